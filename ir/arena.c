@@ -1,0 +1,88 @@
+// Arenas: a list of blocks, each at least as large as all before it together, so that the number
+// of calls to malloc is logarithmic in what is allocated.
+#include "arena.h"
+#include "check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arena_block {
+    struct arena_block *next;
+    size_t capacity_bytes;
+    _Alignas(16) unsigned char bytes[];
+};
+
+enum { FIRST_BLOCK_BYTES = 16 * 1024, ALIGNMENT = 16 };
+
+void *arena_alloc(struct arena *arena, size_t bytes) {
+    CHECK(bytes < SIZE_MAX / 4);
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!arena->blocks || arena->blocks->capacity_bytes - arena->used_bytes < rounded) {
+        size_t capacity = arena->total_bytes ? arena->total_bytes : FIRST_BLOCK_BYTES;
+        if (capacity < rounded)
+            capacity = rounded;
+        // calloc, not malloc and memset: fresh pages are zero already.
+        struct arena_block *block = calloc(1, sizeof *block + capacity);
+        CHECK(block);
+        block->next = arena->blocks;
+        block->capacity_bytes = capacity;
+        arena->blocks = block;
+        arena->used_bytes = 0;
+        arena->total_bytes += capacity;
+    }
+    void *result = arena->blocks->bytes + arena->used_bytes;
+    arena->used_bytes += rounded;
+    return result;
+}
+
+void *arena_copy(struct arena *arena, const void *from, size_t bytes) {
+    void *result = arena_alloc(arena, bytes);
+    if (bytes)
+        memcpy(result, from, bytes);
+    return result;
+}
+
+void *arena_grow(struct arena *arena, const void *from, size_t old_bytes, size_t new_bytes) {
+    void *result = arena_alloc(arena, new_bytes);
+    if (old_bytes)
+        memcpy(result, from, old_bytes);
+    return result;
+}
+
+char *arena_string(struct arena *arena, const char *text, size_t length) {
+    char *result = arena_alloc(arena, length + 1);
+    if (length)
+        memcpy(result, text, length);
+    return result;
+}
+
+char *arena_format(struct arena *arena, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    CHECK(length >= 0);
+    char *result = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(result, (size_t)length + 1, format, again);
+    va_end(again);
+    return result;
+}
+
+void arena_free(struct arena *arena) {
+    struct arena_block *block = arena->blocks;
+    while (block) {
+        struct arena_block *next = block->next;
+        free(block);
+        block = next;
+    }
+    *arena = (struct arena){0};
+}
+
+void check_failed(const char *file, int line, const char *condition) {
+    fprintf(stderr, "placec: internal error: %s:%d: %s does not hold\n", file, line, condition);
+    fflush(stderr);
+    abort();
+}
