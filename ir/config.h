@@ -1,0 +1,173 @@
+// What a `.place` file says, resolved: names looked up, units applied, `use` expanded, every number
+// checked for its own range. Made by frontend/, read by build, update and place. It knows nothing of
+// tensors yet: selectors are matched to tensors, and statements weighed against each other, by `place`.
+//
+// All strings and arrays live in the compilation's arena.
+#ifndef PLACE_IR_CONFIG_H
+#define PLACE_IR_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/ir.h"
+#include "ir/span.h"
+
+// Where a fact comes from (LANGUAGE.md 12): a chain from the statement that says it outwards through
+// the `use` that brought it. `span` of the first link in the user's file is where errors are shown.
+enum origin_kind {
+    ORIGIN_STATEMENT,    // said by the text at `span`
+    ORIGIN_USE,          // brought by the `use` at `span`; `inner` is the library's statement
+    ORIGIN_COMMAND_LINE, // -D, --ranks: `text` is the argument, printed as <command line>
+    ORIGIN_SCHEDULE,     // follows from a pipeline schedule at `span`
+    ORIGIN_DEFAULT,      // said nowhere: `text` says the rule; `span` is the strategy's name
+};
+struct origin {
+    enum origin_kind kind;
+    struct span span;
+    const char *text;           // COMMAND_LINE, DEFAULT
+    const struct origin *inner; // USE: what it brought; else NULL
+};
+
+// ---- model ------------------------------------------------------------------------------------
+
+enum norm_kind { NORM_LAYER, NORM_RMS };
+enum activation_kind { ACTIVATION_GELU_TANH, ACTIVATION_GELU_ERF, ACTIVATION_SWIGLU };
+enum position_kind { POSITION_LEARNED, POSITION_ROPE };
+enum model_family { FAMILY_GPT2, FAMILY_LLAMA };
+
+struct rope_scaling { // Llama 3.1's; factor 0: none
+    double factor, low_frequency_factor, high_frequency_factor;
+    int64_t original_positions;
+};
+
+struct model_config {
+    const char *name;
+    enum model_family family; // decides the names under which parameters are saved
+    int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
+    int64_t sequence_limit;   // rows of a learned position table
+    enum norm_kind norm;
+    enum activation_kind activation;
+    enum position_kind position;
+    bool biases;              // on linear layers (gpt2: yes, llama: no)
+    bool tied;                // the head uses the embedding table
+    double norm_eps, rope_theta, init_std;
+    struct rope_scaling rope_scaling;
+    struct origin origin;
+};
+
+// ---- machine ----------------------------------------------------------------------------------
+
+struct device_config {
+    const char *name; // NULL: no device declared
+    int64_t memory_bytes, host_memory_bytes; // 0: not said
+    double flops_per_s, bandwidth_bytes_per_s, host_link_bytes_per_s;
+    struct origin origin;
+};
+
+// ---- training ---------------------------------------------------------------------------------
+
+enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_SGD, OPTIMIZER_NONE }; // NONE: frozen
+enum learning_rate_kind { RATE_CONSTANT, RATE_COSINE };
+struct learning_rate {
+    enum learning_rate_kind kind;
+    double base;                // constant value, or the peak after warm-up
+    double minimum;             // of cosine, at `steps`; default 0
+    int64_t warmup_steps, steps;
+};
+struct optimizer_config {
+    enum optimizer_kind kind;
+    struct learning_rate rate;
+    double beta1, beta2, eps, weight_decay; // adamw
+    double momentum;                        // sgd; 0: without
+    bool nesterov;
+};
+
+// `layers[0:16].attention.norm`: role names from ir/roles.def, outermost first, with an optional slice
+// on `layers`. No step: everything.
+struct selector {
+    uint8_t n_roles;
+    uint8_t roles[6];      // enum role
+    bool has_slice;
+    int64_t slice_begin, slice_end, slice_step; // resolved against model.layers: 0 <= begin, end <= layers
+    struct span span;
+};
+
+struct optimizer_rule { // later and longer selectors win; rule 0 has the empty selector
+    struct selector selector;
+    struct optimizer_config optimizer;
+    struct origin origin;
+};
+
+struct precision_config {
+    enum dtype parameters, moments, gradients, activations, compute, accumulate, gather, reduce;
+    enum dtype master; // DTYPE_NONE: the parameters serve
+    struct origin origin;
+};
+
+struct train_config {
+    int64_t batch, sequence, microbatch; // sequences, tokens, sequences
+    struct optimizer_rule *optimizers;
+    uint32_t n_optimizers;
+    double clip;                         // 0: none
+    struct precision_config precision;
+    uint64_t seed;
+    int64_t reproducible;                // W, or 0
+    struct origin origin, batch_origin, sequence_origin, microbatch_origin;
+};
+
+// ---- strategy ---------------------------------------------------------------------------------
+
+enum extent { EXTENT_REPLICATED, EXTENT_SHARDED, EXTENT_GATHERED };
+enum residency { RESIDENCY_STORED, RESIDENCY_MATERIALIZED, RESIDENCY_OFFLOADED };
+enum gather_unit { UNIT_TENSOR, UNIT_LAYER, UNIT_LAYERS, UNIT_STAGE, UNIT_MODEL };
+enum cut_by { CUT_FLAT, CUT_TENSOR, CUT_DIMENSION };
+enum reduce_when { REDUCE_LAST, REDUCE_EACH, REDUCE_DEFAULT };
+
+struct split_statement { // split DIMS over AXES (in SELECTOR)
+    enum dimension *dimensions;
+    uint32_t n_dimensions;
+    struct axis_list axes;     // atomic axes, outermost first
+    struct selector scope;     // empty: everywhere
+    uint32_t scope_depth;      // 0 outside every `in`
+    struct origin origin;
+};
+
+struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
+    enum state state;
+    struct selector selector;
+    struct axis_list axes;     // empty for pure residencies
+    bool sets_extent, sets_residency;
+    enum extent extent;
+    enum residency residency;
+    bool own_text;             // of the strategy itself, not brought by `use` nor by a `states` tuple
+    // options of the extent, defaults of LANGUAGE.md 2 filled in
+    enum gather_unit unit;
+    int64_t unit_layers;       // UNIT_LAYERS
+    int64_t prefetch;
+    bool kept_after_forward, kept_after_backward;
+    enum cut_by by;
+    enum dimension by_dimension;
+    enum reduce_when reduce;
+    int64_t bucket_bytes;
+    struct origin origin;
+};
+
+struct strategy_config {
+    const char *name;
+    struct split_statement *splits;
+    uint32_t n_splits;
+    struct mode_statement *modes;
+    uint32_t n_modes;
+    struct span name_span;
+};
+
+struct config {
+    struct model_config model;
+    struct mesh mesh;           // ir/ir.h
+    struct device_config device;
+    struct train_config train;
+    struct strategy_config strategy;
+    uint64_t total_devices;
+};
+
+#endif
