@@ -1,7 +1,7 @@
 // The vocabulary of the compiler: meshes, tensors, buffers, units, steps.
 //
-// A *program* says what every device of a mesh holds and does in one training step. Its size does not
-// depend on the number of layers, devices or microbatches.
+// A *program* says what every device of a mesh holds and does in one training step. Its size does
+// not depend on the number of layers, devices or microbatches.
 //   tensor     a logical parameter of the model, one entry for all layers that have it
 //   buffer     bytes of the arena that hold a tensor (or a value between units), with its layout
 //   unit       a flat SSA function on device-local tensors; all arithmetic is in units
@@ -10,8 +10,9 @@
 // The *reference program* (after build, differentiate and update) is the same thing on one device:
 // whole batch, logical shapes, no collectives. Passes turn it into the final program.
 //
-// Ids are indices into the program's arrays (a value's: into its unit's). Arrays and strings live in
-// the arena the program was made with; nothing is freed alone. Sizes are elements unless they say bytes.
+// Ids are indices into the program's arrays (a value's: into its unit's). Arrays and strings live
+// in the arena the program was made with; nothing is freed alone. Sizes are elements unless they
+// say bytes.
 #ifndef PLACE_IR_IR_H
 #define PLACE_IR_IR_H
 
@@ -77,7 +78,12 @@ enum op_kind {
 };
 enum partition_strategy { PARTITION_FOLLOW, PARTITION_REDUCE, PARTITION_COLLECTIVE };
 enum op_kernel {
-    KERNEL_ELEMENTWISE, KERNEL_PRODUCT, KERNEL_CALL, KERNEL_SCALAR, KERNEL_COLLECTIVE, KERNEL_NONE,
+    KERNEL_ELEMENTWISE,
+    KERNEL_PRODUCT,
+    KERNEL_CALL,
+    KERNEL_SCALAR,
+    KERNEL_COLLECTIVE,
+    KERNEL_NONE,
 };
 
 enum { MAX_RANK = 6, MAX_AXES = 16, MAX_OPERANDS = 8, MAX_RESULTS = 3, MAX_ROLES = 4 };
@@ -90,9 +96,14 @@ struct op_row {
     enum partition_strategy partition;
     int cost;
     enum op_kernel kernel;
-    uint8_t n_operands, n_results;
 };
 extern const struct op_row op_rows[N_OPS];
+unsigned op_operand_count(enum op_kind kind);
+unsigned op_result_count(enum op_kind kind);
+const char *op_operand_name(struct arena *arena, enum op_kind kind, unsigned i);
+const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i);
+int op_find(const char *text);                                     // -1: no op of that name
+int table_find(const char *const *names, int n, const char *text); // -1: not among the names
 
 extern const char *const dtype_names[N_DTYPES];
 extern const uint8_t dtype_bytes[N_DTYPES];
@@ -140,9 +151,9 @@ struct mesh {
 };
 
 int64_t mesh_devices(const struct mesh *mesh);
-int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis);   // in ranks
+int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis);                 // in ranks
 int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes); // product of sizes
-int mesh_find_axis(const struct mesh *mesh, const char *name);    // -1: none of that name
+int mesh_find_axis(const struct mesh *mesh, const char *name); // -1: none of that name
 uint64_t axis_list_mask(const struct axis_list *axes);
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b);
 
@@ -153,28 +164,30 @@ struct dim {
     int64_t size;
 };
 
-enum init_kind { INIT_NORMAL, INIT_ONES, INIT_ZEROS };
+enum init_kind { INIT_NORMAL, INIT_ONES, INIT_ZEROS, N_INITS };
+extern const char *const init_names[N_INITS];
 
 // A logical parameter, without the dimension `layers`.
 struct tensor {
-    const char *name;          // "block.attention.q.weight"
+    const char *name; // "block.attention.q.weight"
     uint8_t n_roles;
-    uint8_t roles[MAX_ROLES];  // outermost first: layers, attention, qkv, up
+    uint8_t roles[MAX_ROLES]; // outermost first: layers, attention, qkv, up
     uint8_t rank;
     struct dim dims[MAX_RANK];
-    int64_t layers;            // copies, one per layer; 0: not repeated by layer
+    int64_t layers; // copies, one per layer; 0: not repeated by layer
     enum init_kind init;
-    double init_std;           // INIT_NORMAL
+    double init_std; // INIT_NORMAL
     bool trainable;
-    const char *saved_name;    // Hugging Face's, with `%d` for the layer
-    int64_t saved_columns_begin, saved_columns; // of the saved tensor's last dimension; columns 0: all
-    bool saved_transposed;     // saved as [out, in]; we hold [in, out]
+    const char *saved_name; // Hugging Face's, with `%d` for the layer
+    int64_t saved_columns_begin,
+        saved_columns;     // of the saved tensor's last dimension; columns 0: all
+    bool saved_transposed; // saved as [out, in]; we hold [in, out]
     struct span span;
 };
 
-// How a logical tensor lies on the mesh. A dimension may be cut by axes, outermost first; what is left
-// is the local tensor. `flat` axes then cut the local tensor flattened and padded with zeros to a
-// multiple of their size. Axes that stand nowhere hold copies.
+// How a logical tensor lies on the mesh. A dimension may be cut by axes, outermost first; what is
+// left is the local tensor. `flat` axes then cut the local tensor flattened and padded with zeros
+// to a multiple of their size. Axes that stand nowhere hold copies.
 struct layout {
     struct axis_list cuts[MAX_RANK];
     struct axis_list flat;
@@ -186,21 +199,21 @@ typedef uint32_t buffer_id;
 #define NO_ID UINT32_MAX
 
 // Bytes on every device: `count` equal items, one after the other, item i at offset + i * stride.
-// A buffer stacked by microbatches holds one step's microbatches: of the batch, the axes that cut it
-// are the outermost digits, then the microbatch, then what is local.
+// A buffer stacked by microbatches holds one step's microbatches: of the batch, the axes that cut
+// it are the outermost digits, then the microbatch, then what is local.
 struct buffer {
     const char *name;
     enum buffer_class class;
-    uint32_t tensor;           // the logical tensor it is about, NO_ID: none
+    uint32_t tensor; // the logical tensor it is about, NO_ID: none
     enum dtype dtype;
     uint8_t rank;
     struct dim dims[MAX_RANK]; // logical, of one item
     struct layout layout;      // of INPUT and persistent classes a fact, else what the pass intends
     enum stack_kind stack;
-    int64_t count;             // items; 1 for STACK_NONE
-    int64_t pad_elements;      // capacity of an item is padded to a multiple of this; 0 and 1: none
-    buffer_id window_of;       // NO_ID, or the buffer of which this is the device's own flat shard
-    int64_t offset_bytes;      // in the arena; -1: not planned, or a window
+    int64_t count;        // items; 1 for STACK_NONE
+    int64_t pad_elements; // capacity of an item is padded to a multiple of this; 0 and 1: none
+    buffer_id window_of;  // NO_ID, or the buffer of which this is the device's own flat shard
+    int64_t offset_bytes; // in the arena; -1: not planned, or a window
     struct span span;
 };
 
@@ -222,23 +235,27 @@ typedef uint32_t value_id;
 // IN_PLACE: where `base` is. INLINE: nowhere, its op is computed inside the ops that use it (an
 // elementwise chain, or a gradient that its producer adds to the accumulator).
 enum value_storage {
-    STORAGE_UNPLANNED, STORAGE_PARAMETER, STORAGE_RESULT, STORAGE_FRAME, STORAGE_IN_PLACE,
+    STORAGE_UNPLANNED,
+    STORAGE_PARAMETER,
+    STORAGE_RESULT,
+    STORAGE_FRAME,
+    STORAGE_IN_PLACE,
     STORAGE_INLINE,
 };
 struct value {
-    const char *name;          // without the '%'; unique in the unit
+    const char *name; // without the '%'; unique in the unit
     struct tensor_type type;
     enum value_storage storage;
-    int64_t offset_bytes;      // FRAME
-    value_id base;             // IN_PLACE
+    int64_t offset_bytes; // FRAME
+    value_id base;        // IN_PLACE
 };
 
 struct attribute {
     enum attribute_name name;
-    int64_t integer;           // INTEGER, DIMENSION
-    double real;               // REAL
-    const char *word;          // WORD
-    struct axis_list axes;     // AXES
+    int64_t integer;       // INTEGER, DIMENSION
+    double real;           // REAL
+    const char *word;      // WORD
+    struct axis_list axes; // AXES
 };
 
 struct op {
@@ -247,8 +264,8 @@ struct op {
     value_id operands[MAX_OPERANDS];
     value_id results[MAX_RESULTS];
     struct attribute *attributes;
-    uint32_t id;               // statement id, given by program_number
-    uint8_t n_roles;           // what part of the model it belongs to, for selectors
+    uint32_t id;     // statement id, given by program_number
+    uint8_t n_roles; // what part of the model it belongs to, for selectors
     uint8_t roles[MAX_ROLES];
     struct span span;
 };
@@ -257,28 +274,28 @@ struct op {
 // read, unless a result has its place (`in_parameter`).
 struct unit_result {
     value_id value;
-    uint32_t in_parameter;     // index of the parameter whose place it takes, or NO_ID
+    uint32_t in_parameter; // index of the parameter whose place it takes, or NO_ID
 };
 struct unit {
-    const char *name;          // one word: "block_forward"
+    const char *name; // one word: "block_forward"
     struct value *values;
     uint32_t n_values, cap_values;
-    uint32_t n_parameters;     // the first values
-    bool *consumed;            // of each parameter
+    uint32_t n_parameters; // the first values
+    bool *consumed;        // of each parameter
     uint32_t cap_parameters;
     struct unit_result *results;
     uint32_t n_results, cap_results;
     struct op *ops;
     uint32_t n_ops, cap_ops;
-    int64_t frame_bytes;       // -1: not planned
-    buffer_id frame;           // the transient buffer that holds the frame; NO_ID: none needed
+    int64_t frame_bytes; // -1: not planned
+    buffer_id frame;     // the transient buffer that holds the frame; NO_ID: none needed
     struct span span;
 };
 
 // ---- steps ------------------------------------------------------------------------------------
 
-// An index into a buffer's items (or a handle's): loop variable + offset, modulo `modulus` if that is
-// not 0. Variable -1: the constant `offset`. Loop variables are numbered by depth, outermost 0.
+// An index into a buffer's items (or a handle's): loop variable + offset, modulo `modulus` if that
+// is not 0. Variable -1: the constant `offset`. Loop variables are numbered by depth, outermost 0.
 struct index {
     int8_t variable;
     int64_t offset;
@@ -290,18 +307,27 @@ struct reference {
 };
 
 enum statement_kind {
-    STATEMENT_LOOP, STATEMENT_CALL, STATEMENT_START, STATEMENT_WAIT, STATEMENT_ZERO, STATEMENT_FREE,
+    STATEMENT_LOOP,
+    STATEMENT_CALL,
+    STATEMENT_START,
+    STATEMENT_WAIT,
+    STATEMENT_ZERO,
+    STATEMENT_FREE,
 };
-enum collective_kind { COLLECTIVE_ALL_REDUCE, COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_GATHER,
-                       N_COLLECTIVES };
+enum collective_kind {
+    COLLECTIVE_ALL_REDUCE,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_ALL_GATHER,
+    N_COLLECTIVES
+};
 extern const char *const collective_names[N_COLLECTIVES];
 
 struct block {
     struct statement *statements;
     uint32_t n, cap;
 };
-struct loop {                  // for NAME = begin .. end: begin, ..., end-1; descending: the other way
-    const char *name;          // "m", "l"
+struct loop {         // for NAME = begin .. end: begin, ..., end-1; descending: the other way
+    const char *name; // "m", "l"
     int64_t begin, end;
     bool descending;
     struct block body;
@@ -312,7 +338,7 @@ struct call {
     struct reference *results;  // one per result; of an in-place result the operand's again
 };
 struct transfer_piece {
-    struct reference from, to;  // equal: in place
+    struct reference from, to; // equal: in place
 };
 // One collective of several pieces side by side. `dim` is the dimension of the whole tensor that is
 // gathered or scattered, or -1: flat. An all_reduce has dim -1.
@@ -320,7 +346,7 @@ struct transfer {
     enum collective_kind kind;
     struct axis_list axes;
     int dim;
-    uint32_t handle;            // into the step's handles; in flight from start to wait
+    uint32_t handle; // into the step's handles; in flight from start to wait
     struct index handle_index;
     struct transfer_piece *pieces;
     uint32_t n_pieces;
@@ -342,7 +368,7 @@ struct statement {
 };
 struct handle {
     const char *name;
-    int64_t slots;              // how many may be in flight at once
+    int64_t slots; // how many may be in flight at once
 };
 enum step_kind { STEP_TRAIN, STEP_EVALUATE, N_STEPS };
 extern const char *const step_names[N_STEPS];
@@ -359,17 +385,17 @@ struct step {
 // Minimum types that the verifier holds every statement of a class to (GI-5), and what was relaxed.
 struct policy {
     enum dtype parameters, master, moments, gradients, compute, accumulate, gather, reduce;
-    int64_t reproducible;       // W, or 0
+    int64_t reproducible; // W, or 0
 };
 
-struct sizes {                  // of the whole step, over all devices
+struct sizes { // of the whole step, over all devices
     int64_t batch, sequence, microbatches, layers, vocab;
 };
 
 struct program {
     struct arena *arena;
-    const char *name;           // the strategy's
-    struct mesh mesh;           // the reference program's has no axis
+    const char *name; // the strategy's
+    struct mesh mesh; // the reference program's has no axis
     struct policy policy;
     struct sizes sizes;
     struct tensor *tensors;
@@ -379,8 +405,8 @@ struct program {
     struct unit *units;
     uint32_t n_units, cap_units;
     struct step steps[N_STEPS];
-    int64_t arena_bytes;        // -1: not planned
-    uint32_t n_ids;             // statement ids are 0 .. n_ids-1 after program_number
+    int64_t arena_bytes; // -1: not planned
+    uint32_t n_ids;      // statement ids are 0 .. n_ids-1 after program_number
 };
 
 // Building. Strings are kept, not copied.
@@ -390,10 +416,16 @@ uint32_t program_add_tensor(struct program *, struct tensor tensor);
 buffer_id program_add_buffer(struct program *, struct buffer buffer);
 uint32_t program_add_unit(struct program *, const char *name, struct span span);
 buffer_id program_find_buffer(const struct program *, const char *name); // NO_ID: none
+uint32_t program_find_tensor(const struct program *, const char *name);  // NO_ID: none
 uint32_t program_find_unit(const struct program *, const char *name);    // NO_ID: none
 
+value_id unit_add_value(struct program *, struct unit *, struct value value);
+value_id unit_find_value(const struct unit *, const char *name); // NO_ID: none
+// Parameters are the first values: one added after ops shifts the ids of all later values by one
+// (operands, results and bases are adjusted; ids that the caller holds are not).
 value_id unit_add_parameter(struct program *, struct unit *, const char *name,
                             struct tensor_type type, bool consumed);
+void unit_shift_values(struct unit *, value_id from);
 void unit_add_result(struct program *, struct unit *, value_id value, uint32_t in_parameter);
 // Appends an op with as many fresh results as its row has; types must be set by the caller with
 // op_infer_types or by hand. Names of results are made from `name` and the row's result names.
@@ -403,17 +435,20 @@ void op_set_integer(struct program *, struct op *, enum attribute_name, int64_t 
 void op_set_real(struct program *, struct op *, enum attribute_name, double value);
 void op_set_word(struct program *, struct op *, enum attribute_name, const char *value);
 void op_set_axes(struct program *, struct op *, enum attribute_name, struct axis_list value);
+void op_set(struct program *, struct op *, struct attribute attribute); // replaces one of its name
 const struct attribute *op_attribute(const struct op *, enum attribute_name); // NULL: absent
 double op_real(const struct op *, enum attribute_name, double otherwise);
 int64_t op_integer(const struct op *, enum attribute_name, int64_t otherwise);
 struct axis_list op_axes(const struct op *);
 
+uint32_t step_find_handle(const struct step *, const char *name); // NO_ID: none
 uint32_t step_add_handle(struct program *, struct step *, const char *name, int64_t slots);
 struct statement *block_push(struct program *, struct block *, struct statement statement);
 void block_insert(struct program *, struct block *, uint32_t at, struct statement statement);
 
 struct index index_constant(int64_t value);
 struct index index_variable(int variable, int64_t offset, int64_t modulus);
+bool index_equal(struct index a, struct index b);
 int64_t index_at(struct index index, const int64_t *variables); // its value inside loops
 
 // Statement ids in the order of the text: units and their ops, then the steps. Also counts n_ids.
@@ -430,10 +465,10 @@ int64_t buffer_item_bytes(const struct program *, const struct buffer *);     //
 int64_t buffer_bytes(const struct program *, const struct buffer *);          // 0 for a window
 bool buffer_is_persistent(const struct buffer *);
 
-// Labels of operand or result `i` of an op, as one character per dimension, from its row's signature
-// (or the attribute). Capitals are expanded to the characters 'A'.. of their own dimensions: "XY,Y->XY"
-// of a rank-3 and a rank-1 operand gives "AB" + "C" ... so that equal labels are equal dimensions.
-// False: operand ranks do not fit the signature.
+// Labels of operand or result `i` of an op, as one character per dimension, from its row's
+// signature (or the attribute). Capitals are expanded to the characters 'A'.. of their own
+// dimensions: "XY,Y->XY" of a rank-3 and a rank-1 operand gives "AB" + "C" ... so that equal labels
+// are equal dimensions. False: operand ranks do not fit the signature.
 struct op_labels {
     char operands[MAX_OPERANDS][MAX_RANK + 1];
     char results[MAX_RESULTS][MAX_RANK + 1];
@@ -449,15 +484,15 @@ double op_flops(const struct unit *, const struct op *);
 // ---- text -------------------------------------------------------------------------------------
 
 struct print_options {
-    bool spans;                 // trailing @line:column
+    bool spans;                         // trailing @line:column
     const struct source_files *sources; // needed for spans
 };
 // The text form (docs/program.md): `step NAME { ... }` and `unit NAME.UNIT { ... }`.
 void program_print(const struct program *, FILE *to, const struct print_options *);
-// Reads what program_print prints. On errors (codes E11x) says so in `diagnostics` and returns NULL.
-// `text` is source `source` of the diagnostics' files, so that spans point into it.
-struct program *program_parse(struct arena *arena, const char *text, size_t length,
-                              uint32_t source, struct diagnostics *diagnostics);
+// Reads what program_print prints. On errors (codes E11x) says so in `diagnostics` and returns
+// NULL. `text` is source `source` of the diagnostics' files, so that spans point into it.
+struct program *program_parse(struct arena *arena, const char *text, size_t length, uint32_t source,
+                              struct diagnostics *diagnostics);
 // Structural invariants that hold after every pass: ids in range, operands defined before use, one
 // definition, types as inferred, results bound, indices in range. NULL, or what is wrong.
 const char *program_check(const struct program *, struct arena *arena);

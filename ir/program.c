@@ -1,0 +1,376 @@
+// Building programs: arrays that grow in the program's arena, attributes, indices, statement ids,
+// deep copies. Nothing here knows what an op means.
+#include "ir/ir.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+
+// ---- mesh -------------------------------------------------------------------------------------
+
+int64_t mesh_devices(const struct mesh *mesh) {
+    int64_t devices = 1;
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        devices *= mesh->axes[i].size;
+    return devices;
+}
+
+int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis) {
+    int64_t stride = 1;
+    for (uint32_t i = axis + 1; i < mesh->n_axes; i++)
+        stride *= mesh->axes[i].size;
+    return stride;
+}
+
+int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes) {
+    int64_t size = 1;
+    for (unsigned i = 0; i < axes->n; i++)
+        size *= mesh->axes[axes->axes[i]].size;
+    return size;
+}
+
+int mesh_find_axis(const struct mesh *mesh, const char *name) {
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        if (strcmp(mesh->axes[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+uint64_t axis_list_mask(const struct axis_list *axes) {
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < axes->n; i++)
+        mask |= UINT64_C(1) << axes->axes[i];
+    return mask;
+}
+
+bool axis_list_equal(const struct axis_list *a, const struct axis_list *b) {
+    return a->n == b->n && memcmp(a->axes, b->axes, a->n) == 0;
+}
+
+// ---- building ---------------------------------------------------------------------------------
+
+struct program *program_new(struct arena *arena, const char *name) {
+    struct program *program = ARENA_NEW(arena, struct program);
+    program->arena = arena;
+    program->name = name;
+    program->arena_bytes = -1;
+    return program;
+}
+
+uint32_t program_add_tensor(struct program *program, struct tensor tensor) {
+    ARENA_PUSH(program->arena, program->tensors, program->n_tensors, program->cap_tensors, tensor);
+    return program->n_tensors - 1;
+}
+
+buffer_id program_add_buffer(struct program *program, struct buffer buffer) {
+    ARENA_PUSH(program->arena, program->buffers, program->n_buffers, program->cap_buffers, buffer);
+    return program->n_buffers - 1;
+}
+
+uint32_t program_add_unit(struct program *program, const char *name, struct span span) {
+    struct unit unit = {.name = name, .frame_bytes = -1, .frame = NO_ID, .span = span};
+    ARENA_PUSH(program->arena, program->units, program->n_units, program->cap_units, unit);
+    return program->n_units - 1;
+}
+
+buffer_id program_find_buffer(const struct program *program, const char *name) {
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        if (strcmp(program->buffers[i].name, name) == 0)
+            return i;
+    return NO_ID;
+}
+
+uint32_t program_find_tensor(const struct program *program, const char *name) {
+    for (uint32_t i = 0; i < program->n_tensors; i++)
+        if (strcmp(program->tensors[i].name, name) == 0)
+            return i;
+    return NO_ID;
+}
+
+uint32_t program_find_unit(const struct program *program, const char *name) {
+    for (uint32_t i = 0; i < program->n_units; i++)
+        if (strcmp(program->units[i].name, name) == 0)
+            return i;
+    return NO_ID;
+}
+
+value_id unit_add_value(struct program *program, struct unit *unit, struct value value) {
+    ARENA_PUSH(program->arena, unit->values, unit->n_values, unit->cap_values, value);
+    return unit->n_values - 1;
+}
+
+value_id unit_find_value(const struct unit *unit, const char *name) {
+    for (uint32_t i = 0; i < unit->n_values; i++)
+        if (strcmp(unit->values[i].name, name) == 0)
+            return i;
+    return NO_ID;
+}
+
+value_id unit_add_parameter(struct program *program, struct unit *unit, const char *name,
+                            struct tensor_type type, bool consumed) {
+    uint32_t at = unit->n_parameters;
+    // Parameters are the first values; one that comes late moves the others up by one.
+    unit_add_value(program, unit, (struct value){0});
+    memmove(unit->values + at + 1, unit->values + at,
+            (unit->n_values - 1 - at) * sizeof *unit->values);
+    unit->values[at] =
+        (struct value){.name = name, .type = type, .storage = STORAGE_PARAMETER, .base = NO_ID};
+    if (unit->n_values - 1 > at)
+        unit_shift_values(unit, at);
+    ARENA_PUSH(program->arena, unit->consumed, unit->n_parameters, unit->cap_parameters, consumed);
+    return at;
+}
+
+void unit_shift_values(struct unit *unit, value_id from) {
+    for (uint32_t i = 0; i < unit->n_values; i++)
+        if (unit->values[i].storage == STORAGE_IN_PLACE && unit->values[i].base >= from)
+            unit->values[i].base++;
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        unit->results[i].value += unit->results[i].value >= from;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        struct op *op = &unit->ops[i];
+        for (unsigned k = 0; k < op->n_operands; k++)
+            op->operands[k] += op->operands[k] >= from;
+        for (unsigned k = 0; k < op->n_results; k++)
+            op->results[k] += op->results[k] >= from;
+    }
+}
+
+void unit_add_result(struct program *program, struct unit *unit, value_id value,
+                     uint32_t in_parameter) {
+    struct unit_result result = {.value = value, .in_parameter = in_parameter};
+    ARENA_PUSH(program->arena, unit->results, unit->n_results, unit->cap_results, result);
+}
+
+// A name that no value of the unit has yet: `name`, else name.2, name.3 ...
+static const char *fresh_name(struct program *program, const struct unit *unit, const char *name) {
+    if (unit_find_value(unit, name) == NO_ID)
+        return name;
+    for (int i = 2;; i++) {
+        const char *candidate = arena_format(program->arena, "%s.%d", name, i);
+        if (unit_find_value(unit, candidate) == NO_ID)
+            return candidate;
+    }
+}
+
+struct op *unit_add_op(struct program *program, struct unit *unit, enum op_kind kind,
+                       const char *name, const value_id *operands, uint32_t n_operands,
+                       struct span span) {
+    CHECK(n_operands == op_operand_count(kind));
+    struct op op = {.kind = kind,
+                    .n_operands = (uint8_t)n_operands,
+                    .n_results = (uint8_t)op_result_count(kind),
+                    .span = span};
+    for (uint32_t i = 0; i < n_operands; i++)
+        op.operands[i] = operands[i];
+    for (unsigned i = 0; i < op.n_results; i++) {
+        // One result has the plain name; several are told apart by the row's names for them.
+        const char *result = name;
+        if (op.n_results > 1)
+            result = arena_format(program->arena, "%s.%s", name,
+                                  op_result_name(program->arena, kind, i));
+        struct value value = {.name = fresh_name(program, unit, result), .base = NO_ID};
+        op.results[i] = unit_add_value(program, unit, value);
+    }
+    ARENA_PUSH(program->arena, unit->ops, unit->n_ops, unit->cap_ops, op);
+    return &unit->ops[unit->n_ops - 1];
+}
+
+// ---- attributes -------------------------------------------------------------------------------
+
+const struct attribute *op_attribute(const struct op *op, enum attribute_name name) {
+    for (unsigned i = 0; i < op->n_attributes; i++)
+        if (op->attributes[i].name == name)
+            return &op->attributes[i];
+    return NULL;
+}
+
+void op_set(struct program *program, struct op *op, struct attribute attribute) {
+    struct attribute *old = (struct attribute *)op_attribute(op, attribute.name);
+    if (old) {
+        *old = attribute;
+        return;
+    }
+    op->attributes =
+        arena_grow(program->arena, op->attributes, op->n_attributes * sizeof *op->attributes,
+                   (op->n_attributes + 1u) * sizeof *op->attributes);
+    op->attributes[op->n_attributes++] = attribute;
+}
+
+void op_set_integer(struct program *program, struct op *op, enum attribute_name name,
+                    int64_t value) {
+    op_set(program, op, (struct attribute){.name = name, .integer = value});
+}
+
+void op_set_real(struct program *program, struct op *op, enum attribute_name name, double value) {
+    op_set(program, op, (struct attribute){.name = name, .real = value});
+}
+
+void op_set_word(struct program *program, struct op *op, enum attribute_name name,
+                 const char *value) {
+    op_set(program, op, (struct attribute){.name = name, .word = value});
+}
+
+void op_set_axes(struct program *program, struct op *op, enum attribute_name name,
+                 struct axis_list value) {
+    op_set(program, op, (struct attribute){.name = name, .axes = value});
+}
+
+double op_real(const struct op *op, enum attribute_name name, double otherwise) {
+    const struct attribute *attribute = op_attribute(op, name);
+    return attribute ? attribute->real : otherwise;
+}
+
+int64_t op_integer(const struct op *op, enum attribute_name name, int64_t otherwise) {
+    const struct attribute *attribute = op_attribute(op, name);
+    return attribute ? attribute->integer : otherwise;
+}
+
+struct axis_list op_axes(const struct op *op) {
+    const struct attribute *attribute = op_attribute(op, ATTRIBUTE_AXES);
+    return attribute ? attribute->axes : (struct axis_list){0};
+}
+
+// ---- steps ------------------------------------------------------------------------------------
+
+uint32_t step_find_handle(const struct step *step, const char *name) {
+    for (uint32_t i = 0; i < step->n_handles; i++)
+        if (strcmp(step->handles[i].name, name) == 0)
+            return i;
+    return NO_ID;
+}
+
+uint32_t step_add_handle(struct program *program, struct step *step, const char *name,
+                         int64_t slots) {
+    struct handle handle = {.name = name, .slots = slots};
+    ARENA_PUSH(program->arena, step->handles, step->n_handles, step->cap_handles, handle);
+    return step->n_handles - 1;
+}
+
+struct statement *block_push(struct program *program, struct block *block,
+                             struct statement statement) {
+    ARENA_PUSH(program->arena, block->statements, block->n, block->cap, statement);
+    return &block->statements[block->n - 1];
+}
+
+void block_insert(struct program *program, struct block *block, uint32_t at,
+                  struct statement statement) {
+    CHECK(at <= block->n);
+    block_push(program, block, statement);
+    memmove(block->statements + at + 1, block->statements + at,
+            (block->n - 1 - at) * sizeof *block->statements);
+    block->statements[at] = statement;
+}
+
+struct index index_constant(int64_t value) {
+    return (struct index){.variable = -1, .offset = value};
+}
+
+struct index index_variable(int variable, int64_t offset, int64_t modulus) {
+    return (struct index){.variable = (int8_t)variable, .offset = offset, .modulus = modulus};
+}
+
+int64_t index_at(struct index index, const int64_t *variables) {
+    int64_t value = index.offset + (index.variable >= 0 ? variables[index.variable] : 0);
+    if (!index.modulus)
+        return value;
+    value %= index.modulus;
+    return value < 0 ? value + index.modulus : value;
+}
+
+bool index_equal(struct index a, struct index b) {
+    return a.variable == b.variable && a.offset == b.offset && a.modulus == b.modulus;
+}
+
+// ---- statement ids ----------------------------------------------------------------------------
+
+static void number_block(struct block *block, uint32_t *next) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        block->statements[i].id = (*next)++;
+        if (block->statements[i].kind == STATEMENT_LOOP)
+            number_block(&block->statements[i].loop.body, next);
+    }
+}
+
+void program_number(struct program *program) {
+    uint32_t next = 0;
+    for (uint32_t u = 0; u < program->n_units; u++)
+        for (uint32_t i = 0; i < program->units[u].n_ops; i++)
+            program->units[u].ops[i].id = next++;
+    for (int s = 0; s < N_STEPS; s++)
+        number_block(&program->steps[s].body, &next);
+    program->n_ids = next;
+}
+
+static void collect_spans(const struct block *block, struct span *spans) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        spans[statement->id] = statement->span;
+        if (statement->kind == STATEMENT_LOOP)
+            collect_spans(&statement->loop.body, spans);
+    }
+}
+
+struct span *program_spans(const struct program *program, struct arena *arena) {
+    struct span *spans = ARENA_ARRAY(arena, struct span, program->n_ids);
+    for (uint32_t u = 0; u < program->n_units; u++)
+        for (uint32_t i = 0; i < program->units[u].n_ops; i++)
+            spans[program->units[u].ops[i].id] = program->units[u].ops[i].span;
+    for (int s = 0; s < N_STEPS; s++)
+        collect_spans(&program->steps[s].body, spans);
+    return spans;
+}
+
+// ---- copies -----------------------------------------------------------------------------------
+
+#define COPY_ARRAY(arena, field, n) ((field) = arena_copy((arena), (field), (n) * sizeof *(field)))
+
+static void clone_block(struct arena *arena, struct block *block, const struct program *program) {
+    COPY_ARRAY(arena, block->statements, block->n);
+    block->cap = block->n;
+    for (uint32_t i = 0; i < block->n; i++) {
+        struct statement *statement = &block->statements[i];
+        if (statement->kind == STATEMENT_LOOP) {
+            clone_block(arena, &statement->loop.body, program);
+        } else if (statement->kind == STATEMENT_CALL) {
+            const struct unit *unit = &program->units[statement->call.unit];
+            COPY_ARRAY(arena, statement->call.operands, unit->n_parameters);
+            COPY_ARRAY(arena, statement->call.results, unit->n_results);
+        } else if (statement->kind == STATEMENT_START) {
+            COPY_ARRAY(arena, statement->start.pieces, statement->start.n_pieces);
+        }
+    }
+}
+
+static void clone_unit(struct arena *arena, struct unit *unit) {
+    COPY_ARRAY(arena, unit->values, unit->n_values);
+    COPY_ARRAY(arena, unit->consumed, unit->n_parameters);
+    COPY_ARRAY(arena, unit->results, unit->n_results);
+    COPY_ARRAY(arena, unit->ops, unit->n_ops);
+    unit->cap_values = unit->n_values;
+    unit->cap_parameters = unit->n_parameters;
+    unit->cap_results = unit->n_results;
+    unit->cap_ops = unit->n_ops;
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        COPY_ARRAY(arena, unit->ops[i].attributes, unit->ops[i].n_attributes);
+}
+
+struct program *program_clone(struct arena *arena, const struct program *from) {
+    struct program *program = arena_copy(arena, from, sizeof *from);
+    program->arena = arena;
+    COPY_ARRAY(arena, program->tensors, program->n_tensors);
+    COPY_ARRAY(arena, program->buffers, program->n_buffers);
+    COPY_ARRAY(arena, program->units, program->n_units);
+    program->cap_tensors = program->n_tensors;
+    program->cap_buffers = program->n_buffers;
+    program->cap_units = program->n_units;
+    for (uint32_t i = 0; i < program->n_units; i++)
+        clone_unit(arena, &program->units[i]);
+    for (int s = 0; s < N_STEPS; s++) {
+        struct step *step = &program->steps[s];
+        COPY_ARRAY(arena, step->handles, step->n_handles);
+        step->cap_handles = step->n_handles;
+        clone_block(arena, &step->body, from);
+    }
+    return program;
+}

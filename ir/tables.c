@@ -1,0 +1,143 @@
+// The tables of the representation, from their .def files.
+#include "ir/ir.h"
+
+#include <string.h>
+
+const char *const dtype_names[N_DTYPES] = {
+#define DTYPE(name, text, bytes, is_float) text,
+#include "ir/dtypes.def"
+#undef DTYPE
+};
+
+const uint8_t dtype_bytes[N_DTYPES] = {
+#define DTYPE(name, text, bytes, is_float) bytes,
+#include "ir/dtypes.def"
+#undef DTYPE
+};
+
+const char *const dimension_names[N_DIMENSIONS] = {
+#define DIMENSION(name, text, splittable) text,
+#include "ir/dimensions.def"
+#undef DIMENSION
+};
+
+const bool dimension_splittable[N_DIMENSIONS] = {
+#define DIMENSION(name, text, splittable) splittable,
+#include "ir/dimensions.def"
+#undef DIMENSION
+};
+
+const char *const role_names[N_ROLES] = {
+#define ROLE(name, text, parent, owns) text,
+#include "ir/roles.def"
+#undef ROLE
+};
+
+const enum role role_parents[N_ROLES] = {
+#define ROLE(name, text, parent, owns) ROLE_##parent,
+#include "ir/roles.def"
+#undef ROLE
+};
+
+const char *const role_owns[N_ROLES] = {
+#define ROLE(name, text, parent, owns) owns,
+#include "ir/roles.def"
+#undef ROLE
+};
+
+const char *const state_names[N_STATES] = {"parameters", "optimizer", "gradients", "activations"};
+
+const char *const class_names[N_CLASSES] = {
+#define CLASS(name, text, state, persistent) text,
+#include "ir/classes.def"
+#undef CLASS
+};
+
+const enum state class_states[N_CLASSES] = {
+#define CLASS(name, text, state, persistent) state,
+#include "ir/classes.def"
+#undef CLASS
+};
+
+const bool class_persistent[N_CLASSES] = {
+#define CLASS(name, text, state, persistent) persistent,
+#include "ir/classes.def"
+#undef CLASS
+};
+
+const char *const attribute_names[N_ATTRIBUTES] = {
+#define ATTRIBUTE(name, text, kind) text,
+#include "ir/attributes.def"
+#undef ATTRIBUTE
+};
+
+const enum attribute_kind attribute_kinds[N_ATTRIBUTES] = {
+#define ATTRIBUTE(name, text, kind) KIND_##kind,
+#include "ir/attributes.def"
+#undef ATTRIBUTE
+};
+
+const char *const collective_names[N_COLLECTIVES] = {"all_reduce", "reduce_scatter", "all_gather"};
+const char *const step_names[N_STEPS] = {"train", "evaluate"};
+const char *const init_names[N_INITS] = {"normal", "ones", "zeros"};
+
+// Words of the column `cost`.
+enum {
+    EINSUM = COST_EINSUM,
+    ATTENTION = COST_ATTENTION,
+    ATTENTION_BACKWARD = COST_ATTENTION_BACKWARD
+};
+
+const struct op_row op_rows[N_OPS] = {
+#define OP(NAME, text, operands, results, signature, linear, whole, index, in_place, attributes,   \
+           partition, cost, kernel)                                                                \
+    {text,  operands,       results,  signature,  linear,                                          \
+     whole, index,          in_place, attributes, PARTITION_##partition,                           \
+     cost,  KERNEL_##kernel},
+#include "ir/ops.def"
+#undef OP
+};
+
+static unsigned words_in(const char *text) {
+    unsigned n = *text != 0;
+    for (; *text; text++)
+        n += *text == ' ';
+    return n;
+}
+
+unsigned op_operand_count(enum op_kind kind) {
+    return words_in(op_rows[kind].operands);
+}
+
+unsigned op_result_count(enum op_kind kind) {
+    return words_in(op_rows[kind].results);
+}
+
+// The n-th word of a space-separated list, copied.
+static const char *nth_word(struct arena *arena, const char *text, unsigned n) {
+    while (n--)
+        text = strchr(text, ' ') + 1;
+    return arena_string(arena, text, strcspn(text, " "));
+}
+
+const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i) {
+    return nth_word(arena, op_rows[kind].results, i);
+}
+
+const char *op_operand_name(struct arena *arena, enum op_kind kind, unsigned i) {
+    return nth_word(arena, op_rows[kind].operands, i);
+}
+
+int table_find(const char *const *names, int n, const char *text) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], text) == 0)
+            return i;
+    return -1;
+}
+
+int op_find(const char *text) {
+    for (int i = 0; i < N_OPS; i++)
+        if (strcmp(op_rows[i].text, text) == 0)
+            return i;
+    return -1;
+}

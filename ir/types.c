@@ -1,0 +1,269 @@
+// Shapes and labels: what the semantic signatures of ops.def say about sizes. An op's labels are
+// found by matching the signature with the ranks of its operands; sizes follow label by label.
+#include "ir/ir.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+int64_t type_elements(const struct tensor_type *type) {
+    int64_t elements = 1;
+    for (unsigned i = 0; i < type->rank; i++)
+        elements *= type->dims[i].size;
+    return elements;
+}
+
+int64_t type_bytes(const struct tensor_type *type) {
+    return type_elements(type) * dtype_bytes[type->dtype];
+}
+
+bool type_equal(const struct tensor_type *a, const struct tensor_type *b) {
+    if (a->dtype != b->dtype || a->rank != b->rank)
+        return false;
+    for (unsigned i = 0; i < a->rank; i++)
+        if (a->dims[i].size != b->dims[i].size)
+            return false;
+    return true;
+}
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+static int64_t round_up(int64_t value, int64_t multiple) {
+    return multiple > 1 ? (value + multiple - 1) / multiple * multiple : value;
+}
+
+// One item before the flat cut: every dimension divided by the axes that cut it, a batch that is
+// stacked by microbatches by their number too.
+static struct tensor_type whole_type(const struct program *program, const struct buffer *buffer) {
+    struct tensor_type type = {.dtype = buffer->dtype, .rank = buffer->rank};
+    for (unsigned i = 0; i < buffer->rank; i++) {
+        type.dims[i] = buffer->dims[i];
+        type.dims[i].size /= mesh_group_size(&program->mesh, &buffer->layout.cuts[i]);
+        if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH)
+            type.dims[i].size /= buffer->count;
+    }
+    return type;
+}
+
+int64_t buffer_whole_elements(const struct program *program, const struct buffer *buffer) {
+    struct tensor_type type = whole_type(program, buffer);
+    return type_elements(&type);
+}
+
+struct tensor_type buffer_type(const struct program *program, const struct buffer *buffer) {
+    struct tensor_type type = whole_type(program, buffer);
+    if (buffer->layout.flat.n == 0)
+        return type;
+    int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.flat);
+    int64_t chunk = (type_elements(&type) + parts - 1) / parts;
+    return (struct tensor_type){.dtype = buffer->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
+}
+
+int64_t buffer_item_bytes(const struct program *program, const struct buffer *buffer) {
+    struct tensor_type type = buffer_type(program, buffer);
+    return round_up(type_elements(&type), buffer->pad_elements) * dtype_bytes[buffer->dtype];
+}
+
+int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {
+    if (buffer->window_of != NO_ID)
+        return 0;
+    return buffer->count * buffer_item_bytes(program, buffer);
+}
+
+bool buffer_is_persistent(const struct buffer *buffer) {
+    return class_persistent[buffer->class];
+}
+
+// ---- labels -----------------------------------------------------------------------------------
+
+// The n-th of a signature's comma-separated label strings on one side of the arrow.
+static const char *side_item(const char *side, const char *end, unsigned n, unsigned *length) {
+    while (n--) {
+        side = memchr(side, ',', (size_t)(end - side));
+        CHECK(side);
+        side++;
+    }
+    const char *comma = memchr(side, ',', (size_t)(end - side));
+    *length = (unsigned)((comma ? comma : end) - side);
+    return side;
+}
+
+// Characters of expanded capitals start behind the letters, four per capital, so that they collide
+// neither with small labels nor with one another.
+static char capital_label(char capital, int position) {
+    return (char)(128 + (capital - 'X') * MAX_RANK + position);
+}
+
+// How many dimensions the capitals X, Y, Z stand for; -1: not known yet.
+struct capitals {
+    int length[3];
+};
+
+static bool resolve_capital(const char *item, unsigned length, int rank, struct capitals *capitals,
+                            int keep) {
+    int known = 0, unknown = -1, n_unknown = 0;
+    for (unsigned i = 0; i < length; i++) {
+        if (!isupper((unsigned char)item[i])) {
+            known++;
+        } else if (capitals->length[item[i] - 'X'] >= 0) {
+            known += capitals->length[item[i] - 'X'];
+        } else {
+            n_unknown++;
+            unknown = item[i] - 'X';
+        }
+    }
+    if (n_unknown > 1 && keep >= 0) { // the second capital's length is an attribute
+        capitals->length[unknown] = keep;
+        return resolve_capital(item, length, rank, capitals, -1);
+    }
+    if (n_unknown == 1 && rank >= known)
+        capitals->length[unknown] = rank - known;
+    return n_unknown == 1 ? rank >= known : n_unknown > 1 || rank == known;
+}
+
+static bool expand(const char *item, unsigned length, const struct capitals *capitals,
+                   char out[MAX_RANK + 1]) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < length; i++) {
+        int repeat = isupper((unsigned char)item[i]) ? capitals->length[item[i] - 'X'] : 1;
+        if (repeat < 0 || n + (unsigned)repeat > MAX_RANK)
+            return false;
+        for (int k = 0; k < repeat; k++)
+            out[n++] = isupper((unsigned char)item[i]) ? capital_label(item[i], k) : item[i];
+    }
+    out[n] = 0;
+    return true;
+}
+
+bool op_labels_of(const struct unit *unit, const struct op *op, struct op_labels *labels) {
+    const char *signature = op_rows[op->kind].signature;
+    if (strcmp(signature, "@labels") == 0) {
+        const struct attribute *attribute = op_attribute(op, ATTRIBUTE_LABELS);
+        if (!attribute)
+            return false;
+        signature = attribute->word;
+    }
+    const char *arrow = strstr(signature, "->");
+    if (!arrow)
+        return false;
+    const char *end = signature + strlen(signature);
+    struct capitals capitals = {{-1, -1, -1}};
+    int keep = (int)op_integer(op, ATTRIBUTE_KEEP, -1);
+    unsigned length;
+    for (int pass = 0; pass < 2; pass++) // a capital may be resolved by a later operand
+        for (unsigned i = 0; i < op->n_operands; i++) {
+            const char *item = side_item(signature, arrow, i, &length);
+            int rank = unit->values[op->operands[i]].type.rank;
+            if (!resolve_capital(item, length, rank, &capitals, pass ? keep : -1))
+                return false;
+        }
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const char *item = side_item(signature, arrow, i, &length);
+        if (!expand(item, length, &capitals, labels->operands[i]) ||
+            strlen(labels->operands[i]) != unit->values[op->operands[i]].type.rank)
+            return false;
+    }
+    for (unsigned i = 0; i < op->n_results; i++) {
+        const char *item = side_item(arrow + 2, end, i, &length);
+        if (!expand(item, length, &capitals, labels->results[i]))
+            return false;
+    }
+    return true;
+}
+
+// ---- inference --------------------------------------------------------------------------------
+
+struct label_sizes {
+    struct dim dims[256];
+    bool known[256];
+};
+
+static bool collect_sizes(const struct unit *unit, const struct op *op,
+                          const struct op_labels *labels, struct label_sizes *sizes) {
+    memset(sizes->known, 0, sizeof sizes->known);
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct tensor_type *type = &unit->values[op->operands[i]].type;
+        for (unsigned k = 0; k < type->rank; k++) {
+            unsigned char label = (unsigned char)labels->operands[i][k];
+            if (sizes->known[label] && sizes->dims[label].size != type->dims[k].size)
+                return false;
+            if (!sizes->known[label])
+                sizes->dims[label] = type->dims[k];
+            sizes->known[label] = true;
+        }
+    }
+    return true;
+}
+
+// Scalars are f64. A tensor has the type of the op's first floating tensor operand.
+static enum dtype result_dtype(const struct unit *unit, const struct op *op, unsigned rank) {
+    if (rank == 0)
+        return DTYPE_F64;
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct tensor_type *type = &unit->values[op->operands[i]].type;
+        if (type->rank > 0 && type->dtype != DTYPE_I32)
+            return type->dtype;
+    }
+    return DTYPE_F64;
+}
+
+bool op_infer_types(struct program *program, struct unit *unit, struct op *op, const char **why) {
+    struct op_labels labels;
+    struct label_sizes sizes;
+    const char *text = op_rows[op->kind].text;
+    *why = NULL;
+    // Collectives and iota: their result is not a matter of their operands' sizes alone.
+    if (op->n_operands == 0 || op_rows[op->kind].kernel == KERNEL_COLLECTIVE ||
+        op->kind == OP_SLICE)
+        return true;
+    if (!op_labels_of(unit, op, &labels)) {
+        *why = arena_format(program->arena, "ranks of the operands do not fit `%s`", text);
+        return false;
+    }
+    if (!collect_sizes(unit, op, &labels, &sizes)) {
+        *why = arena_format(program->arena, "operands of `%s` differ in a size that must be equal",
+                            text);
+        return false;
+    }
+    for (unsigned i = 0; i < op->n_results; i++) {
+        struct tensor_type type = {.rank = (uint8_t)strlen(labels.results[i])};
+        for (unsigned k = 0; k < type.rank; k++) {
+            unsigned char label = (unsigned char)labels.results[i][k];
+            if (!sizes.known[label]) {
+                *why =
+                    arena_format(program->arena, "a size of the result of `%s` is not known", text);
+                return false;
+            }
+            type.dims[k] = sizes.dims[label];
+        }
+        struct tensor_type *old = &unit->values[op->results[i]].type;
+        bool cast = op->kind == OP_CAST && old->dtype != DTYPE_NONE;
+        type.dtype = cast ? old->dtype : result_dtype(unit, op, type.rank);
+        *old = type;
+    }
+    return true;
+}
+
+// ---- cost -------------------------------------------------------------------------------------
+
+double op_flops(const struct unit *unit, const struct op *op) {
+    int cost = op_rows[op->kind].cost;
+    if (op->n_operands == 0)
+        return 0;
+    const struct tensor_type *first = &unit->values[op->operands[0]].type;
+    if (cost >= 0)
+        return (double)cost * (double)type_elements(first);
+    struct op_labels labels;
+    struct label_sizes sizes;
+    if (!op_labels_of(unit, op, &labels) || !collect_sizes(unit, op, &labels, &sizes))
+        return 0;
+    double product = 1;
+    for (int i = 0; i < 256; i++)
+        if (sizes.known[i])
+            product *= (double)sizes.dims[i].size;
+    if (cost == COST_EINSUM)
+        return 2 * product;
+    // A causal mask leaves half of the scores: two products forward, five backward, 2 FLOP each.
+    return product * (cost == COST_ATTENTION ? 2 : 5);
+}
