@@ -11,6 +11,6 @@ struct span {
     uint32_t begin, end; // bytes; `end` is exclusive
 };
 
-struct source_files; // ir/diagnostic.h
+// The sources themselves: ir/source.h.
 
 #endif

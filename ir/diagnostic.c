@@ -1,0 +1,198 @@
+// Collecting diagnostics. Beyond the limit they are counted but not kept, so that a hostile input
+// cannot fill the memory with complaints; reporters need not know, they get an object either way.
+#include "ir/diagnostic.h"
+#include "ir/check.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+
+const struct diagnostic_row diagnostic_rows[N_DIAGNOSTIC_CODES] = {
+#define DIAGNOSTIC(code, severity, title) {#code, SEVERITY_##severity, title},
+#include "ir/diagnostics.def"
+#undef DIAGNOSTIC
+};
+
+int diagnostic_find(const char *text) {
+    for (int i = 0; i < N_DIAGNOSTIC_CODES; i++)
+        if (strcasecmp(diagnostic_rows[i].text, text) == 0)
+            return i;
+    return -1;
+}
+
+struct diagnostics *diagnostics_new(struct arena *arena, struct source_files *sources) {
+    struct diagnostics *set = ARENA_NEW(arena, struct diagnostics);
+    set->arena = arena;
+    set->sources = sources;
+    set->limit = DEFAULT_ERROR_LIMIT;
+    return set;
+}
+
+static char *format_text(struct arena *arena, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    CHECK(length >= 0);
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+// The formatted text of a variadic caller whose last named parameter is `format`.
+#define FORMATTED(result, arena, format)                                                           \
+    do {                                                                                           \
+        va_list args_;                                                                             \
+        va_start(args_, format);                                                                   \
+        (result) = format_text((arena), (format), args_);                                          \
+        va_end(args_);                                                                             \
+    } while (0)
+
+// Counts it; true if there is room to keep it.
+static bool count(struct diagnostics *set, enum severity severity) {
+    uint32_t *n = severity == SEVERITY_ERROR ? &set->n_errors : &set->n_warnings;
+    bool fits = !set->limit || *n < set->limit;
+    *n += 1;
+    set->n_dropped += !fits;
+    return fits;
+}
+
+struct diagnostic *report(struct diagnostics *set, enum diagnostic_code code, struct span span,
+                          const char *format, ...) {
+    struct diagnostic *d = ARENA_NEW(set->arena, struct diagnostic);
+    d->set = set;
+    d->code = code;
+    d->severity = diagnostic_rows[code].severity;
+    d->span = span;
+    d->dropped = !count(set, d->severity);
+    if (d->dropped)
+        return d;
+    FORMATTED(d->message, set->arena, format);
+    ARENA_PUSH(set->arena, set->items, set->n_items, set->capacity, d);
+    return d;
+}
+
+void diagnostic_say(struct diagnostic *d, const char *format, ...) {
+    if (!d->dropped)
+        FORMATTED(d->said, d->set->arena, format);
+}
+
+void diagnostic_label(struct diagnostic *d, struct span span, const char *format, ...) {
+    if (d->dropped)
+        return;
+    char *text;
+    FORMATTED(text, d->set->arena, format);
+    ARENA_PUSH(d->set->arena, d->labels, d->n_labels, d->labels_capacity,
+               (struct diagnostic_label){span, text});
+}
+
+void diagnostic_note(struct diagnostic *d, const char *format, ...) {
+    if (d->dropped)
+        return;
+    char *text;
+    FORMATTED(text, d->set->arena, format);
+    ARENA_PUSH(d->set->arena, d->notes, d->n_notes, d->notes_capacity,
+               (struct diagnostic_label){span_nowhere(), text});
+}
+
+void diagnostic_note_at(struct diagnostic *d, struct span span, const char *format, ...) {
+    if (d->dropped)
+        return;
+    char *text;
+    FORMATTED(text, d->set->arena, format);
+    ARENA_PUSH(d->set->arena, d->notes, d->n_notes, d->notes_capacity,
+               (struct diagnostic_label){span, text});
+}
+
+void diagnostic_help(struct diagnostic *d, const char *format, ...) {
+    if (!d->dropped)
+        FORMATTED(d->help, d->set->arena, format);
+}
+
+void diagnostic_edit(struct diagnostic *d, struct span span, const char *format, ...) {
+    if (d->dropped)
+        return;
+    char *text;
+    FORMATTED(text, d->set->arena, format);
+    ARENA_PUSH(d->set->arena, d->edits, d->n_edits, d->edits_capacity,
+               (struct diagnostic_edit){span, text});
+}
+
+// The first edit of the source that begins at or after `from` and has not been taken; NULL: none.
+static const struct diagnostic_edit *next_edit(const struct diagnostic *d, uint32_t source,
+                                               uint64_t from, const struct diagnostic_edit *last) {
+    const struct diagnostic_edit *best = NULL;
+    for (uint32_t i = 0; i < d->n_edits; i++) {
+        const struct diagnostic_edit *edit = &d->edits[i];
+        bool behind = edit->span.begin < from ||
+                      (last && edit <= last && edit->span.begin <= last->span.begin);
+        if (edit->span.source == source && !behind &&
+            (!best || edit->span.begin < best->span.begin))
+            best = edit;
+    }
+    return best;
+}
+
+char *diagnostic_apply_edits(const struct diagnostic *d, struct arena *arena, uint32_t source,
+                             size_t *length) {
+    const struct source_file *file = &d->set->sources->items[source];
+    size_t capacity = file->length, used = 0;
+    for (uint32_t i = 0; i < d->n_edits; i++)
+        capacity += strlen(d->edits[i].text);
+    char *result = arena_alloc(arena, capacity + 1);
+    uint32_t at = 0, applied = 0, wanted = 0;
+    for (uint32_t i = 0; i < d->n_edits; i++)
+        wanted += d->edits[i].span.source == source;
+    const struct diagnostic_edit *edit = NULL;
+    while ((edit = next_edit(d, source, at, edit))) {
+        memcpy(result + used, file->text + at, edit->span.begin - at);
+        used += edit->span.begin - at;
+        memcpy(result + used, edit->text, strlen(edit->text));
+        used += strlen(edit->text);
+        at = edit->span.end;
+        applied++;
+    }
+    memcpy(result + used, file->text + at, file->length - at);
+    *length = used + file->length - at;
+    return applied == wanted ? result : NULL; // an edit that overlaps another was passed over
+}
+
+// Levenshtein distance with transpositions of neighbours, on names of at most MAX_NAME bytes.
+enum { MAX_NAME = 48 };
+
+static unsigned edit_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n > MAX_NAME || m > MAX_NAME)
+        return MAX_NAME;
+    unsigned d[MAX_NAME + 1][MAX_NAME + 1];
+    for (size_t i = 0; i <= n; i++)
+        for (size_t j = 0; j <= m; j++) {
+            if (!i || !j) {
+                d[i][j] = (unsigned)(i + j);
+                continue;
+            }
+            unsigned best = d[i - 1][j - 1] +
+                            (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
+            if (d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+const char *nearest_name(const char *text, const char *const *candidates, size_t n) {
+    // A third of the letters may be wrong; of a name of one or two letters none.
+    unsigned allowed = (unsigned)strlen(text) / 3;
+    const char *best = NULL;
+    for (size_t i = 0; i < n; i++) {
+        unsigned distance = edit_distance(text, candidates[i]);
+        if (distance <= allowed && (!best || distance < edit_distance(text, best)))
+            best = candidates[i];
+    }
+    return best;
+}

@@ -1,0 +1,77 @@
+// Chains of provenance in words and in notes: which statement, brought by which `use`, set by which
+// argument of the command line (LANGUAGE.md 12).
+#include "ir/config.h"
+#include "ir/diagnostic.h"
+
+#include <string.h>
+
+struct span origin_span(const struct origin *origin) {
+    return origin->span; // of a USE: the `use` in the user's file
+}
+
+static const char *place_words(struct arena *arena, const struct source_files *sources,
+                               struct span span) {
+    struct source_place place = source_place(sources, span);
+    return place.file ? arena_format(arena, " at %s:%u:%u", place.file, place.line, place.column)
+                      : "";
+}
+
+const char *origin_words(struct arena *arena, const struct source_files *sources,
+                         const struct origin *origin) {
+    const char *words = NULL;
+    for (; origin; origin = origin->inner) {
+        const char *link = NULL;
+        switch (origin->kind) {
+        case ORIGIN_STATEMENT:
+            break;
+        case ORIGIN_USE:
+            link = arena_format(arena, "use%s", place_words(arena, sources, origin->span));
+            break;
+        case ORIGIN_COMMAND_LINE:
+            link = arena_format(arena, "<command line> %s", origin->text);
+            break;
+        case ORIGIN_SCHEDULE:
+            link = arena_format(arena, "schedule%s", place_words(arena, sources, origin->span));
+            break;
+        case ORIGIN_DEFAULT:
+            link = arena_format(arena, "default: %s", origin->text);
+            break;
+        }
+        // The innermost link is the statement itself; it is named when something brought it.
+        if (!link && words)
+            link = arena_format(arena, "statement%s", place_words(arena, sources, origin->span));
+        if (link)
+            words = words ? arena_format(arena, "%s, from %s", link, words) : link;
+    }
+    return words;
+}
+
+static bool same_span(struct span a, struct span b) {
+    return a.source == b.source && a.begin == b.begin && a.end == b.end;
+}
+
+void diagnostic_origin(struct diagnostic *d, const struct origin *origin) {
+    if (d->dropped)
+        return;
+    d->origin = origin_words(d->set->arena, d->set->sources, origin);
+    for (; origin; origin = origin->inner)
+        switch (origin->kind) {
+        case ORIGIN_STATEMENT:
+            if (!same_span(origin->span, d->span))
+                diagnostic_note_at(d, origin->span, "the statement itself");
+            break;
+        case ORIGIN_USE:
+            if (!same_span(origin->span, d->span))
+                diagnostic_note_at(d, origin->span, "brought by this `use`");
+            break;
+        case ORIGIN_COMMAND_LINE:
+            diagnostic_note(d, "set by <command line>: %s", origin->text);
+            break;
+        case ORIGIN_SCHEDULE:
+            diagnostic_note_at(d, origin->span, "follows from this schedule");
+            break;
+        case ORIGIN_DEFAULT:
+            diagnostic_note(d, "by default: %s", origin->text);
+            break;
+        }
+}

@@ -1,0 +1,258 @@
+// Diagnostics as text for people: a headline, the lines concerned with what is said about their
+// parts below them, notes, and the help with the lines as they would be.
+//
+// Lines are shown in order, those of the primary span's file first. Bytes that a terminal cannot
+// show become '?', tabs one space, and of a very long line only the part around the label is shown.
+#include "ir/diagnostic.h"
+#include "ir/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_BYTES = 160, SHOWN_BEFORE = 40 };
+
+struct style {
+    const char *error, *warning, *label, *quiet, *bold, *end;
+};
+static const struct style plain = {"", "", "", "", "", ""};
+static const struct style coloured = {"\033[1;31m", "\033[1;33m", "\033[1;34m",
+                                      "\033[2m",    "\033[1m",    "\033[0m"};
+
+struct printer {
+    const struct source_files *sources;
+    FILE *out;
+    struct style style;
+};
+
+// One underlined range, while a diagnostic is being printed.
+struct mark {
+    struct span span;
+    struct source_place place;
+    const char *text;
+    bool primary;
+};
+
+// ---- source lines -----------------------------------------------------------------------------
+
+// What is seen of one line: bytes [begin, end) of the file.
+struct window {
+    uint32_t begin, end;
+    bool cut_before, cut_after;
+};
+
+static struct window line_window(const struct source_file *file, uint32_t line, uint32_t focus) {
+    struct window w = {.begin = file->lines[line - 1]};
+    w.end = line < file->n_lines ? file->lines[line] - 1 : file->length;
+    if (w.end > w.begin && file->text[w.end - 1] == '\r')
+        w.end--;
+    if (focus > w.begin + SHOWN_BYTES) {
+        w.begin = focus - SHOWN_BEFORE;
+        w.cut_before = true;
+    }
+    if (w.end - w.begin > SHOWN_BYTES) {
+        w.end = w.begin + SHOWN_BYTES;
+        w.cut_after = true;
+    }
+    return w;
+}
+
+static bool continues_character(unsigned char byte) {
+    return (byte & 0xC0) == 0x80;
+}
+
+static void print_bytes(FILE *out, const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        fputc(byte == '\t' ? ' ' : byte < 0x20 || byte == 0x7F ? '?' : byte, out);
+    }
+}
+
+static void print_gutter(const struct printer *p, uint32_t line) {
+    if (line)
+        fprintf(p->out, "%s%5u |%s ", p->style.quiet, line, p->style.end);
+    else
+        fprintf(p->out, "%s      |%s ", p->style.quiet, p->style.end);
+}
+
+static void print_line(const struct printer *p, uint32_t line, const struct source_file *file,
+                       struct window w) {
+    print_gutter(p, line);
+    fputs(w.cut_before ? "..." : "", p->out);
+    print_bytes(p->out, file->text + w.begin, w.end - w.begin);
+    fputs(w.cut_after ? "...\n" : "\n", p->out);
+}
+
+// Columns that bytes [begin, end) take: characters, not bytes.
+static uint32_t columns(const struct source_file *file, uint32_t begin, uint32_t end) {
+    uint32_t n = 0;
+    for (uint32_t i = begin; i < end; i++)
+        n += !continues_character((unsigned char)file->text[i]);
+    return n;
+}
+
+static void print_underline(const struct printer *p, const struct source_file *file,
+                            struct window w, const struct mark *mark, const char *colour) {
+    uint32_t begin = mark->span.begin < w.begin ? w.begin : mark->span.begin;
+    uint32_t end = mark->span.end > w.end ? w.end : mark->span.end;
+    if (begin > w.end)
+        begin = w.end;
+    uint32_t width = end > begin ? columns(file, begin, end) : 1;
+    print_gutter(p, 0);
+    fprintf(p->out, "%*s%s", (int)(columns(file, w.begin, begin) + (w.cut_before ? 3 : 0)), "",
+            colour);
+    for (uint32_t i = 0; i < width; i++)
+        fputc(mark->primary ? '^' : '-', p->out);
+    fprintf(p->out, "%s%s%s\n", *mark->text ? " " : "", mark->text, p->style.end);
+}
+
+// ---- marks ------------------------------------------------------------------------------------
+
+// In order of line and column, of one file after the other, the primary's first.
+static bool comes_before(const struct mark *a, const struct mark *b, uint32_t first_source) {
+    if (a->span.source != b->span.source)
+        return a->span.source == first_source ||
+               (b->span.source != first_source && a->span.source < b->span.source);
+    return a->span.begin < b->span.begin;
+}
+
+static void sort_marks(struct mark *marks, uint32_t n) {
+    uint32_t first_source = marks[0].span.source;
+    for (uint32_t i = 1; i < n; i++)
+        for (uint32_t j = i; j && comes_before(&marks[j], &marks[j - 1], first_source); j--) {
+            struct mark swapped = marks[j];
+            marks[j] = marks[j - 1];
+            marks[j - 1] = swapped;
+        }
+}
+
+static const char *severity_words(enum severity severity) {
+    return severity == SEVERITY_ERROR ? "error" : "warning";
+}
+
+static void print_marks(const struct printer *p, const struct mark *marks, uint32_t n,
+                        enum severity severity) {
+    const char *strong = severity == SEVERITY_ERROR ? p->style.error : p->style.warning;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct mark *mark = &marks[i];
+        const struct source_file *file = &p->sources->items[mark->span.source];
+        const struct mark *above = i ? &marks[i - 1] : NULL;
+        bool same_file = above && above->span.source == mark->span.source;
+        if (above && !same_file)
+            fprintf(p->out, "  in %s:\n", mark->place.file);
+        struct window w = line_window(file, mark->place.line, mark->span.begin);
+        if (same_file && mark->place.line > above->place.line + 1)
+            fprintf(p->out, "  ...\n");
+        if (!same_file || mark->place.line != above->place.line || w.cut_before)
+            print_line(p, mark->place.line, file, w);
+        print_underline(p, file, w, mark, mark->primary ? strong : p->style.label);
+    }
+}
+
+static struct mark mark_of(const struct printer *p, struct span span, const char *text,
+                           bool primary) {
+    return (struct mark){span, source_place(p->sources, span), text ? text : "", primary};
+}
+
+static void print_excerpts(const struct printer *p, const struct diagnostic *d) {
+    struct mark *marks = calloc(d->n_labels + 1, sizeof *marks);
+    CHECK(marks);
+    uint32_t n = 0;
+    struct mark primary = mark_of(p, d->span, d->said, true);
+    if (primary.place.file)
+        marks[n++] = primary;
+    for (uint32_t i = 0; i < d->n_labels; i++) {
+        struct mark mark = mark_of(p, d->labels[i].span, d->labels[i].text, false);
+        if (mark.place.file)
+            marks[n++] = mark;
+    }
+    if (n) {
+        sort_marks(marks, n);
+        print_marks(p, marks, n, d->severity);
+    }
+    free(marks);
+}
+
+// ---- notes and help ---------------------------------------------------------------------------
+
+static void print_note(const struct printer *p, const struct diagnostic_label *note,
+                       enum severity severity) {
+    struct mark mark = mark_of(p, note->span, "", false);
+    fprintf(p->out, "  %snote%s: ", p->style.bold, p->style.end);
+    if (mark.place.file)
+        fprintf(p->out, "%s:%u:%u: ", mark.place.file, mark.place.line, mark.place.column);
+    fprintf(p->out, "%s\n", note->text);
+    if (mark.place.file)
+        print_marks(p, &mark, 1, severity);
+}
+
+// Prints new text, which may hold line ends; lines that it adds are numbered on.
+static uint32_t print_inserted(const struct printer *p, const char *text, uint32_t line) {
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+        print_bytes(p->out, text, (size_t)(end - text));
+        fputc('\n', p->out);
+        print_gutter(p, ++line);
+    }
+    print_bytes(p->out, text, strlen(text));
+    return line;
+}
+
+// The lines that the edits from number `first` on touch, as they would be: those up to the first
+// edit that begins on a later line than this one ends. Returns the number of the edit after them.
+static uint32_t print_edited(const struct printer *p, const struct mark *edits, uint32_t first,
+                             uint32_t n) {
+    const struct source_file *file = &p->sources->items[edits[first].span.source];
+    uint32_t at = file->lines[edits[first].place.line - 1], i = first;
+    print_gutter(p, edits[first].place.line);
+    uint32_t line = edits[first].place.line;
+    do {
+        if (edits[i].span.begin > at)
+            print_bytes(p->out, file->text + at, edits[i].span.begin - at);
+        line = print_inserted(p, edits[i].text, line);
+        at = edits[i].span.end;
+        i++;
+    } while (i < n && edits[i].span.source == edits[first].span.source &&
+             edits[i].place.line == edits[i - 1].place.end_line);
+    struct window rest = line_window(file, edits[i - 1].place.end_line, at);
+    if (rest.end > at)
+        print_bytes(p->out, file->text + at, rest.end - at);
+    fputc('\n', p->out);
+    return i;
+}
+
+static void print_help(const struct printer *p, const struct diagnostic *d) {
+    fprintf(p->out, "  %shelp%s: %s\n", p->style.bold, p->style.end, d->help);
+    if (!d->n_edits)
+        return;
+    struct mark *edits = calloc(d->n_edits, sizeof *edits);
+    CHECK(edits);
+    for (uint32_t i = 0; i < d->n_edits; i++)
+        edits[i] = mark_of(p, d->edits[i].span, d->edits[i].text, false);
+    sort_marks(edits, d->n_edits);
+    for (uint32_t i = 0; i < d->n_edits;)
+        i = print_edited(p, edits, i, d->n_edits);
+    free(edits);
+}
+
+// ---- whole diagnostics ------------------------------------------------------------------------
+
+void diagnostic_print(const struct diagnostic *d, FILE *out, bool colour) {
+    struct printer p = {d->set->sources, out, colour ? coloured : plain};
+    struct source_place place = source_place(p.sources, d->span);
+    const char *strong = d->severity == SEVERITY_ERROR ? p.style.error : p.style.warning;
+    if (place.file)
+        fprintf(out, "%s%s:%u:%u: ", p.style.bold, place.file, place.line, place.column);
+    fprintf(out, "%s%s[%s]%s: %s%s%s\n", strong, severity_words(d->severity),
+            diagnostic_rows[d->code].text, p.style.end, p.style.bold, d->message, p.style.end);
+    print_excerpts(&p, d);
+    for (uint32_t i = 0; i < d->n_notes; i++)
+        print_note(&p, &d->notes[i], d->severity);
+    if (d->help)
+        print_help(&p, d);
+}
+
+void diagnostics_print(const struct diagnostics *set, FILE *out, bool colour) {
+    for (uint32_t i = 0; i < set->n_items; i++)
+        diagnostic_print(set->items[i], out, colour);
+    if (set->n_dropped)
+        fprintf(out, "%u more not shown; --error-limit=0 shows all\n", set->n_dropped);
+}
