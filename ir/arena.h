@@ -25,14 +25,15 @@ char *arena_format(struct arena *arena, const char *format, ...)
 void arena_free(struct arena *arena);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
-#define ARENA_ARRAY(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))
+#define ARENA_ARRAY(arena, type, count)                                                            \
+    ((type *)arena_alloc((arena), sizeof(type) * (size_t)(count)))
 
 // Growing arrays inside an arena: ARENA_PUSH(arena, s->items, s->n_items, s->cap_items, value).
 // Doubling leaves the old copy behind in the arena, which costs at most as much again.
 #define ARENA_PUSH(arena, items, count, capacity, ...)                                             \
     do {                                                                                           \
         if ((count) == (capacity)) {                                                               \
-            (capacity) = (capacity) ? (capacity) * 2 : 8;                                          \
+            (capacity) = (capacity) ? (capacity)*2 : 8;                                            \
             (items) = arena_grow((arena), (items), (count) * sizeof *(items),                      \
                                  (capacity) * sizeof *(items));                                    \
         }                                                                                          \

@@ -1,6 +1,7 @@
 // What a `.place` file says, resolved: names looked up, units applied, `use` expanded, every number
-// checked for its own range. Made by frontend/, read by build, update and place. It knows nothing of
-// tensors yet: selectors are matched to tensors, and statements weighed against each other, by `place`.
+// checked for its own range. Made by frontend/, read by build, update and place. It knows nothing
+// of tensors yet: selectors are matched to tensors, and statements weighed against each other, by
+// `place`.
 //
 // All strings and arrays live in the compilation's arena.
 #ifndef PLACE_IR_CONFIG_H
@@ -12,8 +13,9 @@
 #include "ir/ir.h"
 #include "ir/span.h"
 
-// Where a fact comes from (LANGUAGE.md 12): a chain from the statement that says it outwards through
-// the `use` that brought it. `span` of the first link in the user's file is where errors are shown.
+// Where a fact comes from (LANGUAGE.md 12): a chain from the statement that says it outwards
+// through the `use` that brought it. `span` of the first link in the user's file is where errors
+// are shown.
 enum origin_kind {
     ORIGIN_STATEMENT,    // said by the text at `span`
     ORIGIN_USE,          // brought by the `use` at `span`; `inner` is the library's statement
@@ -44,12 +46,12 @@ struct model_config {
     const char *name;
     enum model_family family; // decides the names under which parameters are saved
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
-    int64_t sequence_limit;   // rows of a learned position table
+    int64_t sequence_limit; // rows of a learned position table
     enum norm_kind norm;
     enum activation_kind activation;
     enum position_kind position;
-    bool biases;              // on linear layers (gpt2: yes, llama: no)
-    bool tied;                // the head uses the embedding table
+    bool biases; // on linear layers (gpt2: yes, llama: no)
+    bool tied;   // the head uses the embedding table
     double norm_eps, rope_theta, init_std;
     struct rope_scaling rope_scaling;
     struct origin origin;
@@ -58,7 +60,7 @@ struct model_config {
 // ---- machine ----------------------------------------------------------------------------------
 
 struct device_config {
-    const char *name; // NULL: no device declared
+    const char *name;                        // NULL: no device declared
     int64_t memory_bytes, host_memory_bytes; // 0: not said
     double flops_per_s, bandwidth_bytes_per_s, host_link_bytes_per_s;
     struct origin origin;
@@ -70,8 +72,8 @@ enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_SGD, OPTIMIZER_NONE }; // NONE:
 enum learning_rate_kind { RATE_CONSTANT, RATE_COSINE };
 struct learning_rate {
     enum learning_rate_kind kind;
-    double base;                // constant value, or the peak after warm-up
-    double minimum;             // of cosine, at `steps`; default 0
+    double base;    // constant value, or the peak after warm-up
+    double minimum; // of cosine, at `steps`; default 0
     int64_t warmup_steps, steps;
 };
 struct optimizer_config {
@@ -82,13 +84,14 @@ struct optimizer_config {
     bool nesterov;
 };
 
-// `layers[0:16].attention.norm`: role names from ir/roles.def, outermost first, with an optional slice
-// on `layers`. No step: everything.
+// `layers[0:16].attention.norm`: role names from ir/roles.def, outermost first, with an optional
+// slice on `layers`. No step: everything.
 struct selector {
     uint8_t n_roles;
-    uint8_t roles[6];      // enum role
+    uint8_t roles[6]; // enum role
     bool has_slice;
-    int64_t slice_begin, slice_end, slice_step; // resolved against model.layers: 0 <= begin, end <= layers
+    int64_t slice_begin, slice_end,
+        slice_step; // resolved against model.layers: 0 <= begin, end <= layers
     struct span span;
 };
 
@@ -108,10 +111,10 @@ struct train_config {
     int64_t batch, sequence, microbatch; // sequences, tokens, sequences
     struct optimizer_rule *optimizers;
     uint32_t n_optimizers;
-    double clip;                         // 0: none
+    double clip; // 0: none
     struct precision_config precision;
     uint64_t seed;
-    int64_t reproducible;                // W, or 0
+    int64_t reproducible; // W, or 0
     struct origin origin, batch_origin, sequence_origin, microbatch_origin;
 };
 
@@ -126,23 +129,23 @@ enum reduce_when { REDUCE_LAST, REDUCE_EACH, REDUCE_DEFAULT };
 struct split_statement { // split DIMS over AXES (in SELECTOR)
     enum dimension *dimensions;
     uint32_t n_dimensions;
-    struct axis_list axes;     // atomic axes, outermost first
-    struct selector scope;     // empty: everywhere
-    uint32_t scope_depth;      // 0 outside every `in`
+    struct axis_list axes; // atomic axes, outermost first
+    struct selector scope; // empty: everywhere
+    uint32_t scope_depth;  // 0 outside every `in`
     struct origin origin;
 };
 
 struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum state state;
     struct selector selector;
-    struct axis_list axes;     // empty for pure residencies
+    struct axis_list axes; // empty for pure residencies
     bool sets_extent, sets_residency;
     enum extent extent;
     enum residency residency;
-    bool own_text;             // of the strategy itself, not brought by `use` nor by a `states` tuple
+    bool own_text; // of the strategy itself, not brought by `use` nor by a `states` tuple
     // options of the extent, defaults of LANGUAGE.md 2 filled in
     enum gather_unit unit;
-    int64_t unit_layers;       // UNIT_LAYERS
+    int64_t unit_layers; // UNIT_LAYERS
     int64_t prefetch;
     bool kept_after_forward, kept_after_backward;
     enum cut_by by;
@@ -163,7 +166,7 @@ struct strategy_config {
 
 struct config {
     struct model_config model;
-    struct mesh mesh;           // ir/ir.h
+    struct mesh mesh; // ir/ir.h
     struct device_config device;
     struct train_config train;
     struct strategy_config strategy;

@@ -484,15 +484,33 @@ double op_flops(const struct unit *, const struct op *);
 // ---- text -------------------------------------------------------------------------------------
 
 struct print_options {
-    bool spans;                         // trailing @line:column
-    const struct source_files *sources; // needed for spans
+    bool spans; // trailing @line:column, found by `locate` in `sources`
+    void (*locate)(const struct source_files *sources, struct span span, uint32_t *line,
+                   uint32_t *column);
+    const struct source_files *sources;
 };
 // The text form (docs/program.md): `step NAME { ... }` and `unit NAME.UNIT { ... }`.
 void program_print(const struct program *, FILE *to, const struct print_options *);
-// Reads what program_print prints. On errors (codes E11x) says so in `diagnostics` and returns
-// NULL. `text` is source `source` of the diagnostics' files, so that spans point into it.
+
+// What is wrong with a text, and where.
+struct text_error {
+    struct span span;
+    const char *message; // NULL: nothing
+};
+// Reads what program_print prints; statements are given spans in `source`, where they stand.
+// NULL and `error` set where the text is wrong. The result is not planned or checked further than
+// program_check does.
 struct program *program_parse(struct arena *arena, const char *text, size_t length, uint32_t source,
-                              struct diagnostics *diagnostics);
+                              struct text_error *error);
+// The same for what a `.place` file holds of a program: the braces of `step NAME {}` and of any
+// number of `unit NAME.UNIT {}`, each a range of `text`. What is not given is taken from `derived`.
+struct program_part {
+    const char *unit;   // NULL: the step
+    struct span braces; // from `{` to behind `}`
+};
+struct program *program_parse_parts(struct arena *arena, const struct program *derived,
+                                    const char *text, const struct program_part *parts,
+                                    uint32_t n_parts, struct text_error *error);
 // Structural invariants that hold after every pass: ids in range, operands defined before use, one
 // definition, types as inferred, results bound, indices in range. NULL, or what is wrong.
 const char *program_check(const struct program *, struct arena *arena);

@@ -1,0 +1,326 @@
+// The structure that every program has, after every pass and when it was read from text: ids in
+// range, values defined once and before use, types that fit, indices inside their buffers. What a
+// program *means* is the verifier's matter. Returns the first thing that is wrong as a sentence.
+#include "ir/ir.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+struct checker {
+    const struct program *program;
+    struct arena *arena;
+    int64_t first[8], last[8]; // ranges of the enclosing loops' variables
+    int depth;
+    const struct step *step;
+};
+
+// ---- units ------------------------------------------------------------------------------------
+
+static const char *check_attributes(struct checker *c, const struct unit *unit,
+                                    const struct op *op) {
+    const char *words = op_rows[op->kind].attributes;
+    unsigned n_known = 0;
+    while (*words) {
+        size_t length = strcspn(words, " ");
+        bool optional = words[length - 1] == '?';
+        const char *name = arena_string(c->arena, words, length - optional);
+        bool present = op_attribute(op, table_find(attribute_names, N_ATTRIBUTES, name)) != NULL;
+        if (!present && !optional)
+            return arena_format(c->arena, "unit %s: `%s` lacks the attribute `%s`", unit->name,
+                                op_rows[op->kind].text, name);
+        n_known += present;
+        words += length + (words[length] == ' ');
+    }
+    if (n_known != op->n_attributes)
+        return arena_format(c->arena, "unit %s: `%s` has an attribute that it does not take",
+                            unit->name, op_rows[op->kind].text);
+    return NULL;
+}
+
+static const char *check_collective_op(struct checker *c, const struct unit *unit,
+                                       const struct op *op) {
+    const struct tensor_type *from = &unit->values[op->operands[0]].type;
+    const struct tensor_type *to = &unit->values[op->results[0]].type;
+    if (op->kind == OP_ALL_REDUCE || op->kind == OP_WAIT)
+        return type_equal(from, to) ? NULL
+                                    : arena_format(c->arena, "unit %s: `%s` changes the type",
+                                                   unit->name, op_rows[op->kind].text);
+    struct axis_list axes = op_axes(op);
+    int64_t parts = mesh_group_size(&c->program->mesh, &axes);
+    int64_t dim = op_integer(op, ATTRIBUTE_DIM, -1);
+    const struct tensor_type *whole = op->kind == OP_ALL_GATHER ? to : from;
+    const struct tensor_type *part = op->kind == OP_ALL_GATHER ? from : to;
+    bool fits =
+        dim >= 0 && dim < whole->rank && part->rank == whole->rank && part->dtype == whole->dtype;
+    for (unsigned i = 0; fits && i < whole->rank; i++)
+        fits = whole->dims[i].size == part->dims[i].size * (i == dim ? parts : 1);
+    return fits ? NULL
+                : arena_format(c->arena, "unit %s: the sizes of `%s` do not fit its axes",
+                               unit->name, op_rows[op->kind].text);
+}
+
+static const char *check_op_types(struct checker *c, struct unit *unit, const struct op *op) {
+    if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE || op->kind == OP_SLICE)
+        return check_collective_op(c, unit, op);
+    if (op->n_operands == 0)
+        return NULL;
+    // Inference on a copy: what stands in the program must be what follows from its operands.
+    struct program scratch = {.arena = c->arena};
+    struct unit copy = *unit;
+    copy.values = arena_copy(c->arena, unit->values, unit->n_values * sizeof *unit->values);
+    struct op op_copy = *op;
+    const char *why;
+    if (!op_infer_types(&scratch, &copy, &op_copy, &why))
+        return arena_format(c->arena, "unit %s: %s (`%%%s`)", unit->name, why,
+                            unit->values[op->results[0]].name);
+    for (unsigned i = 0; i < op->n_results; i++)
+        if (!type_equal(&copy.values[op->results[i]].type, &unit->values[op->results[i]].type))
+            return arena_format(c->arena,
+                                "unit %s: `%%%s` has another type than follows from its operands",
+                                unit->name, unit->values[op->results[i]].name);
+    return NULL;
+}
+
+static const char *check_op(struct checker *c, struct unit *unit, const struct op *op,
+                            bool *defined) {
+    if (op->kind >= N_OPS || op->n_operands != op_operand_count(op->kind) ||
+        op->n_results != op_result_count(op->kind))
+        return arena_format(c->arena, "unit %s: an op has the wrong number of operands",
+                            unit->name);
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (op->operands[i] >= unit->n_values || !defined[op->operands[i]])
+            return arena_format(c->arena, "unit %s: `%s` uses a value before it is defined",
+                                unit->name, op_rows[op->kind].text);
+    for (unsigned i = 0; i < op->n_results; i++) {
+        if (op->results[i] >= unit->n_values || defined[op->results[i]])
+            return arena_format(c->arena, "unit %s: a result of `%s` is defined twice", unit->name,
+                                op_rows[op->kind].text);
+        const struct value *value = &unit->values[op->results[i]];
+        if (value->storage == STORAGE_IN_PLACE &&
+            (value->base >= unit->n_values || !defined[value->base]))
+            return arena_format(c->arena, "unit %s: `%%%s` is in place of a later value",
+                                unit->name, value->name);
+    }
+    for (unsigned i = 0; i < op->n_results; i++)
+        defined[op->results[i]] = true;
+    const char *wrong = check_attributes(c, unit, op);
+    return wrong ? wrong : check_op_types(c, unit, op);
+}
+
+static const char *check_unit(struct checker *c, struct unit *unit) {
+    bool *defined = ARENA_ARRAY(c->arena, bool, unit->n_values + 1);
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        defined[i] = true;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const char *wrong = check_op(c, unit, &unit->ops[i], defined);
+        if (wrong)
+            return wrong;
+    }
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const struct unit_result *result = &unit->results[i];
+        if (result->value >= unit->n_values || !defined[result->value])
+            return arena_format(c->arena, "unit %s: a result is never defined", unit->name);
+        if (result->in_parameter == NO_ID)
+            continue;
+        if (result->in_parameter >= unit->n_parameters ||
+            !type_equal(&unit->values[result->value].type,
+                        &unit->values[result->in_parameter].type))
+            return arena_format(c->arena, "unit %s: `%%%s` does not fit the place of a parameter",
+                                unit->name, unit->values[result->value].name);
+    }
+    return NULL;
+}
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+static const char *check_buffer(struct checker *c, const struct buffer *buffer) {
+    const struct program *program = c->program;
+    if (buffer->tensor != NO_ID && buffer->tensor >= program->n_tensors)
+        return arena_format(c->arena, "buffer %s is about no tensor", buffer->name);
+    for (unsigned i = 0; i < buffer->rank; i++) {
+        int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.cuts[i]);
+        if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH)
+            parts *= buffer->count;
+        if (buffer->dims[i].size % parts)
+            return arena_format(c->arena, "buffer %s: %s=%" PRId64 " is not divisible by %" PRId64,
+                                buffer->name, dimension_names[buffer->dims[i].dimension],
+                                buffer->dims[i].size, parts);
+    }
+    if (buffer->window_of == NO_ID)
+        return NULL;
+    const struct buffer *parent = &program->buffers[buffer->window_of];
+    bool fits = buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
+                parent->layout.flat.n == 0 && buffer->layout.flat.n > 0 &&
+                parent->count == buffer->count && parent->dtype == buffer->dtype &&
+                buffer_whole_elements(program, parent) == buffer_whole_elements(program, buffer);
+    return fits ? NULL : arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
+}
+
+// ---- steps ------------------------------------------------------------------------------------
+
+static bool index_fits(const struct checker *c, struct index index, int64_t count) {
+    if (index.variable >= c->depth)
+        return false;
+    if (index.modulus)
+        return index.modulus <= count;
+    int64_t low = index.offset, high = index.offset;
+    if (index.variable >= 0) {
+        low += c->first[(int)index.variable];
+        high += c->last[(int)index.variable];
+    }
+    return low > high || (low >= 0 && high < count); // low > high: the loop is empty
+}
+
+static const char *check_reference(struct checker *c, struct reference reference) {
+    if (reference.buffer >= c->program->n_buffers)
+        return "a statement refers to no buffer";
+    const struct buffer *buffer = &c->program->buffers[reference.buffer];
+    if (!index_fits(c, reference.index, buffer->count))
+        return arena_format(c->arena, "an index of buffer %s is outside its %" PRId64 " items",
+                            buffer->name, buffer->count);
+    return NULL;
+}
+
+static const char *check_argument(struct checker *c, const struct unit *unit, value_id value,
+                                  struct reference reference) {
+    const char *wrong = check_reference(c, reference);
+    if (wrong)
+        return wrong;
+    const struct buffer *buffer = &c->program->buffers[reference.buffer];
+    struct tensor_type type = buffer_type(c->program, buffer);
+    const struct tensor_type *expected = &unit->values[value].type;
+    if (type_equal(&type, expected))
+        return NULL;
+    return arena_format(c->arena, "buffer %s does not have the type of `%%%s` in unit %s",
+                        buffer->name, unit->values[value].name, unit->name);
+}
+
+static const char *check_call(struct checker *c, const struct call *call) {
+    if (call->unit >= c->program->n_units)
+        return "a call of no unit";
+    const struct unit *unit = &c->program->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        const char *wrong = check_argument(c, unit, i, call->operands[i]);
+        if (wrong)
+            return wrong;
+    }
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const char *wrong = check_argument(c, unit, unit->results[i].value, call->results[i]);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}
+
+// Sizes of a piece: whole and part differ by the factor of the axes, along `dim` or flat.
+static const char *check_piece(struct checker *c, const struct transfer *start,
+                               const struct transfer_piece *piece) {
+    const char *wrong = check_reference(c, piece->from);
+    wrong = wrong ? wrong : check_reference(c, piece->to);
+    if (wrong)
+        return wrong;
+    const struct program *program = c->program;
+    const struct buffer *from = &program->buffers[piece->from.buffer];
+    const struct buffer *to = &program->buffers[piece->to.buffer];
+    struct tensor_type from_type = buffer_type(program, from), to_type = buffer_type(program, to);
+    if (start->kind == COLLECTIVE_ALL_REDUCE)
+        return type_equal(&from_type, &to_type)
+                   ? NULL
+                   : arena_format(c->arena, "an all_reduce from %s to %s of another type",
+                                  from->name, to->name);
+    bool gather = start->kind == COLLECTIVE_ALL_GATHER;
+    const struct tensor_type *whole = gather ? &to_type : &from_type;
+    const struct tensor_type *part = gather ? &from_type : &to_type;
+    int64_t parts = mesh_group_size(&program->mesh, &start->axes);
+    bool fits = whole->dtype == part->dtype;
+    if (start->dim < 0) {
+        // A flat shard of several axes is gathered axis by axis: the whole may be a flat shard too.
+        int64_t chunk = (type_elements(whole) + parts - 1) / parts;
+        fits = fits && part->rank == 1 && part->dims[0].size == chunk;
+    } else {
+        fits = fits && start->dim < whole->rank && whole->rank == part->rank;
+        for (int i = 0; fits && i < whole->rank; i++)
+            fits = whole->dims[i].size == part->dims[i].size * (i == start->dim ? parts : 1);
+    }
+    return fits ? NULL
+                : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
+                               from->name, to->name, collective_names[start->kind]);
+}
+
+static const char *check_start(struct checker *c, const struct transfer *start) {
+    if (start->axes.n == 0 || start->handle >= c->step->n_handles ||
+        !index_fits(c, start->handle_index, c->step->handles[start->handle].slots))
+        return "a collective without axes, or with a slot that its handle does not have";
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        const char *wrong = check_piece(c, start, &start->pieces[i]);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}
+
+static const char *check_block(struct checker *c, const struct block *block);
+
+static const char *check_loop(struct checker *c, const struct loop *loop) {
+    if (c->depth == 8 || loop->end < loop->begin)
+        return "a loop that ends before it begins, or is nested too deeply";
+    c->first[c->depth] = loop->begin;
+    c->last[c->depth] = loop->end - 1;
+    c->depth++;
+    const char *wrong = check_block(c, &loop->body);
+    c->depth--;
+    return wrong;
+}
+
+static const char *check_statement(struct checker *c, const struct statement *statement) {
+    switch (statement->kind) {
+    case STATEMENT_LOOP:
+        return check_loop(c, &statement->loop);
+    case STATEMENT_CALL:
+        return check_call(c, &statement->call);
+    case STATEMENT_START:
+        return check_start(c, &statement->start);
+    case STATEMENT_WAIT:
+        if (statement->wait.handle >= c->step->n_handles ||
+            !index_fits(c, statement->wait.index, c->step->handles[statement->wait.handle].slots))
+            return "a wait for a slot that its handle does not have";
+        return NULL;
+    case STATEMENT_ZERO:
+        return check_reference(c, statement->zero);
+    case STATEMENT_FREE:
+        return check_reference(c, statement->free);
+    }
+    return "a statement of no kind";
+}
+
+static const char *check_block(struct checker *c, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const char *wrong = check_statement(c, &block->statements[i]);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}
+
+const char *program_check(const struct program *program, struct arena *arena) {
+    struct checker checker = {.program = program, .arena = arena};
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        const char *wrong = check_buffer(&checker, &program->buffers[i]);
+        if (wrong)
+            return wrong;
+    }
+    for (uint32_t i = 0; i < program->n_units; i++) {
+        const char *wrong = check_unit(&checker, &program->units[i]);
+        if (wrong)
+            return wrong;
+    }
+    for (int s = 0; s < N_STEPS; s++) {
+        checker.step = &program->steps[s];
+        const char *wrong = check_block(&checker, &program->steps[s].body);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}

@@ -1,0 +1,463 @@
+// The text form of programs (docs/program.md): what `emit` prints, people edit and parse.c reads
+// back.
+//
+// One `step NAME { ... }` holds the header (mesh, sizes, policy), the tensors, the buffers and the
+// schedules; one `unit NAME.UNIT { ... }` follows for each unit. Everything is printed that cannot
+// be inferred, and nothing twice, so that print(parse(print(p))) is the same text.
+#include "ir/ir.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+// Lines are collected so that long lists can be broken at the column limit.
+struct printer {
+    FILE *to;
+    const struct program *program;
+    const struct print_options *options;
+    int indent, column;
+    const char *variables[8]; // names of the enclosing loops' variables
+    int depth;
+};
+
+enum { COLUMN_LIMIT = 100 };
+
+static void put(struct printer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct printer *p, const char *format, ...) {
+    if (p->column == 0)
+        p->column = fprintf(p->to, "%*s", p->indent * 2, "");
+    va_list args;
+    va_start(args, format);
+    p->column += vfprintf(p->to, format, args);
+    va_end(args);
+}
+
+static void end_line(struct printer *p) {
+    fputc('\n', p->to);
+    p->column = 0;
+}
+
+static void put_spanned_end(struct printer *p, struct span span) {
+    if (p->options->spans && p->options->locate && span.source != NO_SOURCE) {
+        uint32_t line, column;
+        p->options->locate(p->options->sources, span, &line, &column);
+        put(p, " @%u:%u", line, column);
+    }
+    end_line(p);
+}
+
+// Breaks before an element of a list of `width` characters that would not fit.
+static void break_before(struct printer *p, int width) {
+    if (p->column + width <= COLUMN_LIMIT)
+        return;
+    end_line(p);
+    put(p, "    ");
+}
+
+// The shortest decimal that reads back as the same double.
+static const char *real_text(double value, char text[32]) {
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, 32, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    return text;
+}
+
+static void put_real(struct printer *p, double value) {
+    char text[32];
+    put(p, "%s", real_text(value, text));
+}
+
+static void put_axes(struct printer *p, const struct axis_list *axes) {
+    for (unsigned i = 0; i < axes->n; i++)
+        put(p, "%s%s", i ? "*" : "", p->program->mesh.axes[axes->axes[i]].name);
+}
+
+static void put_dims(struct printer *p, const struct dim *dims, unsigned rank,
+                     const struct layout *layout) {
+    put(p, "[");
+    for (unsigned i = 0; i < rank; i++) {
+        put(p, "%s%s=%" PRId64, i ? ", " : "", dimension_names[dims[i].dimension], dims[i].size);
+        if (layout && layout->cuts[i].n) {
+            put(p, "/");
+            put_axes(p, &layout->cuts[i]);
+        }
+    }
+    put(p, "]");
+}
+
+static void put_roles(struct printer *p, const uint8_t *roles, unsigned n) {
+    if (n == 0)
+        return;
+    put(p, " role ");
+    for (unsigned i = 0; i < n; i++)
+        put(p, "%s%s", i ? "." : "", role_names[roles[i]]);
+}
+
+// ---- header -----------------------------------------------------------------------------------
+
+static void print_mesh(struct printer *p) {
+    const struct mesh *mesh = &p->program->mesh;
+    for (uint32_t i = 0; i < mesh->n_axes; i++) {
+        put(p, "axis %s = %" PRId64, mesh->axes[i].name, mesh->axes[i].size);
+        if (mesh->axes[i].link_bytes_per_s > 0) {
+            put(p, " link ");
+            put_real(p, mesh->axes[i].link_bytes_per_s);
+            put(p, " ");
+            put_real(p, mesh->axes[i].link_latency_s);
+        }
+        put_spanned_end(p, mesh->axes[i].span);
+    }
+    for (uint32_t i = 0; i < mesh->n_products; i++) {
+        put(p, "product %s = ", mesh->products[i].name);
+        put_axes(p, &mesh->products[i].axes);
+        put_spanned_end(p, mesh->products[i].span);
+    }
+}
+
+static void print_sizes(struct printer *p) {
+    const struct sizes *sizes = &p->program->sizes;
+    put(p, "sizes batch = %" PRId64 " sequence = %" PRId64, sizes->batch, sizes->sequence);
+    put(p, " microbatches = %" PRId64 " layers = %" PRId64, sizes->microbatches, sizes->layers);
+    put(p, " vocab = %" PRId64, sizes->vocab);
+    end_line(p);
+}
+
+static void print_policy(struct printer *p) {
+    const struct policy *policy = &p->program->policy;
+    put(p, "policy parameters = %s master = %s moments = %s gradients = %s",
+        dtype_names[policy->parameters], dtype_names[policy->master], dtype_names[policy->moments],
+        dtype_names[policy->gradients]);
+    break_before(p, 60);
+    put(p, " compute = %s accumulate = %s gather = %s reduce = %s", dtype_names[policy->compute],
+        dtype_names[policy->accumulate], dtype_names[policy->gather], dtype_names[policy->reduce]);
+    put(p, " reproducible = %" PRId64, policy->reproducible);
+    end_line(p);
+}
+
+static void print_tensor(struct printer *p, const struct tensor *tensor) {
+    put(p, "tensor %s ", tensor->name);
+    put_dims(p, tensor->dims, tensor->rank, NULL);
+    put_roles(p, tensor->roles, tensor->n_roles);
+    if (tensor->layers)
+        put(p, " layers %" PRId64, tensor->layers);
+    put(p, " init %s", init_names[tensor->init]);
+    if (tensor->init == INIT_NORMAL) {
+        put(p, " ");
+        put_real(p, tensor->init_std);
+    }
+    if (!tensor->trainable)
+        put(p, " frozen");
+    if (tensor->saved_name) {
+        break_before(p, (int)strlen(tensor->saved_name) + 40);
+        put(p, " saved \"%s\"", tensor->saved_name);
+    }
+    if (tensor->saved_columns)
+        put(p, " columns %" PRId64 " %" PRId64, tensor->saved_columns_begin, tensor->saved_columns);
+    if (tensor->saved_transposed)
+        put(p, " transposed");
+    put_spanned_end(p, tensor->span);
+}
+
+static const char *const stack_names[] = {"", "layers", "microbatches", "slots"};
+
+static void print_buffer(struct printer *p, const struct buffer *buffer) {
+    put(p, "buffer %s : %s %s", buffer->name, class_names[buffer->class],
+        dtype_names[buffer->dtype]);
+    put_dims(p, buffer->dims, buffer->rank, &buffer->layout);
+    if (buffer->layout.flat.n) {
+        put(p, " flat/");
+        put_axes(p, &buffer->layout.flat);
+    }
+    if (buffer->tensor != NO_ID) {
+        break_before(p, (int)strlen(p->program->tensors[buffer->tensor].name) + 4);
+        put(p, " of %s", p->program->tensors[buffer->tensor].name);
+    }
+    if (buffer->stack != STACK_NONE)
+        put(p, " %s %" PRId64, stack_names[buffer->stack], buffer->count);
+    if (buffer->pad_elements > 1)
+        put(p, " pad %" PRId64, buffer->pad_elements);
+    if (buffer->window_of != NO_ID) {
+        const char *parent = p->program->buffers[buffer->window_of].name;
+        break_before(p, (int)strlen(parent) + 11);
+        put(p, " window of %s", parent);
+    }
+    if (buffer->offset_bytes >= 0)
+        put(p, " at %" PRId64, buffer->offset_bytes);
+    put_spanned_end(p, buffer->span);
+}
+
+// ---- units ------------------------------------------------------------------------------------
+
+static void put_type(struct printer *p, const struct tensor_type *type) {
+    put(p, "%s", dtype_names[type->dtype]);
+    put_dims(p, type->dims, type->rank, NULL);
+}
+
+static void put_storage(struct printer *p, const struct unit *unit, const struct value *value) {
+    switch (value->storage) {
+    case STORAGE_UNPLANNED:
+    case STORAGE_PARAMETER:
+        break;
+    case STORAGE_RESULT:
+        put(p, " out");
+        break;
+    case STORAGE_FRAME:
+        put(p, " at %" PRId64, value->offset_bytes);
+        break;
+    case STORAGE_IN_PLACE:
+        put(p, " in %%%s", unit->values[value->base].name);
+        break;
+    case STORAGE_INLINE:
+        put(p, " inline");
+        break;
+    }
+}
+
+static void put_attribute(struct printer *p, const struct attribute *attribute) {
+    put(p, "%s=", attribute_names[attribute->name]);
+    switch (attribute_kinds[attribute->name]) {
+    case KIND_INTEGER:
+        put(p, "%" PRId64, attribute->integer);
+        break;
+    case KIND_REAL:
+        put_real(p, attribute->real);
+        break;
+    case KIND_WORD:
+        put(p, "\"%s\"", attribute->word);
+        break;
+    case KIND_AXES:
+        put_axes(p, &attribute->axes);
+        break;
+    case KIND_DIMENSION:
+        put(p, "%s", dimension_names[attribute->integer]);
+        break;
+    }
+}
+
+static int type_width(const struct tensor_type *type) {
+    return 8 + 14 * type->rank;
+}
+
+static void print_op(struct printer *p, const struct unit *unit, const struct op *op) {
+    for (unsigned i = 0; i < op->n_results; i++)
+        put(p, "%s%%%s", i ? ", " : "", unit->values[op->results[i]].name);
+    put(p, " = %s(", op_rows[op->kind].text);
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const char *name = unit->values[op->operands[i]].name;
+        put(p, i ? "," : "");
+        break_before(p, (int)strlen(name) + 3);
+        put(p, "%s%%%s", i ? " " : "", name);
+    }
+    put(p, ")");
+    for (unsigned i = 0; i < op->n_attributes; i++) {
+        put(p, i ? ", " : " {");
+        put_attribute(p, &op->attributes[i]);
+    }
+    put(p, op->n_attributes ? "} :" : " :");
+    for (unsigned i = 0; i < op->n_results; i++) {
+        const struct value *value = &unit->values[op->results[i]];
+        put(p, i ? "," : "");
+        break_before(p, type_width(&value->type));
+        put(p, " ");
+        put_type(p, &value->type);
+        put_storage(p, unit, value);
+    }
+    put_roles(p, op->roles, op->n_roles);
+    put_spanned_end(p, op->span);
+}
+
+static void print_unit(struct printer *p, const struct unit *unit) {
+    put(p, "unit %s.%s {", p->program->name, unit->name);
+    put_spanned_end(p, unit->span);
+    p->indent++;
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        put(p, "parameter %s%%%s : ", unit->consumed[i] ? "consumed " : "", unit->values[i].name);
+        put_type(p, &unit->values[i].type);
+        end_line(p);
+    }
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const struct unit_result *result = &unit->results[i];
+        put(p, "result %%%s", unit->values[result->value].name);
+        if (result->in_parameter != NO_ID)
+            put(p, " in %%%s", unit->values[result->in_parameter].name);
+        end_line(p);
+    }
+    if (unit->frame_bytes >= 0) {
+        put(p, "frame %" PRId64, unit->frame_bytes);
+        if (unit->frame != NO_ID)
+            put(p, " of %s", p->program->buffers[unit->frame].name);
+        end_line(p);
+    }
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        print_op(p, unit, &unit->ops[i]);
+    p->indent--;
+    put(p, "}");
+    end_line(p);
+}
+
+// ---- steps ------------------------------------------------------------------------------------
+
+static const char *index_text(const struct printer *p, struct index index, char text[64]) {
+    int n = 0;
+    if (index.variable < 0) {
+        n = snprintf(text, 64, "%" PRId64, index.offset);
+    } else {
+        CHECK(index.variable < p->depth);
+        n = snprintf(text, 64, "%s", p->variables[(int)index.variable]);
+        if (index.offset)
+            n += snprintf(text + n, 64 - (size_t)n, index.offset > 0 ? "+%" PRId64 : "%" PRId64,
+                          index.offset);
+    }
+    if (index.modulus)
+        snprintf(text + n, 64 - (size_t)n, " mod %" PRId64, index.modulus);
+    return text;
+}
+
+static const char *reference_text(const struct printer *p, struct reference reference,
+                                  char text[256]) {
+    const struct buffer *buffer = &p->program->buffers[reference.buffer];
+    char index[64];
+    if (buffer->stack == STACK_NONE)
+        snprintf(text, 256, "%s", buffer->name);
+    else
+        snprintf(text, 256, "%s[%s]", buffer->name, index_text(p, reference.index, index));
+    return text;
+}
+
+static void put_argument(struct printer *p, const char *name, struct reference reference,
+                         bool first) {
+    char text[256];
+    reference_text(p, reference, text);
+    put(p, first ? "" : ",");
+    break_before(p, (int)(strlen(name) + strlen(text)) + 6);
+    put(p, "%s%s = %s", first ? "" : " ", name, text);
+}
+
+static void print_call(struct printer *p, const struct call *call) {
+    const struct unit *unit = &p->program->units[call->unit];
+    put(p, "call %s(", unit->name);
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        put_argument(p, unit->values[i].name, call->operands[i], i == 0);
+    put(p, ")");
+    bool first = true;
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        if (unit->results[i].in_parameter != NO_ID)
+            continue;
+        if (first)
+            put(p, " -> (");
+        put_argument(p, unit->values[unit->results[i].value].name, call->results[i], first);
+        first = false;
+    }
+    if (!first)
+        put(p, ")");
+}
+
+static void print_start(struct printer *p, const struct step *step, const struct transfer *start) {
+    char index[64], from[256], to[256];
+    put(p, "start %s over ", collective_names[start->kind]);
+    put_axes(p, &start->axes);
+    if (start->kind != COLLECTIVE_ALL_REDUCE && start->dim >= 0)
+        put(p, " dim %d", start->dim);
+    put(p, " as %s[%s] {", step->handles[start->handle].name,
+        index_text(p, start->handle_index, index));
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        reference_text(p, start->pieces[i].from, from);
+        reference_text(p, start->pieces[i].to, to);
+        put(p, i ? "," : "");
+        break_before(p, (int)(strlen(from) + strlen(to)) + 8);
+        put(p, " %s -> %s", from, to);
+    }
+    put(p, " }");
+}
+
+static void print_block(struct printer *p, const struct step *step, const struct block *block);
+
+static void print_loop(struct printer *p, const struct step *step, const struct loop *loop,
+                       struct span span) {
+    put(p, "for %s = %" PRId64 " .. %" PRId64 "%s {", loop->name, loop->begin, loop->end,
+        loop->descending ? " descending" : "");
+    put_spanned_end(p, span);
+    CHECK(p->depth < 8);
+    p->variables[p->depth++] = loop->name;
+    p->indent++;
+    print_block(p, step, &loop->body);
+    p->indent--;
+    p->depth--;
+    put(p, "}");
+    end_line(p);
+}
+
+static void print_statement(struct printer *p, const struct step *step,
+                            const struct statement *statement) {
+    char text[256], index[64];
+    switch (statement->kind) {
+    case STATEMENT_LOOP:
+        print_loop(p, step, &statement->loop, statement->span);
+        return;
+    case STATEMENT_CALL:
+        print_call(p, &statement->call);
+        break;
+    case STATEMENT_START:
+        print_start(p, step, &statement->start);
+        break;
+    case STATEMENT_WAIT:
+        put(p, "wait %s[%s]", step->handles[statement->wait.handle].name,
+            index_text(p, statement->wait.index, index));
+        break;
+    case STATEMENT_ZERO:
+        put(p, "zero %s", reference_text(p, statement->zero, text));
+        break;
+    case STATEMENT_FREE:
+        put(p, "free %s", reference_text(p, statement->free, text));
+        break;
+    }
+    put_spanned_end(p, statement->span);
+}
+
+static void print_block(struct printer *p, const struct step *step, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++)
+        print_statement(p, step, &block->statements[i]);
+}
+
+static void print_step(struct printer *p, enum step_kind kind) {
+    const struct step *step = &p->program->steps[kind];
+    put(p, "%s {", step_names[kind]);
+    put_spanned_end(p, step->span);
+    p->indent++;
+    print_block(p, step, &step->body);
+    p->indent--;
+    put(p, "}");
+    end_line(p);
+}
+
+void program_print(const struct program *program, FILE *to, const struct print_options *options) {
+    static const struct print_options defaults = {0};
+    struct printer p = {.to = to, .program = program, .options = options ? options : &defaults};
+    put(&p, "step %s {", program->name);
+    end_line(&p);
+    p.indent++;
+    print_mesh(&p);
+    print_sizes(&p);
+    print_policy(&p);
+    if (program->arena_bytes >= 0) {
+        put(&p, "arena %" PRId64, program->arena_bytes);
+        end_line(&p);
+    }
+    for (uint32_t i = 0; i < program->n_tensors; i++)
+        print_tensor(&p, &program->tensors[i]);
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        print_buffer(&p, &program->buffers[i]);
+    for (int s = 0; s < N_STEPS; s++)
+        if (program->steps[s].present)
+            print_step(&p, s);
+    p.indent--;
+    put(&p, "}");
+    end_line(&p);
+    for (uint32_t i = 0; i < program->n_units; i++)
+        print_unit(&p, &program->units[i]);
+}

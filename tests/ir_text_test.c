@@ -1,0 +1,159 @@
+// The text form: what print writes, parse reads back to the same text; what is wrong is said where.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/ir.h"
+
+static const char *const sample =
+    "step main {\n"
+    "  axis replica = 2 link 5e+10 1e-05\n"
+    "  axis shard = 2\n"
+    "  product dp = replica*shard\n"
+    "  sizes batch = 8 sequence = 4 microbatches = 2 layers = 3 vocab = 16\n"
+    "  policy parameters = f32 master = none moments = f32 gradients = f32\n"
+    "       compute = f32 accumulate = f32 gather = f32 reduce = f32 reproducible = 0\n"
+    "  arena 4096\n"
+    "  tensor block.w [hidden=6, ffn=5] role mlp.up layers 3 init normal 0.02\n"
+    "       saved \"h.%d.w\" columns 0 5 transposed\n"
+    "  tensor block.g [hidden=6] role norm layers 3 init ones frozen\n"
+    "  buffer tokens : input i32[batch=8/replica*shard, sequence=4] microbatches 2 at 0\n"
+    "  buffer w : parameters f32[hidden=6, ffn=5] flat/replica*shard of block.w layers 3 at 64\n"
+    "  buffer w.whole : transient f32[hidden=6, ffn=5] of block.w slots 2 pad 4 at 512\n"
+    "  buffer w.own : transient f32[hidden=6, ffn=5] flat/replica*shard of block.w slots 2\n"
+    "       window of w.whole\n"
+    "  buffer x : activations f32[batch=8/replica*shard, sequence=4, hidden=6] at 1024\n"
+    "  buffer y : activations f32[batch=8/replica*shard, sequence=4, ffn=5] at 2048\n"
+    "  buffer frame : transient f32[flat=16] at 3000\n"
+    "  train {\n"
+    "    start all_gather over replica*shard as gather[0] { w[0] -> w.whole[0] }\n"
+    "    for m = 0 .. 2 {\n"
+    "      for l = 0 .. 2 descending {\n"
+    "        start all_gather over replica*shard as gather[l+1 mod 2] { w[l+1] -> w.whole[l+1 mod "
+    "2] }\n"
+    "        wait gather[l mod 2]\n"
+    "        call project(x = x, w = w.whole[l mod 2]) -> (y = y)\n"
+    "        free w.whole[l mod 2]\n"
+    "      }\n"
+    "    }\n"
+    "    zero y\n"
+    "  }\n"
+    "}\n"
+    "unit main.project {\n"
+    "  parameter %x : f32[batch=2, sequence=4, hidden=6]\n"
+    "  parameter consumed %w : f32[hidden=6, ffn=5]\n"
+    "  result %y\n"
+    "  frame 160 of frame\n"
+    "  %p = einsum(%x, %w) {labels=\"bsh,hf->bsf\"} : f32[batch=2, sequence=4, ffn=5] at 0 role "
+    "mlp.up\n"
+    "  %y = gelu(%p) {approximate=\"tanh\"} : f32[batch=2, sequence=4, ffn=5] out\n"
+    "}\n";
+
+static char *print(const struct program *program) {
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    program_print(program, to, NULL);
+    fclose(to);
+    return text;
+}
+
+static void prints_what_it_reads(void **state) {
+    struct arena arena = {0};
+    struct text_error error;
+    struct program *program = program_parse(&arena, sample, strlen(sample), 0, &error);
+    if (!program)
+        print_error("%s at byte %u: %.40s\n", error.message, error.span.begin,
+                    sample + error.span.begin);
+    assert_non_null(program);
+    char *text = print(program);
+    assert_string_equal(text, sample);
+    char *again = print(program_clone(&arena, program));
+    assert_string_equal(again, sample);
+    free(text);
+    free(again);
+    arena_free(&arena);
+}
+
+// Replaces the first `from` in the sample by `to` and expects `message` at `where`.
+static void expect_error(const char *from, const char *to, const char *message, const char *where) {
+    struct arena arena = {0};
+    struct text_error error;
+    const char *found = strstr(sample, from);
+    assert_non_null(found);
+    char *text = arena_format(&arena, "%.*s%s%s", (int)(found - sample), sample, to,
+                              found + strlen(from));
+    struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
+    assert_null(program);
+    if (!strstr(error.message, message))
+        fail_msg("expected `%s`, got `%s`", message, error.message);
+    if (where && strncmp(text + error.span.begin, where, strlen(where)) != 0)
+        fail_msg("expected the error at `%s`, it is at `%.20s`", where, text + error.span.begin);
+    arena_free(&arena);
+}
+
+static void says_what_is_wrong_and_where(void **state) {
+    expect_error("over replica*shard as gather[0]", "over nowhere as gather[0]",
+                 "`nowhere` is not an axis of this mesh", "nowhere");
+    expect_error("gelu(%p)", "gelu(%q)", "`q` is not a value defined above", "%q");
+    expect_error("gelu(%p)", "gellu(%p)", "`gellu` is not an op", "gellu");
+    expect_error("zero y\n", "zero z\n", "there is no buffer `z`", "z");
+    expect_error("zero y\n", "zero w\n", "has several items", "w\n");
+    expect_error("x = x, w", "w = x, w", "expected `x = ...` here", "w = x");
+    expect_error("{ w[l+1]", "{ w[l+2]", "an index of buffer w is outside its 3 items", NULL);
+    expect_error("ffn=5] out", "ffn=6] out", "another type than follows", NULL);
+    expect_error("hidden=6]\n  parameter", "hidden=7]\n  parameter", "differ in a size", NULL);
+    expect_error("call project(", "call protect(", "there is no unit `protect`", "protect");
+    expect_error("labels=", "eps=", "expected a number", NULL);
+    expect_error(" {labels=\"bsh,hf->bsf\"}", "", "lacks the attribute `labels`", NULL);
+    expect_error("shard = 2\n", "shard = 0\n", "at least one device", NULL);
+    expect_error("  train {", "  trian {", "expected axis", "trian");
+    expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);
+}
+
+static void survives_any_cut(void **state) {
+    for (size_t length = 0; length < strlen(sample); length++) {
+        struct arena arena = {0};
+        struct text_error error;
+        assert_null(program_parse(&arena, sample, length - (length == strlen(sample) - 1), 0,
+                                  &error));
+        assert_non_null(error.message);
+        arena_free(&arena);
+    }
+}
+
+static void replaces_a_unit_of_a_derived_program(void **state) {
+    struct arena arena = {0};
+    struct text_error error;
+    struct program *derived = program_parse(&arena, sample, strlen(sample), 0, &error);
+    const char *text = "{ parameter %x : f32[batch=2, sequence=4, hidden=6]\n"
+                       "parameter consumed %w : f32[hidden=6, ffn=5]\nresult %y\n"
+                       "%y = einsum(%x, %w) {labels=\"bsh,hf->bsf\"} : f32[batch=2, sequence=4, "
+                       "ffn=5] out }";
+    struct program_part part = {.unit = "project", .braces = {0, 0, (uint32_t)strlen(text)}};
+    struct program *edited = program_parse_parts(&arena, derived, text, &part, 1, &error);
+    assert_non_null(edited);
+    assert_int_equal(edited->units[0].n_ops, 1);
+    assert_int_equal(derived->units[0].n_ops, 2);
+    const char *other = "{ parameter %x : f32[batch=2, sequence=4, hidden=6]\nresult %x }";
+    part.braces.end = (uint32_t)strlen(other);
+    assert_null(program_parse_parts(&arena, derived, other, &part, 1, &error));
+    assert_non_null(strstr(error.message, "give the step too"));
+    arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_what_it_reads),
+        cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(survives_any_cut),
+        cmocka_unit_test(replaces_a_unit_of_a_derived_program),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
