@@ -22,6 +22,7 @@
 #include <stdio.h>
 
 #include "ir/arena.h"
+#include "ir/source.h"
 #include "ir/span.h"
 
 struct diagnostics; // ir/diagnostic.h
@@ -484,10 +485,7 @@ double op_flops(const struct unit *, const struct op *);
 // ---- text -------------------------------------------------------------------------------------
 
 struct print_options {
-    bool spans; // trailing @line:column, found by `locate` in `sources`
-    void (*locate)(const struct source_files *sources, struct span span, uint32_t *line,
-                   uint32_t *column);
-    const struct source_files *sources;
+    const struct source_files *sources; // given: every statement ends in @line:column
 };
 // The text form (docs/program.md): `step NAME { ... }` and `unit NAME.UNIT { ... }`.
 void program_print(const struct program *, FILE *to, const struct print_options *);

@@ -41,10 +41,9 @@ static void end_line(struct printer *p) {
 }
 
 static void put_spanned_end(struct printer *p, struct span span) {
-    if (p->options->spans && p->options->locate && span.source != NO_SOURCE) {
-        uint32_t line, column;
-        p->options->locate(p->options->sources, span, &line, &column);
-        put(p, " @%u:%u", line, column);
+    if (p->options->sources && span.source != NO_SOURCE) {
+        struct source_place place = source_place(p->options->sources, span);
+        put(p, " @%u:%u", place.line, place.column);
     }
     end_line(p);
 }
