@@ -1,0 +1,47 @@
+# Whole-compiler tests as text: a file with RUN: lines, judged by FileCheck.
+#
+# Substitutions: %placec the command, %s the test file, %t a path of its own for what it writes,
+# %examples, %lib, %inputs folders, %mpirun a launcher for 4 processes, %python; `not` and FileCheck
+# are found by name. Features (REQUIRES:): mpi, chroot, sanitizer, full.
+import os
+import lit.formats
+
+config.name = "place"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".place", ".step", ".program", ".test"]
+config.excludes = ["inputs"]
+config.test_source_root = os.path.join(config.source_root, "tests", "lit")
+config.test_exec_root = os.path.join(config.binary_root, "tests", "lit")
+
+# The environment is built up from nothing, so that a test cannot depend on the caller's.
+# Open MPI refuses root and more ranks than cores unless it is told.
+config.environment = {
+    "PATH": os.pathsep.join(
+        [os.path.dirname(config.filecheck), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]
+    ),
+    "LC_ALL": "C.UTF-8",
+    "HOME": config.test_exec_root,
+    "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+
+config.substitutions += [
+    ("%placec", config.placec),
+    ("%examples", os.path.join(config.source_root, "examples")),
+    ("%lib", os.path.join(config.source_root, "lib")),
+    ("%inputs", os.path.join(config.test_source_root, "inputs")),
+    ("%mpirun", config.mpiexec + " -n 4"),
+    ("%python", config.python),
+]
+
+if config.has_mpi:
+    config.available_features.add("mpi")
+if config.sanitize:
+    config.available_features.add("sanitizer")
+if os.geteuid() == 0:
+    config.available_features.add("chroot")
+if os.environ.get("PLACE_TEST_FULL"):
+    config.available_features.add("full")
