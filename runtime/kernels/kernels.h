@@ -1,0 +1,27 @@
+/* The tables of kernels, one per version of the instruction set, and the choice among them. */
+#pragma once
+#include <stdint.h>
+#include "runtime/place.h"
+
+/* A function of runtime/math over an array; the last row of a list has no name. */
+struct math_function {
+    const char *name;
+    double ulp; /* largest error, in units of the last place */
+    const char *text;
+    void (*apply_f32)(const float *x, float *y, int64_t count);
+    void (*apply_f64)(const double *x, double *y, int64_t count);
+};
+
+struct kernels {
+    const char *version; /* "v2", "v3" or "v4" of x86-64 */
+    int vector_bytes;
+    const struct math_function *math_f32;
+    const struct math_function *math_f64;
+};
+
+/* The best version this CPU can run, or the one that the variable PLACE_CPU (v2, v3 or v4) names if
+ * the CPU can run that too. Null, with a text in *message, when it cannot, or can run none. */
+const struct kernels *kernels_select(const char **message);
+
+/* The version of that name whether or not it is the best one; null when the CPU cannot run it. */
+const struct kernels *kernels_named(const char *version);
