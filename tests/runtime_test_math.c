@@ -14,6 +14,8 @@ static long double sigmoid(long double x) {
     return 1 / (1 + expl(-x));
 }
 
+static const long double root_half = 0.707106781186547524400844362104849039L;
+
 static long double silu(long double x) {
     return x * sigmoid(x);
 }
@@ -37,11 +39,11 @@ static long double gelu_tanh_derivative(long double x) {
 }
 
 static long double gelu_erf(long double x) {
-    return 0.5L * x * erfcl(-x * M_SQRT1_2l);
+    return 0.5L * x * erfcl(-x * root_half);
 }
 
 static long double gelu_erf_derivative(long double x) {
-    return 0.5L * erfcl(-x * M_SQRT1_2l) + x * expl(-0.5L * x * x) * tanh_slope / 2;
+    return 0.5L * erfcl(-x * root_half) + x * expl(-0.5L * x * x) * tanh_slope / 2;
 }
 
 static long double reciprocal_root(long double x) {
