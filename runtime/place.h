@@ -1,9 +1,22 @@
-/* The runtime's public header: what a generated program and the command see of it. */
+/* The runtime's public header: what a compiled program looks like to the runtime, and how to run
+ * it.
+ *
+ * The compiler describes a program in a struct place_program (the *descriptor*): mesh, tensors,
+ * buffers, source lines, sizes, predictions, entry functions. `placec run` fills it in memory
+ * around jitted code, `placec build` prints it as a C file whose main calls place_main. Nothing
+ * else passes from compiler to runtime but the calls of runtime/calls.def. The descriptor is
+ * constant, is the same on all ranks, and is never freed or written by the runtime. */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
 #define PLACE_ABI_VERSION 1
+
+enum {
+    PLACE_AXES_LIMIT = 16, /* axes of a mesh, bits of an axis mask */
+    PLACE_RANK_LIMIT = 6,  /* dimensions of a tensor */
+};
 
 /* Result of every runtime call; generated code passes on what is not PLACE_OK. */
 enum place_status {
@@ -12,6 +25,8 @@ enum place_status {
     PLACE_ERROR_LIBRARY,   /* no product library */
     PLACE_ERROR_TRANSPORT, /* another rank cannot be reached */
     PLACE_ERROR_ABORTED,   /* another rank failed, or Ctrl-C */
+    PLACE_ERROR_MISMATCH,  /* members of a group disagree about a collective */
+    PLACE_ERROR_DEADLOCK,  /* every rank waits for another */
 };
 
 /* Element types; the numbers are part of the ABI. */
@@ -28,5 +43,228 @@ enum place_schedule {
     PLACE_COSINE = 1,
 };
 
-/* One rank's state. Generated code knows only that its first member is the arena's base address. */
+/* ---- what generated code sees of a rank -------------------------------------------------------
+ */
+
+/* The first members of every struct place_context; generated code reads these and nothing else. */
+struct place_context_head {
+    void *arena;                           /* place_program.arena_bytes, aligned to 4096 */
+    int64_t coordinates[PLACE_AXES_LIMIT]; /* of this rank along every axis; 0 beyond the mesh's */
+};
+/* One rank's state. Its first member is a struct place_context_head. */
 struct place_context;
+
+/* ---- collectives ------------------------------------------------------------------------------
+ */
+
+enum place_collective {
+    PLACE_ALL_REDUCE = 0,
+    PLACE_REDUCE_SCATTER = 1,
+    PLACE_ALL_GATHER = 2,
+};
+
+/* One tensor of a collective. N is the size of the group, "the device's" chunk the one whose number
+ * is the device's place in the group. The *whole* is outer x (N x chunk) elements, a *part* outer x
+ * chunk.
+ *
+ *   ALL_REDUCE      src, dst: `valid` elements each. outer is 1, chunk is not read. dst may be src.
+ *   REDUCE_SCATTER  src: whole; dst: part. dst may be the device's own chunk of src when outer
+ * is 1. ALL_GATHER      src: part; dst: whole. src may be the device's own chunk of dst when outer
+ * is 1.
+ *
+ * A flat piece has outer 1; elements from `valid` to N x chunk are padding: never read by a
+ * reduce_scatter and written as zeros, carried as they are by an all_gather. A piece along
+ * dimension d has the product of the dimensions before d as outer, and valid = outer x N x chunk.
+ */
+struct place_piece {
+    const void *src;
+    void *dst;
+    int64_t outer;
+    int64_t chunk; /* elements */
+    int64_t valid; /* elements of the whole that are not padding */
+};
+
+/* ---- the descriptor ---------------------------------------------------------------------------
+ */
+
+struct place_axis {
+    const char *name;
+    int64_t size;
+    int64_t stride; /* in ranks: ranks are numbered row-major, axis 0 most significant */
+};
+
+enum place_init {
+    PLACE_INIT_NORMAL, /* mean 0, deviation init_std */
+    PLACE_INIT_ONES,
+    PLACE_INIT_ZEROS,
+};
+
+/* A logical parameter, the same for all layers that have it. Its initial value is a function of the
+ * seed, its name, the layer and the index in the whole tensor alone. */
+struct place_tensor {
+    const char *name;
+    int64_t layers; /* copies, one per layer; 0: not repeated by layer */
+    enum place_init init;
+    double init_std;
+    /* Where --save puts it: in a tensor of this name (`%d` stands for the layer). As saved it is a
+     * matrix of saved_rows rows, or a vector when saved_rows is 0; saved_transposed says that the
+     * file holds the matrix's transpose. A tensor that is one of several side by side fills
+     * saved_columns columns (of the vector: elements) from saved_columns_begin; saved_columns 0:
+     * all of them. Null: under `name`. */
+    const char *saved_name;
+    int64_t saved_rows;
+    int64_t saved_columns_begin, saved_columns;
+    int32_t saved_transposed;
+};
+
+/* What a buffer is for; the order of ir/classes.def. */
+enum place_class {
+    PLACE_PARAMETERS,
+    PLACE_MASTER,  /* the wider copy that is updated */
+    PLACE_MOMENT1, /* AdamW's m */
+    PLACE_MOMENT2, /* AdamW's v */
+    PLACE_MOMENTUM,
+    PLACE_GRADIENTS,
+    PLACE_ACTIVATIONS,
+    PLACE_TRANSIENT,
+    PLACE_INPUT,  /* written by the host before a step */
+    PLACE_OUTPUT, /* read by the host after a step */
+    PLACE_N_CLASSES,
+};
+
+enum place_stack {
+    PLACE_STACK_NONE,
+    PLACE_STACK_LAYERS,       /* item i is layer first_item + i */
+    PLACE_STACK_MICROBATCHES, /* item i is microbatch i of the device */
+    PLACE_STACK_SLOTS,        /* items are used in turn */
+};
+
+/* An ordered list of axes, outermost first. */
+struct place_axes {
+    int32_t n;
+    uint8_t axes[PLACE_AXES_LIMIT];
+};
+
+/* A dimension of the whole tensor; axes that cut it evenly, the outermost first. */
+struct place_dimension {
+    const char *name;
+    int64_t size;
+    struct place_axes cut;
+};
+
+/* Bytes of the arena: `count` items, item i at offset_bytes + i * stride_bytes. An item is the
+ * device's part of the tensor with these dimensions, row-major; if flat axes are given, that part
+ * flattened, padded to a multiple of their size, and cut again: then an item is one chunk. Axes
+ * that cut nothing hold copies. */
+struct place_buffer {
+    const char *name;
+    int32_t tensor; /* index into tensors; -1: of none */
+    enum place_class class;
+    enum place_dtype dtype;
+    int32_t rank;
+    struct place_dimension dims[PLACE_RANK_LIMIT];
+    struct place_axes flat;
+    enum place_stack stack;
+    int64_t count;
+    int64_t first_item;
+    int64_t stride_bytes;
+    int64_t offset_bytes; /* not read for a window */
+    /* -1, or the buffer of which this is the device's own flat chunk: item i lies inside item i of
+     * that buffer at the device's place along `flat`. A window has no bytes of its own. */
+    int32_t window_of;
+};
+
+/* A statement of a step or an op of a unit; the index is the id that runtime calls are given. */
+struct place_statement {
+    const char *file;
+    int32_t line, column; /* from 1; 0: made by the compiler */
+    const char *text;     /* short: "reduce_scatter dp" */
+};
+
+/* What the compiler predicts that one step sends over one axis (or one product of axes), per
+ * device: the maximum over devices. Every set of axes that some collective uses has an entry. */
+struct place_traffic {
+    uint32_t axis_mask;
+    const char *name; /* "dp", "replica*shard" */
+    int64_t train_bytes;
+};
+
+/* Buffers with a meaning for the host, as indices; -1: the program has none. */
+struct place_wellknown {
+    int32_t tokens;        /* i32 [batch, sequence] INPUT, stacked by microbatches */
+    int32_t targets;       /* the same, each token's successor; negative: masked */
+    int32_t step;          /* f64, 1 in the first step; INPUT */
+    int32_t loss;          /* f64, mean over the step's unmasked tokens; OUTPUT */
+    int32_t grad_norm;     /* f64, before clipping; OUTPUT */
+    int32_t learning_rate; /* f64; OUTPUT */
+    int32_t logits;        /* f32 or f64 [batch, sequence, vocab] of `evaluate`; OUTPUT */
+};
+
+/* Predicted bytes of the device with the highest peak, at that moment. */
+struct place_memory {
+    int64_t peak, parameters, optimizer, gradients, activations, transient;
+};
+
+typedef int32_t place_entry(struct place_context *context);
+
+struct place_program {
+    int32_t abi_version; /* PLACE_ABI_VERSION of the compiler */
+    const char *name;    /* the strategy's */
+    const char *plan_hash;
+    int32_t n_axes;
+    const struct place_axis *axes;
+    int64_t devices;
+    int64_t arena_bytes; /* of every device */
+    int32_t n_tensors;
+    const struct place_tensor *tensors;
+    int32_t n_buffers;
+    const struct place_buffer *buffers;
+    int32_t n_statements;
+    const struct place_statement *statements;
+    int32_t n_traffic;
+    const struct place_traffic *traffic;
+    struct place_wellknown wellknown;
+    struct place_memory memory;
+    /* Of one step, over all devices. The batch has microbatches * (axes that cut it) * local
+     * sequences. */
+    int64_t batch, sequence, microbatches, vocab;
+    uint64_t seed;
+    double flops_per_token; /* 0: not known */
+    /* Where the installation keeps its shared objects (the MPI transport); null: beside the
+     * executable. */
+    const char *library_directory;
+    place_entry
+        *train; /* one step: reads tokens, targets, step; writes loss, grad_norm, learning_rate */
+    place_entry
+        *evaluate; /* reads tokens, targets; writes loss and logits; null: the program has none */
+};
+
+/* ---- running ----------------------------------------------------------------------------------
+ */
+
+/* What the command line says; all zero is a legal value and means what each comment says. */
+struct place_run_options {
+    const char *data; /* training data; needed when steps > 0 */
+    int64_t steps;    /* optimizer steps */
+    int32_t has_seed; /* 0: the program's */
+    uint64_t seed;
+    const char *eval; /* held-out data: its loss is reported at the end; null: none */
+    const char *save; /* parameters are written here at the end; null: nowhere */
+    const char *dump; /* parameters and optimizer states in logical form; null: nowhere */
+    const char *log;  /* JSON lines; null: none */
+    int64_t sample;   /* tokens to sample after the last step */
+    int32_t threads;  /* of each rank's team; 0: cores / ranks, at least one */
+    int32_t quiet;    /* no header, no progress */
+};
+
+/* Parses the command line of a built program, or of `placec run` without its own options. On an
+ * error or --help prints what there is to say; returns -1 to go on, else the exit status. */
+int place_options_parse(int argc, char **argv, struct place_run_options *options);
+
+/* Trains: all ranks of the mesh as threads, or this process's rank under a launcher. Prints
+ * progress to stdout, errors to stderr. Returns the exit status: 0 done, 1 failed, 130 after
+ * Ctrl-C. Handles SIGINT while it runs. */
+int place_run(const struct place_program *program, const struct place_run_options *options);
+
+/* The main function of a built executable: place_options_parse and place_run. */
+int place_main(int argc, char **argv, const struct place_program *program);
