@@ -103,6 +103,9 @@ unsigned op_operand_count(enum op_kind kind);
 unsigned op_result_count(enum op_kind kind);
 const char *op_operand_name(struct arena *arena, enum op_kind kind, unsigned i);
 const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i);
+// Whether the op's kernel can add this result to what is there already (a product with beta = 1),
+// so that `accumulate` of it needs no memory in between.
+bool op_result_accumulates(enum op_kind kind, unsigned result);
 int op_find(const char *text);                                     // -1: no op of that name
 int table_find(const char *const *names, int n, const char *text); // -1: not among the names
 
@@ -232,8 +235,8 @@ bool type_equal(const struct tensor_type *a, const struct tensor_type *b); // dt
 
 typedef uint32_t value_id;
 
-// Where a value's bytes are. PARAMETER and RESULT: where the call says. FRAME: in the unit's frame.
-// IN_PLACE: where `base` is. INLINE: nowhere, its op is computed inside the ops that use it (an
+// Where a value's bytes are. PARAMETER: where the call says. RESULT: likewise, of the unit's result
+// that is this value or is in its place. FRAME: in the unit's frame. IN_PLACE: where `base` is. INLINE: nowhere, its op is computed inside the ops that use it (an
 // elementwise chain, or a gradient that its producer adds to the accumulator).
 enum value_storage {
     STORAGE_UNPLANNED,
@@ -277,8 +280,12 @@ struct unit_result {
     value_id value;
     uint32_t in_parameter; // index of the parameter whose place it takes, or NO_ID
 };
+enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, N_PHASES }; // of a training step
+extern const char *const phase_names[N_PHASES];
+
 struct unit {
     const char *name; // one word: "block_forward"
+    enum phase phase; // for reports
     struct value *values;
     uint32_t n_values, cap_values;
     uint32_t n_parameters; // the first values
@@ -437,6 +444,7 @@ void op_set_real(struct program *, struct op *, enum attribute_name, double valu
 void op_set_word(struct program *, struct op *, enum attribute_name, const char *value);
 void op_set_axes(struct program *, struct op *, enum attribute_name, struct axis_list value);
 void op_set(struct program *, struct op *, struct attribute attribute); // replaces one of its name
+value_id value_root(const struct unit *, value_id); // follows IN_PLACE to the value that has bytes
 const struct attribute *op_attribute(const struct op *, enum attribute_name); // NULL: absent
 double op_real(const struct op *, enum attribute_name, double otherwise);
 int64_t op_integer(const struct op *, enum attribute_name, int64_t otherwise);

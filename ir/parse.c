@@ -675,6 +675,8 @@ static void parse_unit_body(struct parser *p, struct unit *unit) {
                 advance(p);
             }
             ARENA_PUSH(p->arena, pending, n_pending, cap_pending, result);
+        } else if (accept_word(p, "phase")) {
+            unit->phase = parse_choice(p, phase_names, N_PHASES, "a phase of training");
         } else if (accept_word(p, "frame")) {
             parse_frame(p, unit);
         } else {

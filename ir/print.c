@@ -274,6 +274,8 @@ static void print_unit(struct printer *p, const struct unit *unit) {
     put(p, "unit %s.%s {", p->program->name, unit->name);
     put_spanned_end(p, unit->span);
     p->indent++;
+    put(p, "phase %s", phase_names[unit->phase]);
+    end_line(p);
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         put(p, "parameter %s%%%s : ", unit->consumed[i] ? "consumed " : "", unit->values[i].name);
         put_type(p, &unit->values[i].type);

@@ -136,6 +136,12 @@ void unit_shift_values(struct unit *unit, value_id from) {
     }
 }
 
+value_id value_root(const struct unit *unit, value_id value) {
+    while (unit->values[value].storage == STORAGE_IN_PLACE)
+        value = unit->values[value].base;
+    return value;
+}
+
 void unit_add_result(struct program *program, struct unit *unit, value_id value,
                      uint32_t in_parameter) {
     struct unit_result result = {.value = value, .in_parameter = in_parameter};

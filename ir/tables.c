@@ -78,6 +78,7 @@ const enum attribute_kind attribute_kinds[N_ATTRIBUTES] = {
 };
 
 const char *const collective_names[N_COLLECTIVES] = {"all_reduce", "reduce_scatter", "all_gather"};
+const char *const phase_names[N_PHASES] = {"forward", "backward", "update"};
 const char *const step_names[N_STEPS] = {"train", "evaluate"};
 const char *const init_names[N_INITS] = {"normal", "ones", "zeros"};
 
@@ -111,6 +112,20 @@ unsigned op_operand_count(enum op_kind kind) {
 
 unsigned op_result_count(enum op_kind kind) {
     return words_in(op_rows[kind].results);
+}
+
+bool op_result_accumulates(enum op_kind kind, unsigned result) {
+    switch (kind) {
+    case OP_EINSUM:
+    case OP_SUM_ROWS:
+    case OP_EMBEDDING_BACKWARD:
+        return true;
+    case OP_LAYER_NORM_BACKWARD: // the gradients of gain and bias
+    case OP_RMS_NORM_BACKWARD:
+        return result > 0;
+    default:
+        return false;
+    }
 }
 
 // The n-th word of a space-separated list, copied.

@@ -46,6 +46,7 @@ static const char *const sample =
     "  }\n"
     "}\n"
     "unit main.project {\n"
+    "  phase backward\n"
     "  parameter %x : f32[batch=2, sequence=4, hidden=6]\n"
     "  parameter consumed %w : f32[hidden=6, ffn=5]\n"
     "  result %y\n"
