@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Holds the layers of ARCHITECTURE.md, on what was compiled and on what is written.
+
+    layers.py ROOT FOLDER=LIBRARY...
+
+For every static library: the symbols that it leaves open are defined by itself, by a library that its
+folder may use, or by an outside library that it may use. A compiler library keeps no writable data
+(all state is passed in) and never calls exit. For every folder: it includes only folders it may use."""
+import os
+import re
+import subprocess
+import sys
+
+# What a folder may use beside itself. The star: everything around ir, the driver around everything.
+# The backend shares with the runtime the table of calls and the definitions of elementary functions.
+FOLDERS = {
+    "ir": set(),
+    "frontend": {"ir"},
+    "passes": {"ir"},
+    "verify": {"ir"},
+    "backend": {"ir", "runtime"},
+    "runtime": set(),
+}
+OUTSIDE = {"frontend": ("json_", "jsonp_"), "backend": ("LLVM",)}
+C_LIBRARY = ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2")
+# Named by the compiler itself; libgcc holds the last two groups (choice by CPU, wide integers).
+COMPILER = re.compile(r"_GLOBAL_OFFSET_TABLE_|__cpu_model|__cpu_indicator_init|__cpu_features2|__(mul|div|udiv|mod|umod)[a-z]*[st]i[34]|__float.*|__fix.*")
+CONSTANT_SECTIONS = re.compile(r"\.(data\.rel\.ro|rodata|text|tm_clone|eh_frame|init_array|fini_array)")
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/', re.M)
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def symbols(library):
+    """(defined, open) global symbols of a static library."""
+    defined, undefined = set(), set()
+    for line in run("nm", "-g", library).splitlines():
+        parts = line.split()
+        if len(parts) == 2 and parts[0] in "Uvw":
+            undefined.add(parts[1])
+        elif len(parts) == 3:
+            defined.add(parts[2])
+    return defined, undefined - defined
+
+
+def c_library_symbols():
+    names = set()
+    for name in C_LIBRARY:
+        path = run("gcc", f"-print-file-name={name}").strip()
+        if os.path.isabs(path):
+            names |= {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", path).splitlines()}
+    return names
+
+
+def writable(library):
+    """Objects in writable sections, as objdump's table names them."""
+    for line in run("objdump", "-t", library).splitlines():
+        match = re.match(r"[0-9a-f]{16} ......O (\S+)\s+[0-9a-f]+\s+(?:\.hidden )?(\S+)$", line)
+        if match and not CONSTANT_SECTIONS.match(match[1]):
+            yield match[2], match[1]
+
+
+def linked(folder, library, libraries, from_c):
+    """Complaints about what the library of `folder` refers to."""
+    _, undefined = symbols(library)
+    owners = {name: other for other, path in libraries.items() for name in symbols(path)[0]}
+    for name in sorted(undefined - from_c):
+        if name in owners:
+            if owners[name] not in FOLDERS[folder]:
+                yield f"{folder} uses {name} of {owners[name]}"
+        elif not name.startswith(OUTSIDE.get(folder, ("\0",))) and not COMPILER.fullmatch(name):
+            yield f"{folder} uses {name} of no library that it may use"
+    if folder != "runtime":
+        if undefined & {"exit", "_exit", "quick_exit"}:
+            yield f"{folder} calls exit, which is the driver's"
+        for name, section in writable(library):
+            yield f"{folder} keeps {name} in {section}: state that is not passed in"
+
+
+def included(root, folder):
+    """Complaints about what the files of `folder` include."""
+    for directory, _, names in os.walk(os.path.join(root, folder)):
+        for name in sorted(names):
+            if not name.endswith((".c", ".h", ".def")):
+                continue
+            path = os.path.join(directory, name)
+            with open(path, encoding="utf-8") as file:
+                for other in INCLUDE.findall(file.read()):
+                    if other in FOLDERS | {"driver": set()} and other != folder and other not in FOLDERS[folder]:
+                        yield f"{os.path.relpath(path, root)} includes a header of {other}/"
+
+
+def main():
+    root, libraries = sys.argv[1], dict(argument.split("=", 1) for argument in sys.argv[2:])
+    from_c = c_library_symbols()
+    found = [line for folder in FOLDERS for line in included(root, folder)]
+    for folder, library in libraries.items():
+        found += linked(folder, library, libraries, from_c)
+    print("\n".join(found))
+    return 1 if found or not libraries else 0
+
+
+sys.exit(main())
