@@ -1,0 +1,531 @@
+// Build: from the resolved configuration to the logical program of the forward pass.
+//
+// One device, the whole batch, logical shapes. The units are the parts that repeat or stand alone
+// (embedding, block, head); the step calls them, the block in a loop over layers. Two steps are
+// made: `train`, to which differentiate and update append, and `evaluate`, the same forward pass
+// followed by the mean loss. Both leave the logits in the buffer `logits`.
+//
+// Families differ in options only (norm, positions, activation, biases, tied head), so there is one
+// builder and no table of models. Residual sums and biases are ops of their own here; fusing them
+// is a later pass's concern.
+#include <math.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/emit.h"
+#include "passes/passes.h"
+#include "passes/select.h"
+
+enum parameter {
+#define PARAMETER(ID, ...) PARAMETER_##ID,
+#include "passes/parameters.def"
+#undef PARAMETER
+    N_PARAMETERS
+};
+
+enum presence { ALWAYS, LEARNED_POSITIONS, LAYER_NORMS, BIASES, GATED, GATED_BIASES, UNTIED };
+enum start { START_NORMAL, START_RESIDUAL, START_ONES, START_ZEROS };
+
+struct parameter_row {
+    const char *name;
+    enum role roles[MAX_ROLES];
+    enum dimension dims[4];
+    enum start start;
+    enum presence when;
+    const char *saved_names[2]; // by enum model_family
+};
+
+static const struct parameter_row parameter_rows[N_PARAMETERS] = {
+#define PARAMETER(ID, name, r0, r1, r2, r3, d0, d1, d2, d3, init, when, gpt2, llama)               \
+    {name,                                                                                         \
+     {ROLE_##r0, ROLE_##r1, ROLE_##r2, ROLE_##r3},                                                 \
+     {DIM_##d0, DIM_##d1, DIM_##d2, DIM_##d3},                                                     \
+     START_##init,                                                                                 \
+     when,                                                                                         \
+     {[FAMILY_GPT2] = gpt2, [FAMILY_LLAMA] = llama}},
+#include "passes/parameters.def"
+#undef PARAMETER
+};
+
+enum { MAX_BOUND = 32 }; // parameters or results of one unit
+
+// A unit and where its call finds everything.
+struct site {
+    uint32_t unit;
+    struct reference operands[MAX_BOUND], results[MAX_BOUND];
+};
+
+struct builder {
+    struct program *program;
+    const struct config *config;
+    const struct model_config *model;
+    buffer_id parameters[N_PARAMETERS]; // NO_ID: this model has no such parameter
+    buffer_id hidden;
+    // Of the unit being written:
+    struct emitter emitter;
+    struct site *site;
+    value_id values[N_PARAMETERS];
+};
+
+// ---- parameters -------------------------------------------------------------------------------
+
+static bool model_has(const struct model_config *model, enum presence when) {
+    switch (when) {
+    case ALWAYS:
+        return true;
+    case LEARNED_POSITIONS:
+        return model->position == POSITION_LEARNED;
+    case LAYER_NORMS:
+        return model->norm == NORM_LAYER;
+    case BIASES:
+        return model->biases;
+    case GATED:
+        return model->activation == ACTIVATION_SWIGLU;
+    case GATED_BIASES:
+        return model->activation == ACTIVATION_SWIGLU && model->biases;
+    case UNTIED:
+        return !model->tied;
+    }
+    CHECK(false);
+}
+
+static int64_t size_of(const struct config *config, enum dimension dimension) {
+    const struct model_config *model = &config->model;
+    switch (dimension) {
+    case DIM_BATCH:
+        return config->train.batch;
+    case DIM_SEQUENCE:
+        return config->train.sequence;
+    case DIM_HIDDEN:
+        return model->hidden;
+    case DIM_HEADS:
+    case DIM_KV_HEADS:
+        return model->kv_heads;
+    case DIM_GROUP:
+        return model->heads / model->kv_heads;
+    case DIM_HEAD_DIM:
+        return model->head_dim;
+    case DIM_FFN:
+        return model->ffn;
+    case DIM_VOCAB:
+        return model->vocab;
+    case DIM_POSITIONS:
+        return model->sequence_limit;
+    default:
+        CHECK(false);
+    }
+}
+
+// GPT-2 starts what feeds the residual stream smaller, as the stream adds 2 * layers of them
+// (Radford et al. 2019, 2.3); Hugging Face's Llama starts all weights alike.
+static double start_std(const struct model_config *model, enum start start) {
+    if (start == START_RESIDUAL && model->family == FAMILY_GPT2)
+        return model->init_std / sqrt(2.0 * (double)model->layers);
+    return model->init_std;
+}
+
+static struct tensor tensor_of(const struct config *config, const struct parameter_row *row) {
+    const struct model_config *model = &config->model;
+    struct tensor tensor = {.name = row->name, .span = model->origin.span};
+    while (tensor.n_roles < MAX_ROLES && row->roles[tensor.n_roles] != ROLE_NONE) {
+        tensor.roles[tensor.n_roles] = (uint8_t)row->roles[tensor.n_roles];
+        tensor.n_roles++;
+    }
+    for (; tensor.rank < 4 && row->dims[tensor.rank] != DIM_NONE; tensor.rank++)
+        tensor.dims[tensor.rank] =
+            (struct dim){row->dims[tensor.rank], size_of(config, row->dims[tensor.rank])};
+    bool in_layers = row->roles[0] == ROLE_LAYERS;
+    bool is_weight = row->start == START_NORMAL || row->start == START_RESIDUAL;
+    tensor.layers = in_layers ? model->layers : 0;
+    tensor.init = is_weight ? INIT_NORMAL : row->start == START_ONES ? INIT_ONES : INIT_ZEROS;
+    tensor.init_std = is_weight ? start_std(model, row->start) : 0;
+    tensor.saved_name = row->saved_names[model->family];
+    // Llama's linear layers are saved as [out, in]; tables are [rows, hidden] everywhere.
+    tensor.saved_transposed = model->family == FAMILY_LLAMA && in_layers && is_weight;
+    tensor.trainable = optimizer_rule_of(&config->train, &tensor)->optimizer.kind != OPTIMIZER_NONE;
+    return tensor;
+}
+
+// Tensors of one saved name share the saved tensor's last dimension, in the order of the table.
+static void set_saved_columns(struct program *program) {
+    for (uint32_t i = 0; i < program->n_tensors; i++) {
+        struct tensor *tensor = &program->tensors[i];
+        int64_t begin = 0;
+        bool shared = false;
+        for (uint32_t k = 0; k < program->n_tensors; k++) {
+            const struct tensor *other = &program->tensors[k];
+            if (k == i || strcmp(other->saved_name, tensor->saved_name) != 0)
+                continue;
+            shared = true;
+            if (k < i)
+                begin = other->saved_columns_begin + other->saved_columns;
+        }
+        if (!shared)
+            continue;
+        // All but the input dimension, which a bias has not.
+        tensor->saved_columns = 1;
+        for (unsigned k = 0; k < tensor->rank; k++)
+            if (tensor->dims[k].dimension != DIM_HIDDEN)
+                tensor->saved_columns *= tensor->dims[k].size;
+        tensor->saved_columns_begin = begin;
+    }
+}
+
+static void add_parameters(struct builder *b) {
+    enum dtype dtype = b->config->train.precision.parameters;
+    for (int i = 0; i < N_PARAMETERS; i++) {
+        b->parameters[i] = NO_ID;
+        if (!model_has(b->model, parameter_rows[i].when))
+            continue;
+        struct tensor tensor = tensor_of(b->config, &parameter_rows[i]);
+        struct buffer buffer = {
+            .name = tensor.name,
+            .class = CLASS_PARAMETERS,
+            .tensor = program_add_tensor(b->program, tensor),
+            .dtype = dtype,
+            .rank = tensor.rank,
+            .stack = tensor.layers ? STACK_LAYERS : STACK_NONE,
+            .count = tensor.layers ? tensor.layers : 1,
+            .window_of = NO_ID,
+            .offset_bytes = -1,
+            .span = tensor.span,
+        };
+        memcpy(buffer.dims, tensor.dims, sizeof buffer.dims);
+        b->parameters[i] = program_add_buffer(b->program, buffer);
+    }
+    set_saved_columns(b->program);
+}
+
+// ---- other buffers ----------------------------------------------------------------------------
+
+static buffer_id add_buffer(struct builder *b, const char *name, enum buffer_class class,
+                            enum dtype dtype, const enum dimension *dims, unsigned rank) {
+    struct buffer buffer = {
+        .name = name,
+        .class = class,
+        .tensor = NO_ID,
+        .dtype = dtype,
+        .rank = (uint8_t)rank,
+        .count = 1,
+        .window_of = NO_ID,
+        .offset_bytes = -1,
+        .span = b->config->train.origin.span,
+    };
+    for (unsigned i = 0; i < rank; i++)
+        buffer.dims[i] = (struct dim){dims[i], size_of(b->config, dims[i])};
+    return program_add_buffer(b->program, buffer);
+}
+
+static buffer_id add_scalar(struct builder *b, const char *name, enum buffer_class class) {
+    return add_buffer(b, name, class, DTYPE_F64, NULL, 0);
+}
+
+// ---- writing a unit ---------------------------------------------------------------------------
+
+static void begin_unit(struct builder *b, struct site *site, const char *name) {
+    *site = (struct site){.unit = program_add_unit(b->program, name, b->emitter.span)};
+    b->site = site;
+    b->emitter.unit = &b->program->units[site->unit];
+}
+
+static struct reference at(buffer_id buffer, struct index index) {
+    return (struct reference){.buffer = buffer, .index = index};
+}
+
+static struct reference once(buffer_id buffer) {
+    return at(buffer, index_constant(0));
+}
+
+static value_id bind_operand(struct builder *b, const char *name, struct reference from) {
+    struct unit *unit = b->emitter.unit;
+    CHECK(unit->n_parameters < MAX_BOUND);
+    b->site->operands[unit->n_parameters] = from;
+    struct tensor_type type = buffer_type(b->program, &b->program->buffers[from.buffer]);
+    return unit_add_parameter(b->program, unit, name, type, false);
+}
+
+static void bind_result(struct builder *b, value_id value, struct reference to) {
+    struct unit *unit = b->emitter.unit;
+    CHECK(unit->n_results < MAX_BOUND);
+    b->site->results[unit->n_results] = to;
+    unit_add_result(b->program, unit, value, NO_ID);
+}
+
+// Makes a model's parameter one of the unit's; nothing if this model has none.
+static void bind_parameter(struct builder *b, enum parameter id) {
+    if (b->parameters[id] == NO_ID)
+        return;
+    static const char prefix[] = "block.";
+    const char *name = parameter_rows[id].name;
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
+    bool in_layers = parameter_rows[id].roles[0] == ROLE_LAYERS;
+    struct index index = in_layers ? index_variable(0, 0, 0) : index_constant(0);
+    b->values[id] = bind_operand(b, name, at(b->parameters[id], index));
+}
+
+static void bind_parameters(struct builder *b, enum role role) {
+    for (int i = 0; i < N_PARAMETERS; i++)
+        if (parameter_rows[i].roles[0] == role)
+            bind_parameter(b, (enum parameter)i);
+}
+
+// A parameter's value in this unit, or NO_ID. The ops that follow get its roles: an op belongs
+// where its parameter belongs.
+static value_id parameter(struct builder *b, enum parameter id) {
+    const enum role *roles = parameter_rows[id].roles;
+    if (b->parameters[id] == NO_ID)
+        return NO_ID;
+    emit_roles(&b->emitter, roles[0], roles[1], roles[2], roles[3]);
+    return b->values[id];
+}
+
+static value_id add_norm(struct builder *b, const char *name, value_id x, enum parameter gain,
+                         enum parameter bias) {
+    struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
+    value_id g = parameter(b, gain);
+    if (b->model->norm == NORM_RMS)
+        return emit_with(&b->emitter, OP_RMS_NORM, name, OPERANDS(x, g), &eps, 1)->results[0];
+    value_id c = parameter(b, bias);
+    return emit_with(&b->emitter, OP_LAYER_NORM, name, OPERANDS(x, g, c), &eps, 1)->results[0];
+}
+
+static value_id add_linear(struct builder *b, const char *name, const char *labels, value_id x,
+                           enum parameter weight, enum parameter bias) {
+    value_id w = parameter(b, weight);
+    if (b->parameters[bias] == NO_ID)
+        return emit_einsum(&b->emitter, name, labels, x, w);
+    const char *product = arena_format(b->program->arena, "%s.product", name);
+    value_id y = emit_einsum(&b->emitter, product, labels, x, w);
+    return emit(&b->emitter, OP_ADD_BIAS, name, OPERANDS(y, parameter(b, bias)));
+}
+
+// ---- the units --------------------------------------------------------------------------------
+
+static void build_count(struct builder *b, struct site *site, buffer_id targets, buffer_id count) {
+    begin_unit(b, site, "count_tokens");
+    emit_roles(&b->emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
+    value_id ids = bind_operand(b, "targets", once(targets));
+    bind_result(b, emit(&b->emitter, OP_COUNT_TOKENS, "token_count", OPERANDS(ids)), once(count));
+}
+
+static void build_divisor(struct builder *b, struct site *site, buffer_id count,
+                          buffer_id inverse) {
+    begin_unit(b, site, "divisor");
+    value_id t = bind_operand(b, "token_count", once(count));
+    bind_result(b, emit(&b->emitter, OP_RECIPROCAL, "inverse_count", OPERANDS(t)), once(inverse));
+}
+
+static void build_embedding(struct builder *b, struct site *site, buffer_id tokens) {
+    struct emitter *e = &b->emitter;
+    begin_unit(b, site, "embedding_forward");
+    value_id ids = bind_operand(b, "tokens", once(tokens));
+    bind_parameters(b, ROLE_EMBEDDING);
+    value_id table = parameter(b, PARAMETER_TOKEN_TABLE);
+    value_id positions = parameter(b, PARAMETER_POSITION_TABLE);
+    value_id rows = emit_iota(e, "rows", DIM_VOCAB, b->model->vocab);
+    value_id y = emit(e, OP_EMBEDDING, "token", OPERANDS(ids, table, rows));
+    if (positions != NO_ID) {
+        value_id at_rows = emit_iota(e, "position_rows", DIM_POSITIONS, b->model->sequence_limit);
+        value_id steps = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
+        value_id position = emit(e, OP_EMBEDDING, "position", OPERANDS(steps, positions, at_rows));
+        y = emit(e, OP_ADD_BIAS, "y", OPERANDS(y, position));
+    }
+    bind_result(b, y, once(b->hidden));
+}
+
+static value_id add_rope(struct builder *b, const char *name, value_id x, value_id positions) {
+    const struct rope_scaling *scaling = &b->model->rope_scaling;
+    struct attribute attributes[] = {
+        {.name = ATTRIBUTE_THETA, .real = b->model->rope_theta},
+        {.name = ATTRIBUTE_ROPE_FACTOR, .real = scaling->factor},
+        {.name = ATTRIBUTE_ROPE_LOW, .real = scaling->low_frequency_factor},
+        {.name = ATTRIBUTE_ROPE_HIGH, .real = scaling->high_frequency_factor},
+        {.name = ATTRIBUTE_ROPE_ORIGINAL, .integer = scaling->original_positions},
+    };
+    unsigned n = scaling->factor != 0 ? 5 : 1;
+    return emit_with(&b->emitter, OP_ROPE, name, OPERANDS(x, positions), attributes, n)->results[0];
+}
+
+static value_id build_attention(struct builder *b, value_id x) {
+    struct emitter *e = &b->emitter;
+    value_id n = add_norm(b, "attention.norm", x, PARAMETER_ATTENTION_NORM_GAIN,
+                          PARAMETER_ATTENTION_NORM_BIAS);
+    value_id q = add_linear(b, "attention.q", "bsh,hgrd->bsgrd", n, PARAMETER_QUERY_WEIGHT,
+                            PARAMETER_QUERY_BIAS);
+    value_id k =
+        add_linear(b, "attention.k", "bsh,hgd->bsgd", n, PARAMETER_KEY_WEIGHT, PARAMETER_KEY_BIAS);
+    value_id v = add_linear(b, "attention.v", "bsh,hgd->bsgd", n, PARAMETER_VALUE_WEIGHT,
+                            PARAMETER_VALUE_BIAS);
+    emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_CORE, ROLE_NONE);
+    value_id positions = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
+    if (b->model->position == POSITION_ROPE) {
+        q = add_rope(b, "attention.q.rotated", q, positions);
+        k = add_rope(b, "attention.k.rotated", k, positions);
+    }
+    struct attribute scale = {.name = ATTRIBUTE_SCALE,
+                              .real = 1 / sqrt((double)b->model->head_dim)};
+    value_id o = emit_with(e, OP_ATTENTION, "attention.core",
+                           OPERANDS(q, k, v, positions, positions), &scale, 1)
+                     ->results[0];
+    value_id out = add_linear(b, "attention.out", "bsgrd,grdh->bsh", o, PARAMETER_OUT_WEIGHT,
+                              PARAMETER_OUT_BIAS);
+    emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_NONE, ROLE_NONE);
+    return emit(e, OP_ADD, "attention.y", OPERANDS(x, out));
+}
+
+static value_id add_activation(struct builder *b, value_id n) {
+    struct emitter *e = &b->emitter;
+    if (b->model->activation == ACTIVATION_SWIGLU) {
+        value_id gate =
+            add_linear(b, "mlp.gate", "bsh,hf->bsf", n, PARAMETER_GATE_WEIGHT, PARAMETER_GATE_BIAS);
+        value_id up =
+            add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
+        emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_ACTIVATION, ROLE_NONE);
+        value_id opened = emit(e, OP_SILU, "mlp.silu", OPERANDS(gate));
+        return emit(e, OP_MUL, "mlp.activation", OPERANDS(opened, up));
+    }
+    value_id up = add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
+    emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_ACTIVATION, ROLE_NONE);
+    struct attribute approximate = {.name = ATTRIBUTE_APPROXIMATE,
+                                    .word = b->model->activation == ACTIVATION_GELU_TANH ? "tanh"
+                                                                                         : "erf"};
+    return emit_with(e, OP_GELU, "mlp.activation", OPERANDS(up), &approximate, 1)->results[0];
+}
+
+static void build_block(struct builder *b, struct site *site) {
+    struct emitter *e = &b->emitter;
+    begin_unit(b, site, "block_forward");
+    value_id x = bind_operand(b, "x", at(b->hidden, index_variable(0, 0, 0)));
+    bind_parameters(b, ROLE_LAYERS);
+    x = build_attention(b, x);
+    value_id n = add_norm(b, "mlp.norm", x, PARAMETER_MLP_NORM_GAIN, PARAMETER_MLP_NORM_BIAS);
+    value_id activation = add_activation(b, n);
+    value_id down = add_linear(b, "mlp.down", "bsf,fh->bsh", activation, PARAMETER_DOWN_WEIGHT,
+                               PARAMETER_DOWN_BIAS);
+    emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_NONE, ROLE_NONE);
+    value_id y = emit(e, OP_ADD, "y", OPERANDS(x, down));
+    bind_result(b, y, at(b->hidden, index_variable(0, 1, 0)));
+}
+
+static void build_head(struct builder *b, struct site *site, buffer_id targets,
+                       buffer_id loss_sum) {
+    struct emitter *e = &b->emitter;
+    begin_unit(b, site, "head_forward");
+    enum parameter table = b->model->tied ? PARAMETER_TOKEN_TABLE : PARAMETER_HEAD_WEIGHT;
+    value_id x = bind_operand(b, "x", at(b->hidden, index_constant(b->model->layers)));
+    value_id ids = bind_operand(b, "targets", once(targets));
+    bind_parameters(b, ROLE_NORM);
+    bind_parameter(b, table);
+    value_id n = add_norm(b, "norm", x, PARAMETER_NORM_GAIN, PARAMETER_NORM_BIAS);
+    emit_roles(e, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
+    value_id logits = emit_einsum(e, "logits", "bsh,vh->bsv", n, b->values[table]);
+    value_id rows = emit_iota(e, "rows", DIM_VOCAB, b->model->vocab);
+    value_id loss = emit(e, OP_CROSS_ENTROPY, "loss", OPERANDS(logits, ids, rows));
+    bind_result(b, loss, once(loss_sum));
+    const enum dimension dims[] = {DIM_BATCH, DIM_SEQUENCE, DIM_VOCAB};
+    buffer_id to =
+        add_buffer(b, "logits", CLASS_ACTIVATIONS, b->config->train.precision.activations, dims, 3);
+    bind_result(b, logits, once(to));
+}
+
+static void build_mean_loss(struct builder *b, struct site *site, buffer_id loss_sum,
+                            buffer_id inverse, buffer_id loss) {
+    begin_unit(b, site, "mean_loss");
+    value_id sum = bind_operand(b, "loss_sum", once(loss_sum));
+    value_id t = bind_operand(b, "inverse_count", once(inverse));
+    bind_result(b, emit(&b->emitter, OP_MUL, "loss", OPERANDS(sum, t)), once(loss));
+}
+
+// ---- the steps --------------------------------------------------------------------------------
+
+static void push_call(struct builder *b, struct block *block, const struct site *site) {
+    const struct unit *unit = &b->program->units[site->unit];
+    struct arena *arena = b->program->arena;
+    struct statement call = {
+        .kind = STATEMENT_CALL,
+        .span = unit->span,
+        .call = {.unit = site->unit,
+                 .operands =
+                     arena_copy(arena, site->operands, unit->n_parameters * sizeof *site->operands),
+                 .results =
+                     arena_copy(arena, site->results, unit->n_results * sizeof *site->results)},
+    };
+    block_push(b->program, block, call);
+}
+
+struct forward_sites {
+    struct site count, divisor, embedding, block, head;
+};
+
+static void push_forward(struct builder *b, enum step_kind kind, const struct forward_sites *sites,
+                         struct span span) {
+    struct step *step = &b->program->steps[kind];
+    *step = (struct step){.present = true, .span = span};
+    push_call(b, &step->body, &sites->count);
+    push_call(b, &step->body, &sites->divisor);
+    push_call(b, &step->body, &sites->embedding);
+    struct statement loop = {.kind = STATEMENT_LOOP,
+                             .span = span,
+                             .loop = {.name = "l", .begin = 0, .end = b->model->layers}};
+    push_call(b, &loop.loop.body, &sites->block);
+    block_push(b->program, &step->body, loop);
+    push_call(b, &step->body, &sites->head);
+}
+
+static void set_sizes(struct program *program, const struct config *config) {
+    const struct precision_config *precision = &config->train.precision;
+    program->sizes = (struct sizes){.batch = config->train.batch,
+                                    .sequence = config->train.sequence,
+                                    .microbatches = 1,
+                                    .layers = config->model.layers,
+                                    .vocab = config->model.vocab};
+    program->policy = (struct policy){.parameters = precision->parameters,
+                                      .master = precision->master,
+                                      .moments = precision->moments,
+                                      .gradients = precision->gradients,
+                                      .compute = precision->compute,
+                                      .accumulate = precision->accumulate,
+                                      .gather = precision->gather,
+                                      .reduce = precision->reduce,
+                                      .reproducible = config->train.reproducible};
+}
+
+bool build(struct program *program, const struct pass_context *context) {
+    const struct config *config = context->config;
+    struct span model_span = config->model.origin.span, train_span = config->train.origin.span;
+    struct builder b = {.program = program, .config = config, .model = &config->model};
+    CHECK(config->model.heads % config->model.kv_heads == 0);
+    set_sizes(program, config);
+
+    const enum dimension ids[] = {DIM_BATCH, DIM_SEQUENCE};
+    const enum dimension stream[] = {DIM_BATCH, DIM_SEQUENCE, DIM_HIDDEN};
+    buffer_id tokens = add_buffer(&b, "tokens", CLASS_INPUT, DTYPE_I32, ids, 2);
+    buffer_id targets = add_buffer(&b, "targets", CLASS_INPUT, DTYPE_I32, ids, 2);
+    add_parameters(&b);
+    buffer_id count = add_scalar(&b, "token_count", CLASS_OUTPUT);
+    buffer_id inverse = add_scalar(&b, "inverse_count", CLASS_TRANSIENT);
+    buffer_id loss_sum = add_scalar(&b, "loss_sum", CLASS_TRANSIENT);
+    buffer_id loss = add_scalar(&b, "loss", CLASS_OUTPUT);
+    b.hidden =
+        add_buffer(&b, "hidden", CLASS_ACTIVATIONS, config->train.precision.activations, stream, 3);
+    program->buffers[b.hidden].stack = STACK_LAYERS;
+    program->buffers[b.hidden].count = config->model.layers + 1;
+
+    struct forward_sites sites;
+    struct site mean;
+    b.emitter = (struct emitter){.program = program, .span = train_span};
+    build_count(&b, &sites.count, targets, count);
+    build_divisor(&b, &sites.divisor, count, inverse);
+    b.emitter.span = model_span;
+    build_embedding(&b, &sites.embedding, tokens);
+    build_block(&b, &sites.block);
+    build_head(&b, &sites.head, targets, loss_sum);
+    build_mean_loss(&b, &mean, loss_sum, inverse, loss);
+
+    push_forward(&b, STEP_TRAIN, &sites, train_span);
+    push_forward(&b, STEP_EVALUATE, &sites, train_span);
+    push_call(&b, &program->steps[STEP_EVALUATE].body, &mean);
+    program_number(program);
+    return true;
+}

@@ -1,0 +1,59 @@
+// Appending typed ops to a unit; see emit.h.
+#include "passes/emit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+void emit_roles(struct emitter *emitter, enum role a, enum role b, enum role c, enum role d) {
+    const enum role roles[MAX_ROLES] = {a, b, c, d};
+    emitter->n_roles = 0;
+    while (emitter->n_roles < MAX_ROLES && roles[emitter->n_roles] != ROLE_NONE) {
+        emitter->roles[emitter->n_roles] = (uint8_t)roles[emitter->n_roles];
+        emitter->n_roles++;
+    }
+}
+
+struct op *emit_with(struct emitter *emitter, enum op_kind kind, const char *name,
+                     const value_id *operands, unsigned n_operands,
+                     const struct attribute *attributes, unsigned n_attributes) {
+    struct op *op = unit_add_op(emitter->program, emitter->unit, kind, name, operands, n_operands,
+                                emitter->span);
+    for (unsigned i = 0; i < n_attributes; i++)
+        op_set(emitter->program, op, attributes[i]);
+    op->n_roles = emitter->n_roles;
+    memcpy(op->roles, emitter->roles, sizeof op->roles);
+    const char *why;
+    bool fits = op_infer_types(emitter->program, emitter->unit, op, &why);
+    if (!fits)
+        fprintf(stderr, "%s: %s: %s\n", emitter->unit->name, name, why);
+    CHECK(fits);
+    return op;
+}
+
+value_id emit(struct emitter *emitter, enum op_kind kind, const char *name,
+              const value_id *operands, unsigned n_operands) {
+    return emit_with(emitter, kind, name, operands, n_operands, NULL, 0)->results[0];
+}
+
+value_id emit_einsum(struct emitter *emitter, const char *name, const char *labels, value_id a,
+                     value_id b) {
+    struct attribute attribute = {.name = ATTRIBUTE_LABELS, .word = labels};
+    return emit_with(emitter, OP_EINSUM, name, OPERANDS(a, b), &attribute, 1)->results[0];
+}
+
+value_id emit_sum_rows(struct emitter *emitter, const char *name, value_id x, int keep) {
+    struct attribute attribute = {.name = ATTRIBUTE_KEEP, .integer = keep};
+    return emit_with(emitter, OP_SUM_ROWS, name, OPERANDS(x), &attribute, 1)->results[0];
+}
+
+// The one op whose shape is no matter of operands.
+value_id emit_iota(struct emitter *emitter, const char *name, enum dimension dimension,
+                   int64_t size) {
+    struct attribute attribute = {.name = ATTRIBUTE_DIMENSION, .integer = dimension};
+    struct op *op = emit_with(emitter, OP_IOTA, name, NULL, 0, &attribute, 1);
+    emitter->unit->values[op->results[0]].type =
+        (struct tensor_type){.dtype = DTYPE_I32, .rank = 1, .dims = {{dimension, size}}};
+    return op->results[0];
+}

@@ -1,0 +1,37 @@
+// Appending typed ops to a unit, for the passes that write units from nothing (build, the gradient
+// rules, update). Shapes come from the ops' signatures; one that does not fit is our bug.
+#ifndef PLACE_PASSES_EMIT_H
+#define PLACE_PASSES_EMIT_H
+
+#include "ir/ir.h"
+
+// The unit being written, and what its next ops inherit: where in the model they belong, and the
+// text they come from.
+struct emitter {
+    struct program *program;
+    struct unit *unit;
+    uint8_t n_roles;
+    uint8_t roles[MAX_ROLES];
+    struct span span;
+};
+
+#define OPERANDS(...)                                                                              \
+    (value_id[]){__VA_ARGS__}, (unsigned)(sizeof((value_id[]){__VA_ARGS__}) / sizeof(value_id))
+
+// Sets the roles of the ops that follow: ROLE_NONE ends the list.
+void emit_roles(struct emitter *, enum role a, enum role b, enum role c, enum role d);
+
+// Appends an op with `n_attributes` attributes and infers its results' types. Returns it; the
+// pointer is good until the next op.
+struct op *emit_with(struct emitter *, enum op_kind kind, const char *name,
+                     const value_id *operands, unsigned n_operands,
+                     const struct attribute *attributes, unsigned n_attributes);
+// Without attributes: returns the first result.
+value_id emit(struct emitter *, enum op_kind kind, const char *name, const value_id *operands,
+              unsigned n_operands);
+value_id emit_einsum(struct emitter *, const char *name, const char *labels, value_id a,
+                     value_id b);
+value_id emit_sum_rows(struct emitter *, const char *name, value_id x, int keep);
+value_id emit_iota(struct emitter *, const char *name, enum dimension dimension, int64_t size);
+
+#endif

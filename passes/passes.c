@@ -1,0 +1,43 @@
+// The pipeline as a list, and running a part of it.
+#include "passes/passes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+const struct pass_row pass_rows[N_PASSES] = {
+#define PASS(NAME, name, function, help) {name, function, help},
+#include "passes/passes.def"
+#undef PASS
+};
+
+int pass_find(const char *name) {
+    for (int i = 0; i < N_PASSES; i++)
+        if (strcmp(pass_rows[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+// A program that a pass broke is our bug: it ends here, where the pass is known, and not three
+// passes later.
+static void check_after(const struct program *program, const struct pass_row *pass) {
+#ifndef NDEBUG
+    struct arena scratch = {0};
+    const char *wrong = program_check(program, &scratch);
+    if (wrong)
+        fprintf(stderr, "after pass `%s`: %s\n", pass->name, wrong);
+    CHECK(!wrong);
+    arena_free(&scratch);
+#endif
+}
+
+bool passes_run(struct program *program, const struct pass_context *context, enum pass first,
+                enum pass last) {
+    for (enum pass i = first; i <= last; i++) {
+        if (!pass_rows[i].run(program, context))
+            return false;
+        check_after(program, &pass_rows[i]);
+    }
+    return true;
+}

@@ -1,0 +1,29 @@
+// Selectors against tensors; see select.h and LANGUAGE.md 4.
+#include "passes/select.h"
+
+#include "ir/check.h"
+
+bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles) {
+    unsigned step = 0;
+    for (unsigned i = 0; i < n_roles && step < selector->n_roles; i++)
+        step += roles[i] == selector->roles[step];
+    return step == selector->n_roles;
+}
+
+bool selector_is_partial(const struct selector *selector, int64_t layers) {
+    return selector->has_slice && !(selector->slice_begin == 0 && selector->slice_end == layers &&
+                                    selector->slice_step == 1);
+}
+
+const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
+                                               const struct tensor *tensor) {
+    const struct optimizer_rule *best = NULL;
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        const struct optimizer_rule *rule = &train->optimizers[i];
+        if (selector_matches(&rule->selector, tensor->roles, tensor->n_roles) &&
+            (!best || rule->selector.n_roles >= best->selector.n_roles))
+            best = rule;
+    }
+    CHECK(best); // rule 0 has the empty selector
+    return best;
+}

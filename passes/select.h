@@ -1,0 +1,23 @@
+// Selectors against tensors: which parameters a statement of the `.place` file is about.
+#ifndef PLACE_PASSES_SELECT_H
+#define PLACE_PASSES_SELECT_H
+
+#include <stdbool.h>
+
+#include "ir/config.h"
+#include "ir/ir.h"
+
+// Do the selector's roles stand in the path, in this order? Steps may be left out between them
+// ("attention.up" meets layers.attention.qkv.up), so one role alone matches at every depth. The
+// slice on `layers` is not looked at: it selects among a tensor's copies, not among tensors.
+bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles);
+
+// Does the selector's slice leave out some of `layers` layers?
+bool selector_is_partial(const struct selector *selector, int64_t layers);
+
+// The optimizer rule that holds for a tensor: the longest selector that matches, of equally long
+// ones the last. Rule 0 matches everything.
+const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
+                                               const struct tensor *tensor);
+
+#endif

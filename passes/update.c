@@ -1,0 +1,428 @@
+// Update: appends to the train step what happens once all gradients are there.
+//
+//   norm     `norm_embedding`, `norm_block` (in a loop over layers), `norm_head` add the squares of
+//            every trainable tensor's gradient to the scalar `norm2`
+//   finish   the step's scalars: gradient norm, clip factor, learning rates, mean loss
+//   update   `update_embedding`, `update_block`, `update_head`: each trainable tensor and its
+//            moments, in place, by the optimizer of the longest selector that matches it
+//
+// The formulas are PyTorch's (AdamW, SGD, clip_grad_norm_). Weight decay is for matrices: PyTorch's
+// users leave out what has fewer than two dimensions, which are the biases and the gains. Ours of
+// the heads have three, so they are told apart by what they are.
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "passes/emit.h"
+#include "passes/passes.h"
+#include "passes/select.h"
+
+enum { MAX_RATES = 8 }; // different learning rates
+
+// Tensors that are updated by one unit.
+enum group { GROUP_EMBEDDING, GROUP_BLOCK, GROUP_HEAD, N_GROUPS };
+static const char *const group_names[N_GROUPS] = {"embedding", "block", "head"};
+
+struct rate {
+    struct learning_rate of;
+    buffer_id buffer;
+};
+
+// One trainable tensor and all that is kept for it; NO_ID where there is no such thing.
+struct trained {
+    const struct tensor *tensor;
+    const struct optimizer_config *optimizer;
+    buffer_id parameter, gradient, moments[2];
+    buffer_id rate;
+    enum group group;
+};
+
+struct updater {
+    struct program *program;
+    const struct config *config;
+    struct trained *states;
+    uint32_t n_states;
+    struct rate rates[MAX_RATES];
+    uint32_t n_rates;
+    buffer_id norm2, clip, step;
+    struct emitter emitter;
+    struct reference *operands, *results; // of the call being made
+};
+
+// ---- buffers -----------------------------------------------------------------------------------
+
+static buffer_id add_scalar(struct updater *u, const char *name, enum buffer_class class) {
+    struct buffer buffer = {.name = name,
+                            .class = class,
+                            .tensor = NO_ID,
+                            .dtype = DTYPE_F64,
+                            .count = 1,
+                            .window_of = NO_ID,
+                            .offset_bytes = -1,
+                            .span = u->config->train.origin.span};
+    return program_add_buffer(u->program, buffer);
+}
+
+static buffer_id add_moment(struct updater *u, buffer_id parameter, enum buffer_class class) {
+    struct buffer buffer = u->program->buffers[parameter];
+    buffer.name = arena_format(u->program->arena, "%s.%s", buffer.name, class_names[class]);
+    buffer.class = class;
+    buffer.dtype = u->config->train.precision.moments;
+    return program_add_buffer(u->program, buffer);
+}
+
+static bool same_rate(const struct learning_rate *a, const struct learning_rate *b) {
+    return a->kind == b->kind && a->base == b->base && a->minimum == b->minimum &&
+           a->warmup_steps == b->warmup_steps && a->steps == b->steps;
+}
+
+// The buffer of a learning rate; the first one, of rule 0, is the one that is reported.
+static buffer_id rate_buffer(struct updater *u, const struct learning_rate *rate) {
+    for (uint32_t i = 0; i < u->n_rates; i++)
+        if (same_rate(&u->rates[i].of, rate))
+            return u->rates[i].buffer;
+    CHECK(u->n_rates < MAX_RATES);
+    const char *name = "learning_rate";
+    if (u->n_rates > 0)
+        name = arena_format(u->program->arena, "learning_rate.%u", u->n_rates + 1);
+    buffer_id buffer = add_scalar(u, name, u->n_rates ? CLASS_TRANSIENT : CLASS_OUTPUT);
+    u->rates[u->n_rates++] = (struct rate){.of = *rate, .buffer = buffer};
+    return buffer;
+}
+
+// ---- what is updated, and by which rule --------------------------------------------------------
+
+static enum group group_of(const struct tensor *tensor) {
+    switch (tensor->roles[0]) {
+    case ROLE_EMBEDDING:
+        return GROUP_EMBEDDING;
+    case ROLE_LAYERS:
+        return GROUP_BLOCK;
+    default:
+        return GROUP_HEAD;
+    }
+}
+
+static struct trained state_of(struct updater *u, buffer_id parameter) {
+    struct program *program = u->program;
+    const struct tensor *tensor = &program->tensors[program->buffers[parameter].tensor];
+    const char *name = arena_format(program->arena, "%s.gradient", tensor->name);
+    struct trained state = {.tensor = tensor,
+                            .optimizer = &optimizer_rule_of(&u->config->train, tensor)->optimizer,
+                            .parameter = parameter,
+                            .gradient = program_find_buffer(program, name),
+                            .moments = {NO_ID, NO_ID},
+                            .group = group_of(tensor)};
+    CHECK(state.gradient != NO_ID);
+    state.rate = rate_buffer(u, &state.optimizer->rate);
+    if (state.optimizer->kind == OPTIMIZER_ADAMW) {
+        state.moments[0] = add_moment(u, parameter, CLASS_MOMENT1);
+        state.moments[1] = add_moment(u, parameter, CLASS_MOMENT2);
+    } else if (state.optimizer->momentum != 0) {
+        state.moments[0] = add_moment(u, parameter, CLASS_MOMENTUM);
+    }
+    return state;
+}
+
+static void collect_states(struct updater *u) {
+    struct program *program = u->program;
+    uint32_t n = program->n_buffers;
+    u->states = ARENA_ARRAY(program->arena, struct trained, n);
+    for (buffer_id i = 0; i < n; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        if (buffer->class == CLASS_PARAMETERS && program->tensors[buffer->tensor].trainable)
+            u->states[u->n_states++] = state_of(u, i);
+    }
+}
+
+// A unit is one text for all layers, so an optimizer cannot differ between layers yet.
+static bool rules_fit(const struct program *program, const struct pass_context *context) {
+    const struct train_config *train = &context->config->train;
+    bool fit = true;
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        const struct optimizer_rule *rule = &train->optimizers[i];
+        if (!selector_is_partial(&rule->selector, program->sizes.layers))
+            continue;
+        report(context->diagnostics, E199, origin_span(&rule->origin),
+               "an optimizer for some of the layers only is not compiled yet");
+        fit = false;
+    }
+    return fit;
+}
+
+// ---- writing units and their calls -------------------------------------------------------------
+
+static void begin_unit(struct updater *u, const char *name, uint32_t max_bound) {
+    uint32_t id = program_add_unit(u->program, name, u->config->train.origin.span);
+    u->program->units[id].phase = PHASE_UPDATE;
+    u->emitter = (struct emitter){.program = u->program,
+                                  .unit = &u->program->units[id],
+                                  .span = u->config->train.origin.span};
+    u->operands = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
+    u->results = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
+}
+
+// Items of buffers stacked by layers are those of the loop around the call.
+static value_id bind_operand(struct updater *u, const char *name, buffer_id from) {
+    const struct buffer *buffer = &u->program->buffers[from];
+    struct unit *unit = u->emitter.unit;
+    struct index index =
+        buffer->stack == STACK_LAYERS ? index_variable(0, 0, 0) : index_constant(0);
+    u->operands[unit->n_parameters] = (struct reference){.buffer = from, .index = index};
+    return unit_add_parameter(u->program, unit, name, buffer_type(u->program, buffer), false);
+}
+
+static void bind_result(struct updater *u, value_id value, buffer_id to) {
+    struct unit *unit = u->emitter.unit;
+    u->results[unit->n_results] = (struct reference){.buffer = to, .index = index_constant(0)};
+    unit_add_result(u->program, unit, value, NO_ID);
+}
+
+static void bind_in_place(struct updater *u, value_id value, value_id parameter) {
+    struct unit *unit = u->emitter.unit;
+    u->results[unit->n_results] = u->operands[parameter];
+    unit_add_result(u->program, unit, value, parameter);
+}
+
+static struct statement finished_call(const struct updater *u) {
+    uint32_t id = (uint32_t)(u->emitter.unit - u->program->units);
+    return (struct statement){.kind = STATEMENT_CALL,
+                              .span = u->emitter.unit->span,
+                              .call = {.unit = id, .operands = u->operands, .results = u->results}};
+}
+
+// The call just written, in a loop over layers if it is the block's.
+static void push_group_call(struct updater *u, enum group group) {
+    struct block *body = &u->program->steps[STEP_TRAIN].body;
+    struct statement call = finished_call(u);
+    if (group != GROUP_BLOCK) {
+        block_push(u->program, body, call);
+        return;
+    }
+    struct statement loop = {.kind = STATEMENT_LOOP,
+                             .span = call.span,
+                             .loop = {.name = "l", .begin = 0, .end = u->program->sizes.layers}};
+    block_push(u->program, &loop.loop.body, call);
+    block_push(u->program, body, loop);
+}
+
+static bool group_is_empty(const struct updater *u, enum group group) {
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            return false;
+    return true;
+}
+
+// A tensor's name inside its unit, as in forward: without "block.".
+static const char *short_name(const struct updater *u, const struct trained *state,
+                              const char *suffix) {
+    const char *name = state->tensor->name;
+    if (state->group == GROUP_BLOCK)
+        name += strlen("block.");
+    return arena_format(u->program->arena, "%s%s", name, suffix);
+}
+
+static void inherit_roles(struct updater *u, const struct trained *state) {
+    u->emitter.n_roles = state->tensor->n_roles;
+    memcpy(u->emitter.roles, state->tensor->roles, sizeof u->emitter.roles);
+}
+
+// ---- norm --------------------------------------------------------------------------------------
+
+static void append_norm(struct updater *u, enum group group) {
+    if (group_is_empty(u, group))
+        return;
+    begin_unit(u, arena_format(u->program->arena, "norm_%s", group_names[group]), u->n_states + 1);
+    value_id sum = bind_operand(u, "norm2", u->norm2), old = sum;
+    value_id *gradients = ARENA_ARRAY(u->program->arena, value_id, u->n_states);
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            gradients[i] =
+                bind_operand(u, short_name(u, &u->states[i], ".gradient"), u->states[i].gradient);
+    for (uint32_t i = 0; i < u->n_states; i++) {
+        const struct trained *state = &u->states[i];
+        if (state->group != group)
+            continue;
+        inherit_roles(u, state);
+        value_id square = emit(&u->emitter, OP_SQUARE_SUM, short_name(u, state, ".square"),
+                               OPERANDS(gradients[i]));
+        sum = emit(&u->emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, square));
+    }
+    bind_in_place(u, sum, old);
+    push_group_call(u, group);
+}
+
+static void append_norms(struct updater *u) {
+    struct statement zero = {.kind = STATEMENT_ZERO,
+                             .span = u->config->train.origin.span,
+                             .zero = {.buffer = u->norm2, .index = index_constant(0)}};
+    block_push(u->program, &u->program->steps[STEP_TRAIN].body, zero);
+    for (int group = 0; group < N_GROUPS; group++)
+        append_norm(u, (enum group)group);
+}
+
+// ---- finish ------------------------------------------------------------------------------------
+
+static value_id emit_rate(struct updater *u, const struct learning_rate *rate, value_id step) {
+    bool cosine = rate->kind == RATE_COSINE;
+    struct attribute attributes[] = {
+        {.name = ATTRIBUTE_RATE, .word = cosine ? "cosine" : "constant"},
+        {.name = ATTRIBUTE_BASE, .real = rate->base},
+        {.name = ATTRIBUTE_MINIMUM, .real = rate->minimum},
+        {.name = ATTRIBUTE_WARMUP, .integer = rate->warmup_steps},
+        {.name = ATTRIBUTE_STEPS, .integer = rate->steps},
+    };
+    return emit_with(&u->emitter, OP_LEARNING_RATE, "learning_rate", OPERANDS(step), attributes,
+                     cosine ? 5 : 2)
+        ->results[0];
+}
+
+static void append_finish(struct updater *u) {
+    struct program *program = u->program;
+    double max_norm = u->config->train.clip;
+    buffer_id grad_norm = add_scalar(u, "grad_norm", CLASS_OUTPUT);
+    begin_unit(u, "finish", MAX_RATES + 4);
+    struct emitter *e = &u->emitter;
+    value_id norm2 = bind_operand(u, "norm2", u->norm2);
+    value_id sum = bind_operand(u, "loss_sum", program_find_buffer(program, "loss_sum"));
+    value_id inverse =
+        bind_operand(u, "inverse_count", program_find_buffer(program, "inverse_count"));
+    value_id step = bind_operand(u, "step", u->step);
+    bind_result(u, emit(e, OP_MUL, "loss", OPERANDS(sum, inverse)),
+                program_find_buffer(program, "loss"));
+    bind_result(u, emit(e, OP_SQUARE_ROOT, "grad_norm", OPERANDS(norm2)), grad_norm);
+    struct attribute limit = {.name = ATTRIBUTE_MAX_NORM, .real = max_norm};
+    struct op *clip = emit_with(e, OP_CLIP_FACTOR, "clip", OPERANDS(norm2), &limit, max_norm > 0);
+    bind_result(u, clip->results[0], u->clip);
+    for (uint32_t i = 0; i < u->n_rates; i++)
+        bind_result(u, emit_rate(u, &u->rates[i].of, step), u->rates[i].buffer);
+    block_push(program, &program->steps[STEP_TRAIN].body, finished_call(u));
+}
+
+// ---- update ------------------------------------------------------------------------------------
+
+// PyTorch's habit: what has one dimension there is not decayed.
+static bool is_decayed(const struct tensor *tensor) {
+    return tensor->init == INIT_NORMAL;
+}
+
+struct bound { // one tensor's values in its update unit
+    value_id parameter, gradient, moments[2];
+};
+
+static struct bound bind_state(struct updater *u, const struct trained *state) {
+    struct bound bound = {.parameter = bind_operand(u, short_name(u, state, ""), state->parameter)};
+    for (int i = 0; i < 2; i++)
+        if (state->moments[i] != NO_ID) {
+            enum buffer_class class = u->program->buffers[state->moments[i]].class;
+            const char *suffix = arena_format(u->program->arena, ".%s", class_names[class]);
+            bound.moments[i] = bind_operand(u, short_name(u, state, suffix), state->moments[i]);
+        }
+    bound.gradient = bind_operand(u, short_name(u, state, ".gradient"), state->gradient);
+    return bound;
+}
+
+static void emit_adamw(struct updater *u, const struct trained *state, const struct bound *at,
+                       value_id rate, value_id clip, value_id step) {
+    const struct optimizer_config *o = state->optimizer;
+    struct attribute attributes[] = {
+        {.name = ATTRIBUTE_BETA1, .real = o->beta1},
+        {.name = ATTRIBUTE_BETA2, .real = o->beta2},
+        {.name = ATTRIBUTE_EPS, .real = o->eps},
+        {.name = ATTRIBUTE_WEIGHT_DECAY, .real = is_decayed(state->tensor) ? o->weight_decay : 0},
+    };
+    struct op made = *emit_with(
+        &u->emitter, OP_ADAMW, short_name(u, state, ".updated"),
+        OPERANDS(at->parameter, at->moments[0], at->moments[1], at->gradient, rate, clip, step),
+        attributes, 4);
+    bind_in_place(u, made.results[0], at->parameter);
+    bind_in_place(u, made.results[1], at->moments[0]);
+    bind_in_place(u, made.results[2], at->moments[1]);
+}
+
+static void emit_sgd(struct updater *u, const struct trained *state, const struct bound *at,
+                     value_id rate, value_id clip, value_id step) {
+    const struct optimizer_config *o = state->optimizer;
+    const char *name = short_name(u, state, ".updated");
+    struct attribute decay = {.name = ATTRIBUTE_WEIGHT_DECAY,
+                              .real = is_decayed(state->tensor) ? o->weight_decay : 0};
+    if (o->momentum == 0) {
+        value_id made = emit_with(&u->emitter, OP_SGD, name,
+                                  OPERANDS(at->parameter, at->gradient, rate, clip), &decay, 1)
+                            ->results[0];
+        bind_in_place(u, made, at->parameter);
+        return;
+    }
+    struct attribute attributes[] = {{.name = ATTRIBUTE_MOMENTUM, .real = o->momentum},
+                                     decay,
+                                     {.name = ATTRIBUTE_NESTEROV, .integer = o->nesterov}};
+    struct op made = *emit_with(
+        &u->emitter, OP_SGD_MOMENTUM, name,
+        OPERANDS(at->parameter, at->moments[0], at->gradient, rate, clip, step), attributes, 3);
+    bind_in_place(u, made.results[0], at->parameter);
+    bind_in_place(u, made.results[1], at->moments[0]);
+}
+
+// The rate's value among `values`, which stand in the order of the updater's rates.
+static value_id rate_value(const struct updater *u, const struct trained *state,
+                           const value_id *values) {
+    for (uint32_t i = 0; i < u->n_rates; i++)
+        if (u->rates[i].buffer == state->rate)
+            return values[i];
+    CHECK(false);
+}
+
+static bool group_has_rate(const struct updater *u, enum group group, buffer_id rate) {
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group && u->states[i].rate == rate)
+            return true;
+    return false;
+}
+
+static void append_update(struct updater *u, enum group group) {
+    if (group_is_empty(u, group))
+        return;
+    begin_unit(u, arena_format(u->program->arena, "update_%s", group_names[group]),
+               u->n_states * 4 + MAX_RATES + 2);
+    value_id rates[MAX_RATES] = {0};
+    for (uint32_t i = 0; i < u->n_rates; i++)
+        if (group_has_rate(u, group, u->rates[i].buffer))
+            rates[i] =
+                bind_operand(u, u->program->buffers[u->rates[i].buffer].name, u->rates[i].buffer);
+    value_id clip = bind_operand(u, "clip", u->clip), step = bind_operand(u, "step", u->step);
+    struct bound *bound = ARENA_ARRAY(u->program->arena, struct bound, u->n_states);
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            bound[i] = bind_state(u, &u->states[i]);
+    for (uint32_t i = 0; i < u->n_states; i++) {
+        const struct trained *state = &u->states[i];
+        if (state->group != group)
+            continue;
+        inherit_roles(u, state);
+        value_id rate = rate_value(u, state, rates);
+        if (state->optimizer->kind == OPTIMIZER_ADAMW)
+            emit_adamw(u, state, &bound[i], rate, clip, step);
+        else
+            emit_sgd(u, state, &bound[i], rate, clip, step);
+    }
+    push_group_call(u, group);
+}
+
+bool append_updates(struct program *program, const struct pass_context *context) {
+    if (!rules_fit(program, context))
+        return false;
+    struct updater u = {.program = program, .config = context->config};
+    u.step = add_scalar(&u, "step", CLASS_INPUT);
+    u.norm2 = add_scalar(&u, "norm2", CLASS_TRANSIENT);
+    u.clip = add_scalar(&u, "clip", CLASS_TRANSIENT);
+    const struct optimizer_config *first = &context->config->train.optimizers[0].optimizer;
+    if (first->kind != OPTIMIZER_NONE)
+        rate_buffer(&u, &first->rate); // the one that is reported
+    collect_states(&u);
+    append_norms(&u);
+    append_finish(&u);
+    for (int group = 0; group < N_GROUPS; group++)
+        append_update(&u, (enum group)group);
+    program_number(program);
+    return true;
+}
