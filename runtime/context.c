@@ -1,0 +1,50 @@
+/* What every runtime call may need of its rank: where it stands on the mesh, and how it fails. */
+#include <stdarg.h>
+#include <stdio.h>
+#include "runtime/context.h"
+#include "runtime/transport/transport.h"
+
+void context_describe_statement(const struct place_program *program, int32_t statement, char *text,
+                                size_t bytes) {
+    if (statement < 0) {
+        snprintf(text, bytes, "outside the step");
+        return;
+    }
+    if (!program || statement >= program->n_statements) {
+        snprintf(text, bytes, "statement %d", statement);
+        return;
+    }
+    const struct place_statement *row = &program->statements[statement];
+    const char *what = row->text ? row->text : "?";
+    if (row->line > 0)
+        snprintf(text, bytes, "%s:%d:%d (%s, statement %d)", row->file ? row->file : "?", row->line,
+                 row->column, what, statement);
+    else
+        snprintf(text, bytes, "%s, statement %d", what, statement);
+}
+
+int32_t context_fail(struct place_context *context, int32_t statement, enum place_status status,
+                     const char *format, ...) {
+    if (context->status != PLACE_OK)
+        return context->status;
+    context->status = status;
+    char where[256];
+    context_describe_statement(context->program, statement, where, sizeof where);
+    int used =
+        snprintf(context->message, sizeof context->message, "rank %d, %s: ", context->rank, where);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(context->message + used, sizeof context->message - (size_t)used, format, arguments);
+    va_end(arguments);
+    if (context->transport)
+        context->transport->abort(context);
+    return status;
+}
+
+void context_set_rank(struct place_context *context, int32_t rank) {
+    context->rank = rank;
+    for (int i = 0; i < context->program->n_axes; i++) {
+        const struct place_axis *axis = &context->program->axes[i];
+        context->head.coordinates[i] = rank / axis->stride % axis->size;
+    }
+}

@@ -1,0 +1,33 @@
+/* One rank's state, as the runtime's own files see it. Generated code sees the head alone. */
+#pragma once
+#include <stdint.h>
+#include "runtime/place.h"
+
+struct team;      /* the rank's threads: runtime/team.h */
+struct transport; /* runtime/transport/transport.h */
+
+enum { CONTEXT_MESSAGE_BYTES = 1024 };
+
+struct place_context {
+    struct place_context_head head; /* must be first */
+    const struct place_program *program;
+    int32_t rank;
+    struct team *team; /* null: one thread */
+    const struct transport *transport;
+    void *endpoint; /* the transport's own state of this rank */
+    /* The first failure of this rank; later ones are consequences. */
+    enum place_status status;
+    char message[CONTEXT_MESSAGE_BYTES];
+};
+
+/* Records the first failure as "rank 2, file.place:13:5 (reduce_scatter dp): ...", tells the other
+ * ranks to stop, and returns `status`. Statement -1: the failure belongs to none. */
+int32_t context_fail(struct place_context *context, int32_t statement, enum place_status status,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Writes "file.place:13:5 (text)" of a statement, or "statement 7" if its line is not known. */
+void context_describe_statement(const struct place_program *program, int32_t statement, char *text,
+                                size_t bytes);
+
+/* Sets rank and coordinates. */
+void context_set_rank(struct place_context *context, int32_t rank);

@@ -1,0 +1,57 @@
+/* What all transports share about collectives: groups, chunks, the order of sums. A transport moves
+ * bytes; which bytes, and what is added to what in which order, is decided here, so that two
+ * transports give the same bits. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "runtime/place.h"
+
+/* All-reduces up to this many bytes are not cut into chunks: every rank reads all of every peer's.
+ */
+enum { COLLECTIVE_SMALL_BYTES = 4096 };
+
+struct collective {
+    int32_t statement; /* that started it */
+    enum place_collective kind;
+    uint32_t axis_mask;
+    enum place_dtype dtype;
+    int32_t n_pieces;
+    const struct place_piece *pieces;
+};
+
+const char *collective_name(enum place_collective kind);
+int64_t dtype_size(enum place_dtype dtype);
+
+/* Null, or what makes the description meaningless. */
+const char *collective_check(const struct collective *collective);
+
+/* Null, or the first thing in which two members' descriptions differ: "kind", "element type" ... */
+const char *collective_difference(const struct collective *a, const struct collective *b);
+
+/* An all-reduce whose pieces together have at most COLLECTIVE_SMALL_BYTES. */
+bool collective_is_small(const struct collective *collective);
+/* Elements of one chunk of a piece in a group of n; an all-reduce cuts ceil(valid / n). */
+int64_t collective_chunk(const struct collective *collective, int32_t piece, int64_t n);
+
+/* Part of a whole that one chunk is: `outer` rows of `row` elements, `stride` elements apart, the
+ * first at `begin`; the last row may be followed by `pad` elements of padding. */
+struct chunk_range {
+    int64_t outer, row, stride, begin, pad;
+};
+struct chunk_range collective_range(const struct collective *collective, int32_t piece, int64_t n,
+                                    int64_t number);
+
+/* dst[i] = sources[0][i] + sources[1][i] + ... in that order, from left to right. dst may be one of
+ * the sources. F32 or F64. */
+void collective_sum(enum place_dtype dtype, void *dst, const void *const *sources, int64_t n,
+                    int64_t count);
+
+/* The ranks of a group, in order of rank, and this rank's place among them. */
+struct group {
+    int32_t size, place;
+    int32_t base; /* the member with coordinate 0 along all axes of the mask */
+    uint32_t axis_mask;
+};
+struct group group_of(const struct place_program *program, int32_t rank, uint32_t axis_mask);
+int32_t group_member(const struct place_program *program, const struct group *group, int32_t place);

@@ -1,0 +1,589 @@
+/* Ranks as threads of one process. A start only posts the description of a collective where the
+ * peers can see it; the work is done in the waits, where every rank reads its peers' buffers in
+ * place:
+ *
+ *   posted    everybody has posted; descriptions are compared
+ *   phase 1   every rank reads from its peers what it owns, or everything if that is small
+ *   phase 2   all_reduce: every rank copies the reduced chunks from their owners
+ *
+ * Between phases a rank waits until its peers have ended the phase, so a source is never
+ * overwritten while a peer may read it. Every condition that a rank can wait for has one form, a
+ * counter that has to reach a value, and only ranks that do not wait move counters: so when all
+ * live ranks wait for conditions that did not hold since the last move, none ever will, which is a
+ * deadlock and is reported at once.
+ *
+ * Bytes are counted where they are copied: what a rank reads from a peer's buffer was sent by that
+ * peer. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/transport/transport.h"
+
+enum {
+    MASKS = 32,    /* different axis masks of one program */
+    IN_FLIGHT = 64 /* collectives of one rank over one mask between start and wait */
+};
+
+struct post {
+    _Atomic uint64_t ended; /* PHASES * sequence number + phases ended + 1; only grows */
+    struct collective collective;
+    struct place_piece *pieces; /* grows to the largest number of pieces, then stays */
+    int32_t capacity;
+};
+enum { PHASES = 4 };
+
+/* One rank's collectives over one mask, numbered from 0; number s is in ring[s % IN_FLIGHT]. */
+struct queue {
+    _Atomic uint64_t posted;
+    uint64_t waited; /* own thread only: how many of them are over */
+    struct post ring[IN_FLIGHT];
+    _Atomic int64_t sent_bytes;
+};
+
+struct flight { /* what a handle stands for */
+    int in_flight;
+    int slot;
+    uint64_t number;
+};
+
+struct channel { /* host messages from one rank to another */
+    _Atomic uint64_t posted, taken;
+    const void *data;
+    size_t bytes;
+};
+
+struct local_rank {
+    struct local_world *world;
+    struct queue *queues[MASKS];
+    struct flight *flights;
+    int32_t n_flights;
+    const struct post **peers; /* scratch: posts of a group's members */
+    const void **sources;      /* scratch: their addresses */
+    _Atomic uint64_t share_posted, share_taken;
+    const void *shared;
+    _Atomic int live;
+    /* Registered while waiting: progress seen before the condition was found not to hold, plus one.
+     */
+    _Atomic uint64_t waiting_at;
+    int32_t waiting_for, waiting_statement;
+    const char *waiting_what;
+};
+
+struct local_world {
+    int32_t n;
+    _Atomic int aborted;
+    _Atomic uint64_t progress;     /* moves of any counter */
+    _Atomic uint64_t masks[MASKS]; /* mask + 1 of every slot in use */
+    struct local_rank *ranks;
+    struct channel *channels; /* [from * n + to] */
+};
+
+static struct local_rank *rank_of(struct place_context *context) {
+    return context->endpoint;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------
+ */
+
+static void move_counter(struct local_world *world, _Atomic uint64_t *counter, uint64_t value) {
+    atomic_store(counter, value);
+    atomic_fetch_add(&world->progress, 1);
+}
+
+static bool all_wait_at(struct local_world *world, uint64_t progress) {
+    for (int32_t i = 0; i < world->n; i++) {
+        struct local_rank *rank = &world->ranks[i];
+        if (atomic_load(&rank->live) && atomic_load(&rank->waiting_at) != progress + 1)
+            return false;
+    }
+    return atomic_load(&world->progress) == progress;
+}
+
+/* Who waits where for whom, for the first few ranks. */
+static int32_t fail_deadlock(struct place_context *context, int32_t statement) {
+    struct local_world *world = rank_of(context)->world;
+    char text[CONTEXT_MESSAGE_BYTES - 300] = "";
+    size_t used = 0;
+    for (int32_t i = 0; i < world->n && used < sizeof text - 200; i++) {
+        struct local_rank *rank = &world->ranks[i];
+        char where[160];
+        if (atomic_load(&rank->live)) {
+            context_describe_statement(context->program, rank->waiting_statement, where,
+                                       sizeof where);
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "\n  rank %d waits for rank %d to %s, at %s", i,
+                                     rank->waiting_for, rank->waiting_what, where);
+        } else {
+            used += (size_t)snprintf(text + used, sizeof text - used, "\n  rank %d has ended", i);
+        }
+    }
+    return context_fail(context, statement, PLACE_ERROR_DEADLOCK,
+                        "deadlock: every rank waits for another%s", text);
+}
+
+static int32_t fail_aborted(struct place_context *context, int32_t statement) {
+    return context_fail(context, statement, PLACE_ERROR_ABORTED, "stopped: another rank failed");
+}
+
+/* Spins a little, then yields: more ranks than cores is normal. */
+static int32_t wait_until(struct place_context *context, int32_t statement, int32_t peer,
+                          const char *what, _Atomic uint64_t *counter, uint64_t value) {
+    struct local_rank *self = rank_of(context);
+    struct local_world *world = self->world;
+    for (int i = 0; i < 64; i++)
+        if (atomic_load_explicit(counter, memory_order_acquire) >= value)
+            return PLACE_OK;
+    self->waiting_for = peer;
+    self->waiting_statement = statement;
+    self->waiting_what = what;
+    int32_t status = PLACE_OK;
+    for (;;) {
+        uint64_t progress = atomic_load(&world->progress);
+        if (atomic_load(counter) >= value)
+            break;
+        if (atomic_load(&world->aborted)) {
+            status = fail_aborted(context, statement);
+            break;
+        }
+        atomic_store(&self->waiting_at, progress + 1);
+        if (all_wait_at(world, progress)) {
+            status = fail_deadlock(context, statement);
+            break;
+        }
+        sched_yield();
+    }
+    atomic_store(&self->waiting_at, 0);
+    return status;
+}
+
+/* ---- start ------------------------------------------------------------------------------------
+ */
+
+/* The slot of a mask, the same on all ranks; -1: too many different masks. */
+static int mask_slot(struct local_world *world, uint32_t mask) {
+    uint64_t key = (uint64_t)mask + 1;
+    for (int i = 0; i < MASKS; i++) {
+        uint64_t seen = atomic_load(&world->masks[i]);
+        if (seen == 0 && atomic_compare_exchange_strong(&world->masks[i], &seen, key))
+            seen = key;
+        if (seen == key)
+            return i;
+    }
+    return -1;
+}
+
+static struct flight *flight_of(struct local_rank *rank, int32_t handle) {
+    if (handle < 0 || handle >= 1 << 20)
+        return NULL;
+    if (handle >= rank->n_flights) {
+        int32_t n = handle + 64;
+        struct flight *grown = realloc(rank->flights, (size_t)n * sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + rank->n_flights, 0, (size_t)(n - rank->n_flights) * sizeof *grown);
+        rank->flights = grown;
+        rank->n_flights = n;
+    }
+    return &rank->flights[handle];
+}
+
+static bool post_fill(struct post *post, const struct collective *collective) {
+    if (collective->n_pieces > post->capacity) {
+        struct place_piece *grown =
+            realloc(post->pieces, (size_t)collective->n_pieces * sizeof *grown);
+        if (!grown)
+            return false;
+        post->pieces = grown;
+        post->capacity = collective->n_pieces;
+    }
+    memcpy(post->pieces, collective->pieces, (size_t)collective->n_pieces * sizeof *post->pieces);
+    post->collective = *collective;
+    post->collective.pieces = post->pieces;
+    return true;
+}
+
+static int32_t local_start(struct place_context *context, int32_t handle,
+                           const struct collective *collective) {
+    struct local_rank *rank = rank_of(context);
+    int32_t statement = collective->statement;
+    if (atomic_load(&rank->world->aborted))
+        return fail_aborted(context, statement);
+    struct flight *flight = flight_of(rank, handle);
+    int slot = mask_slot(rank->world, collective->axis_mask);
+    if (!flight || slot < 0)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "handle %d or axis mask %#x is out of range", handle,
+                            collective->axis_mask);
+    if (flight->in_flight)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "handle %d is still in flight", handle);
+    struct queue *queue = rank->queues[slot];
+    uint64_t number = atomic_load(&queue->posted);
+    if (number - queue->waited >= IN_FLIGHT)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "more than %d collectives in flight over one group", IN_FLIGHT);
+    if (!post_fill(&queue->ring[number % IN_FLIGHT], collective))
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "out of memory");
+    *flight = (struct flight){.in_flight = 1, .slot = slot, .number = number};
+    move_counter(rank->world, &queue->posted, number + 1);
+    return PLACE_OK;
+}
+
+/* ---- wait -------------------------------------------------------------------------------------
+ */
+
+/* What the phases of one wait share. */
+struct meeting {
+    struct place_context *context;
+    struct local_world *world;
+    int32_t statement;
+    struct group group;
+    int slot;
+    uint64_t number;
+    struct post *mine;
+    const struct post **posts; /* of all members, in order */
+    const void **sources;
+    int64_t element; /* bytes */
+};
+
+static struct queue *member_queue(const struct meeting *meeting, int32_t place) {
+    int32_t rank = group_member(meeting->context->program, &meeting->group, place);
+    return meeting->world->ranks[rank].queues[meeting->slot];
+}
+
+/* Bytes read from a member, unless it is this rank itself. */
+static void count_read(const struct meeting *meeting, int32_t place, int64_t bytes) {
+    if (place != meeting->group.place)
+        atomic_fetch_add_explicit(&member_queue(meeting, place)->sent_bytes, bytes,
+                                  memory_order_relaxed);
+}
+
+static int32_t fail_mismatch(const struct meeting *meeting, int32_t peer,
+                             const struct collective *other, const char *difference) {
+    char where[256];
+    context_describe_statement(meeting->context->program, other->statement, where, sizeof where);
+    return context_fail(meeting->context, meeting->mine->collective.statement, PLACE_ERROR_MISMATCH,
+                        "this %s meets a different collective: rank %d has started %s at %s; they "
+                        "differ in their %s",
+                        collective_name(meeting->mine->collective.kind), peer,
+                        collective_name(other->kind), where, difference);
+}
+
+/* Waits until every member has posted this collective, and compares what they posted. */
+static int32_t meet(struct meeting *meeting) {
+    for (int32_t i = 0; i < meeting->group.size; i++) {
+        int32_t peer = group_member(meeting->context->program, &meeting->group, i);
+        struct queue *queue = meeting->world->ranks[peer].queues[meeting->slot];
+        int32_t status =
+            wait_until(meeting->context, meeting->statement, peer, "start the same collective",
+                       &queue->posted, meeting->number + 1);
+        if (status)
+            return status;
+        const struct post *post = &queue->ring[meeting->number % IN_FLIGHT];
+        const char *difference =
+            collective_difference(&meeting->mine->collective, &post->collective);
+        if (difference)
+            return fail_mismatch(meeting, peer, &post->collective, difference);
+        meeting->posts[i] = post;
+    }
+    return PLACE_OK;
+}
+
+/* Says that this rank has ended phase `phase`, and waits until all members have. */
+static int32_t end_phase(const struct meeting *meeting, uint64_t phase) {
+    uint64_t ended = PHASES * meeting->number + phase + 1;
+    move_counter(meeting->world, &meeting->mine->ended, ended);
+    for (int32_t i = 0; i < meeting->group.size; i++) {
+        int32_t peer = group_member(meeting->context->program, &meeting->group, i);
+        struct post *post =
+            &meeting->world->ranks[peer].queues[meeting->slot]->ring[meeting->number % IN_FLIGHT];
+        int32_t status = wait_until(meeting->context, meeting->statement, peer,
+                                    "wait for the same collective", &post->ended, ended);
+        if (status)
+            return status;
+    }
+    return PLACE_OK;
+}
+
+/* dst[0..row) = sum over members of their sources at `offset` bytes, for one row of a piece. */
+static void sum_row(const struct meeting *meeting, int32_t piece, char *dst, int64_t offset,
+                    int64_t row) {
+    for (int32_t i = 0; i < meeting->group.size; i++) {
+        meeting->sources[i] =
+            (const char *)meeting->posts[i]->collective.pieces[piece].src + offset;
+        count_read(meeting, i, row * meeting->element);
+    }
+    collective_sum(meeting->mine->collective.dtype, dst, meeting->sources, meeting->group.size,
+                   row);
+}
+
+/* The wire's unit is a whole chunk: its padding is sent too, although nobody needs to read it here.
+ */
+static void count_padding(const struct meeting *meeting, int64_t pad) {
+    for (int32_t i = 0; pad && i < meeting->group.size; i++)
+        count_read(meeting, i, pad * meeting->element);
+}
+
+/* This rank's chunk of every piece, summed, into `dst` where a part lies (reduce_scatter) or into
+ * its place in the whole (all_reduce). */
+static void reduce_own_chunk(const struct meeting *meeting) {
+    const struct collective *collective = &meeting->mine->collective;
+    for (int32_t i = 0; i < collective->n_pieces; i++) {
+        struct chunk_range range =
+            collective_range(collective, i, meeting->group.size, meeting->group.place);
+        char *dst = collective->pieces[i].dst;
+        if (collective->kind == PLACE_ALL_REDUCE)
+            dst += range.begin * meeting->element;
+        for (int64_t row = 0; row < range.outer; row++)
+            sum_row(meeting, i, dst + row * range.row * meeting->element,
+                    (range.begin + row * range.stride) * meeting->element, range.row);
+        count_padding(meeting, range.pad);
+        if (collective->kind == PLACE_REDUCE_SCATTER)
+            memset(dst + range.row * meeting->element, 0, (size_t)(range.pad * meeting->element));
+    }
+}
+
+static void copy_bytes(void *dst, const void *src, int64_t bytes) {
+    if (dst != src && bytes > 0)
+        memcpy(dst, src, (size_t)bytes);
+}
+
+/* all_reduce: the other members' reduced chunks, from their owners' results. */
+static void copy_reduced_chunks(const struct meeting *meeting) {
+    const struct collective *collective = &meeting->mine->collective;
+    for (int32_t owner = 0; owner < meeting->group.size; owner++) {
+        if (owner == meeting->group.place)
+            continue;
+        for (int32_t i = 0; i < collective->n_pieces; i++) {
+            struct chunk_range range = collective_range(collective, i, meeting->group.size, owner);
+            const char *src = meeting->posts[owner]->collective.pieces[i].dst;
+            copy_bytes((char *)collective->pieces[i].dst + range.begin * meeting->element,
+                       src + range.begin * meeting->element, range.row * meeting->element);
+            count_read(meeting, owner, (range.row + range.pad) * meeting->element);
+        }
+    }
+}
+
+/* all_gather: every member's part into its place in the whole, padding and all. */
+static void gather_parts(const struct meeting *meeting) {
+    const struct collective *collective = &meeting->mine->collective;
+    for (int32_t owner = 0; owner < meeting->group.size; owner++)
+        for (int32_t i = 0; i < collective->n_pieces; i++) {
+            const struct place_piece *piece = &collective->pieces[i];
+            const char *src = meeting->posts[owner]->collective.pieces[i].src;
+            int64_t bytes = piece->chunk * meeting->element;
+            char *dst = (char *)piece->dst + owner * bytes;
+            for (int64_t row = 0; row < piece->outer; row++) {
+                copy_bytes(dst + row * meeting->group.size * bytes, src + row * bytes, bytes);
+                count_read(meeting, owner, bytes);
+            }
+        }
+}
+
+/* A small all_reduce: everybody sums everything into `sums`, which is copied out when all have
+ * read. */
+static int32_t reduce_small(const struct meeting *meeting) {
+    const struct collective *collective = &meeting->mine->collective;
+    _Alignas(16) char sums[COLLECTIVE_SMALL_BYTES];
+    int64_t used = 0;
+    for (int32_t i = 0; i < collective->n_pieces; i++) {
+        sum_row(meeting, i, sums + used, 0, collective->pieces[i].valid);
+        used += collective->pieces[i].valid * meeting->element;
+    }
+    int32_t status = end_phase(meeting, 1);
+    if (status)
+        return status;
+    used = 0;
+    for (int32_t i = 0; i < collective->n_pieces; i++) {
+        int64_t bytes = collective->pieces[i].valid * meeting->element;
+        copy_bytes(collective->pieces[i].dst, sums + used, bytes);
+        used += bytes;
+    }
+    return PLACE_OK;
+}
+
+static int32_t run_phases(const struct meeting *meeting) {
+    const struct collective *collective = &meeting->mine->collective;
+    if (collective_is_small(collective))
+        return reduce_small(meeting);
+    if (collective->kind == PLACE_ALL_GATHER)
+        gather_parts(meeting);
+    else
+        reduce_own_chunk(meeting);
+    int32_t status = end_phase(meeting, 1);
+    if (status || collective->kind != PLACE_ALL_REDUCE)
+        return status;
+    copy_reduced_chunks(meeting);
+    return end_phase(meeting, 2);
+}
+
+static int32_t local_wait(struct place_context *context, int32_t statement, int32_t handle) {
+    struct local_rank *rank = rank_of(context);
+    struct flight *flight = flight_of(rank, handle);
+    if (!flight || !flight->in_flight)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "handle %d is waited for but was not started", handle);
+    struct queue *queue = rank->queues[flight->slot];
+    struct post *mine = &queue->ring[flight->number % IN_FLIGHT];
+    struct meeting meeting = {
+        .context = context,
+        .world = rank->world,
+        .statement = statement,
+        .group = group_of(context->program, context->rank, mine->collective.axis_mask),
+        .slot = flight->slot,
+        .number = flight->number,
+        .mine = mine,
+        .posts = rank->peers,
+        .sources = rank->sources,
+        .element = dtype_size(mine->collective.dtype),
+    };
+    int32_t status = meet(&meeting);
+    if (!status)
+        status = run_phases(&meeting);
+    flight->in_flight = 0;
+    queue->waited++;
+    return status;
+}
+
+static int64_t local_sent_bytes(struct place_context *context, uint32_t axis_mask) {
+    struct local_rank *rank = rank_of(context);
+    int slot = mask_slot(rank->world, axis_mask);
+    return slot < 0 ? 0 : atomic_load(&rank->queues[slot]->sent_bytes);
+}
+
+/* ---- host -------------------------------------------------------------------------------------
+ */
+
+static int32_t local_share(struct place_context *context, const void *mine, void *all,
+                           size_t bytes) {
+    struct local_rank *rank = rank_of(context);
+    struct local_world *world = rank->world;
+    uint64_t number = atomic_load(&rank->share_posted) + 1;
+    rank->shared = mine;
+    move_counter(world, &rank->share_posted, number);
+    for (int32_t i = 0; i < world->n; i++) {
+        struct local_rank *peer = &world->ranks[i];
+        int32_t status =
+            wait_until(context, -1, i, "reach the end of the step", &peer->share_posted, number);
+        if (status)
+            return status;
+        if (bytes)
+            memcpy((char *)all + (size_t)i * bytes, peer->shared, bytes);
+    }
+    move_counter(world, &rank->share_taken, number);
+    for (int32_t i = 0; i < world->n; i++) {
+        int32_t status = wait_until(context, -1, i, "reach the end of the step",
+                                    &world->ranks[i].share_taken, number);
+        if (status)
+            return status;
+    }
+    return PLACE_OK;
+}
+
+static int32_t local_send(struct place_context *context, int32_t to, const void *data,
+                          size_t bytes) {
+    struct local_world *world = rank_of(context)->world;
+    struct channel *channel = &world->channels[context->rank * world->n + to];
+    uint64_t number = atomic_load(&channel->posted) + 1;
+    channel->data = data;
+    channel->bytes = bytes;
+    move_counter(world, &channel->posted, number);
+    return wait_until(context, -1, to, "receive", &channel->taken, number);
+}
+
+static int32_t local_receive(struct place_context *context, int32_t from, void *data,
+                             size_t bytes) {
+    struct local_world *world = rank_of(context)->world;
+    struct channel *channel = &world->channels[from * world->n + context->rank];
+    uint64_t number = atomic_load(&channel->taken) + 1;
+    int32_t status = wait_until(context, -1, from, "send", &channel->posted, number);
+    if (status)
+        return status;
+    if (channel->bytes != bytes)
+        return context_fail(context, -1, PLACE_ERROR_MISMATCH,
+                            "rank %d sent %zu bytes where %zu were expected", from, channel->bytes,
+                            bytes);
+    memcpy(data, channel->data, bytes);
+    move_counter(world, &channel->taken, number);
+    return PLACE_OK;
+}
+
+static void local_abort(struct place_context *context) {
+    atomic_store(&rank_of(context)->world->aborted, 1);
+}
+
+static void local_leave(struct place_context *context) {
+    struct local_rank *rank = rank_of(context);
+    atomic_store(&rank->live, 0);
+    atomic_fetch_add(&rank->world->progress, 1);
+}
+
+static const struct transport local_transport = {
+    .name = "local",
+    .start = local_start,
+    .wait = local_wait,
+    .sent_bytes = local_sent_bytes,
+    .share = local_share,
+    .send = local_send,
+    .receive = local_receive,
+    .abort = local_abort,
+    .leave = local_leave,
+};
+
+/* ---- the world --------------------------------------------------------------------------------
+ */
+
+static bool rank_allocate(struct local_world *world, struct local_rank *rank) {
+    rank->world = world;
+    atomic_init(&rank->live, 1);
+    rank->peers = calloc((size_t)world->n, sizeof *rank->peers);
+    rank->sources = calloc((size_t)world->n, sizeof *rank->sources);
+    for (int i = 0; i < MASKS; i++)
+        if (!(rank->queues[i] = calloc(1, sizeof *rank->queues[i])))
+            return false;
+    return rank->peers && rank->sources;
+}
+
+struct local_world *local_world_new(int32_t ranks) {
+    struct local_world *world = calloc(1, sizeof *world);
+    if (!world)
+        return NULL;
+    world->n = ranks;
+    world->ranks = calloc((size_t)ranks, sizeof *world->ranks);
+    world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);
+    bool enough = world->ranks && world->channels;
+    for (int32_t i = 0; enough && i < ranks; i++)
+        enough = rank_allocate(world, &world->ranks[i]);
+    if (enough)
+        return world;
+    local_world_free(world);
+    return NULL;
+}
+
+static void rank_free(struct local_rank *rank) {
+    for (int i = 0; i < MASKS; i++) {
+        for (int j = 0; rank->queues[i] && j < IN_FLIGHT; j++)
+            free(rank->queues[i]->ring[j].pieces);
+        free(rank->queues[i]);
+    }
+    free(rank->flights);
+    free(rank->peers);
+    free(rank->sources);
+}
+
+void local_world_free(struct local_world *world) {
+    if (!world)
+        return;
+    for (int32_t i = 0; world->ranks && i < world->n; i++)
+        rank_free(&world->ranks[i]);
+    free(world->ranks);
+    free(world->channels);
+    free(world);
+}
+
+void local_join(struct local_world *world, struct place_context *context) {
+    context->transport = &local_transport;
+    context->endpoint = &world->ranks[context->rank];
+}

@@ -1,0 +1,40 @@
+/* The table of functions between a program and its wires. Nothing above it assumes shared pointers,
+ * files, allocators or counters: a rank reaches another through these alone.
+ *
+ * All functions return an enum place_status and report the failure themselves (context_fail); a
+ * caller passes it on. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include "runtime/context.h"
+#include "runtime/transport/collective.h"
+
+struct transport {
+    const char *name; /* "local", "mpi" */
+
+    /* Collectives of the program. Start copies its description. */
+    int32_t (*start)(struct place_context *context, int32_t handle,
+                     const struct collective *collective);
+    int32_t (*wait)(struct place_context *context, int32_t statement, int32_t handle);
+    /* Bytes that left this rank so far in collectives over exactly these axes. Stable only when no
+     * rank is inside a collective, as after `share`. */
+    int64_t (*sent_bytes)(struct place_context *context, uint32_t axis_mask);
+
+    /* For the host, not counted. Share: every rank gives `bytes` bytes, all get all, in order of
+     * rank; it is also a barrier. Send and receive block until the other side has come. */
+    int32_t (*share)(struct place_context *context, const void *mine, void *all, size_t bytes);
+    int32_t (*send)(struct place_context *context, int32_t to, const void *data, size_t bytes);
+    int32_t (*receive)(struct place_context *context, int32_t from, void *data, size_t bytes);
+
+    /* Tells all other ranks that this one has failed: their waits end with PLACE_ERROR_ABORTED. */
+    void (*abort)(struct place_context *context);
+    /* This rank will not communicate again. Whoever waits for it now waits in vain, and is told. */
+    void (*leave)(struct place_context *context);
+};
+
+/* Ranks as threads of one process, which read each other's buffers in place. */
+struct local_world;
+struct local_world *local_world_new(int32_t ranks);
+void local_world_free(struct local_world *world);
+/* Makes `context` (whose rank is set) a member of the world. */
+void local_join(struct local_world *world, struct place_context *context);

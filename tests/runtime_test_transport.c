@@ -1,0 +1,378 @@
+/* Collectives of the local transport: values, equal bits, bytes counted, and every way to get them
+ * wrong. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "runtime/calls.h"
+#include "runtime/transport/transport.h"
+
+enum { RANKS = 8, ROOM = 8192 };
+
+static const struct place_statement statements[] = {
+    {"a.place", 10, 3, "first"}, {"a.place", 20, 3, "second"}, {"a.place", 30, 3, "third"}};
+static struct place_axis axes[2];
+static struct place_program program = {.axes = axes, .n_statements = 3, .statements = statements};
+
+static void set_mesh(int outer, int inner) {
+    axes[0] = (struct place_axis){"a", outer, inner};
+    axes[1] = (struct place_axis){"b", inner, 1};
+    program.n_axes = 2;
+    program.devices = outer * inner;
+}
+
+struct rank {
+    struct place_context context;
+    pthread_t thread;
+    int32_t (*body)(struct place_context *context);
+    int64_t sent[4]; /* by mask */
+};
+static struct rank ranks[RANKS];
+
+static void *rank_main(void *argument) {
+    struct rank *rank = argument;
+    struct place_context *context = &rank->context;
+    int32_t status = rank->body(context);
+    if (!status && !context->transport->share(context, NULL, NULL, 0))
+        for (uint32_t mask = 1; mask < 4; mask++)
+            rank->sent[mask] = context->transport->sent_bytes(context, mask);
+    context->transport->leave(context);
+    return NULL;
+}
+
+static void run_ranks(int32_t (*body)(struct place_context *context)) {
+    int32_t n = (int32_t)program.devices;
+    struct local_world *world = local_world_new(n);
+    assert_non_null(world);
+    memset(ranks, 0, sizeof ranks);
+    for (int32_t i = 0; i < n; i++) {
+        ranks[i].context.program = &program;
+        ranks[i].body = body;
+        context_set_rank(&ranks[i].context, i);
+        local_join(world, &ranks[i].context);
+    }
+    for (int32_t i = 0; i < n; i++)
+        pthread_create(&ranks[i].thread, NULL, rank_main, &ranks[i]);
+    for (int32_t i = 0; i < n; i++)
+        pthread_join(ranks[i].thread, NULL);
+    local_world_free(world);
+}
+
+static void assert_all_ok(void) {
+    for (int64_t i = 0; i < program.devices; i++)
+        if (ranks[i].context.status)
+            fail_msg("%s", ranks[i].context.message);
+}
+
+static int32_t collective(struct place_context *context, enum place_collective kind, int mask,
+                          enum place_dtype dtype, int n, const struct place_piece *pieces) {
+    int32_t status = place_collective_start(context, 0, 5, kind, mask, dtype, n, pieces);
+    return status ? status : place_collective_wait(context, 1, 5);
+}
+
+/* Values that a float sums differently in another order. */
+static float element(int rank, int64_t index) {
+    return 1.0f / (float)(1 + rank * 7 + index % 97) + (float)(rank == 1 ? 1e4 : 0);
+}
+
+/* What every body checks: `length` elements, in place or not, over the mask. */
+static int64_t length;
+static int in_place, mask;
+static float results[RANKS][ROOM];
+
+static float expected_sum(struct place_context *context, int64_t index) {
+    struct group group = group_of(&program, context->rank, (uint32_t)mask);
+    float sum = element(group_member(&program, &group, 0), index);
+    for (int i = 1; i < group.size; i++)
+        sum += element(group_member(&program, &group, i), index);
+    return sum;
+}
+
+static int32_t body_all_reduce(struct place_context *context) {
+    float *src = malloc(ROOM * sizeof *src), *dst = results[context->rank];
+    for (int64_t i = 0; i < length; i++)
+        (in_place ? dst : src)[i] = element(context->rank, i);
+    dst[length] = 77;
+    struct place_piece piece = {in_place ? dst : src, dst, 1, 0, length};
+    int32_t status = collective(context, PLACE_ALL_REDUCE, mask, PLACE_F32, 1, &piece);
+    for (int64_t i = 0; i < length && !status; i++)
+        if (dst[i] != expected_sum(context, i))
+            status = context_fail(context, 1, 99, "element %ld", (long)i);
+    if (dst[length] != 77)
+        status = context_fail(context, 1, 99, "written behind the end");
+    free(src);
+    return status;
+}
+
+static int64_t round_up(int64_t value, int64_t to) {
+    return (value + to - 1) / to * to;
+}
+
+static int64_t group_size(void) {
+    return (mask & 1 ? axes[0].size : 1) * (mask & 2 ? axes[1].size : 1);
+}
+
+static int64_t all_reduce_bytes(void) {
+    int64_t n = group_size();
+    if (length * 4 <= COLLECTIVE_SMALL_BYTES)
+        return (n - 1) * length * 4;
+    return 2 * (n - 1) * round_up(length, n) / n * 4;
+}
+
+static const int meshes[][2] = {{1, 2}, {3, 1}, {2, 2}, {2, 3}};
+static const int64_t lengths[] = {1, 5, 1024, 1025, 1531, 5000};
+
+static void all_reduce_sums_in_rank_order_and_counts(void **state) {
+    for (size_t m = 0; m < 4; m++)
+        for (size_t l = 0; l < 6; l++)
+            for (int form = 0; form < 6; form++) {
+                set_mesh(meshes[m][0], meshes[m][1]);
+                length = lengths[l];
+                in_place = form & 1;
+                mask = form / 2 + 1;
+                run_ranks(body_all_reduce);
+                assert_all_ok();
+                for (int i = 0; i < program.devices; i++)
+                    assert_int_equal(ranks[i].sent[mask], all_reduce_bytes());
+            }
+}
+
+static int32_t body_scatter_gather(struct place_context *context) {
+    struct group group = group_of(&program, context->rank, (uint32_t)mask);
+    int64_t n = group.size, chunk = (length + n - 1) / n;
+    float *whole = results[context->rank], *part = malloc((size_t)chunk * sizeof *part);
+    for (int64_t i = 0; i < n * chunk; i++)
+        whole[i] = i < length ? element(context->rank, i) : 55;
+    float *own = in_place ? whole + group.place * chunk : part;
+    struct place_piece scatter = {whole, own, 1, chunk, length};
+    int32_t status = collective(context, PLACE_REDUCE_SCATTER, mask, PLACE_F32, 1, &scatter);
+    for (int64_t i = 0; i < chunk && !status; i++) {
+        int64_t index = group.place * chunk + i;
+        float wanted = index < length ? expected_sum(context, index) : 0;
+        if (own[i] != wanted)
+            status = context_fail(context, 0, 99, "scatter, element %ld", (long)index);
+    }
+    struct place_piece gather = {own, whole, 1, chunk, length};
+    if (!status)
+        status = collective(context, PLACE_ALL_GATHER, mask, PLACE_F32, 1, &gather);
+    for (int64_t i = 0; i < length && !status; i++)
+        if (whole[i] != expected_sum(context, i))
+            status = context_fail(context, 0, 99, "gather, element %ld", (long)i);
+    free(part);
+    return status;
+}
+
+static void scatter_and_gather_are_inverse_and_count(void **state) {
+    for (size_t m = 0; m < 4; m++)
+        for (size_t l = 0; l < 6; l++)
+            for (int form = 0; form < 6; form++) {
+                set_mesh(meshes[m][0], meshes[m][1]);
+                length = lengths[l];
+                in_place = form & 1;
+                mask = form / 2 + 1;
+                run_ranks(body_scatter_gather);
+                assert_all_ok();
+                int64_t n = group_size(), bytes = (n - 1) * round_up(length, n) / n * 4;
+                for (int i = 0; i < program.devices; i++)
+                    assert_int_equal(ranks[i].sent[mask], 2 * bytes);
+            }
+}
+
+/* Two pieces side by side, one along dimension 1 of [3, 2N, 5], one flat, in f64. */
+static int32_t body_pieces(struct place_context *context) {
+    struct group group = group_of(&program, context->rank, 3);
+    int64_t n = group.size, inner = 2 * 5, whole_size = 3 * n * inner;
+    double whole[3 * 2 * 8 * 5], part[3 * 2 * 5], flat[16], flat_part[2];
+    for (int64_t i = 0; i < whole_size; i++)
+        whole[i] = (double)(i * (context->rank + 1));
+    for (int i = 0; i < 16; i++)
+        flat[i] = i;
+    int64_t ranks_sum = n * (n + 1) / 2, chunk = (11 + n - 1) / n;
+    struct place_piece scatter[2] = {{whole, part, 3, inner, whole_size},
+                                     {flat, flat_part, 1, chunk, 11}};
+    int32_t status = collective(context, PLACE_REDUCE_SCATTER, 3, PLACE_F64, 2, scatter);
+    for (int64_t o = 0; o < 3 && !status; o++)
+        for (int64_t i = 0; i < inner; i++) {
+            int64_t index = (o * n + group.place) * inner + i;
+            if (part[o * inner + i] != (double)(index * ranks_sum))
+                status = context_fail(context, 0, 99, "scatter %ld", (long)index);
+        }
+    memset(whole, 0, sizeof whole);
+    struct place_piece gather[2] = {{part, whole, 3, inner, whole_size},
+                                    {flat_part, flat, 1, chunk, 11}};
+    if (!status)
+        status = collective(context, PLACE_ALL_GATHER, 3, PLACE_F64, 2, gather);
+    for (int64_t i = 0; i < whole_size && !status; i++)
+        if (whole[i] != (double)(i * ranks_sum))
+            status = context_fail(context, 0, 99, "gather %ld", (long)i);
+    for (int64_t i = 0; i < 11 && !status; i++)
+        if (flat[i] != (double)(i * n))
+            status = context_fail(context, 0, 99, "flat gather %ld", (long)i);
+    return status;
+}
+
+static void pieces_along_dimensions_travel_together(void **state) {
+    set_mesh(3, 2);
+    run_ranks(body_pieces);
+    assert_all_ok();
+    assert_int_equal(ranks[4].sent[3], 2 * 5 * (30 + 2) * 8);
+}
+
+/* Three in flight, waited for out of order; the sources change right after the wait. */
+static int32_t body_in_flight(struct place_context *context) {
+    float values[3] = {1, 10, 100};
+    for (int round = 0; round < 200; round++) {
+        float sums[3];
+        for (int i = 0; i < 3; i++) {
+            struct place_piece piece = {&values[i], &sums[i], 1, 0, 1};
+            int32_t status = place_collective_start(context, 0, i, PLACE_ALL_REDUCE, i % 3 + 1,
+                                                    PLACE_F32, 1, &piece);
+            if (status)
+                return status;
+        }
+        static const int order[3] = {2, 0, 1};
+        for (int i = 0; i < 3; i++) {
+            int32_t status = place_collective_wait(context, 1, order[i]);
+            if (status)
+                return status;
+            values[order[i]] += 1;
+        }
+        float wanted[3] = {2 * (1.0f + round), 2 * (10.0f + round), 4 * (100.0f + round)};
+        for (int i = 0; i < 3; i++)
+            if (sums[i] != wanted[i])
+                return context_fail(context, 0, 99, "round %d", round);
+    }
+    return PLACE_OK;
+}
+
+static void sources_may_change_after_the_wait(void **state) {
+    set_mesh(2, 2);
+    run_ranks(body_in_flight);
+    assert_all_ok();
+}
+
+/* ---- what must be noticed ---------------------------------------------------------------------
+ */
+
+static int wrong; /* which mistake rank 1 makes */
+
+static int32_t body_mistake(struct place_context *context) {
+    float values[64] = {0}, result[64];
+    bool guilty = context->rank == 1;
+    struct place_piece piece = {values, result, 1, 16, guilty && wrong == 1 ? 31 : 32};
+    if (guilty && wrong == 3)
+        return PLACE_OK; /* never takes part */
+    if (guilty && wrong == 4)
+        return context_fail(context, 2, PLACE_ERROR_ARGUMENT, "broken");
+    int kind = guilty && wrong == 0 ? PLACE_ALL_GATHER : PLACE_ALL_REDUCE;
+    int32_t over = guilty && wrong == 2 ? 1 : 2; /* another axis: both wait for ever */
+    int32_t status =
+        place_collective_start(context, guilty ? 2 : 0, 0, kind, over, PLACE_F32, 1, &piece);
+    return status ? status : place_collective_wait(context, guilty ? 2 : 0, 0);
+}
+
+static const char *first_message(enum place_status status) {
+    for (int64_t i = 0; i < program.devices; i++)
+        if (ranks[i].context.status == status)
+            return ranks[i].context.message;
+    fail_msg("no rank failed with status %d", status);
+    return NULL;
+}
+
+static void mismatches_name_both_statements(void **state) {
+    for (wrong = 0; wrong < 2; wrong++) {
+        set_mesh(1, 2);
+        run_ranks(body_mistake);
+        const char *message = first_message(PLACE_ERROR_MISMATCH);
+        assert_non_null(strstr(message, "a.place:10:3"));
+        assert_non_null(strstr(message, "a.place:30:3"));
+        assert_non_null(strstr(message, wrong ? "size of a piece" : "kind"));
+    }
+}
+
+static void deadlocks_are_noticed_at_once(void **state) {
+    for (wrong = 2; wrong < 4; wrong++) {
+        set_mesh(2, 2);
+        run_ranks(body_mistake);
+        const char *message = first_message(PLACE_ERROR_DEADLOCK);
+        assert_non_null(strstr(message, "a.place:10:3"));
+        assert_non_null(strstr(message, wrong == 2 ? "a.place:30:3"
+                                                   : "rank 1 waits for rank 0 to reach the end"));
+    }
+}
+
+static void a_failed_rank_stops_the_others(void **state) {
+    wrong = 4;
+    set_mesh(1, 3);
+    run_ranks(body_mistake);
+    assert_string_equal(ranks[1].context.message,
+                        "rank 1, a.place:30:3 (third, statement 2): broken");
+    assert_int_equal(ranks[0].context.status, PLACE_ERROR_ABORTED);
+    assert_int_equal(ranks[2].context.status, PLACE_ERROR_ABORTED);
+}
+
+static int32_t body_handles(struct place_context *context) {
+    float value = 1;
+    struct place_piece piece = {&value, &value, 1, 0, 1};
+    if (wrong)
+        return place_collective_wait(context, 1, 3);
+    int32_t status =
+        place_collective_start(context, 0, 3, PLACE_ALL_REDUCE, 2, PLACE_F32, 1, &piece);
+    return status
+               ? status
+               : place_collective_start(context, 1, 3, PLACE_ALL_REDUCE, 2, PLACE_F32, 1, &piece);
+}
+
+static void handles_are_checked(void **state) {
+    set_mesh(1, 1);
+    wrong = 0;
+    run_ranks(body_handles);
+    assert_non_null(strstr(ranks[0].context.message, "still in flight"));
+    wrong = 1;
+    run_ranks(body_handles);
+    assert_non_null(strstr(ranks[0].context.message, "not started"));
+}
+
+static int32_t body_messages(struct place_context *context) {
+    int32_t n = (int32_t)program.devices, mine = context->rank * 3, all[RANKS];
+    int32_t status = context->transport->share(context, &mine, all, sizeof mine);
+    for (int32_t i = 0; i < n && !status; i++)
+        if (all[i] != i * 3)
+            status = context_fail(context, -1, 99, "share");
+    if (status || context->rank != 0)
+        return status ? status : context->transport->send(context, 0, &mine, sizeof mine);
+    for (int32_t i = n - 1; i > 0 && !status; i--) {
+        int32_t got = -1;
+        status = context->transport->receive(context, i, &got, sizeof got);
+        if (!status && got != i * 3)
+            status = context_fail(context, -1, 99, "receive");
+    }
+    return status;
+}
+
+static void the_host_shares_sends_and_receives(void **state) {
+    set_mesh(2, 3);
+    run_ranks(body_messages);
+    assert_all_ok();
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(ranks[i].sent[1] + ranks[i].sent[2] + ranks[i].sent[3], 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_reduce_sums_in_rank_order_and_counts),
+        cmocka_unit_test(scatter_and_gather_are_inverse_and_count),
+        cmocka_unit_test(pieces_along_dimensions_travel_together),
+        cmocka_unit_test(sources_may_change_after_the_wait),
+        cmocka_unit_test(mismatches_name_both_statements),
+        cmocka_unit_test(deadlocks_are_noticed_at_once),
+        cmocka_unit_test(a_failed_rank_stops_the_others),
+        cmocka_unit_test(handles_are_checked),
+        cmocka_unit_test(the_host_shares_sends_and_receives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
