@@ -4,6 +4,7 @@
 #include "runtime/place.h"
 
 struct team;      /* the rank's threads: runtime/team.h */
+struct kernels;   /* the version of the kernels that this CPU runs: runtime/kernels/kernels.h */
 struct transport; /* runtime/transport/transport.h */
 
 enum { CONTEXT_MESSAGE_BYTES = 1024 };
@@ -12,7 +13,8 @@ struct place_context {
     struct place_context_head head; /* must be first */
     const struct place_program *program;
     int32_t rank;
-    struct team *team; /* null: one thread */
+    struct team *team;
+    const struct kernels *kernels;
     const struct transport *transport;
     void *endpoint; /* the transport's own state of this rank */
     /* The first failure of this rank; later ones are consequences. */
