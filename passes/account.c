@@ -1,0 +1,259 @@
+// account: memory, communication and arithmetic of one training step, from the final program.
+//
+// Memory: at every position of the step the buffers alive are known (lifetimes.h); the moment that
+// is reported is the one whose highest byte is the end of the arena, and of those the fullest.
+// What the plan leaves unused between buffers counts as transient, so that the parts sum to the
+// peak. Communication: every start, and every collective op of a called unit, times the trips of
+// the loops around it.
+#include "passes/account.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/lifetimes.h"
+
+enum { SMALL_ALL_REDUCE_BYTES = 4096 };
+
+int64_t transfer_bytes(enum collective_kind kind, int64_t group, int64_t whole_bytes,
+                       int64_t unpadded_bytes) {
+    if (kind != COLLECTIVE_ALL_REDUCE)
+        return whole_bytes / group * (group - 1);
+    if (unpadded_bytes <= SMALL_ALL_REDUCE_BYTES)
+        return unpadded_bytes * (group - 1);
+    return 2 * (whole_bytes / group) * (group - 1);
+}
+
+// ---- memory -----------------------------------------------------------------------------------
+
+struct moment {
+    int64_t position, live_bytes, end_bytes;
+    enum step_kind step;
+};
+
+static bool alive_at(const struct interval *lives, int64_t position) {
+    return lives->first <= position && position <= lives->last;
+}
+
+static struct moment moment_at(const struct program *program, const struct interval *lives,
+                               enum step_kind step, int64_t position) {
+    struct moment moment = {.position = position, .step = step};
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        if (buffer->window_of != NO_ID || !alive_at(&lives[i], position))
+            continue;
+        int64_t bytes = buffer_bytes(program, buffer);
+        moment.live_bytes += bytes;
+        if (buffer->offset_bytes + bytes > moment.end_bytes)
+            moment.end_bytes = buffer->offset_bytes + bytes;
+    }
+    return moment;
+}
+
+static const struct statement *statement_at(const struct block *block, int64_t position) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if (statement->kind != STATEMENT_LOOP) {
+            if (position-- == 0)
+                return statement;
+            continue;
+        }
+        int64_t length = 2 + count_positions(&statement->loop.body);
+        if (position == 0 || position == length - 1)
+            return statement;
+        if (position < length)
+            return statement_at(&statement->loop.body, position - 1);
+        position -= length;
+    }
+    return NULL;
+}
+
+static struct interval *all_lives(const struct program *program, struct arena *arena,
+                                  enum step_kind step) {
+    struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        lives[i] = buffer_lives(program, i, step);
+    return lives;
+}
+
+static void fill_states(const struct program *program, const struct interval *lives,
+                        int64_t position, struct account *account) {
+    int64_t counted = 0;
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        enum state state = class_states[buffer->class];
+        int64_t bytes = buffer_bytes(program, buffer);
+        if (state == N_STATES)
+            continue;
+        account->held[state] += bytes;
+        if (!alive_at(&lives[i], position))
+            continue;
+        account->states[state] += bytes;
+        counted += bytes;
+    }
+    account->peak = program->arena_bytes;
+    account->transient = program->arena_bytes - counted;
+}
+
+static void account_memory(const struct program *program, struct arena *arena,
+                           struct account *account) {
+    struct moment best = {.position = -1};
+    struct interval *lives[N_STEPS] = {NULL};
+    for (int s = 0; s < N_STEPS; s++) {
+        lives[s] = all_lives(program, arena, s);
+        int64_t n = count_positions(&program->steps[s].body);
+        for (int64_t position = 0; position < n; position++) {
+            struct moment moment = moment_at(program, lives[s], s, position);
+            if (moment.end_bytes > best.end_bytes ||
+                (moment.end_bytes == best.end_bytes && moment.live_bytes > best.live_bytes))
+                best = moment;
+        }
+    }
+    fill_states(program, lives[best.step], best.position, account);
+    const struct statement *statement =
+        statement_at(&program->steps[best.step].body, best.position);
+    if (statement) {
+        account->peak_statement = statement->id;
+        account->peak_span = statement->span;
+    }
+}
+
+// ---- communication ----------------------------------------------------------------------------
+
+struct walk {
+    const struct program *program;
+    struct arena *arena;
+    struct account *account;
+    enum phase phase;
+};
+
+static enum role outermost_role(const uint8_t *roles, unsigned n) {
+    return n ? roles[0] : ROLE_NONE;
+}
+
+static void add_transfer(struct walk *walk, struct account_transfer transfer) {
+    struct account *account = walk->account;
+    if (transfer.group <= 1)
+        return;
+    account->total_bytes += transfer.bytes;
+    for (uint32_t i = 0; i < account->n_transfers; i++) {
+        struct account_transfer *old = &account->transfers[i];
+        if (old->statement == transfer.statement && old->phase == transfer.phase) {
+            old->count += transfer.count;
+            old->bytes += transfer.bytes;
+            return;
+        }
+    }
+    ARENA_PUSH(walk->arena, account->transfers, account->n_transfers, account->cap_transfers,
+               transfer);
+}
+
+static int64_t round_up(int64_t value, int64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+// What is carried: parameters by a gather, gradients by a reduction, of a tensor; else a scalar.
+static void describe_piece(const struct walk *walk, const struct transfer *start,
+                           struct account_transfer *transfer) {
+    const struct program *program = walk->program;
+    const struct buffer *buffer = &program->buffers[start->pieces[0].from.buffer];
+    transfer->dtype = buffer->dtype;
+    transfer->state = N_STATES;
+    transfer->role = ROLE_NONE;
+    if (buffer->tensor == NO_ID)
+        return;
+    const struct tensor *tensor = &program->tensors[buffer->tensor];
+    transfer->role = outermost_role(tensor->roles, tensor->n_roles);
+    transfer->state = start->kind == COLLECTIVE_ALL_GATHER ? STATE_PARAMETERS : STATE_GRADIENTS;
+}
+
+static void account_start(struct walk *walk, const struct statement *statement, int64_t trips) {
+    const struct transfer *start = &statement->start;
+    const struct program *program = walk->program;
+    struct account_transfer transfer = {.axes = start->axes,
+                                        .kind = start->kind,
+                                        .phase = walk->phase,
+                                        .group = mesh_group_size(&program->mesh, &start->axes),
+                                        .count = trips,
+                                        .statement = statement->id,
+                                        .span = statement->span};
+    describe_piece(walk, start, &transfer);
+    int64_t whole = 0, unpadded = 0;
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        bool gather = start->kind == COLLECTIVE_ALL_GATHER;
+        buffer_id id = gather ? start->pieces[i].to.buffer : start->pieces[i].from.buffer;
+        struct tensor_type type = buffer_type(program, &program->buffers[id]);
+        int64_t elements = type_elements(&type);
+        unpadded += elements * dtype_bytes[type.dtype];
+        whole += round_up(elements, transfer.group) * dtype_bytes[type.dtype];
+    }
+    transfer.bytes = trips * transfer_bytes(start->kind, transfer.group, whole, unpadded);
+    add_transfer(walk, transfer);
+}
+
+static int collective_of_op(enum op_kind kind) {
+    switch (kind) {
+    case OP_ALL_REDUCE:
+        return COLLECTIVE_ALL_REDUCE;
+    case OP_REDUCE_SCATTER:
+        return COLLECTIVE_REDUCE_SCATTER;
+    case OP_ALL_GATHER:
+        return COLLECTIVE_ALL_GATHER;
+    default:
+        return -1;
+    }
+}
+
+static void account_unit(struct walk *walk, const struct unit *unit, int64_t trips) {
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        walk->account->flops += (double)trips * op_flops(unit, op);
+        int kind = collective_of_op(op->kind);
+        if (kind < 0)
+            continue;
+        struct axis_list axes = op_axes(op);
+        bool gather = kind == COLLECTIVE_ALL_GATHER;
+        const struct tensor_type *whole =
+            &unit->values[gather ? op->results[0] : op->operands[0]].type;
+        int64_t group = mesh_group_size(&walk->program->mesh, &axes);
+        int64_t elements = type_elements(whole), bytes = dtype_bytes[whole->dtype];
+        struct account_transfer transfer = {
+            .axes = axes,
+            .kind = kind,
+            .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
+            .role = outermost_role(op->roles, op->n_roles),
+            .phase = walk->phase,
+            .dtype = whole->dtype,
+            .group = group,
+            .count = trips,
+            .bytes = trips * transfer_bytes(kind, group, round_up(elements, group) * bytes,
+                                            elements * bytes),
+            .statement = op->id,
+            .span = op->span};
+        add_transfer(walk, transfer);
+    }
+}
+
+static void account_block(struct walk *walk, const struct block *block, int64_t trips) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if (statement->kind == STATEMENT_LOOP) {
+            const struct loop *loop = &statement->loop;
+            account_block(walk, &loop->body, trips * (loop->end - loop->begin));
+        } else if (statement->kind == STATEMENT_START) {
+            account_start(walk, statement, trips);
+        } else if (statement->kind == STATEMENT_CALL) {
+            const struct unit *unit = &walk->program->units[statement->call.unit];
+            walk->phase = unit->phase;
+            account_unit(walk, unit, trips);
+        }
+    }
+}
+
+struct account *account(const struct program *program, struct arena *arena) {
+    CHECK(program->arena_bytes >= 0);
+    struct account *result = ARENA_NEW(arena, struct account);
+    struct walk walk = {program, arena, result, PHASE_FORWARD};
+    account_memory(program, arena, result);
+    account_block(&walk, &program->steps[STEP_TRAIN].body, 1);
+    return result;
+}

@@ -1,0 +1,114 @@
+// fuse: which values need no memory.
+//
+// Input: a unit's ops in order. Output: values marked STORAGE_INLINE, which the backend computes
+// inside the op that uses them: an elementwise op read once, by another elementwise op, element by
+// element; a gradient read once, by the `accumulate` that its kernel can do itself; and an iota
+// that is only ever an index, of which a kernel wants to know no more than where it starts.
+//
+// Invariant for the passes behind: an inline value's operands are read where its user is, so they
+// live that long (memory plan) and may not be overwritten before (verifier).
+#include "passes/passes.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+
+struct uses {
+    uint32_t *count; // of each value, as operand or result of the unit
+    uint32_t *user;  // the op of the only use
+    uint8_t *operand;
+};
+
+static struct uses count_uses(struct program *program, const struct unit *unit) {
+    struct uses uses = {ARENA_ARRAY(program->arena, uint32_t, unit->n_values + 1),
+                        ARENA_ARRAY(program->arena, uint32_t, unit->n_values + 1),
+                        ARENA_ARRAY(program->arena, uint8_t, unit->n_values + 1)};
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_operands; k++) {
+            value_id value = unit->ops[i].operands[k];
+            uses.count[value]++;
+            uses.user[value] = i;
+            uses.operand[value] = (uint8_t)k;
+        }
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        uses.count[unit->results[i].value] += 2; // a result needs its bytes
+    return uses;
+}
+
+// Does the user read this operand at the element that it writes? Not where it is broadcast.
+static bool read_element_by_element(const struct unit *unit, const struct op *user,
+                                    unsigned operand) {
+    return type_elements(&unit->values[user->operands[operand]].type) ==
+           type_elements(&unit->values[user->results[0]].type);
+}
+
+// Between the op and its user, does another op overwrite what the op reads? Only results that take
+// a parameter's place can, before the memory plan; the plan itself keeps inline operands alive.
+static bool operands_stay(const struct unit *unit, uint32_t from, uint32_t to) {
+    const struct op *op = &unit->ops[from];
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        uint32_t parameter = unit->results[i].in_parameter;
+        bool read = false;
+        for (unsigned k = 0; k < op->n_operands; k++)
+            read |= op->operands[k] == parameter;
+        for (uint32_t at = from + 1; read && at < to; at++)
+            for (unsigned k = 0; k < unit->ops[at].n_results; k++)
+                if (unit->ops[at].results[k] == unit->results[i].value)
+                    return false;
+    }
+    return true;
+}
+
+static bool inline_elementwise(const struct unit *unit, const struct uses *uses, uint32_t at) {
+    const struct op *op = &unit->ops[at];
+    value_id value = op->results[0];
+    if (op_rows[op->kind].kernel != KERNEL_ELEMENTWISE || uses->count[value] != 1)
+        return false;
+    const struct op *user = &unit->ops[uses->user[value]];
+    return op_rows[user->kind].kernel == KERNEL_ELEMENTWISE &&
+           read_element_by_element(unit, user, uses->operand[value]) &&
+           operands_stay(unit, at, uses->user[value]);
+}
+
+static bool inline_accumulated(const struct unit *unit, const struct uses *uses, uint32_t at,
+                               unsigned result) {
+    const struct op *op = &unit->ops[at];
+    value_id value = op->results[result];
+    if (!op_result_accumulates(op->kind, result) || uses->count[value] != 1)
+        return false;
+    const struct op *user = &unit->ops[uses->user[value]];
+    // The kernel runs where its op stands, so the sum must be there by then: a parameter.
+    return user->kind == OP_ACCUMULATE && uses->operand[value] == 1 &&
+           user->operands[0] < unit->n_parameters && uses->count[user->operands[0]] == 1;
+}
+
+static bool operand_is_index(const struct op *op, unsigned operand) {
+    for (const char *at = op_rows[op->kind].index; *at; at++)
+        if (at[1] == ':' && at[0] == (char)('0' + operand))
+            return true;
+    return false;
+}
+
+static bool inline_index(const struct unit *unit, const struct uses *uses, uint32_t at) {
+    value_id value = unit->ops[at].results[0];
+    if (unit->ops[at].kind != OP_IOTA)
+        return false;
+    uint32_t as_index = 0;
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_operands; k++)
+            as_index += unit->ops[i].operands[k] == value && operand_is_index(&unit->ops[i], k);
+    return as_index == uses->count[value];
+}
+
+bool fuse(struct program *program, const struct pass_context *context) {
+    for (uint32_t u = 0; u < program->n_units; u++) {
+        struct unit *unit = &program->units[u];
+        struct uses uses = count_uses(program, unit);
+        for (uint32_t i = 0; i < unit->n_ops; i++)
+            for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+                if (inline_elementwise(unit, &uses, i) || inline_accumulated(unit, &uses, i, k) ||
+                    inline_index(unit, &uses, i))
+                    unit->values[unit->ops[i].results[k]].storage = STORAGE_INLINE;
+    }
+    return true;
+}

@@ -1,0 +1,144 @@
+// When a buffer's bytes are in use: what lifetimes.h promises.
+//
+// Each question walks the step's text anew for one buffer. That is quadratic in the size of the
+// text, which does not grow with the model or the mesh (about a hundred statements), and keeps no
+// state.
+#include "passes/lifetimes.h"
+
+struct liveness {
+    const struct program *program;
+    const struct step *step;
+    buffer_id buffer; // the one that is asked about
+    int64_t position;
+    bool found, written_first, variable_used;
+    struct interval whole;
+    int variable; // of the loop that is asked about; -1: none
+};
+
+static bool concerns(const struct liveness *live, buffer_id buffer) {
+    return buffer == live->buffer || live->program->buffers[buffer].window_of == live->buffer;
+}
+
+static void touch(struct liveness *live, struct reference reference, bool write) {
+    if (!concerns(live, reference.buffer))
+        return;
+    if (!live->found)
+        live->written_first = write;
+    live->found = true;
+    live->variable_used |= live->variable >= 0 && reference.index.variable == live->variable;
+}
+
+static void touch_call(struct liveness *live, const struct call *call) {
+    const struct unit *unit = &live->program->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        touch(live, call->operands[i], false);
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        touch(live, call->results[i], true);
+    if (unit->frame != NO_ID)
+        touch(live, (struct reference){unit->frame, index_constant(0)}, true);
+}
+
+static void touch_start(struct liveness *live, const struct transfer *start) {
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        touch(live, start->pieces[i].from, false);
+        touch(live, start->pieces[i].to, true);
+    }
+}
+
+// A wait ends what the starts of its handle began: source and target are busy until then.
+static void touch_starts_of(struct liveness *live, const struct block *block, uint32_t handle) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if (statement->kind == STATEMENT_LOOP)
+            touch_starts_of(live, &statement->loop.body, handle);
+        else if (statement->kind == STATEMENT_START && statement->start.handle == handle)
+            touch_start(live, &statement->start);
+    }
+}
+
+static void touch_block(struct liveness *live, const struct block *block);
+
+static void touch_statement(struct liveness *live, const struct statement *statement) {
+    switch (statement->kind) {
+    case STATEMENT_LOOP:
+        touch_block(live, &statement->loop.body);
+        break;
+    case STATEMENT_CALL:
+        touch_call(live, &statement->call);
+        break;
+    case STATEMENT_START:
+        touch_start(live, &statement->start);
+        break;
+    case STATEMENT_WAIT:
+        touch_starts_of(live, &live->step->body, statement->wait.handle);
+        break;
+    case STATEMENT_ZERO:
+        touch(live, statement->zero, true);
+        break;
+    case STATEMENT_FREE:
+        touch(live, statement->free, false);
+        break;
+    }
+}
+
+static void touch_block(struct liveness *live, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++)
+        touch_statement(live, &block->statements[i]);
+}
+
+int64_t count_positions(const struct block *block) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < block->n; i++)
+        n += block->statements[i].kind == STATEMENT_LOOP
+                 ? 2 + count_positions(&block->statements[i].loop.body)
+                 : 1;
+    return n;
+}
+
+// Does a value of the buffer cross iterations of this loop, which is at depth `variable`?
+static bool crosses(struct liveness *live, const struct loop *loop, int variable) {
+    struct liveness inside = *live;
+    inside.found = inside.variable_used = false;
+    inside.variable = variable;
+    touch_block(&inside, &loop->body);
+    return inside.variable_used || !inside.written_first;
+}
+
+// The hull of the statements of the block that touch the buffer; a loop among them counts whole,
+// unless it is the only one and nothing crosses its iterations.
+static struct interval hull(struct liveness *live, const struct block *block, int64_t position,
+                            int depth) {
+    struct interval result = {1, 0};
+    const struct statement *only = NULL;
+    int64_t only_position = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        bool loop = statement->kind == STATEMENT_LOOP;
+        int64_t length = loop ? 2 + count_positions(&statement->loop.body) : 1;
+        struct liveness probe = *live;
+        probe.found = false;
+        touch_statement(&probe, statement);
+        if (probe.found) {
+            if (n++ == 0)
+                result.first = position;
+            result.last = position + length - 1;
+            only = statement;
+            only_position = position;
+        }
+        position += length;
+    }
+    if (n == 1 && only->kind == STATEMENT_LOOP && !crosses(live, &only->loop, depth))
+        return hull(live, &only->loop.body, only_position + 1, depth + 1);
+    return result;
+}
+
+struct interval buffer_lives(const struct program *program, buffer_id buffer, enum step_kind step) {
+    const struct buffer *b = &program->buffers[buffer];
+    int64_t all = count_positions(&program->steps[step].body);
+    if (buffer_is_persistent(b) || b->class == CLASS_INPUT || b->class == CLASS_OUTPUT)
+        return (struct interval){-1, all}; // the host writes before the step and reads after it
+    struct liveness live = {
+        .program = program, .step = &program->steps[step], .buffer = buffer, .variable = -1};
+    return hull(&live, &program->steps[step].body, 0, 0);
+}

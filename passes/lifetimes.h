@@ -1,0 +1,22 @@
+// Lifetimes of buffers, for the memory plan and the account of it.
+//
+// A lifetime is an interval of *positions*: statements are numbered in the order of the step's
+// text, a loop has a position before its body and one behind it. A buffer that is touched in a loop
+// lives for the whole loop if a value may cross its iterations: if it is indexed by the loop's
+// variable, or read before it is written.
+#ifndef PLACE_PASSES_LIFETIMES_H
+#define PLACE_PASSES_LIFETIMES_H
+
+#include "ir/ir.h"
+
+struct interval {
+    int64_t first, last; // first > last: empty
+};
+
+int64_t count_positions(const struct block *block);
+
+// Of what persists and what the host reads or writes: the whole step, and a position more on each
+// side.
+struct interval buffer_lives(const struct program *, buffer_id buffer, enum step_kind step);
+
+#endif

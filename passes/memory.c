@@ -1,0 +1,279 @@
+// memory: where every byte is.
+//
+// Input: a partitioned and fused program. Output: an offset in the arena for every buffer, an
+// offset in its unit's frame (or another value's place) for every value; arena_bytes. Two things
+// share bytes only if no statement finds both alive; the verifier proves that again, from the
+// offsets.
+//
+// Placing: what persists first, in order of declaration; then the largest first, each as low as it
+// fits (first fit decreasing).
+#include "passes/passes.h"
+#include "passes/lifetimes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+enum { ALIGNMENT_BYTES = 64 }; // a cache line, and the widest vector
+
+static int64_t aligned(int64_t bytes) {
+    return (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+}
+
+// ---- first fit --------------------------------------------------------------------------------
+
+struct item {
+    int64_t bytes, offset; // offset -1: not placed yet
+    struct interval lives[N_STEPS];
+    uint32_t id;
+};
+
+static bool alive_together(const struct item *a, const struct item *b) {
+    for (int s = 0; s < N_STEPS; s++)
+        if (a->lives[s].first <= b->lives[s].last && b->lives[s].first <= a->lives[s].last)
+            return true;
+    return false;
+}
+
+static int by_offset(const void *a, const void *b) {
+    const struct item *const *x = a, *const *y = b;
+    return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
+}
+
+static int by_size(const void *a, const void *b) {
+    const struct item *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+// Gives `items[at]` the lowest offset from `base` on where it fits; those before it are placed.
+static void place_one(struct item *items, uint32_t at, int64_t base, struct item **neighbours) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < at; i++)
+        if (alive_together(&items[i], &items[at]))
+            neighbours[n++] = &items[i];
+    qsort(neighbours, n, sizeof *neighbours, by_offset);
+    int64_t offset = base;
+    for (uint32_t i = 0; i < n; i++) {
+        if (neighbours[i]->offset - offset >= aligned(items[at].bytes))
+            break;
+        int64_t end = neighbours[i]->offset + aligned(neighbours[i]->bytes);
+        if (end > offset)
+            offset = end;
+    }
+    items[at].offset = offset;
+}
+
+// Places all items from `base` on; returns the end of the last.
+static int64_t first_fit(struct arena *arena, struct item *items, uint32_t n, int64_t base) {
+    struct item **neighbours = ARENA_ARRAY(arena, struct item *, n + 1);
+    int64_t end = base;
+    qsort(items, n, sizeof *items, by_size);
+    for (uint32_t i = 0; i < n; i++) {
+        place_one(items, i, base, neighbours);
+        if (items[i].offset + aligned(items[i].bytes) > end)
+            end = items[i].offset + aligned(items[i].bytes);
+    }
+    return end;
+}
+
+// ---- frames of units --------------------------------------------------------------------------
+
+// For each value that has bytes of its own: from the op that writes it to the last that reads it,
+// directly, in place, or as a leaf of an inline op.
+struct frame_plan {
+    struct program *program;
+    struct unit *unit;
+    int64_t *first, *last; // ops; of roots
+    uint32_t *producer;    // the op of each value
+};
+
+static void extend(struct frame_plan *plan, value_id value, int64_t at) {
+    const struct unit *unit = plan->unit;
+    if (unit->values[value].storage == STORAGE_INLINE) { // its operands are read here
+        const struct op *op = &unit->ops[plan->producer[value]];
+        for (unsigned k = 0; k < op->n_operands; k++)
+            extend(plan, op->operands[k], at);
+        return;
+    }
+    value_id root = value_root(unit, value);
+    if (plan->last[root] < at)
+        plan->last[root] = at;
+}
+
+static void find_lives(struct frame_plan *plan) {
+    const struct unit *unit = plan->unit;
+    for (uint32_t i = 0; i < unit->n_values; i++)
+        plan->first[i] = plan->last[i] = -1;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        bool runs = false; // an op whose results are all inline runs where they are used
+        for (unsigned k = 0; k < op->n_results; k++)
+            runs |= unit->values[op->results[k]].storage != STORAGE_INLINE;
+        bool accumulates = op_rows[op->kind].kernel != KERNEL_ELEMENTWISE;
+        for (unsigned k = 0; (runs || accumulates) && k < op->n_operands; k++)
+            extend(plan, op->operands[k], i);
+        for (unsigned k = 0; k < op->n_results; k++) {
+            value_id root = value_root(unit, op->results[k]);
+            if (plan->first[root] < 0)
+                plan->first[root] = i;
+            if (plan->last[root] < (int64_t)i)
+                plan->last[root] = i;
+        }
+        // What an in-flight collective reads is busy until its wait, which reads the result.
+        if (op->kind == OP_WAIT)
+            extend(plan, unit->ops[plan->producer[op->operands[0]]].operands[0], i);
+    }
+}
+
+static bool is_result_root(const struct unit *unit, value_id root) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (value_root(unit, unit->results[i].value) == root)
+            return true;
+    return false;
+}
+
+// May `result` be written where the operand is? The operand must own bytes that die here.
+static bool may_overwrite(const struct frame_plan *plan, value_id operand, value_id result,
+                          uint32_t at) {
+    const struct unit *unit = plan->unit;
+    if (unit->values[operand].storage == STORAGE_INLINE)
+        return false;
+    value_id root = value_root(unit, operand);
+    if (root < unit->n_parameters ? !unit->consumed[root] : is_result_root(unit, root))
+        return false;
+    return plan->last[root] == (int64_t)at &&
+           type_bytes(&unit->values[root].type) == type_bytes(&unit->values[result].type);
+}
+
+// The first operand that the op's row allows result `k` to overwrite, and that dies here.
+static value_id find_place(const struct frame_plan *plan, const struct op *op, uint32_t at,
+                           unsigned k) {
+    for (const char *c = op_rows[op->kind].in_place; *c; c++)
+        if (c[1] == ':' && c[0] == (char)('0' + k)) {
+            value_id operand = op->operands[c[2] - '0'];
+            bool once = true; // an operand that stands twice is read again beside its place
+            for (unsigned i = 0; i < op->n_operands; i++)
+                once &= op->operands[i] != operand || i == (unsigned)(c[2] - '0');
+            if (once && may_overwrite(plan, operand, op->results[k], at))
+                return operand;
+        }
+    return NO_ID;
+}
+
+// A collective is reduced in place where its source dies, and a wait is always in place.
+static void share_places(struct frame_plan *plan) {
+    struct unit *unit = plan->unit;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        for (unsigned k = 0; k < op->n_results; k++) {
+            struct value *value = &unit->values[op->results[k]];
+            if (value->storage != STORAGE_UNPLANNED)
+                continue;
+            value_id operand = op->kind == OP_WAIT ? op->operands[0] : find_place(plan, op, i, k);
+            if (op->kind == OP_ALL_REDUCE && operand == NO_ID)
+                continue;
+            if (operand == NO_ID)
+                continue;
+            value->storage = STORAGE_IN_PLACE;
+            value->base = operand;
+            find_lives(plan);
+        }
+    }
+}
+
+// Results that have a parameter's place, and results that have one of their own. A result that is
+// waited for has the place of what was started.
+static void place_results(struct frame_plan *plan) {
+    struct unit *unit = plan->unit;
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        value_id value = unit->results[i].value;
+        while (value >= unit->n_parameters && unit->ops[plan->producer[value]].kind == OP_WAIT)
+            value = unit->ops[plan->producer[value]].operands[0];
+        CHECK(value >= unit->n_parameters);
+        struct value *place = &unit->values[value];
+        CHECK(place->storage == STORAGE_UNPLANNED);
+        place->storage = unit->results[i].in_parameter == NO_ID ? STORAGE_RESULT : STORAGE_IN_PLACE;
+        place->base = unit->results[i].in_parameter;
+    }
+}
+
+static void plan_frame(struct program *program, struct unit *unit) {
+    struct frame_plan plan = {program, unit,
+                              ARENA_ARRAY(program->arena, int64_t, unit->n_values + 1),
+                              ARENA_ARRAY(program->arena, int64_t, unit->n_values + 1),
+                              ARENA_ARRAY(program->arena, uint32_t, unit->n_values + 1)};
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            plan.producer[unit->ops[i].results[k]] = i;
+    place_results(&plan);
+    find_lives(&plan);
+    share_places(&plan);
+    find_lives(&plan);
+    struct item *items = ARENA_ARRAY(program->arena, struct item, unit->n_values + 1);
+    uint32_t n = 0;
+    for (uint32_t i = unit->n_parameters; i < unit->n_values; i++) {
+        struct value *value = &unit->values[i];
+        if (value->storage != STORAGE_UNPLANNED || plan.first[i] < 0)
+            continue;
+        value->storage = STORAGE_FRAME;
+        items[n++] = (struct item){.bytes = type_bytes(&value->type),
+                                   .offset = -1,
+                                   .lives = {{plan.first[i], plan.last[i]}, {1, 0}},
+                                   .id = i};
+    }
+    unit->frame_bytes = first_fit(program->arena, items, n, 0);
+    for (uint32_t i = 0; i < n; i++)
+        unit->values[items[i].id].offset_bytes = items[i].offset;
+}
+
+// The frame is a buffer like others: alive while the unit runs.
+static void add_frame_buffer(struct program *program, struct unit *unit) {
+    if (unit->frame_bytes == 0)
+        return;
+    int64_t words = unit->frame_bytes / dtype_bytes[DTYPE_F32];
+    unit->frame = program_add_buffer(
+        program, (struct buffer){.name = arena_format(program->arena, "frame.%s", unit->name),
+                                 .class = CLASS_ACTIVATIONS,
+                                 .tensor = NO_ID,
+                                 .dtype = DTYPE_F32,
+                                 .rank = 1,
+                                 .dims = {{DIM_FLAT, words}},
+                                 .count = 1,
+                                 .window_of = NO_ID,
+                                 .offset_bytes = -1,
+                                 .span = unit->span});
+}
+
+// ---- the arena ----------------------------------------------------------------------------------
+
+bool plan_memory(struct program *program, const struct pass_context *context) {
+    for (uint32_t i = 0; i < program->n_units; i++) {
+        plan_frame(program, &program->units[i]);
+        add_frame_buffer(program, &program->units[i]);
+    }
+    struct item *items = ARENA_ARRAY(program->arena, struct item, program->n_buffers + 1);
+    uint32_t n = 0;
+    int64_t base = 0;
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        struct buffer *buffer = &program->buffers[i];
+        int64_t bytes = buffer_bytes(program, buffer);
+        if (buffer->window_of != NO_ID)
+            continue;
+        if (buffer_is_persistent(buffer)) {
+            buffer->offset_bytes = base;
+            base += aligned(bytes);
+            continue;
+        }
+        struct item *item = &items[n++];
+        *item = (struct item){.bytes = bytes, .offset = -1, .id = i};
+        for (int s = 0; s < N_STEPS; s++)
+            item->lives[s] = buffer_lives(program, i, s);
+    }
+    program->arena_bytes = first_fit(program->arena, items, n, base);
+    for (uint32_t i = 0; i < n; i++)
+        program->buffers[items[i].id].offset_bytes = items[i].offset;
+    return true;
+}
