@@ -82,6 +82,20 @@ static bool inline_accumulated(const struct unit *unit, const struct uses *uses,
            user->operands[0] < unit->n_parameters && uses->count[user->operands[0]] == 1;
 }
 
+// A kernel adds to all the sums that it can add to, or to none.
+static bool inline_accumulated_all(const struct unit *unit, const struct uses *uses, uint32_t at) {
+    const struct op *op = &unit->ops[at];
+    bool any = false;
+    for (unsigned k = 0; k < op->n_results; k++) {
+        if (!op_result_accumulates(op->kind, k) || uses->count[op->results[k]] == 0)
+            continue;
+        if (!inline_accumulated(unit, uses, at, k))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 static bool operand_is_index(const struct op *op, unsigned operand) {
     for (const char *at = op_rows[op->kind].index; *at; at++)
         if (at[1] == ':' && at[0] == (char)('0' + operand))
@@ -106,7 +120,9 @@ bool fuse(struct program *program, const struct pass_context *context) {
         struct uses uses = count_uses(program, unit);
         for (uint32_t i = 0; i < unit->n_ops; i++)
             for (unsigned k = 0; k < unit->ops[i].n_results; k++)
-                if (inline_elementwise(unit, &uses, i) || inline_accumulated(unit, &uses, i, k) ||
+                if (inline_elementwise(unit, &uses, i) ||
+                    (op_result_accumulates(unit->ops[i].kind, k) &&
+                     inline_accumulated_all(unit, &uses, i)) ||
                     inline_index(unit, &uses, i))
                     unit->values[unit->ops[i].results[k]].storage = STORAGE_INLINE;
     }
