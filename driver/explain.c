@@ -1,0 +1,46 @@
+// placec explain CODE: the page of a diagnostic's code; `placec explain roles`: the table of roles.
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/options.h"
+#include "ir/diagnostic.h"
+#include "ir/ir.h"
+
+static void print_role(enum role role, int depth) {
+    if (role != ROLE_NONE)
+        printf("%*s%-*s %s\n", 2 * depth, "", 16 - 2 * depth, role_names[role], role_owns[role]);
+    for (int i = ROLE_NONE + 1; i < N_ROLES; i++)
+        if (role_parents[i] == role)
+            print_role(i, depth + (role != ROLE_NONE));
+}
+
+static int explain_roles(void) {
+    printf("A selector names roles, `layers[0:4].attention.norm`; a role alone matches at every "
+           "depth.\n\n");
+    print_role(ROLE_NONE, 0);
+    return STATUS_OK;
+}
+
+static int unknown_code(const char *given) {
+    const char *codes[N_DIAGNOSTIC_CODES];
+    for (int i = 0; i < N_DIAGNOSTIC_CODES; i++)
+        codes[i] = diagnostic_rows[i].text;
+    const char *near = nearest_name(given, codes, N_DIAGNOSTIC_CODES);
+    fprintf(stderr, "placec: there is no code `%s`", given);
+    fprintf(stderr, near ? "; did you mean %s?\n" : "\n", near);
+    fprintf(stderr, "  codes stand in brackets behind `error` and `warning`, as in error[E402]\n");
+    return STATUS_REFUSED;
+}
+
+int verb_explain(const struct options *options) {
+    if (strcmp(options->operand, "roles") == 0)
+        return explain_roles();
+    int code = diagnostic_find(options->operand);
+    if (code < 0)
+        return unknown_code(options->operand);
+    const char *page = diagnostic_page(code);
+    printf("%s: %s\n\n", diagnostic_rows[code].text, diagnostic_rows[code].title);
+    fputs(page ? page : "This code has no page yet.\n", stdout);
+    return STATUS_OK;
+}

@@ -1,0 +1,24 @@
+// placec: the command. Which verb, with which options; everything else is in the verb's file.
+#include <stdio.h>
+#include <string.h>
+#include <errno.h>
+
+#include "driver/options.h"
+
+// A full disk or a closed pipe shows when what was printed is flushed.
+static int flush_output(int status) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "placec: cannot write to standard output: %s\n", strerror(errno));
+    return STATUS_REFUSED;
+}
+
+int main(int argc, char **argv) {
+    struct arena arena = {0};
+    struct options options;
+    int status = options_parse(&arena, argc, argv, &options);
+    if (status < 0)
+        status = verb_functions[options.verb](&options);
+    arena_free(&arena);
+    return flush_output(status);
+}

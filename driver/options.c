@@ -1,0 +1,263 @@
+// The command line, from two tables: verbs.def and options.def. getopt_long does the syntax; what an
+// option may be given to, its help and its kind of argument stand in its row.
+#include "driver/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ir/diagnostic.h"
+
+enum {
+    ON_CHECK = 1 << VERB_CHECK,
+    ON_RUN = 1 << VERB_RUN,
+    ON_BUILD = 1 << VERB_BUILD,
+    ON_EMIT = 1 << VERB_EMIT,
+    ON_OPT = 1 << VERB_OPT,
+    ON_EXPLAIN = 1 << VERB_EXPLAIN,
+    ON_FILE = ON_CHECK | ON_RUN | ON_BUILD | ON_EMIT | ON_OPT,
+    ON_ANY = ON_FILE | ON_EXPLAIN,
+};
+
+struct option_row {
+    const char *name, *argument, *help;
+    char letter;
+    int verbs;
+};
+static const struct option_row option_rows[N_OPTIONS] = {
+#define OPTION(ID, name, letter, argument, verbs, help) {name, argument, help, letter, verbs},
+#include "driver/options.def"
+#undef OPTION
+};
+
+struct verb_row {
+    const char *name, *operand, *help;
+};
+static const struct verb_row verb_rows[N_VERBS] = {
+#define VERB(ID, name, operand, function, help) {name, operand, help},
+#include "driver/verbs.def"
+#undef VERB
+};
+
+int (*const verb_functions[N_VERBS])(const struct options *) = {
+#define VERB(ID, name, operand, function, help) function,
+#include "driver/verbs.def"
+#undef VERB
+};
+
+// ---- help -------------------------------------------------------------------------------------
+
+static void print_usage(FILE *to) {
+    fprintf(to, "placec " PLACE_VERSION ": trains models by strategies that are proved first\n\n");
+    for (int i = 0; i < N_VERBS; i++)
+        fprintf(to, "  placec %-8s %-5s %s\n", verb_rows[i].name, verb_rows[i].operand,
+                verb_rows[i].help);
+    fprintf(to, "\n  placec VERB --help lists a verb's options; placec --version\n"
+                "  FILE may be `-`: standard input\n");
+}
+
+static void print_verb_usage(FILE *to, enum verb verb) {
+    fprintf(to, "placec %s %s [options]: %s\n\n", verb_rows[verb].name, verb_rows[verb].operand,
+            verb_rows[verb].help);
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!(row->verbs >> verb & 1))
+            continue;
+        char left[64];
+        snprintf(left, sizeof left, "%c%c%s --%s%s%s", row->letter ? '-' : ' ',
+                 row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
+                 *row->argument ? " " : "", row->argument);
+        fprintf(to, "  %-26s %s\n", left, row->help);
+    }
+}
+
+static int usage_error(const char *format, const char *what, const char *remedy) {
+    fprintf(stderr, "placec: ");
+    fprintf(stderr, format, what);
+    fprintf(stderr, "\n  %s\n", remedy);
+    return STATUS_USAGE;
+}
+
+// ---- values -----------------------------------------------------------------------------------
+
+static bool parse_integer(const char *text, int64_t *value) {
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return !errno && end != text && !*end && *value >= 0;
+}
+
+static int check_integer(const struct options *options, enum option_id option, int64_t minimum) {
+    int64_t value;
+    const char *text = options->values[option];
+    if (!text || (parse_integer(text, &value) && value >= minimum))
+        return -1;
+    fprintf(stderr, "placec: --%s takes a whole number of at least %lld, not `%s`\n",
+            option_rows[option].name, (long long)minimum, text);
+    return STATUS_USAGE;
+}
+
+static int check_values(const struct options *options) {
+    static const struct {
+        enum option_id option;
+        int64_t minimum;
+    } integers[] = {{OPTION_RANKS, 1},  {OPTION_STEPS, 0},   {OPTION_SEED, 0},
+                    {OPTION_SAMPLE, 0}, {OPTION_THREADS, 1}, {OPTION_ERROR_LIMIT, 0}};
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+        int status = check_integer(options, integers[i].option, integers[i].minimum);
+        if (status >= 0)
+            return status;
+    }
+    const char *colour = options->values[OPTION_COLOR];
+    if (colour && strcmp(colour, "auto") && strcmp(colour, "always") && strcmp(colour, "never"))
+        return usage_error("--color takes auto, always or never, not `%s`", colour,
+                           "leave it out for colour on terminals only");
+    return -1;
+}
+
+bool option_given(const struct options *options, enum option_id option) {
+    return options->values[option] != NULL;
+}
+
+int64_t option_integer(const struct options *options, enum option_id option, int64_t otherwise) {
+    int64_t value;
+    if (!options->values[option] || !parse_integer(options->values[option], &value))
+        return otherwise;
+    return value;
+}
+
+bool option_colour(const struct options *options, int descriptor) {
+    const char *when = options->values[OPTION_COLOR];
+    if (when && strcmp(when, "auto"))
+        return strcmp(when, "always") == 0;
+    return isatty(descriptor) && !getenv("NO_COLOR");
+}
+
+// ---- parsing ----------------------------------------------------------------------------------
+
+// The long and short options of a verb, in getopt's form. An option's value is its id + 256.
+static void options_of_verb(enum verb verb, struct option *longs, char *shorts) {
+    int n = 0, s = 0;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!(row->verbs >> verb & 1))
+            continue;
+        longs[n++] = (struct option){row->name, *row->argument ? required_argument : no_argument,
+                                     NULL, 256 + i};
+        if (row->letter) {
+            shorts[s++] = row->letter;
+            if (*row->argument)
+                shorts[s++] = ':';
+        }
+    }
+    longs[n] = (struct option){0};
+    shorts[s] = 0;
+}
+
+static int option_of_letter(int letter) {
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (option_rows[i].letter == letter)
+            return i;
+    return -1;
+}
+
+static int unknown_option(enum verb verb, const char *given) {
+    const char *names[N_OPTIONS];
+    size_t n = 0;
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (option_rows[i].verbs >> verb & 1)
+            names[n++] = option_rows[i].name;
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(given + strspn(given, "-"), "="),
+             given + strspn(given, "-"));
+    const char *near = nearest_name(name, names, n);
+    fprintf(stderr, "placec: `placec %s` has no option `%s`, or it lacks its value\n",
+            verb_rows[verb].name, given);
+    if (near)
+        fprintf(stderr, "  did you mean `--%s`?\n", near);
+    fprintf(stderr, "  placec %s --help lists them\n", verb_rows[verb].name);
+    return STATUS_USAGE;
+}
+
+static int take_options(struct arena *arena, int argc, char **argv, struct options *options) {
+    struct option longs[N_OPTIONS + 1];
+    char shorts[2 * N_OPTIONS + 1];
+    options_of_verb(options->verb, longs, shorts);
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        int at = optind;
+        int code = getopt_long(argc, argv, shorts, longs, NULL);
+        if (code == -1)
+            return -1;
+        if (code == '?' || code == ':')
+            return unknown_option(options->verb, argv[at < argc ? at : argc - 1]);
+        int id = code >= 256 ? code - 256 : option_of_letter(code);
+        if (id == OPTION_DEFINE)
+            ARENA_PUSH(arena, options->definitions, options->n_definitions,
+                       options->cap_definitions, optarg);
+        options->values[id] = optarg ? optarg : "";
+    }
+}
+
+static int find_verb(const char *name) {
+    for (int i = 0; i < N_VERBS; i++)
+        if (strcmp(verb_rows[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int unknown_verb(const char *given) {
+    const char *names[N_VERBS];
+    for (int i = 0; i < N_VERBS; i++)
+        names[i] = verb_rows[i].name;
+    const char *near = nearest_name(given, names, N_VERBS);
+    fprintf(stderr, "placec: there is no verb `%s`", given);
+    fprintf(stderr, near ? "; did you mean `%s`?\n" : "\n", near);
+    fprintf(stderr, "  placec --help lists them\n");
+    return STATUS_USAGE;
+}
+
+static int take_operand(int argc, char **argv, struct options *options) {
+    const struct verb_row *row = &verb_rows[options->verb];
+    if (optind >= argc)
+        return usage_error("`placec %s` needs an operand", row->name,
+                           strcmp(row->operand, "CODE") ? "name a .place file, or `-`"
+                                                        : "name a code such as E402, or `roles`");
+    if (optind + 1 < argc)
+        return usage_error("`%s` is one operand too many", argv[optind + 1],
+                           "one file at a time; put names with spaces into quotes");
+    options->operand = argv[optind];
+    return check_values(options);
+}
+
+int options_parse(struct arena *arena, int argc, char **argv, struct options *options) {
+    *options = (struct options){0};
+    if (argc < 2) {
+        print_usage(stderr);
+        return STATUS_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_usage(stdout);
+        return STATUS_OK;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("placec " PLACE_VERSION "\n");
+        return STATUS_OK;
+    }
+    int verb = find_verb(argv[1]);
+    if (verb < 0)
+        return unknown_verb(argv[1]);
+    options->verb = verb;
+    int status = take_options(arena, argc - 1, argv + 1, options);
+    if (status >= 0)
+        return status;
+    if (option_given(options, OPTION_HELP)) {
+        print_verb_usage(stdout, options->verb);
+        return STATUS_OK;
+    }
+    return take_operand(argc - 1, argv + 1, options);
+}

@@ -1,0 +1,50 @@
+// The command line, parsed once: which verb, on what, with which options.
+#ifndef PLACE_DRIVER_OPTIONS_H
+#define PLACE_DRIVER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/arena.h"
+
+enum verb {
+#define VERB(ID, name, operand, function, help) VERB_##ID,
+#include "driver/verbs.def"
+#undef VERB
+    N_VERBS
+};
+
+enum option_id {
+#define OPTION(ID, name, letter, argument, verbs, help) OPTION_##ID,
+#include "driver/options.def"
+#undef OPTION
+    N_OPTIONS
+};
+
+enum { STATUS_OK = 0, STATUS_REFUSED = 1, STATUS_USAGE = 2, STATUS_INTERRUPTED = 130 };
+
+struct options {
+    enum verb verb;
+    const char *operand;            // FILE ("-": stdin) or CODE
+    const char *values[N_OPTIONS];  // NULL: not given; "" for flags
+    const char **definitions;       // every -D, in order
+    uint32_t n_definitions, cap_definitions;
+};
+
+// Parses and, for --help and --version, answers. Returns -1 to go on, else the exit status; what is
+// wrong is printed to stderr with the remedy. Strings are argv's or the arena's.
+int options_parse(struct arena *arena, int argc, char **argv, struct options *options);
+
+bool option_given(const struct options *options, enum option_id option);
+// A whole number of at least `minimum`, or `otherwise` when the option is not given. A value that is
+// not one is refused by options_parse.
+int64_t option_integer(const struct options *options, enum option_id option, int64_t otherwise);
+// Colour on this file descriptor: --color, else whether it is a terminal and NO_COLOR is not set.
+bool option_colour(const struct options *options, int descriptor);
+
+#define VERB(ID, name, operand, function, help) int function(const struct options *options);
+#include "driver/verbs.def"
+#undef VERB
+extern int (*const verb_functions[N_VERBS])(const struct options *);
+
+#endif
