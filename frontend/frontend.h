@@ -1,0 +1,49 @@
+// The front of the compiler: a `.place` file in, a resolved configuration (ir/config.h) and
+// diagnostics out. Three steps, so that a command may stop after any:
+//
+//     uint32_t source;
+//     struct ast_file file;
+//     struct config config;
+//     if (frontend_read(arena, ds, "zero3.place", &source) && frontend_parse(arena, ds, source,
+//     &file))
+//         frontend_resolve(arena, ds, &file, &options, &config);
+//
+// Everything that is made lives in the arena. What is wrong with the user's text is reported; the
+// functions return whether nothing was. Names are resolved even in a file with syntax errors (the
+// parts that could be read), so that one run says as much as it can.
+#ifndef PLACE_FRONTEND_FRONTEND_H
+#define PLACE_FRONTEND_FRONTEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "frontend/ast.h"
+#include "ir/config.h"
+#include "ir/diagnostic.h"
+
+struct frontend_options {
+    const char *strategy;        // --strategy; NULL: `main`, else the only one without parameters
+    const char *const *settings; // -D, each "name=value"
+    uint32_t n_settings;
+    int64_t ranks;                 // --ranks; 0: as the mesh says
+    const char *library_directory; // where imports are sought second; NULL: nowhere
+};
+
+// Reads a file ("-": standard input) into the diagnostics' sources. Refuses what cannot be read, is
+// not text, or is larger than LIMIT_SOURCE_BYTES.
+bool frontend_read(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                   uint32_t *source);
+// The same for a text in memory; `name` is what messages call it, and imports are sought beside it.
+bool frontend_read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
+                        const char *text, size_t length, uint32_t *source);
+
+bool frontend_parse(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
+                    struct ast_file *file);
+
+// Looks up, converts and expands. `config` is complete if true is returned; a file that holds only
+// strategies with parameters gives true and a config whose strategy has no name.
+bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
+                      const struct ast_file *file, const struct frontend_options *options,
+                      struct config *config);
+
+#endif

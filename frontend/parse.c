@@ -1,0 +1,124 @@
+// Parsing one source, and the words of syntax errors.
+#include "frontend/actions.h"
+#include "frontend/tokens.h"
+#include "ir/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// flex's own header would bring macros of all names; these are the functions that are needed.
+int place_scan_lex_init_extra(struct parser *extra, void **scanner);
+int place_scan_lex_destroy(void *scanner);
+struct yy_buffer_state *place_scan__scan_bytes(const char *bytes, int n, void *scanner);
+
+static void parse(struct parser *p, uint32_t source) {
+    const struct source_file *file = &p->diagnostics->sources->items[source];
+    p->source = source;
+    p->text = file->text;
+    p->length = file->length;
+    p->held_token = -1;
+    CHECK(place_scan_lex_init_extra(p, &p->scanner) == 0);
+    // A byte order mark is not part of the text.
+    if (p->length >= 3 && memcmp(p->text, "\xEF\xBB\xBF", 3) == 0)
+        p->offset = 3;
+    place_scan__scan_bytes(p->text + p->offset, (int)(p->length - p->offset), p->scanner);
+    place_parse(p); // what is wrong has been reported
+    place_scan_lex_destroy(p->scanner);
+}
+
+void parse_source(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
+                  struct ast_file *file) {
+    struct parser p = {.arena = arena, .diagnostics = diagnostics, .goal = PARSE_FILE};
+    parse(&p, source);
+    *file = p.file;
+    file->source = source;
+}
+
+struct ast_value *parse_value(struct arena *arena, struct diagnostics *diagnostics,
+                              uint32_t source) {
+    struct parser p = {.arena = arena, .diagnostics = diagnostics, .goal = PARSE_VALUE};
+    parse(&p, source);
+    return p.value;
+}
+
+// ---- messages ---------------------------------------------------------------------------------
+
+// bison's name of a symbol in a sentence: keywords and signs in backquotes, kinds as they are.
+static const char *symbol_in_sentence(struct arena *arena, const char *symbol) {
+    if (symbol[0] == '\'')
+        return arena_format(arena, "`%c`", symbol[1]);
+    if (strchr(symbol, ' '))
+        return symbol;
+    return arena_format(arena, "`%s`", symbol);
+}
+
+static bool contains(const char *const *symbols, int n, const char *symbol) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(symbols[i], symbol) == 0)
+            return true;
+    return false;
+}
+
+// "`,`, `)` or `by`"; NULL when the list would explain nothing.
+static const char *expected_words(struct arena *arena, const char *const *expected, int n) {
+    enum { MOST_SAID = 5 };
+    if (contains(expected, n, "split"))
+        return "a statement or `}`";
+    if (contains(expected, n, "import"))
+        return "`import`, `model`, `device`, `mesh`, `train`, `strategy`, `step` or `unit`";
+    if (contains(expected, n, "a number with a unit"))
+        return contains(expected, n, "')'") ? "a value or `)`" : "a value";
+    if (n == 0 || n > MOST_SAID)
+        return NULL;
+    const char *words = "";
+    for (int i = 0; i < n; i++)
+        words = arena_format(arena, "%s%s%s", words,
+                             !i           ? ""
+                             : i == n - 1 ? " or "
+                                          : ", ",
+                             symbol_in_sentence(arena, expected[i]));
+    return words;
+}
+
+static const char *found_words(struct parser *p, struct span span, const char *found) {
+    if (strcmp(found, "a string in quotes") == 0 || strcmp(found, "a program in braces") == 0 ||
+        span.begin == span.end)
+        return symbol_in_sentence(p->arena, found);
+    return arena_format(p->arena, "`%.*s`", (int)(span.end - span.begin), p->text + span.begin);
+}
+
+// A name that is nearly a keyword which may stand here.
+static void suggest_keyword(struct parser *p, struct diagnostic *d, struct span span,
+                            const char *const *expected, int n) {
+    const char *keywords[16];
+    size_t n_keywords = 0;
+    for (int i = 0; i < n; i++)
+        if (expected[i][0] != '\'' && !strchr(expected[i], ' '))
+            keywords[n_keywords++] = expected[i];
+    const char *word = arena_string(p->arena, p->text + span.begin, span.end - span.begin);
+    const char *meant = nearest_name(word, keywords, n_keywords);
+    if (!meant)
+        return;
+    diagnostic_help(d, "did you mean `%s`?", meant);
+    diagnostic_edit(d, span, "%s", meant);
+}
+
+void report_unexpected(struct parser *p, struct span span, const char *found,
+                       const char *const *expected, int n_expected) {
+    if (p->stopped)
+        return; // the text was cut off; that has been said
+    const char *wanted = expected_words(p->arena, expected, n_expected);
+    struct diagnostic *d =
+        report(p->diagnostics, E101, span, "unexpected %s", found_words(p, span, found));
+    if (wanted)
+        diagnostic_say(d, "expected %s", wanted);
+    const struct open_bracket *open = p->n_brackets ? &p->brackets[p->n_brackets - 1] : NULL;
+    if (open && open->kind != '{' && open->span.begin < span.begin)
+        diagnostic_label(d, open->span, "`%c` opened here", open->kind);
+    if (strcmp(found, "a name") == 0)
+        suggest_keyword(p, d, span, expected, n_expected);
+}
+
+void report_parser_failure(struct parser *p, struct span span, const char *message) {
+    report(p->diagnostics, E123, span, "the text cannot be parsed here: %s", message);
+}

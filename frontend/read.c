@@ -1,0 +1,143 @@
+// Reading sources. Whatever the path leads to, the result is text that may be shown to a person
+// (valid UTF-8, no control characters) or one message.
+#include "frontend/frontend.h"
+#include "frontend/read.h"
+#include "ir/limits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// Bytes of the UTF-8 character at `text`, 0 if it is none or must not be in a text.
+static size_t character_bytes(const unsigned char *text, size_t left) {
+    if (*text < 0x80)
+        return (*text >= 0x20 && *text != 0x7F) || *text == '\n' || *text == '\t' || *text == '\r';
+    size_t n = *text >= 0xF0 ? 4 : *text >= 0xE0 ? 3 : 2;
+    if (*text < 0xC2 || *text > 0xF4 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    // Overlong forms, surrogates, and beyond the last character.
+    if ((*text == 0xE0 && text[1] < 0xA0) || (*text == 0xED && text[1] > 0x9F) ||
+        (*text == 0xF0 && text[1] < 0x90) || (*text == 0xF4 && text[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+static bool is_text(const char *text, size_t length, size_t *where) {
+    for (size_t at = 0; at < length;) {
+        size_t n = character_bytes((const unsigned char *)text + at, length - at);
+        if (!n) {
+            *where = at;
+            return false;
+        }
+        at += n;
+    }
+    return true;
+}
+
+static void report_unreadable(struct diagnostics *diagnostics, struct span from, const char *path,
+                              const char *why) {
+    report(diagnostics, E100, from, "cannot read `%s`: %s", path, why);
+}
+
+bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
+               const char *text, size_t length, struct span from, uint32_t *source) {
+    size_t where;
+    if (length > LIMIT_SOURCE_BYTES) {
+        struct diagnostic *d = report(diagnostics, E100, from, "`%s` is larger than %d MiB", name,
+                                      (int)(LIMIT_SOURCE_BYTES >> 20));
+        diagnostic_help(d, "a strategy is a few lines; is this the right file?");
+        return false;
+    }
+    if (!is_text(text, length, &where)) {
+        struct diagnostic *d =
+            report(diagnostics, E100, from, "`%s` is not text: byte %zu is 0x%02X", name, where,
+                   (unsigned char)text[where]);
+        diagnostic_help(d, "a `.place` file is UTF-8 without control characters");
+        return false;
+    }
+    *source = source_add(diagnostics->sources, arena, name, text, length);
+    return true;
+}
+
+char *read_bytes(FILE *file, size_t limit, size_t *length) {
+    size_t capacity = 16 * 1024, used = 0;
+    char *bytes = malloc(capacity);
+    while (bytes) {
+        used += fread(bytes + used, 1, capacity - used, file);
+        if (used < capacity || capacity > limit)
+            break;
+        char *larger = realloc(bytes, capacity *= 2);
+        if (!larger)
+            free(bytes);
+        bytes = larger;
+    }
+    *length = used;
+    if (bytes && ferror(file)) {
+        free(bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+// Opens what can be read to its end: directories and devices cannot.
+static FILE *open_regular(const char *path) {
+    struct stat status;
+    FILE *file = fopen(path, "rb");
+    if (!file || fstat(fileno(file), &status) != 0)
+        return file;
+    if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode))
+        return file;
+    fclose(file);
+    errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    return NULL;
+}
+
+char *read_path(struct diagnostics *diagnostics, const char *path, size_t limit, struct span from,
+                size_t *length) {
+    bool standard_input = strcmp(path, "-") == 0 && from.source == NO_SOURCE;
+    FILE *file = standard_input ? stdin : open_regular(path);
+    if (!file) {
+        report_unreadable(diagnostics, from, path, strerror(errno));
+        return NULL;
+    }
+    char *bytes = read_bytes(file, limit, length);
+    if (!bytes)
+        report_unreadable(diagnostics, from, path, strerror(errno));
+    if (!standard_input)
+        fclose(file);
+    return bytes;
+}
+
+bool read_source(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                 struct span from, uint32_t *source) {
+    size_t length;
+    char *bytes = read_path(diagnostics, path, LIMIT_SOURCE_BYTES, from, &length);
+    if (!bytes)
+        return false;
+    bool standard_input = strcmp(path, "-") == 0 && from.source == NO_SOURCE;
+    bool good = read_text(arena, diagnostics, standard_input ? "<stdin>" : path, bytes, length,
+                          from, source);
+    free(bytes);
+    return good;
+}
+
+bool frontend_read(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                   uint32_t *source) {
+    return read_source(arena, diagnostics, path, span_nowhere(), source);
+}
+
+bool frontend_read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
+                        const char *text, size_t length, uint32_t *source) {
+    return read_text(arena, diagnostics, name, text, length, span_nowhere(), source);
+}
+
+bool frontend_parse(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
+                    struct ast_file *file) {
+    uint32_t errors_before = diagnostics->n_errors;
+    parse_source(arena, diagnostics, source, file);
+    return diagnostics->n_errors == errors_before;
+}

@@ -1,0 +1,309 @@
+// From the words that flex finds to the tokens that bison reads.
+//
+// Brackets are counted here for two reasons: item keywords are keywords outside of them only, and a
+// bracket that is left open is closed where it must have ended (before the brace around it closes,
+// before an item that begins at the left margin, at the end), so that one missing bracket is one
+// message and not the loss of the rest of the file.
+#include "frontend/tokens.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int place_scan_lex(PLACE_STYPE *value, struct span *span, void *scanner); // flex's
+
+// ---- numbers ----------------------------------------------------------------------------------
+
+static struct ast_number read_number(struct parser *p, const char *text, size_t length) {
+    struct ast_number number = {.text = arena_string(p->arena, text, length)};
+    number.value = strtod(number.text, NULL);
+    if (strspn(number.text, "0123456789") == length) {
+        errno = 0;
+        number.integer = strtoll(number.text, NULL, 10);
+        number.is_integer = errno == 0;
+    } else if (number.value < 0x1p53 && number.value == (double)(int64_t)number.value) {
+        number.integer = (int64_t)number.value; // 1e9
+        number.is_integer = true;
+    }
+    return number;
+}
+
+static size_t number_length(const char *text) {
+    size_t n = strspn(text, "0123456789");
+    if (text[n] == '.' && isdigit((unsigned char)text[n + 1]))
+        n += 1 + strspn(text + n + 1, "0123456789");
+    if (text[n] == 'e' || text[n] == 'E') {
+        size_t sign = text[n + 1] == '+' || text[n + 1] == '-';
+        size_t digits = strspn(text + n + 1 + sign, "0123456789");
+        n += digits ? 1 + sign + digits : 0;
+    }
+    return n;
+}
+
+// A unit that differs in its letters' case only, or is near otherwise; N_MEASURING_UNITS: none.
+static enum measuring_unit meant_unit(const char *word) {
+    const char *names[N_MEASURING_UNITS];
+    for (int i = 0; i < N_MEASURING_UNITS; i++) {
+        names[i] = measuring_unit_rows[i].text;
+        if (strcasecmp(names[i], word) == 0)
+            return (enum measuring_unit)i;
+    }
+    const char *nearest = nearest_name(word, names, N_MEASURING_UNITS);
+    return nearest ? (enum measuring_unit)measuring_unit_find(nearest, strlen(nearest))
+                   : N_MEASURING_UNITS;
+}
+
+// Behind a number with a blank between, a word is the next statement's name unless it can only
+// have been meant as a unit.
+static bool is_meant_as_unit(const struct parser *p, const char *word, bool adjacent) {
+    if (adjacent || strchr(word, '/'))
+        return true;
+    enum measuring_unit unit = meant_unit(word);
+    if (unit == N_MEASURING_UNITS || strcasecmp(measuring_unit_rows[unit].text, word) != 0)
+        return false;
+    uint32_t at = p->offset; // behind the word
+    while (at < p->length && (p->text[at] == ' ' || p->text[at] == '\t'))
+        at++;
+    return at == p->length || !strchr("=:.([*", p->text[at]);
+}
+
+int token_number(struct parser *p, PLACE_STYPE *value, const char *text, uint32_t length) {
+    size_t digits = number_length(text), blanks = strspn(text + digits, " \t");
+    const char *word = arena_string(p->arena, text + digits + blanks, length - digits - blanks);
+    int unit = measuring_unit_find(word, strlen(word));
+    struct ast_number number = read_number(p, text, digits);
+    if (unit < 0 && (!*word || !is_meant_as_unit(p, word, blanks == 0))) {
+        value->number = number;
+        return (int)digits;
+    }
+    value->quantity.number = number;
+    value->quantity.unit = unit < 0 ? N_MEASURING_UNITS : (enum measuring_unit)unit;
+    if (unit < 0) {
+        struct span span = span_of(p->source, p->offset - (uint32_t)strlen(word), p->offset);
+        enum measuring_unit meant = meant_unit(word);
+        struct diagnostic *d = report(p->diagnostics, E106, span, "`%s` is not a unit", word);
+        if (meant != N_MEASURING_UNITS) {
+            diagnostic_help(d, "did you mean `%s`?", measuring_unit_rows[meant].text);
+            diagnostic_edit(d, span, "%s", measuring_unit_rows[meant].text);
+            value->quantity.unit = meant;
+        }
+    }
+    return (int)length;
+}
+
+// ---- words and strings ------------------------------------------------------------------------
+
+static const struct keyword {
+    int token;
+    const char *text;
+    bool item;
+} keywords[] = {
+#define ITEM                        true
+#define RESERVED                    false
+#define KEYWORD(token, text, where) {token, text, where},
+#include "frontend/keywords.def"
+#undef KEYWORD
+#undef ITEM
+#undef RESERVED
+};
+enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
+
+static const struct keyword *keyword_find(const char *text) {
+    for (int i = 0; i < N_KEYWORDS; i++)
+        if (strcmp(keywords[i].text, text) == 0)
+            return &keywords[i];
+    return NULL;
+}
+
+int token_word(struct parser *p, PLACE_STYPE *value, const char *text, struct span span) {
+    value->name = (struct ast_name){arena_string(p->arena, text, strlen(text)), span};
+    const struct keyword *keyword = keyword_find(text);
+    if (keyword && !keyword->item)
+        return keyword->token;
+    if (measuring_unit_find(text, strlen(text)) >= 0)
+        report(p->diagnostics, E102, span, "`%s` is a unit, and nothing may be named like one",
+               text);
+    return NAME; // item keywords are told apart when the brackets are known
+}
+
+static struct ast_name string_inside(struct parser *p, const char *text, size_t quotes,
+                                     struct span span) {
+    return (struct ast_name){arena_string(p->arena, text + 1, strlen(text) - quotes), span};
+}
+
+int token_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span) {
+    value->name = string_inside(p, text, 2, span);
+    return STRING;
+}
+
+int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span) {
+    struct diagnostic *d =
+        report(p->diagnostics, E102, span, "a string that does not end on its line");
+    diagnostic_help(d, "close it with `\"`");
+    value->name = string_inside(p, text, 1, span);
+    return STRING;
+}
+
+void token_unknown(struct parser *p, char byte, struct span span) {
+    if (((unsigned char)byte & 0xC0) == 0x80)
+        return; // the rest of a character that has been reported
+    while (span.end < p->length && ((unsigned char)p->text[span.end] & 0xC0) == 0x80)
+        span.end++;
+    report(p->diagnostics, E102, span, "`%.*s` has no meaning in this language",
+           (int)(span.end - span.begin), p->text + span.begin);
+}
+
+// ---- programs in braces -----------------------------------------------------------------------
+
+bool token_begins_program(struct parser *p) {
+    if (!p->program_next || p->n_brackets)
+        return false;
+    p->program_depth = 1;
+    p->program_begin = p->offset - 1;
+    return true;
+}
+
+int token_program(struct parser *p, PLACE_STYPE *value, struct span *span) {
+    *span = span_of(p->source, p->program_begin, p->offset);
+    value->name.text = arena_string(p->arena, p->text + span->begin, span->end - span->begin);
+    value->name.span = *span;
+    return PROGRAM;
+}
+
+void token_open_program(struct parser *p) {
+    report(p->diagnostics, E101, span_of(p->source, p->program_begin, p->program_begin + 1),
+           "this `{` is never closed");
+}
+
+// ---- brackets ---------------------------------------------------------------------------------
+
+static char closer_of(char opener) {
+    return opener == '(' ? ')' : opener == '[' ? ']' : '}';
+}
+
+static void open_bracket(struct parser *p, char kind, struct span span) {
+    if (p->n_brackets == LIMIT_NESTING) {
+        report(p->diagnostics, E123, span, "more than %d brackets are open here", LIMIT_NESTING);
+        p->stopped = true;
+        return;
+    }
+    p->brackets[p->n_brackets++] = (struct open_bracket){kind, false, span};
+}
+
+// How many brackets must be closed before this one: -1 if it closes nothing. A parenthesis does
+// not reach beyond the brace it is in.
+static int brackets_above(const struct parser *p, char closer) {
+    for (uint32_t i = p->n_brackets; i-- > 0;) {
+        if (closer_of(p->brackets[i].kind) == closer)
+            return (int)(p->n_brackets - 1 - i);
+        if (p->brackets[i].kind == '{')
+            return -1;
+    }
+    return -1;
+}
+
+// An item keyword at the left margin with a name, a string or a brace behind it cannot be inside a
+// block: a brace is missing before it.
+static bool begins_item_at_margin(const struct parser *p, const char *word, struct span span) {
+    const struct keyword *keyword = keyword_find(word);
+    if (!keyword || !keyword->item || (span.begin && p->text[span.begin - 1] != '\n'))
+        return false;
+    const char *behind = p->text + span.end;
+    behind += strspn(behind, " \t");
+    if (keyword->token == TRAIN)
+        return *behind == '{';
+    return *behind == '"' || *behind == '_' || isalpha((unsigned char)*behind);
+}
+
+static void report_open(struct parser *p, int token, struct span span) {
+    const struct open_bracket *open = &p->brackets[p->n_brackets - 1];
+    while (open > p->brackets && open->kind != '{' && token != '}')
+        open--;
+    struct diagnostic *d =
+        report(p->diagnostics, E101, open->span, "this `%c` is never closed", open->kind);
+    if (token)
+        diagnostic_label(d, span, "`%c` is missing before this", closer_of(open->kind));
+}
+
+// Closes one bracket that the text leaves open; true if the parser must see it.
+static bool close_open(struct parser *p, struct span *span, int *token) {
+    struct open_bracket open = p->brackets[--p->n_brackets];
+    *span = span_of(p->source, p->held_span.begin, p->held_span.begin);
+    *token = closer_of(open.kind);
+    return !open.abandoned;
+}
+
+// Keeps a token back until the brackets above `remaining` are closed.
+static void hold(struct parser *p, int token, struct span span, uint32_t remaining) {
+    p->held_token = token;
+    p->held_span = span;
+    p->held_remaining = remaining;
+    bool wanted = false;
+    for (uint32_t i = remaining; i < p->n_brackets; i++)
+        wanted |= !p->brackets[i].abandoned;
+    if (wanted)
+        report_open(p, token, span);
+}
+
+// ---- the parser's tokens ----------------------------------------------------------------------
+
+static void note_program(struct parser *p, int token) {
+    if (token == STEP || token == UNIT)
+        p->program_next = true;
+    else if (token != NAME && token != '.')
+        p->program_next = false;
+}
+
+// The next token of the text, with what it does to the brackets. May hold it.
+static int read_token(struct parser *p, PLACE_STYPE *value, struct span *span) {
+    int token = p->stopped ? 0 : place_scan_lex(value, span, p->scanner);
+    if (token == 0) {
+        *span = span_of(p->source, p->length, p->length);
+        if (p->n_brackets && !p->stopped)
+            hold(p, 0, *span, 0);
+    } else if (token == '(' || token == '[' || token == '{') {
+        open_bracket(p, (char)token, *span);
+    } else if (token == ')' || token == ']' || token == '}') {
+        int above = brackets_above(p, (char)token);
+        if (above > 0)
+            hold(p, token, *span, p->n_brackets - (uint32_t)above);
+        else if (above == 0)
+            p->n_brackets--;
+    } else if (token == NAME && p->goal == PARSE_FILE) {
+        const struct keyword *keyword = keyword_find(value->name.text);
+        if (keyword && p->n_brackets && begins_item_at_margin(p, value->name.text, *span))
+            hold(p, keyword->token, *span, 0);
+        if (keyword && !p->n_brackets)
+            token = keyword->token;
+    }
+    return token;
+}
+
+int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p) {
+    if (!p->started) {
+        p->started = true;
+        *span = span_of(p->source, 0, 0);
+        return p->goal == PARSE_FILE ? GOAL_FILE : GOAL_VALUE;
+    }
+    int token = 0;
+    if (p->held_token < 0)
+        token = read_token(p, value, span);
+    if (p->held_token >= 0) {
+        while (p->n_brackets > p->held_remaining)
+            if (close_open(p, span, &token))
+                return token;
+        token = p->held_token;
+        *span = p->held_span;
+        p->held_token = -1;
+        if (token == ')' || token == ']' || token == '}')
+            p->n_brackets--; // the one that it closes itself
+    }
+    note_program(p, token);
+    return token;
+}
+
+void tokens_abandon_brackets(struct parser *p) {
+    for (uint32_t i = p->n_brackets; i-- > 0 && p->brackets[i].kind != '{';)
+        p->brackets[i].abandoned = true;
+}

@@ -1,0 +1,27 @@
+// Between flex and bison: what a token means beyond its letters. Private to frontend/ and grammar/.
+#ifndef PLACE_FRONTEND_TOKENS_H
+#define PLACE_FRONTEND_TOKENS_H
+
+#include "frontend/parser.h"
+#include "place.tab.h"
+
+// Called by the rules of grammar/place.l. A token is its number; `value` is what it carries.
+// Reads a number and the unit behind it; returns how many bytes are the token's.
+int token_number(struct parser *p, PLACE_STYPE *value, const char *text, uint32_t length);
+int token_word(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
+int token_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
+int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
+bool token_begins_program(struct parser *p);
+int token_program(struct parser *p, PLACE_STYPE *value, struct span *span);
+void token_open_program(struct parser *p);
+void token_unknown(struct parser *p, char byte, struct span span);
+
+// The parser's source of tokens: flex's, with brackets counted, keywords told from names, and
+// brackets that were left open closed.
+int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p);
+
+// The parser has reported an error and throws away tokens: what is open inside the innermost brace
+// will not be closed in the grammar's eyes.
+void tokens_abandon_brackets(struct parser *p);
+
+#endif
