@@ -1,0 +1,171 @@
+// Collectives, of units and of steps: a start hands the runtime an array of pieces, a wait names
+// the start by its handle. A unit's collectives are over when it returns, so all units use the same
+// handles, behind those of the steps.
+#include "backend/emitter.h"
+
+#include "runtime/place.h"
+
+// ---- pieces -----------------------------------------------------------------------------------
+
+static int64_t elements_before(const struct tensor_type *type, int dim) {
+    int64_t elements = 1;
+    for (int i = 0; i < dim; i++)
+        elements *= type->dims[i].size;
+    return elements;
+}
+
+struct piece piece_of(enum collective_kind kind, int dim, const struct tensor_type *from,
+                      const struct tensor_type *to) {
+    const struct tensor_type *whole = kind == COLLECTIVE_REDUCE_SCATTER ? from : to;
+    const struct tensor_type *part = kind == COLLECTIVE_REDUCE_SCATTER ? to : from;
+    struct piece piece = {.outer = 1, .valid = type_elements(whole)};
+    if (kind == COLLECTIVE_ALL_REDUCE)
+        return piece;
+    if (dim > 0)
+        piece.outer = elements_before(whole, dim);
+    piece.chunk = type_elements(part) / piece.outer;
+    return piece;
+}
+
+static LLVMTypeRef piece_type(struct emitter *e) {
+    LLVMTypeRef members[] = {e->pointer, e->pointer, e->i64, e->i64, e->i64};
+    return LLVMStructTypeInContext(e->llvm, members, 5, false);
+}
+
+static LLVMValueRef store_pieces(struct emitter *e, const struct piece *pieces, uint32_t n) {
+    LLVMTypeRef type = piece_type(e);
+    LLVMValueRef array = stack_array(e, type, n);
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef members[] = {pieces[i].from, pieces[i].to, constant_i64(e, pieces[i].outer),
+                                  constant_i64(e, pieces[i].chunk),
+                                  constant_i64(e, pieces[i].valid)};
+        LLVMValueRef slot = element_pointer(e, type, array, constant_i64(e, i));
+        for (unsigned k = 0; k < 5; k++)
+            LLVMBuildStore(e->builder, members[k],
+                           LLVMBuildStructGEP2(e->builder, type, slot, k, ""));
+    }
+    return array;
+}
+
+static int64_t place_kind(enum collective_kind kind) {
+    switch (kind) {
+    case COLLECTIVE_ALL_REDUCE:
+        return PLACE_ALL_REDUCE;
+    case COLLECTIVE_REDUCE_SCATTER:
+        return PLACE_REDUCE_SCATTER;
+    default:
+        CHECK(kind == COLLECTIVE_ALL_GATHER);
+        return PLACE_ALL_GATHER;
+    }
+}
+
+void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle,
+                      enum collective_kind kind, const struct axis_list *axes, enum dtype dtype,
+                      const struct piece *pieces, uint32_t n) {
+    CALL_RUNTIME(e, collective_start, statement, handle, constant_i32(e, place_kind(kind)),
+                 constant_i32(e, (int64_t)axis_list_mask(axes)), place_dtype_constant(e, dtype),
+                 constant_i32(e, n), store_pieces(e, pieces, n));
+}
+
+// ---- handles ----------------------------------------------------------------------------------
+
+int64_t step_handle_count(const struct program *program) {
+    int64_t most = 0;
+    for (int s = 0; s < N_STEPS; s++) {
+        int64_t slots = 0;
+        for (uint32_t i = 0; i < program->steps[s].n_handles; i++)
+            slots += program->steps[s].handles[i].slots;
+        most = slots > most ? slots : most;
+    }
+    return most;
+}
+
+static bool is_start(enum op_kind kind) {
+    return kind == OP_ALL_REDUCE || kind == OP_REDUCE_SCATTER || kind == OP_ALL_GATHER;
+}
+
+// A unit's n-th start has the n-th handle behind the steps'.
+static LLVMValueRef unit_handle(struct emitter *e, const struct op *start) {
+    int64_t handle = step_handle_count(e->program);
+    for (const struct op *op = e->unit->ops; op < start; op++)
+        handle += is_start(op->kind);
+    return constant_i32(e, handle);
+}
+
+static enum collective_kind kind_of(const struct op *op) {
+    switch (op->kind) {
+    case OP_ALL_REDUCE:
+        return COLLECTIVE_ALL_REDUCE;
+    case OP_REDUCE_SCATTER:
+        return COLLECTIVE_REDUCE_SCATTER;
+    default:
+        CHECK(op->kind == OP_ALL_GATHER);
+        return COLLECTIVE_ALL_GATHER;
+    }
+}
+
+void emit_collective(struct emitter *e, const struct op *op) {
+    if (op->kind == OP_WAIT) {
+        uint32_t start = e->producers[op->operands[0]];
+        CHECK(start != NO_ID && is_start(e->unit->ops[start].kind));
+        CALL_RUNTIME(e, collective_wait, op->id, unit_handle(e, &e->unit->ops[start]));
+        return;
+    }
+    struct axis_list axes = op_axes(op);
+    const struct tensor_type *from = value_type(e, op->operands[0]);
+    const struct tensor_type *to = value_type(e, op->results[0]);
+    int dim = (int)op_integer(op, ATTRIBUTE_DIM, -1);
+    struct piece piece = piece_of(kind_of(op), dim, from, to);
+    piece.from = operand_place(e, op, 0);
+    piece.to = place_of(e, op->results[0]);
+    start_collective(e, op->id, unit_handle(e, op), kind_of(op), &axes, from->dtype, &piece, 1);
+}
+
+// ---- slices -----------------------------------------------------------------------------------
+
+static LLVMValueRef minimum(struct emitter *e, LLVMValueRef a, LLVMValueRef b) {
+    LLVMValueRef less = LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, "");
+    return LLVMBuildSelect(e->builder, less, a, b, "");
+}
+
+// Flat: this device's chunk of the flattened tensor, zeros behind its end.
+static void slice_flat(struct emitter *e, const struct op *op, LLVMValueRef place) {
+    const struct tensor_type *x = value_type(e, op->operands[0]);
+    LLVMValueRef whole = constant_i64(e, type_bytes(x));
+    LLVMValueRef chunk = constant_i64(e, type_bytes(value_type(e, op->results[0])));
+    LLVMValueRef begin = minimum(e, LLVMBuildMul(e->builder, place, chunk, ""), whole);
+    LLVMValueRef length = minimum(e, LLVMBuildSub(e->builder, whole, begin, ""), chunk);
+    LLVMValueRef to = place_of(e, op->results[0]);
+    LLVMValueRef from = element_pointer(e, e->i8, operand_place(e, op, 0), begin);
+    CALL_RUNTIME(e, copy, op->id, length, to, from);
+    if (type_bytes(x) % type_bytes(value_type(e, op->results[0])) != 0)
+        CALL_RUNTIME(e, fill_zero, op->id, LLVMBuildSub(e->builder, chunk, length, ""),
+                     element_pointer(e, e->i8, to, length));
+}
+
+// Along a dimension: one run of bytes for every index of the dimensions before it.
+static void slice_dimension(struct emitter *e, const struct op *op, LLVMValueRef place, int dim) {
+    const struct tensor_type *x = value_type(e, op->operands[0]);
+    int64_t outer = elements_before(x, dim);
+    LLVMValueRef whole = constant_i64(e, type_bytes(x) / outer);
+    LLVMValueRef run = constant_i64(e, type_bytes(value_type(e, op->results[0])) / outer);
+    LLVMValueRef begin = LLVMBuildMul(e->builder, place, run, "");
+    LLVMValueRef from = element_pointer(e, e->i8, operand_place(e, op, 0), begin);
+    struct counted_loop loop = loop_begin(e, constant_i64(e, 0), constant_i64(e, outer), false);
+    LLVMValueRef to_at = LLVMBuildMul(e->builder, loop.counter, run, "");
+    LLVMValueRef from_at = LLVMBuildMul(e->builder, loop.counter, whole, "");
+    CALL_RUNTIME(e, copy, op->id, run,
+                 element_pointer(e, e->i8, place_of(e, op->results[0]), to_at),
+                 element_pointer(e, e->i8, from, from_at));
+    loop_end(e, &loop, false);
+}
+
+void emit_slice(struct emitter *e, const struct op *op) {
+    struct axis_list axes = op_axes(op);
+    LLVMValueRef place = coordinate(e, &axes);
+    int dim = (int)op_integer(op, ATTRIBUTE_DIM, -1);
+    if (dim < 0)
+        slice_flat(e, op, place);
+    else
+        slice_dimension(e, op, place, dim);
+}

@@ -1,0 +1,186 @@
+// From the program to objects. Units are independent, so that each is a module of its own, with its
+// own LLVM context, and they are compiled side by side on as many threads as there are cores.
+//
+// Passes and code generation run at the same level (O2): code generation at O2 of what did not go
+// through the passes is quadratic in the size of a function.
+#include "backend/compile.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+// ---- target -----------------------------------------------------------------------------------
+
+// What --baseline means: the oldest machines with fused multiply-add.
+static const char baseline_cpu[] = "x86-64-v3";
+
+LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_options *options,
+                                  const char **why) {
+    char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    LLVMTargetRef target;
+    LLVMTargetMachineRef machine = NULL;
+    if (LLVMGetTargetFromTriple(triple, &target, &message))
+        *why = arena_format(arena, "LLVM cannot make code for this machine: %s", message);
+    else
+        machine =
+            LLVMCreateTargetMachine(target, triple, options->baseline ? baseline_cpu : cpu,
+                                    options->baseline ? "" : features, LLVMCodeGenLevelDefault,
+                                    LLVMRelocPIC, LLVMCodeModelDefault);
+    LLVMDisposeMessage(message);
+    LLVMDisposeMessage(triple);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    return machine;
+}
+
+bool machine_has_fma(LLVMTargetMachineRef machine) {
+    char *features = LLVMGetTargetMachineFeatureString(machine);
+    char *cpu = LLVMGetTargetMachineCPU(machine);
+    bool has = strstr(features, "+fma") || strcmp(cpu, baseline_cpu) == 0;
+    LLVMDisposeMessage(features);
+    LLVMDisposeMessage(cpu);
+    return has;
+}
+
+static void check_module(LLVMModuleRef module) {
+#ifndef NDEBUG
+    char *message = NULL;
+    if (LLVMVerifyModule(module, LLVMPrintMessageAction, &message)) {
+        LLVMDumpModule(module);
+        CHECK(!"a module that LLVM accepts");
+    }
+    LLVMDisposeMessage(message);
+#else
+    (void)module;
+#endif
+}
+
+static void set_target(struct emitter *e, LLVMTargetMachineRef machine) {
+    char *triple = LLVMGetTargetMachineTriple(machine);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+    LLVMSetTarget(e->module, triple);
+    LLVMSetModuleDataLayout(e->module, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMDisposeMessage(triple);
+}
+
+void module_optimise(struct emitter *e, LLVMTargetMachineRef machine) {
+    set_target(e, machine);
+    check_module(e->module);
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(e->module, "default<O2>", machine, options);
+    CHECK(!error);
+    LLVMDisposePassBuilderOptions(options);
+}
+
+// ---- one piece --------------------------------------------------------------------------------
+
+struct work {
+    const struct program *program;
+    const struct backend_options *options;
+    struct objects *objects;
+    atomic_uint next; // piece that nobody has taken
+    atomic_bool failed;
+    struct arena *arena; // for the one message of the first failure
+    pthread_mutex_t message_lock;
+    const char *why;
+};
+
+static void emit_piece(struct emitter *e, const struct program *program, uint32_t piece) {
+    if (piece < program->n_units) {
+        emit_unit(e, &program->units[piece]);
+        return;
+    }
+    for (int s = 0; s < N_STEPS; s++)
+        if (program->steps[s].present)
+            emit_step(e, s);
+}
+
+static void fail(struct work *work, const char *message) {
+    pthread_mutex_lock(&work->message_lock);
+    if (!work->why)
+        work->why = arena_format(work->arena, "%s", message);
+    pthread_mutex_unlock(&work->message_lock);
+    atomic_store(&work->failed, true);
+}
+
+static void compile_piece(struct work *work, uint32_t piece, struct arena *arena) {
+    const struct program *program = work->program;
+    const char *name = piece < program->n_units ? program->units[piece].name : "step", *why = NULL;
+    LLVMTargetMachineRef machine = machine_open(arena, work->options, &why);
+    if (!machine) {
+        fail(work, why);
+        return;
+    }
+    struct emitter e;
+    emitter_open(&e, arena, program, name);
+    e.has_fma = machine_has_fma(machine);
+    emit_piece(&e, program, piece);
+    module_optimise(&e, machine);
+    char *message = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, e.module, LLVMObjectFile, &message,
+                                            &work->objects->buffers[piece])) {
+        fail(work, message);
+        LLVMDisposeMessage(message);
+    }
+    emitter_close(&e);
+    LLVMDisposeTargetMachine(machine);
+}
+
+static void *compile_pieces(void *argument) {
+    struct work *work = argument;
+    for (;;) {
+        uint32_t piece = atomic_fetch_add(&work->next, 1);
+        if (piece >= work->objects->n || atomic_load(&work->failed))
+            return NULL;
+        struct arena arena = {0};
+        // Large units first would pack better; the steps' module, the last, is small.
+        compile_piece(work, piece, &arena);
+        arena_free(&arena);
+    }
+}
+
+// ---- all pieces -------------------------------------------------------------------------------
+
+enum { MAX_THREADS = 64 };
+
+static unsigned thread_count(const struct backend_options *options, uint32_t pieces) {
+    long cores = options->threads ? options->threads : sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores > MAX_THREADS)
+        cores = MAX_THREADS;
+    if (cores > (long)pieces)
+        cores = pieces;
+    return cores < 1 ? 1 : (unsigned)cores;
+}
+
+static void run_threads(struct work *work, unsigned n) {
+    pthread_t threads[MAX_THREADS];
+    unsigned started = 0;
+    while (started + 1 < n && pthread_create(&threads[started], NULL, compile_pieces, work) == 0)
+        started++;
+    compile_pieces(work);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+}
+
+bool compile_objects(struct arena *arena, const struct program *program,
+                     const struct backend_options *options, struct objects *objects,
+                     const char **why) {
+    struct work work = {.program = program, .options = options, .objects = objects, .arena = arena};
+    objects->n = program->n_units + 1;
+    objects->buffers = ARENA_ARRAY(arena, LLVMMemoryBufferRef, objects->n);
+    pthread_mutex_init(&work.message_lock, NULL);
+    run_threads(&work, thread_count(options, objects->n));
+    pthread_mutex_destroy(&work.message_lock);
+    *why = work.why;
+    for (uint32_t i = 0; work.why && i < objects->n; i++)
+        if (objects->buffers[i])
+            LLVMDisposeMemoryBuffer(objects->buffers[i]);
+    return !work.why;
+}

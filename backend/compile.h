@@ -1,0 +1,34 @@
+// Modules to machine code; shared by jit.c and generate.c of the code generator.
+#ifndef PLACE_BACKEND_COMPILE_H
+#define PLACE_BACKEND_COMPILE_H
+
+#include <llvm-c/TargetMachine.h>
+
+#include "backend/backend.h"
+#include "backend/emitter.h"
+#include "backend/generator.h"
+
+// A machine to make code for. NULL: see `why`.
+LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_options *,
+                                  const char **why);
+// Sets the module's target, checks it (debug builds) and runs LLVM's passes.
+void module_optimise(struct emitter *, LLVMTargetMachineRef);
+bool machine_has_fma(LLVMTargetMachineRef);
+
+// The program cut into pieces that are compiled apart: one per unit, then one for the steps.
+struct objects {
+    LLVMMemoryBufferRef *buffers; // relocatable objects
+    uint32_t n;
+};
+bool compile_objects(struct arena *arena, const struct program *, const struct backend_options *,
+                     struct objects *, const char **why);
+
+char *generate(struct arena *, const struct program *, const struct backend_options *,
+               enum backend_output, size_t *size, const char **why);
+struct backend_code *jit_open(struct arena *, const struct program *,
+                              const struct backend_options *, const struct runtime_symbol *,
+                              unsigned n_symbols, const char **why);
+place_entry *jit_entry(const struct backend_code *, enum step_kind);
+void jit_free(struct backend_code *);
+
+#endif

@@ -1,0 +1,283 @@
+// What the runtime must know of a program, as one struct place_program: made from the final
+// program, the same for all ranks. Everything is converted, nothing computed anew: sizes and
+// strides are those of ir's own functions.
+#include "backend/backend.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "backend/installation.h"
+#include "ir/config.h"
+#include "ir/source.h"
+
+// The runtime numbers classes, stacks, initial values and collectives as the compiler does.
+_Static_assert((int)PLACE_N_CLASSES == (int)N_CLASSES && (int)PLACE_OUTPUT == (int)CLASS_OUTPUT,
+               "enum place_class follows ir/classes.def");
+_Static_assert((int)PLACE_STACK_SLOTS == (int)STACK_SLOTS, "enum place_stack is stack_kind");
+_Static_assert((int)PLACE_INIT_ZEROS == (int)INIT_ZEROS, "enum place_init is init_kind");
+_Static_assert((int)PLACE_AXES_LIMIT >= (int)MAX_AXES && (int)PLACE_RANK_LIMIT >= (int)MAX_RANK,
+               "limits of the runtime");
+
+// ---- mesh -------------------------------------------------------------------------------------
+
+static void describe_mesh(struct arena *arena, const struct mesh *mesh, struct place_program *out) {
+    struct place_axis *axes = ARENA_ARRAY(arena, struct place_axis, mesh->n_axes);
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        axes[i] = (struct place_axis){.name = mesh->axes[i].name,
+                                      .size = mesh->axes[i].size,
+                                      .stride = mesh_stride_of(mesh, i)};
+    out->n_axes = (int32_t)mesh->n_axes;
+    out->axes = axes;
+    out->devices = mesh_devices(mesh);
+}
+
+static struct place_axes describe_axes(const struct axis_list *axes) {
+    struct place_axes out = {.n = axes->n};
+    memcpy(out.axes, axes->axes, axes->n);
+    return out;
+}
+
+// ---- tensors ----------------------------------------------------------------------------------
+
+static int64_t tensor_elements(const struct tensor *tensor) {
+    int64_t elements = 1;
+    for (unsigned i = 0; i < tensor->rank; i++)
+        elements *= tensor->dims[i].size;
+    return elements;
+}
+
+// Rows of the matrix that a tensor is when saved: weights have the hidden dimension first (inputs)
+// or last (outputs, tables); a bias or gain is a vector whatever its rank.
+static int64_t saved_rows(const struct tensor *tensor) {
+    if (tensor->rank < 2)
+        return 0;
+    const struct dim *first = &tensor->dims[0], *last = &tensor->dims[tensor->rank - 1];
+    if (last->dimension == DIM_HIDDEN)
+        return tensor_elements(tensor) / last->size;
+    return first->dimension == DIM_HIDDEN ? first->size : 0;
+}
+
+static void describe_tensors(struct arena *arena, const struct program *program,
+                             struct place_program *out) {
+    struct place_tensor *tensors = ARENA_ARRAY(arena, struct place_tensor, program->n_tensors);
+    for (uint32_t i = 0; i < program->n_tensors; i++) {
+        const struct tensor *tensor = &program->tensors[i];
+        tensors[i] = (struct place_tensor){
+            .name = tensor->name,
+            .layers = tensor->layers,
+            .init = (enum place_init)tensor->init,
+            .init_std = tensor->init_std,
+            .saved_name = tensor->saved_name,
+            .saved_rows = saved_rows(tensor),
+            .saved_columns_begin = tensor->saved_columns_begin,
+            .saved_columns = tensor->saved_columns,
+            .saved_transposed = tensor->saved_transposed,
+        };
+    }
+    out->n_tensors = (int32_t)program->n_tensors;
+    out->tensors = tensors;
+}
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+static enum place_dtype describe_dtype(enum dtype dtype) {
+    switch (dtype) {
+    case DTYPE_F32:
+        return PLACE_F32;
+    case DTYPE_F64:
+        return PLACE_F64;
+    case DTYPE_BF16:
+        return PLACE_BF16;
+    default:
+        CHECK(dtype == DTYPE_I32);
+        return PLACE_I32;
+    }
+}
+
+static int32_t index_or_none(uint32_t id) {
+    return id == NO_ID ? -1 : (int32_t)id;
+}
+
+static struct place_buffer describe_buffer(const struct program *program,
+                                           const struct buffer *buffer) {
+    struct place_buffer out = {
+        .name = buffer->name,
+        .tensor = index_or_none(buffer->tensor),
+        .class = (enum place_class)buffer->class,
+        .dtype = describe_dtype(buffer->dtype),
+        .rank = buffer->rank,
+        .flat = describe_axes(&buffer->layout.flat),
+        .stack = (enum place_stack)buffer->stack,
+        .count = buffer->count,
+        .stride_bytes = buffer_item_bytes(program, buffer),
+        .offset_bytes = buffer->offset_bytes,
+        .window_of = index_or_none(buffer->window_of),
+    };
+    for (unsigned i = 0; i < buffer->rank; i++)
+        out.dims[i] = (struct place_dimension){.name = dimension_names[buffer->dims[i].dimension],
+                                               .size = buffer->dims[i].size,
+                                               .cut = describe_axes(&buffer->layout.cuts[i])};
+    return out;
+}
+
+static void describe_buffers(struct arena *arena, const struct program *program,
+                             struct place_program *out) {
+    struct place_buffer *buffers = ARENA_ARRAY(arena, struct place_buffer, program->n_buffers);
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        buffers[i] = describe_buffer(program, &program->buffers[i]);
+    out->n_buffers = (int32_t)program->n_buffers;
+    out->buffers = buffers;
+}
+
+// The host knows these buffers by the names that build and update give them.
+static void find_wellknown(const struct program *program, struct place_wellknown *out) {
+    out->tokens = index_or_none(program_find_buffer(program, "tokens"));
+    out->targets = index_or_none(program_find_buffer(program, "targets"));
+    out->step = index_or_none(program_find_buffer(program, "step"));
+    out->loss = index_or_none(program_find_buffer(program, "loss"));
+    out->grad_norm = index_or_none(program_find_buffer(program, "grad_norm"));
+    out->learning_rate = index_or_none(program_find_buffer(program, "learning_rate"));
+    out->logits = index_or_none(program_find_buffer(program, "logits"));
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+struct describer {
+    struct arena *arena;
+    const struct program *program;
+    const struct source_files *sources;
+    struct place_statement *statements;
+};
+
+static void describe_statement(struct describer *d, uint32_t id, struct span span,
+                               const char *text) {
+    struct source_place at = source_place(d->sources, span);
+    d->statements[id] = (struct place_statement){.file = at.file ? at.file : "",
+                                                 .line = (int32_t)at.line,
+                                                 .column = (int32_t)at.column,
+                                                 .text = text};
+}
+
+// "dp" where a product has that name, else "replica*shard".
+static const char *axes_text(struct describer *d, const struct axis_list *axes) {
+    const struct mesh *mesh = &d->program->mesh;
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        if (axis_list_equal(&mesh->products[i].axes, axes))
+            return mesh->products[i].name;
+    const char *text = "";
+    for (unsigned i = 0; i < axes->n; i++)
+        text = arena_format(d->arena, "%s%s%s", text, i ? "*" : "", mesh->axes[axes->axes[i]].name);
+    return text;
+}
+
+static void describe_ops(struct describer *d, const struct unit *unit) {
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        const char *text = op_rows[op->kind].text;
+        if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE && op->kind != OP_WAIT) {
+            struct axis_list axes = op_axes(op);
+            text = arena_format(d->arena, "%s %s", text, axes_text(d, &axes));
+        }
+        describe_statement(d, op->id, op->span,
+                           arena_format(d->arena, "%s in %s", text, unit->name));
+    }
+}
+
+static const char *statement_text(struct describer *d, const struct step *step,
+                                  const struct statement *s) {
+    const struct program *program = d->program;
+    switch (s->kind) {
+    case STATEMENT_LOOP:
+        return arena_format(d->arena, "for %s", s->loop.name);
+    case STATEMENT_CALL:
+        return arena_format(d->arena, "call %s", program->units[s->call.unit].name);
+    case STATEMENT_START:
+        return arena_format(d->arena, "%s %s", collective_names[s->start.kind],
+                            axes_text(d, &s->start.axes));
+    case STATEMENT_WAIT:
+        return arena_format(d->arena, "wait %s", step->handles[s->wait.handle].name);
+    case STATEMENT_ZERO:
+        return arena_format(d->arena, "zero %s", program->buffers[s->zero.buffer].name);
+    default:
+        return arena_format(d->arena, "free %s", program->buffers[s->free.buffer].name);
+    }
+}
+
+static void describe_block(struct describer *d, const struct step *step,
+                           const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        describe_statement(d, s->id, s->span, statement_text(d, step, s));
+        if (s->kind == STATEMENT_LOOP)
+            describe_block(d, step, &s->loop.body);
+    }
+}
+
+static void describe_statements(struct arena *arena, const struct program *program,
+                                const struct source_files *sources, struct place_program *out) {
+    struct describer d = {arena, program, sources,
+                          ARENA_ARRAY(arena, struct place_statement, program->n_ids)};
+    for (uint32_t u = 0; u < program->n_units; u++)
+        describe_ops(&d, &program->units[u]);
+    for (int s = 0; s < N_STEPS; s++)
+        describe_block(&d, &program->steps[s], &program->steps[s].body);
+    out->n_statements = (int32_t)program->n_ids;
+    out->statements = d.statements;
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+// FNV-1a of the program's text: equal plans have equal hashes, on every machine.
+static const char *hash_program(struct arena *arena, const struct program *program) {
+    char *text;
+    size_t length;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    FILE *to = open_memstream(&text, &length);
+    CHECK(to);
+    program_print(program, to, NULL);
+    fclose(to);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    free(text);
+    return arena_format(arena, "%016" PRIx64, hash);
+}
+
+// 6 per parameter and token, forward and backward: the figure that rates of training are given in.
+static double flops_per_token(const struct program *program) {
+    double parameters = 0;
+    for (uint32_t i = 0; i < program->n_tensors; i++) {
+        const struct tensor *tensor = &program->tensors[i];
+        double copies = tensor->layers ? (double)tensor->layers : 1;
+        parameters += copies * (double)tensor_elements(tensor);
+    }
+    return 6 * parameters;
+}
+
+struct place_program *descriptor_make(struct arena *arena, const struct program *program,
+                                      const struct descriptor_facts *facts) {
+    struct place_program *out = ARENA_NEW(arena, struct place_program);
+    *out = (struct place_program){
+        .abi_version = PLACE_ABI_VERSION,
+        .name = program->name,
+        .plan_hash = facts->plan_hash ? facts->plan_hash : hash_program(arena, program),
+        .arena_bytes = program->arena_bytes,
+        .n_traffic = facts->n_traffic,
+        .traffic = facts->traffic,
+        .memory = facts->memory,
+        .batch = program->sizes.batch,
+        .sequence = program->sizes.sequence,
+        .microbatches = program->sizes.microbatches,
+        .vocab = program->sizes.vocab,
+        .seed = facts->config ? facts->config->train.seed : 0,
+        .flops_per_token = flops_per_token(program),
+        .library_directory = library_directory(arena),
+    };
+    describe_mesh(arena, &program->mesh, out);
+    describe_tensors(arena, program, out);
+    describe_buffers(arena, program, out);
+    describe_statements(arena, program, facts->sources, out);
+    find_wellknown(program, &out->wellknown);
+    return out;
+}

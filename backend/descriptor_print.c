@@ -1,0 +1,186 @@
+// The descriptor as C: what `build` compiles and links beside the program's object. Arrays first,
+// one per kind, then the structure that points at them, then a main.
+#include "backend/backend.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+// ---- words ------------------------------------------------------------------------------------
+
+// A string literal, or NULL. Three octal digits end an escape, whatever follows it.
+static void print_string(FILE *to, const char *text) {
+    if (!text) {
+        fputs("NULL", to);
+        return;
+    }
+    fputc('"', to);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c == '"' || *c == '\\' || *c == '?' || *c < ' ' || *c > '~')
+            fprintf(to, "\\%03o", *c);
+        else
+            fputc(*c, to);
+    fputc('"', to);
+}
+
+static void print_field(FILE *to, const char *name, const char *text) {
+    fprintf(to, ".%s = ", name);
+    print_string(to, text);
+    fputs(", ", to);
+}
+
+static void print_axes(FILE *to, const char *name, const struct place_axes *axes) {
+    if (axes->n == 0)
+        return;
+    fprintf(to, ".%s = {%d, {", name, axes->n);
+    for (int i = 0; i < axes->n; i++)
+        fprintf(to, "%s%d", i ? ", " : "", axes->axes[i]);
+    fputs("}}, ", to);
+}
+
+// ---- arrays -----------------------------------------------------------------------------------
+
+// An array of nothing is no array in C, so it has a zero element that nobody reads.
+static void begin_array(FILE *to, const char *type, const char *name, int32_t n) {
+    fprintf(to, "\nstatic const struct %s %s[] = {\n", type, name);
+    if (n == 0)
+        fputs("    {0},\n", to);
+}
+
+static void print_mesh(FILE *to, const struct place_program *p) {
+    begin_array(to, "place_axis", "axes", p->n_axes);
+    for (int32_t i = 0; i < p->n_axes; i++) {
+        fputs("    {", to);
+        print_field(to, "name", p->axes[i].name);
+        fprintf(to, ".size = %" PRId64 ", .stride = %" PRId64 "},\n", p->axes[i].size,
+                p->axes[i].stride);
+    }
+    fputs("};\n", to);
+}
+
+static void print_tensors(FILE *to, const struct place_program *p) {
+    begin_array(to, "place_tensor", "tensors", p->n_tensors);
+    for (int32_t i = 0; i < p->n_tensors; i++) {
+        const struct place_tensor *t = &p->tensors[i];
+        fputs("    {", to);
+        print_field(to, "name", t->name);
+        print_field(to, "saved_name", t->saved_name);
+        fprintf(to,
+                ".layers = %" PRId64 ", .init = %d, .init_std = %a, .saved_rows = %" PRId64
+                ", .saved_columns_begin = %" PRId64 ", .saved_columns = %" PRId64
+                ", .saved_transposed = %d},\n",
+                t->layers, (int)t->init, t->init_std, t->saved_rows, t->saved_columns_begin,
+                t->saved_columns, t->saved_transposed);
+    }
+    fputs("};\n", to);
+}
+
+static void print_dimensions(FILE *to, const struct place_buffer *b) {
+    fputs("\n     .dims = {", to);
+    for (int32_t i = 0; i < b->rank; i++) {
+        fputs("{", to);
+        print_field(to, "name", b->dims[i].name);
+        print_axes(to, "cut", &b->dims[i].cut);
+        fprintf(to, ".size = %" PRId64 "}, ", b->dims[i].size);
+    }
+    fputs("},", to);
+}
+
+static void print_buffers(FILE *to, const struct place_program *p) {
+    begin_array(to, "place_buffer", "buffers", p->n_buffers);
+    for (int32_t i = 0; i < p->n_buffers; i++) {
+        const struct place_buffer *b = &p->buffers[i];
+        fputs("    {", to);
+        print_field(to, "name", b->name);
+        fprintf(to, ".tensor = %d, .class = %d, .dtype = %d, .rank = %d,", b->tensor, (int)b->class,
+                (int)b->dtype, b->rank);
+        if (b->rank > 0)
+            print_dimensions(to, b);
+        fputs("\n     ", to);
+        print_axes(to, "flat", &b->flat);
+        fprintf(to,
+                ".stack = %d, .count = %" PRId64 ", .first_item = %" PRId64
+                ", .stride_bytes = %" PRId64 ", .offset_bytes = %" PRId64 ", .window_of = %d},\n",
+                (int)b->stack, b->count, b->first_item, b->stride_bytes, b->offset_bytes,
+                b->window_of);
+    }
+    fputs("};\n", to);
+}
+
+static void print_statements(FILE *to, const struct place_program *p) {
+    begin_array(to, "place_statement", "statements", p->n_statements);
+    for (int32_t i = 0; i < p->n_statements; i++) {
+        const struct place_statement *s = &p->statements[i];
+        fputs("    {", to);
+        print_field(to, "file", s->file);
+        print_field(to, "text", s->text);
+        fprintf(to, ".line = %d, .column = %d},\n", s->line, s->column);
+    }
+    fputs("};\n", to);
+}
+
+static void print_traffic(FILE *to, const struct place_program *p) {
+    begin_array(to, "place_traffic", "traffic", p->n_traffic);
+    for (int32_t i = 0; i < p->n_traffic; i++) {
+        fputs("    {", to);
+        print_field(to, "name", p->traffic[i].name);
+        fprintf(to, ".axis_mask = %" PRIu32 ", .train_bytes = %" PRId64 "},\n",
+                p->traffic[i].axis_mask, p->traffic[i].train_bytes);
+    }
+    fputs("};\n", to);
+}
+
+// ---- the structure ----------------------------------------------------------------------------
+
+static void print_counts(FILE *to, const struct place_program *p) {
+    fprintf(to,
+            "    .n_axes = %d, .axes = axes, .devices = %" PRId64 ", .arena_bytes = %" PRId64 ",\n",
+            p->n_axes, p->devices, p->arena_bytes);
+    fprintf(to, "    .n_tensors = %d, .tensors = tensors,\n", p->n_tensors);
+    fprintf(to, "    .n_buffers = %d, .buffers = buffers,\n", p->n_buffers);
+    fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);
+    fprintf(to, "    .n_traffic = %d, .traffic = traffic,\n", p->n_traffic);
+}
+
+static void print_predictions(FILE *to, const struct place_program *p) {
+    const struct place_wellknown *w = &p->wellknown;
+    const struct place_memory *m = &p->memory;
+    fprintf(to,
+            "    .wellknown = {.tokens = %d, .targets = %d, .step = %d, .loss = %d, "
+            ".grad_norm = %d, .learning_rate = %d, .logits = %d},\n",
+            w->tokens, w->targets, w->step, w->loss, w->grad_norm, w->learning_rate, w->logits);
+    fprintf(to,
+            "    .memory = {.peak = %" PRId64 ", .parameters = %" PRId64 ", .optimizer = %" PRId64
+            ", .gradients = %" PRId64 ", .activations = %" PRId64 ", .transient = %" PRId64 "},\n",
+            m->peak, m->parameters, m->optimizer, m->gradients, m->activations, m->transient);
+    fprintf(to,
+            "    .batch = %" PRId64 ", .sequence = %" PRId64 ", .microbatches = %" PRId64
+            ", .vocab = %" PRId64 ",\n    .seed = UINT64_C(%" PRIu64 "), .flops_per_token = %a,\n",
+            p->batch, p->sequence, p->microbatches, p->vocab, p->seed, p->flops_per_token);
+}
+
+void descriptor_print(const struct place_program *p, const struct program *program, FILE *to) {
+    fputs("/* The descriptor of a compiled program, made by placec. */\n#include \"place.h\"\n\n",
+          to);
+    for (int s = 0; s < N_STEPS; s++)
+        if (program->steps[s].present)
+            fprintf(to, "place_entry place_%s;\n", step_names[s]);
+    print_mesh(to, p);
+    print_tensors(to, p);
+    print_buffers(to, p);
+    print_statements(to, p);
+    print_traffic(to, p);
+    fprintf(to, "\nstatic const struct place_program program = {\n    .abi_version = %d, ",
+            p->abi_version);
+    print_field(to, "name", p->name);
+    print_field(to, "plan_hash", p->plan_hash);
+    print_field(to, "library_directory", p->library_directory);
+    fputs("\n", to);
+    print_counts(to, p);
+    print_predictions(to, p);
+    for (int s = 0; s < N_STEPS; s++)
+        if (program->steps[s].present)
+            fprintf(to, "    .%s = place_%s,\n", step_names[s], step_names[s]);
+    fputs("};\n\nint main(int argc, char **argv) {\n"
+          "    return place_main(argc, argv, &program);\n}\n",
+          to);
+}

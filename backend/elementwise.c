@@ -1,0 +1,260 @@
+// Elementwise chains. An op whose result has a place becomes one loop over the result's elements;
+// each iteration computes the whole tree of inline values above it. The loop is a function of its
+// own, `tile(places, begin, end)`, which the team runs over ranges (place_parallel).
+//
+// Broadcast operands are suffixes of the full shape (a bias) or scalars. With a suffix of C
+// elements the loop is split in rows and C columns, so that the inner loop reads everything in
+// sequence and LLVM can use vectors. Scalars are computed once, before the loop. Iterations touch
+// only their own elements, also where the result lies over an operand; the loops say so in their
+// metadata, else LLVM would test for overlap at run time and fall back to scalar code for every
+// in-place update.
+#include "backend/emitter.h"
+
+#include <string.h>
+
+// Elements per range of the team: large against the cost of handing out a range, small enough that
+// a range's operands stay in a core's cache and all threads get work.
+enum { ELEMENTS_PER_RANGE = 16384 };
+
+struct tree {
+    struct emitter *e;
+    value_id leaves[64]; // values with places that the tree reads, then the result
+    unsigned n_leaves;
+    int64_t elements; // of the result
+    int64_t columns;  // of the largest suffix; 0: none
+
+    // while the tile is built
+    LLVMValueRef *pointers; // of the leaves
+    LLVMValueRef *done;     // by value: what the current iteration has computed
+    LLVMValueRef row_index, column_index, full_index;
+};
+
+static const struct op *producer_of(const struct emitter *e, value_id value) {
+    CHECK(e->producers[value] != NO_ID);
+    return &e->unit->ops[e->producers[value]];
+}
+
+// ---- what the tree reads ----------------------------------------------------------------------
+
+static void add_leaf(struct tree *tree, value_id value) {
+    for (unsigned i = 0; i < tree->n_leaves; i++)
+        if (tree->leaves[i] == value)
+            return;
+    CHECK(tree->n_leaves < sizeof tree->leaves / sizeof tree->leaves[0]);
+    tree->leaves[tree->n_leaves++] = value;
+}
+
+static void collect_leaves(struct tree *tree, const struct op *op) {
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        value_id value = op->operands[i];
+        int64_t elements = type_elements(value_type(tree->e, value));
+        if (elements != tree->elements && value_type(tree->e, value)->rank > 0 &&
+            elements > tree->columns)
+            tree->columns = elements;
+        if (is_inline(tree->e, value))
+            collect_leaves(tree, producer_of(tree->e, value));
+        else
+            add_leaf(tree, value);
+    }
+}
+
+// ---- one element ------------------------------------------------------------------------------
+
+static LLVMValueRef value_of(struct tree *, value_id);
+
+// Index of the element of a value that the current iteration works on.
+static LLVMValueRef index_for(struct tree *tree, value_id value) {
+    struct emitter *e = tree->e;
+    const struct tensor_type *type = value_type(e, value);
+    int64_t elements = type_elements(type);
+    if (elements == tree->elements)
+        return tree->full_index;
+    if (elements == 1)
+        return constant_i64(e, 0);
+    if (elements == tree->columns)
+        return tree->column_index;
+    CHECK(tree->columns % elements == 0);
+    return LLVMBuildURem(e->builder, tree->column_index, constant_i64(e, elements), "");
+}
+
+static void mark_access(struct tree *tree, LLVMValueRef access) {
+    struct emitter *e = tree->e;
+    unsigned kind =
+        LLVMGetMDKindIDInContext(e->llvm, "llvm.access.group", strlen("llvm.access.group"));
+    LLVMSetMetadata(access, kind, LLVMMetadataAsValue(e->llvm, e->access_group));
+}
+
+static LLVMValueRef leaf_pointer(struct tree *tree, value_id value) {
+    unsigned i = 0;
+    while (tree->leaves[i] != value)
+        CHECK(++i < tree->n_leaves);
+    LLVMTypeRef type = element_type(tree->e, value_type(tree->e, value)->dtype);
+    return element_pointer(tree->e, type, tree->pointers[i], index_for(tree, value));
+}
+
+static LLVMValueRef load_leaf(struct tree *tree, value_id value) {
+    struct emitter *e = tree->e;
+    LLVMTypeRef type = element_type(e, value_type(e, value)->dtype);
+    LLVMValueRef load = LLVMBuildLoad2(e->builder, type, leaf_pointer(tree, value), "");
+    LLVMSetAlignment(load, dtype_bytes[value_type(e, value)->dtype]);
+    mark_access(tree, load);
+    return load;
+}
+
+static LLVMValueRef convert(struct emitter *e, LLVMValueRef x, LLVMTypeRef to) {
+    LLVMTypeRef from = LLVMTypeOf(x);
+    if (from == to)
+        return x;
+    if (from == e->i32)
+        return LLVMBuildSIToFP(e->builder, x, to, "");
+    return to == e->f32 ? LLVMBuildFPTrunc(e->builder, x, to, "")
+                        : LLVMBuildFPExt(e->builder, x, to, "");
+}
+
+static bool is_erf(const struct op *op) {
+    const struct attribute *approximate = op_attribute(op, ATTRIBUTE_APPROXIMATE);
+    return approximate && strcmp(approximate->word, "erf") == 0;
+}
+
+static LLVMValueRef compute(struct tree *tree, const struct op *op) {
+    struct emitter *e = tree->e;
+    LLVMTypeRef type = element_type(e, value_type(e, op->results[0])->dtype);
+    LLVMValueRef a = value_of(tree, op->operands[0]);
+    LLVMValueRef b = op->n_operands > 1 ? value_of(tree, op->operands[1]) : NULL;
+    switch (op->kind) {
+    case OP_ADD:
+    case OP_ACCUMULATE:
+    case OP_ADD_BIAS:
+        return LLVMBuildFAdd(e->builder, a, convert(e, b, type), "");
+    case OP_MUL:
+    case OP_SCALE:
+        return LLVMBuildFMul(e->builder, a, convert(e, b, type), "");
+    case OP_GELU:
+        return emit_math(e, is_erf(op) ? "gelu_erf" : "gelu_tanh", a);
+    case OP_GELU_BACKWARD: {
+        const char *name = is_erf(op) ? "gelu_erf_derivative" : "gelu_tanh_derivative";
+        return LLVMBuildFMul(e->builder, emit_math(e, name, a), b, "");
+    }
+    case OP_SILU:
+        return emit_math(e, "silu", a);
+    case OP_SILU_BACKWARD:
+        return LLVMBuildFMul(e->builder, emit_math(e, "silu_derivative", a), b, "");
+    default:
+        CHECK(op->kind == OP_CAST);
+        return convert(e, a, type);
+    }
+}
+
+static LLVMValueRef value_of(struct tree *tree, value_id value) {
+    if (!tree->done[value])
+        tree->done[value] = is_inline(tree->e, value) ? compute(tree, producer_of(tree->e, value))
+                                                      : load_leaf(tree, value);
+    return tree->done[value];
+}
+
+static void compute_element(struct tree *tree, const struct op *op) {
+    struct emitter *e = tree->e;
+    LLVMValueRef result = compute(tree, op);
+    LLVMValueRef store = LLVMBuildStore(e->builder, result, leaf_pointer(tree, op->results[0]));
+    LLVMSetAlignment(store, dtype_bytes[value_type(e, op->results[0])->dtype]);
+    mark_access(tree, store);
+}
+
+// Scalars that the tree reads: known before the loop, in the block where it begins.
+static void compute_scalars(struct tree *tree, const struct op *op) {
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        value_id value = op->operands[i];
+        if (value_type(tree->e, value)->rank == 0)
+            value_of(tree, value);
+        else if (is_inline(tree->e, value))
+            compute_scalars(tree, producer_of(tree->e, value));
+    }
+}
+
+// ---- the tile ---------------------------------------------------------------------------------
+
+static void tile_rows(struct tree *tree, const struct op *op) {
+    struct emitter *e = tree->e;
+    LLVMValueRef columns = constant_i64(e, tree->columns);
+    LLVMValueRef start = LLVMBuildMul(e->builder, tree->row_index, columns, "");
+    struct counted_loop loop = loop_begin(e, constant_i64(e, 0), columns, false);
+    tree->column_index = loop.counter;
+    tree->full_index = LLVMBuildNSWAdd(e->builder, start, loop.counter, "");
+    compute_element(tree, op);
+    loop_end(e, &loop, true);
+}
+
+static void tile_body(struct tree *tree, const struct op *op, LLVMValueRef tile) {
+    struct emitter *e = tree->e;
+    LLVMValueRef places = LLVMGetParam(tile, 0);
+    tree->pointers = ARENA_ARRAY(e->arena, LLVMValueRef, tree->n_leaves);
+    tree->done = ARENA_ARRAY(e->arena, LLVMValueRef, e->unit->n_values);
+    for (unsigned i = 0; i < tree->n_leaves; i++) {
+        LLVMValueRef slot = element_pointer(e, e->pointer, places, constant_i64(e, i));
+        tree->pointers[i] = LLVMBuildLoad2(e->builder, e->pointer, slot, "");
+    }
+    compute_scalars(tree, op);
+    struct counted_loop loop = loop_begin(e, LLVMGetParam(tile, 1), LLVMGetParam(tile, 2), false);
+    tree->row_index = tree->full_index = loop.counter;
+    if (tree->columns)
+        tile_rows(tree, op);
+    else
+        compute_element(tree, op);
+    loop_end(e, &loop, !tree->columns);
+    LLVMBuildRetVoid(e->builder);
+}
+
+static LLVMValueRef build_tile(struct tree *tree, const struct op *op) {
+    struct emitter *e = tree->e;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+    const char *name =
+        arena_format(e->arena, "tile_%s_%s", e->unit->name, e->unit->values[op->results[0]].name);
+    LLVMValueRef tile = LLVMAddFunction(e->module, name, e->tile_type);
+    LLVMSetLinkage(tile, LLVMInternalLinkage);
+    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->llvm, tile, "entry"));
+    tile_body(tree, op, tile);
+    LLVMPositionBuilderAtEnd(e->builder, here);
+    return tile;
+}
+
+static LLVMValueRef store_places(struct tree *tree) {
+    struct emitter *e = tree->e;
+    LLVMValueRef places = stack_array(e, e->pointer, tree->n_leaves);
+    for (unsigned i = 0; i < tree->n_leaves; i++) {
+        LLVMValueRef slot = element_pointer(e, e->pointer, places, constant_i64(e, i));
+        LLVMBuildStore(e->builder, place_of(e, tree->leaves[i]), slot);
+    }
+    return places;
+}
+
+// Scalars of the step (sums of norms, of losses): a few instructions in the unit itself.
+static void emit_scalar(struct tree *tree, const struct op *op) {
+    struct emitter *e = tree->e;
+    tree->pointers = ARENA_ARRAY(e->arena, LLVMValueRef, tree->n_leaves);
+    tree->done = ARENA_ARRAY(e->arena, LLVMValueRef, e->unit->n_values);
+    for (unsigned i = 0; i < tree->n_leaves; i++)
+        tree->pointers[i] = place_of(e, tree->leaves[i]);
+    tree->full_index = tree->column_index = constant_i64(e, 0);
+    compute_element(tree, op);
+}
+
+void emit_elementwise(struct emitter *e, const struct op *op) {
+    if (is_inline(e, op->results[0]))
+        return;
+    if (op->kind == OP_ACCUMULATE && is_added_by_producer(e, op))
+        return;
+    struct tree tree = {.e = e, .elements = type_elements(value_type(e, op->results[0]))};
+    collect_leaves(&tree, op);
+    add_leaf(&tree, op->results[0]);
+    if (value_type(e, op->results[0])->rank == 0) {
+        emit_scalar(&tree, op);
+        return;
+    }
+    if (tree.elements == 0)
+        return;
+    int64_t columns = tree.columns ? tree.columns : 1;
+    int64_t grain = columns < ELEMENTS_PER_RANGE ? ELEMENTS_PER_RANGE / columns : 1;
+    LLVMValueRef tile = build_tile(&tree, op);
+    CALL_RUNTIME(e, parallel, op->id, tile, store_places(&tree),
+                 constant_i64(e, tree.elements / columns), constant_i64(e, grain));
+}

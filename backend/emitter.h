@@ -1,0 +1,153 @@
+// The state of turning one module's worth of the program into LLVM's form, and the small steps that
+// every file of the backend uses. One emitter makes one module and lives in one thread: it owns its
+// LLVM context, and only reads the program.
+//
+// Generated functions have the shape `int32_t f(struct place_context *, ...)`: they return the
+// status of the first runtime call that fails. All addresses are the arena's base (first member of
+// the context) plus a constant, plus index times a constant.
+#ifndef PLACE_BACKEND_EMITTER_H
+#define PLACE_BACKEND_EMITTER_H
+
+#include <llvm-c/Core.h>
+
+#include "ir/check.h"
+#include "ir/ir.h"
+
+enum runtime_call {
+#define CALL(name, since, effect, text) CALL_##name,
+#include "runtime/calls.def"
+    N_RUNTIME_CALLS
+};
+
+// What is known while one generated function is built.
+struct function {
+    LLVMValueRef llvm;
+    LLVMValueRef context;        // struct place_context *
+    LLVMValueRef arena;          // its arena's first byte
+    LLVMBasicBlockRef entry;     // where stack slots go
+    LLVMBasicBlockRef failure;   // returns the status that arrives there
+    LLVMValueRef failure_status; // the phi of that block
+};
+
+struct emitter {
+    struct arena *arena; // of this emission
+    const struct program *program;
+    bool has_fma; // does the target have fused multiply-add?
+
+    LLVMContextRef llvm;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMTypeRef void_type, i1, i8, i32, i64, f32, f64, pointer;
+    LLVMTypeRef tile_type, calls[N_RUNTIME_CALLS];
+    LLVMMetadataRef access_group; // of loads and stores that no other iteration touches
+
+    struct function function;
+    const struct unit *unit; // the unit that is built
+    LLVMValueRef *places;    // of its parameters and results: LLVM values, by value id
+    LLVMValueRef frame;      // first byte of the unit's frame
+    uint32_t *producers;     // op that makes a value, NO_ID for parameters
+    uint32_t *accumulators;  // the accumulate op that takes an inline value as its term, or NO_ID
+};
+
+// ---- emitter.c --------------------------------------------------------------------------------
+
+// An empty module for the target that `triple` and `layout` name.
+void emitter_open(struct emitter *, struct arena *, const struct program *, const char *name);
+void emitter_close(struct emitter *); // frees the module, too, unless it was taken
+
+// Begins `int32_t name(context, n_pointers pointers)`; the builder stands in its body.
+void function_begin(struct emitter *, LLVMValueRef function);
+void function_end(struct emitter *); // returns PLACE_OK
+LLVMTypeRef function_type(struct emitter *, unsigned n_pointers);
+
+LLVMValueRef constant_i32(struct emitter *, int64_t value);
+LLVMValueRef constant_i64(struct emitter *, int64_t value);
+LLVMValueRef constant_f64(struct emitter *, double value);
+LLVMValueRef null_pointer(struct emitter *);
+LLVMValueRef stack_array(struct emitter *, LLVMTypeRef element, unsigned count); // in the entry
+LLVMTypeRef element_type(struct emitter *, enum dtype);
+LLVMValueRef offset_pointer(struct emitter *, LLVMValueRef pointer, int64_t bytes);
+LLVMValueRef element_pointer(struct emitter *, LLVMTypeRef element, LLVMValueRef pointer,
+                             LLVMValueRef index);
+// The coordinate of this rank along a product of axes, 0 .. size-1, as an i64.
+LLVMValueRef coordinate(struct emitter *, const struct axis_list *axes);
+
+// Calls the runtime for a statement, and leaves the function when the status is not PLACE_OK.
+void call_runtime(struct emitter *, enum runtime_call, uint32_t statement,
+                  const LLVMValueRef *arguments, unsigned n);
+#define CALL_RUNTIME(emitter, name, statement, ...)                                                \
+    call_runtime(emitter, CALL_##name, statement, (const LLVMValueRef[]){__VA_ARGS__},             \
+                 sizeof((const LLVMValueRef[]){__VA_ARGS__}) / sizeof(LLVMValueRef))
+// Returns `status` from the function when it is not zero.
+void test_status(struct emitter *, LLVMValueRef status);
+LLVMValueRef place_dtype_constant(struct emitter *, enum dtype); // enum place_dtype, an i32
+
+// A counted loop: `for (i = begin; i < end; i++)`, or downwards over the same numbers. The builder
+// stands in its body between begin and end.
+struct counted_loop {
+    LLVMValueRef counter; // i64
+    LLVMValueRef begin, end;
+    LLVMBasicBlockRef before, body, after;
+    bool descending;
+};
+struct counted_loop loop_begin(struct emitter *, LLVMValueRef begin, LLVMValueRef end,
+                               bool descending);
+// `parallel`: no iteration depends on another through memory (all accesses are in access_group).
+void loop_end(struct emitter *, struct counted_loop *, bool parallel);
+
+// ---- unit.c -----------------------------------------------------------------------------------
+
+void emit_unit(struct emitter *, const struct unit *);
+LLVMValueRef declare_unit(struct emitter *, const struct unit *);
+unsigned unit_pointer_count(const struct unit *); // parameters and results that have own places
+
+// Address of a value's first byte.
+LLVMValueRef place_of(struct emitter *, value_id);
+LLVMValueRef operand_place(struct emitter *, const struct op *, unsigned i);
+const struct tensor_type *value_type(const struct emitter *, value_id);
+bool is_inline(const struct emitter *, value_id);
+bool same_place(const struct emitter *, value_id a, value_id b);
+
+// Where a kernel leaves a result: the value's own place; or, when the value is inline and an
+// `accumulate` takes it, the sum's place, to be added to. A place of NULL: nobody wants it.
+struct target {
+    LLVMValueRef place;
+    bool accumulate;
+};
+struct target result_target(struct emitter *, const struct op *, unsigned i);
+bool is_added_by_producer(const struct emitter *, const struct op *accumulate);
+
+// First number of the slice of an iota that an index operand is.
+LLVMValueRef iota_start(struct emitter *, value_id);
+
+// ---- one file each ----------------------------------------------------------------------------
+
+void emit_elementwise(struct emitter *, const struct op *); // elementwise.c
+void emit_product(struct emitter *, const struct op *);     // product.c
+void emit_kernel(struct emitter *, const struct op *);      // kernels.c
+void emit_slice(struct emitter *, const struct op *);       // collectives.c
+void emit_collective(struct emitter *, const struct op *);  // collectives.c
+void emit_step(struct emitter *, enum step_kind);           // step.c
+
+// collectives.c: one tensor of a collective, and the call that starts it.
+struct piece {
+    LLVMValueRef from, to;
+    int64_t outer, chunk, valid; // as in struct place_piece
+};
+struct piece piece_of(enum collective_kind, int dim, const struct tensor_type *from,
+                      const struct tensor_type *to);
+void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
+                      enum collective_kind, const struct axis_list *axes, enum dtype,
+                      const struct piece *pieces, uint32_t n);
+// Handles of the steps' statements come first, those of units behind them: this many are before.
+int64_t step_handle_count(const struct program *);
+
+// math.c: the runtime's own exp, tanh, erf ... by their names in runtime/math, on f32 or f64.
+LLVMValueRef emit_math(struct emitter *, const char *name, LLVMValueRef x);
+LLVMValueRef emit_square_root_of(struct emitter *, LLVMValueRef x); // of an f64
+
+// What a program may say but no code is made for; the rest of the backend CHECKs it.
+bool product_is_supported(const struct unit *, const struct op *);
+bool kernel_is_supported(const struct op *);
+
+#endif

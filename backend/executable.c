@@ -1,0 +1,200 @@
+// `build`: the object, the descriptor as a C file and the runtime's static library, linked by the
+// system's cc. Everything is made in a new directory beside the target, so that the last step is a
+// rename within one file system and a failure leaves nothing behind.
+#include "backend/backend.h"
+#include "backend/installation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+// ---- files ------------------------------------------------------------------------------------
+
+const char *library_directory(struct arena *arena) {
+    char *path = arena_alloc(arena, 4096);
+    ssize_t length = readlink("/proc/self/exe", path, 4095);
+    for (int up = 0; up < 2 && length > 0; up++) // the file's name, then `bin`
+        while (length > 0 && path[--length] != '/')
+            ;
+    path[length > 0 ? length : 0] = 0;
+    return arena_format(arena, "%s/lib", path);
+}
+
+static const char *system_error(struct arena *arena, const char *path) {
+    return arena_format(arena, "cannot write `%s`: %s", path, strerror(errno));
+}
+
+static bool write_all(int file, const char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(file, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+// Writes and closes; what a full disk holds back is said by one of the two.
+static bool fill_file(int file, const void *bytes, size_t size) {
+    bool good = file >= 0 && write_all(file, bytes, size);
+    int error = errno;
+    if (file >= 0 && close(file) != 0 && good)
+        return false;
+    if (!good)
+        errno = error;
+    return good;
+}
+
+bool backend_write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
+                        const char **why) {
+    char *temporary = arena_format(arena, "%s.XXXXXX", path);
+    int file = mkstemp(temporary);
+    mode_t mask = umask(0);
+    umask(mask);
+    if (file >= 0)
+        fchmod(file, 0666 & ~mask);
+    if (fill_file(file, bytes, size) && rename(temporary, path) == 0)
+        return true;
+    *why = system_error(arena, path);
+    if (file >= 0)
+        unlink(temporary);
+    return false;
+}
+
+static bool write_new(struct arena *arena, const char *path, const void *bytes, size_t size,
+                      const char **why) {
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fill_file(file, bytes, size))
+        return true;
+    *why = system_error(arena, path);
+    return false;
+}
+
+// ---- linking ----------------------------------------------------------------------------------
+
+// Where the files of one build are until the executable is moved out.
+struct workshop {
+    char *directory;
+    const char *object, *descriptor, *executable, *messages;
+};
+
+static bool workshop_open(struct arena *arena, struct workshop *w, const char *path,
+                          const char **why) {
+    w->directory = arena_format(arena, "%s.XXXXXX", path);
+    if (!mkdtemp(w->directory)) {
+        *why = system_error(arena, path);
+        return false;
+    }
+    w->object = arena_format(arena, "%s/program.o", w->directory);
+    w->descriptor = arena_format(arena, "%s/descriptor.c", w->directory);
+    w->executable = arena_format(arena, "%s/executable", w->directory);
+    w->messages = arena_format(arena, "%s/messages", w->directory);
+    return true;
+}
+
+static void workshop_close(struct workshop *w) {
+    unlink(w->object);
+    unlink(w->descriptor);
+    unlink(w->executable);
+    unlink(w->messages);
+    rmdir(w->directory);
+}
+
+// Runs a command with its messages going to a file. Its exit status; -1 with errno: not run.
+static int run(char *const *command, const char *messages) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, messages, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    pid_t child;
+    int error = posix_spawnp(&child, command[0], &actions, NULL, command, environ), status;
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) {
+        errno = error;
+        return -1;
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+// The first lines of what cc said.
+static const char *first_lines(struct arena *arena, const char *path) {
+    enum { BYTES = 600 };
+    char *text = arena_alloc(arena, BYTES + 1);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, text, BYTES);
+    if (file >= 0)
+        close(file);
+    text[length > 0 ? length : 0] = 0;
+    return text;
+}
+
+static bool link_executable(struct arena *arena, const struct workshop *w, const char **why) {
+    const char *library = library_directory(arena);
+    char *command[] = {"cc",
+                       "-O1",
+                       "-I",
+                       arena_format(arena, "%s/../include", library),
+                       "-o",
+                       (char *)w->executable,
+                       (char *)w->descriptor,
+                       (char *)w->object,
+                       arena_format(arena, "%s/libplace_runtime.a", library),
+                       "-lpthread",
+                       "-ldl",
+                       "-lm",
+                       NULL};
+    int status = run(command, w->messages);
+    if (status < 0 && errno == ENOENT)
+        *why = "`cc` is not installed, which links executables; install gcc or clang, or take the "
+               "object with --emit=obj";
+    else if (status != 0)
+        *why = arena_format(arena, "`cc` could not link the executable: %s",
+                            status < 0 ? strerror(errno) : first_lines(arena, w->messages));
+    return status == 0;
+}
+
+static bool write_parts(struct arena *arena, const struct backend *backend,
+                        const struct program *program, const struct place_program *descriptor,
+                        const struct backend_options *options, const struct workshop *w,
+                        const char **why) {
+    size_t size;
+    char *object = backend_generate(backend, arena, program, options, BACKEND_OBJECT, &size, why);
+    if (!object || !write_new(arena, w->object, object, size, why))
+        return false;
+    char *text;
+    FILE *to = open_memstream(&text, &size);
+    descriptor_print(descriptor, program, to);
+    fclose(to);
+    bool good = write_new(arena, w->descriptor, text, size, why);
+    free(text);
+    return good;
+}
+
+bool backend_build(const struct backend *backend, struct arena *arena,
+                   const struct program *program, const struct place_program *descriptor,
+                   const struct backend_options *options, const char *path, const char **why) {
+    struct workshop w;
+    if (!workshop_open(arena, &w, path, why))
+        return false;
+    bool good = write_parts(arena, backend, program, descriptor, options, &w, why) &&
+                link_executable(arena, &w, why);
+    if (good && rename(w.executable, path) != 0) {
+        *why = system_error(arena, path);
+        good = false;
+    }
+    workshop_close(&w);
+    return good;
+}

@@ -1,0 +1,125 @@
+// The code generator's face: the whole program as one module (object, assembly, LLVM's text), what
+// it cannot make code for, and the table of functions that the static part of the backend loads.
+#include "backend/compile.h"
+#include "backend/generator.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <llvm-c/Target.h>
+
+// ---- the whole program ------------------------------------------------------------------------
+
+static void emit_program(struct emitter *e, const struct program *program) {
+    for (uint32_t u = 0; u < program->n_units; u++)
+        emit_unit(e, &program->units[u]);
+    for (int s = 0; s < N_STEPS; s++)
+        if (program->steps[s].present)
+            emit_step(e, s);
+}
+
+static char *module_text(struct arena *arena, LLVMModuleRef module, size_t *size) {
+    char *text = LLVMPrintModuleToString(module);
+    *size = strlen(text);
+    char *copy = arena_string(arena, text, *size);
+    LLVMDisposeMessage(text);
+    return copy;
+}
+
+static char *module_code(struct arena *arena, LLVMTargetMachineRef machine, LLVMModuleRef module,
+                         enum backend_output output, size_t *size, const char **why) {
+    LLVMMemoryBufferRef buffer;
+    char *message = NULL;
+    LLVMCodeGenFileType type = output == BACKEND_OBJECT ? LLVMObjectFile : LLVMAssemblyFile;
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, type, &message, &buffer)) {
+        *why = arena_format(arena, "%s", message);
+        LLVMDisposeMessage(message);
+        return NULL;
+    }
+    *size = LLVMGetBufferSize(buffer);
+    char *copy = arena_string(arena, LLVMGetBufferStart(buffer), *size);
+    LLVMDisposeMemoryBuffer(buffer);
+    return copy;
+}
+
+char *generate(struct arena *arena, const struct program *program,
+               const struct backend_options *options, enum backend_output output, size_t *size,
+               const char **why) {
+    LLVMTargetMachineRef machine = machine_open(arena, options, why);
+    if (!machine)
+        return NULL;
+    struct emitter e;
+    emitter_open(&e, arena, program, program->name);
+    e.has_fma = machine_has_fma(machine);
+    emit_program(&e, program);
+    module_optimise(&e, machine);
+    char *bytes = output == BACKEND_LLVM ? module_text(arena, e.module, size)
+                                         : module_code(arena, machine, e.module, output, size, why);
+    emitter_close(&e);
+    LLVMDisposeTargetMachine(machine);
+    return bytes;
+}
+
+// ---- what cannot be generated -----------------------------------------------------------------
+
+static bool has_type_of(const struct unit *unit, const value_id *values, unsigned n,
+                        enum dtype dtype) {
+    for (unsigned i = 0; i < n; i++)
+        if (unit->values[values[i]].type.dtype == dtype)
+            return true;
+    return false;
+}
+
+static const char *op_refusal(struct arena *arena, const struct unit *unit, const struct op *op) {
+    const char *text = op_rows[op->kind].text;
+    if (has_type_of(unit, op->operands, op->n_operands, DTYPE_BF16) ||
+        has_type_of(unit, op->results, op->n_results, DTYPE_BF16))
+        return arena_format(arena,
+                            "no code is generated for bf16 yet, which `%s` in unit `%s` uses", text,
+                            unit->name);
+    if (op->kind == OP_EINSUM && !product_is_supported(unit, op))
+        return arena_format(arena,
+                            "`einsum` \"%s\" in unit `%s` is not one product of matrices: rows, "
+                            "columns and contracted labels must each stand side by side, in one "
+                            "order",
+                            op_attribute(op, ATTRIBUTE_LABELS)->word, unit->name);
+    enum op_kernel kernel = op_rows[op->kind].kernel;
+    if (op->kind != OP_SLICE && (kernel == KERNEL_CALL || kernel == KERNEL_SCALAR) &&
+        !kernel_is_supported(op))
+        return arena_format(arena, "no code is generated yet for `%s` as unit `%s` uses it", text,
+                            unit->name);
+    return NULL;
+}
+
+static const char *refusal(struct arena *arena, const struct program *program) {
+    for (uint32_t u = 0; u < program->n_units; u++)
+        for (uint32_t i = 0; i < program->units[u].n_ops; i++) {
+            const struct unit *unit = &program->units[u];
+            const char *why = op_refusal(arena, unit, &unit->ops[i]);
+            if (why)
+                return why;
+        }
+    return NULL;
+}
+
+// ---- the table --------------------------------------------------------------------------------
+
+static void initialise_target(void) {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+}
+
+const struct generator *place_backend_generator(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT; // LLVM registers targets in its own globals
+    static const struct generator generator = {
+        .refusal = refusal,
+        .jit = jit_open,
+        .entry = jit_entry,
+        .code_free = jit_free,
+        .generate = generate,
+    };
+    pthread_once(&once, initialise_target);
+    return &generator;
+}

@@ -1,0 +1,108 @@
+// Objects linked into this process by LLVM's ORC. Calls into the runtime are bound to the addresses
+// that the caller gives, so that it does not matter whether the executable exports them.
+#include "backend/compile.h"
+#include "backend/generator.h"
+
+#include <stdlib.h>
+
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+
+struct backend_code {
+    LLVMOrcLLJITRef jit;
+    place_entry *entries[N_STEPS];
+};
+
+// Takes the error; false and a message if there is one.
+static bool succeeded(struct arena *arena, LLVMErrorRef error, const char **why) {
+    if (!error)
+        return true;
+    char *message = LLVMGetErrorMessage(error);
+    *why = arena_format(arena, "%s", message);
+    LLVMDisposeErrorMessage(message);
+    return false;
+}
+
+static bool define_runtime(struct arena *arena, LLVMOrcLLJITRef jit,
+                           const struct runtime_symbol *symbols, unsigned n, const char **why) {
+    LLVMOrcCSymbolMapPair *pairs = ARENA_ARRAY(arena, LLVMOrcCSymbolMapPair, n);
+    for (unsigned i = 0; i < n; i++) {
+        pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit, symbols[i].name);
+        pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)symbols[i].address;
+        pairs[i].Sym.Flags.GenericFlags =
+            LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+    }
+    LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, n);
+    return succeeded(arena, LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit), unit), why);
+}
+
+// memset and memcpy, which LLVM may make of loops.
+static bool define_process(struct arena *arena, LLVMOrcLLJITRef jit, const char **why) {
+    LLVMOrcDefinitionGeneratorRef process;
+    if (!succeeded(arena,
+                   LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+                       &process, LLVMOrcLLJITGetGlobalPrefix(jit), NULL, NULL),
+                   why))
+        return false;
+    LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(jit), process);
+    return true;
+}
+
+static bool add_objects(struct arena *arena, LLVMOrcLLJITRef jit, const struct objects *objects,
+                        const char **why) {
+    LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(jit);
+    bool good = true;
+    for (uint32_t i = 0; i < objects->n; i++) {
+        if (good)
+            good =
+                succeeded(arena, LLVMOrcLLJITAddObjectFile(jit, library, objects->buffers[i]), why);
+        else
+            LLVMDisposeMemoryBuffer(objects->buffers[i]);
+    }
+    return good;
+}
+
+static bool find_entries(struct arena *arena, const struct program *program,
+                         struct backend_code *code, const char **why) {
+    for (int s = 0; s < N_STEPS; s++) {
+        if (!program->steps[s].present)
+            continue;
+        LLVMOrcExecutorAddress address = 0;
+        const char *name = arena_format(arena, "place_%s", step_names[s]);
+        if (!succeeded(arena, LLVMOrcLLJITLookup(code->jit, &address, name), why))
+            return false;
+        code->entries[s] = (place_entry *)(uintptr_t)address;
+    }
+    return true;
+}
+
+struct backend_code *jit_open(struct arena *arena, const struct program *program,
+                              const struct backend_options *options,
+                              const struct runtime_symbol *symbols, unsigned n_symbols,
+                              const char **why) {
+    struct objects objects;
+    if (!compile_objects(arena, program, options, &objects, why))
+        return NULL;
+    struct backend_code *code = calloc(1, sizeof *code);
+    CHECK(code);
+    bool good = succeeded(arena, LLVMOrcCreateLLJIT(&code->jit, NULL), why);
+    CHECK(good); // without it the objects could not be disposed of in one place
+    good = define_runtime(arena, code->jit, symbols, n_symbols, why) &&
+           define_process(arena, code->jit, why);
+    good = add_objects(arena, code->jit, &objects, why) && good;
+    if (good && find_entries(arena, program, code, why))
+        return code;
+    jit_free(code);
+    return NULL;
+}
+
+place_entry *jit_entry(const struct backend_code *code, enum step_kind kind) {
+    return code->entries[kind];
+}
+
+void jit_free(struct backend_code *code) {
+    LLVMErrorRef error = LLVMOrcDisposeLLJIT(code->jit);
+    if (error)
+        LLVMConsumeError(error);
+    free(code);
+}

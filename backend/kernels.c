@@ -1,0 +1,300 @@
+// Ops that are one call of a runtime kernel: their operands' shapes become the kernel's sizes,
+// their attributes its constants. One function per op, in the order of ir/ops.def; arguments in the
+// order of runtime/calls.def, which call_runtime checks by number and type.
+#include "backend/emitter.h"
+
+#include <string.h>
+
+#include "runtime/place.h"
+
+// ---- what calls are made of -------------------------------------------------------------------
+
+static const struct tensor_type *operand_type(struct emitter *e, const struct op *op, unsigned i) {
+    return value_type(e, op->operands[i]);
+}
+
+static LLVMValueRef dtype_of(struct emitter *e, const struct op *op, unsigned operand) {
+    return place_dtype_constant(e, operand_type(e, op, operand)->dtype);
+}
+
+static LLVMValueRef size_of(struct emitter *e, const struct op *op, unsigned operand,
+                            unsigned dimension) {
+    return constant_i64(e, operand_type(e, op, operand)->dims[dimension].size);
+}
+
+static LLVMValueRef elements_of(struct emitter *e, const struct op *op, unsigned operand) {
+    return constant_i64(e, type_elements(operand_type(e, op, operand)));
+}
+
+static LLVMValueRef last_size(struct emitter *e, const struct op *op, unsigned operand) {
+    return size_of(e, op, operand, operand_type(e, op, operand)->rank - 1u);
+}
+
+// Product of the sizes of dimensions begin .. end-1.
+static LLVMValueRef sizes_between(struct emitter *e, const struct op *op, unsigned operand,
+                                  unsigned begin, unsigned end) {
+    int64_t product = 1;
+    for (unsigned i = begin; i < end; i++)
+        product *= operand_type(e, op, operand)->dims[i].size;
+    return constant_i64(e, product);
+}
+
+static LLVMValueRef row_count(struct emitter *e, const struct op *op, unsigned operand) {
+    return sizes_between(e, op, operand, 0, operand_type(e, op, operand)->rank - 1u);
+}
+
+static LLVMValueRef real(struct emitter *e, const struct op *op, enum attribute_name name) {
+    CHECK(op_attribute(op, name));
+    return constant_f64(e, op_real(op, name, 0));
+}
+
+static LLVMValueRef result_place(struct emitter *e, const struct op *op, unsigned i) {
+    return place_of(e, op->results[i]);
+}
+
+static LLVMValueRef flag(struct emitter *e, bool value) {
+    return constant_i32(e, value);
+}
+
+// A result that its kernel may be told not to compute.
+static LLVMValueRef place_or_null(struct emitter *e, struct target target) {
+    return target.place ? target.place : null_pointer(e);
+}
+
+// Two results of a kernel that has one flag for both: if only one of them adds to a sum, the other
+// is zeroed, so that adding is right for it too.
+static bool common_accumulate(struct emitter *e, const struct op *op, struct target *targets) {
+    bool accumulate = targets[0].accumulate || targets[1].accumulate;
+    for (unsigned i = 0; i < 2; i++)
+        if (accumulate && targets[i].place && !targets[i].accumulate) {
+            int64_t bytes = type_bytes(value_type(e, op->results[1 + i]));
+            CALL_RUNTIME(e, fill_zero, op->id, constant_i64(e, bytes), targets[i].place);
+        }
+    return accumulate;
+}
+
+// Kernels that update a state where it is: the state is copied first when its result has another
+// place than the operand.
+static LLVMValueRef updated_place(struct emitter *e, const struct op *op, unsigned operand,
+                                  unsigned result) {
+    LLVMValueRef from = operand_place(e, op, operand), to = result_place(e, op, result);
+    int64_t bytes = type_bytes(operand_type(e, op, operand));
+    if (!same_place(e, op->operands[operand], op->results[result]))
+        CALL_RUNTIME(e, copy, op->id, constant_i64(e, bytes), to, from);
+    return to;
+}
+
+// ---- sums, normalisation ----------------------------------------------------------------------
+
+static void emit_sum_rows(struct emitter *e, const struct op *op) {
+    int64_t keep = op_integer(op, ATTRIBUTE_KEEP, 0);
+    unsigned rank = operand_type(e, op, 0)->rank, split = rank - (unsigned)keep;
+    struct target y = result_target(e, op, 0);
+    if (y.place)
+        CALL_RUNTIME(e, sum_rows, op->id, dtype_of(e, op, 0), sizes_between(e, op, 0, 0, split),
+                     sizes_between(e, op, 0, split, rank), operand_place(e, op, 0), y.place,
+                     flag(e, y.accumulate));
+}
+
+static void emit_layer_norm(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, layer_norm, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
+                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
+                 operand_place(e, op, 2), real(e, op, ATTRIBUTE_EPS), result_place(e, op, 0),
+                 result_place(e, op, 1), result_place(e, op, 2));
+}
+
+static void emit_layer_norm_backward(struct emitter *e, const struct op *op) {
+    struct target gain_bias[] = {result_target(e, op, 1), result_target(e, op, 2)};
+    bool accumulate = common_accumulate(e, op, gain_bias);
+    CALL_RUNTIME(e, layer_norm_backward, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
+                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
+                 operand_place(e, op, 2), operand_place(e, op, 3), operand_place(e, op, 4),
+                 result_place(e, op, 0), place_or_null(e, gain_bias[0]),
+                 place_or_null(e, gain_bias[1]), flag(e, accumulate));
+}
+
+static void emit_rms_norm(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, rms_norm, op->id, dtype_of(e, op, 0), row_count(e, op, 0), last_size(e, op, 0),
+                 operand_place(e, op, 0), operand_place(e, op, 1), real(e, op, ATTRIBUTE_EPS),
+                 result_place(e, op, 0), result_place(e, op, 1));
+}
+
+static void emit_rms_norm_backward(struct emitter *e, const struct op *op) {
+    struct target gain = result_target(e, op, 1);
+    CALL_RUNTIME(e, rms_norm_backward, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
+                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
+                 operand_place(e, op, 2), operand_place(e, op, 3), result_place(e, op, 0),
+                 place_or_null(e, gain), flag(e, gain.accumulate));
+}
+
+// ---- positions and attention ------------------------------------------------------------------
+
+// Llama 3.1's other factors matter only where rope_factor is given.
+static void emit_rope(struct emitter *e, const struct op *op) {
+    unsigned rank = operand_type(e, op, 0)->rank;
+    double original = (double)op_integer(op, ATTRIBUTE_ROPE_ORIGINAL, 1);
+    CALL_RUNTIME(e, rope, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0), size_of(e, op, 0, 1),
+                 sizes_between(e, op, 0, 2, rank - 1), last_size(e, op, 0), operand_place(e, op, 0),
+                 iota_start(e, op->operands[1]), real(e, op, ATTRIBUTE_THETA),
+                 constant_f64(e, op_real(op, ATTRIBUTE_ROPE_FACTOR, 1)),
+                 constant_f64(e, op_real(op, ATTRIBUTE_ROPE_LOW, 1)),
+                 constant_f64(e, op_real(op, ATTRIBUTE_ROPE_HIGH, 4)), constant_f64(e, original),
+                 flag(e, op->kind == OP_ROPE_BACKWARD), result_place(e, op, 0));
+}
+
+static void emit_attention(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, attention, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0),
+                 size_of(e, op, 0, 1), size_of(e, op, 1, 1), size_of(e, op, 0, 2),
+                 size_of(e, op, 0, 3), size_of(e, op, 0, 4), operand_place(e, op, 0),
+                 operand_place(e, op, 1), operand_place(e, op, 2), iota_start(e, op->operands[3]),
+                 iota_start(e, op->operands[4]), real(e, op, ATTRIBUTE_SCALE),
+                 result_place(e, op, 0), result_place(e, op, 1));
+}
+
+static void emit_attention_backward(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, attention_backward, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0),
+                 size_of(e, op, 0, 1), size_of(e, op, 1, 1), size_of(e, op, 0, 2),
+                 size_of(e, op, 0, 3), size_of(e, op, 0, 4), operand_place(e, op, 0),
+                 operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
+                 operand_place(e, op, 4), operand_place(e, op, 5), iota_start(e, op->operands[6]),
+                 iota_start(e, op->operands[7]), real(e, op, ATTRIBUTE_SCALE),
+                 result_place(e, op, 0), result_place(e, op, 1), result_place(e, op, 2));
+}
+
+// ---- ends of the model ------------------------------------------------------------------------
+
+static void emit_embedding(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, embedding, op->id, dtype_of(e, op, 1), elements_of(e, op, 0),
+                 last_size(e, op, 1), operand_place(e, op, 0), iota_start(e, op->operands[2]),
+                 size_of(e, op, 1, 0), operand_place(e, op, 1), result_place(e, op, 0));
+}
+
+static void emit_embedding_backward(struct emitter *e, const struct op *op) {
+    struct target table = result_target(e, op, 0);
+    if (table.place)
+        CALL_RUNTIME(e, embedding_backward, op->id, dtype_of(e, op, 1), elements_of(e, op, 0),
+                     last_size(e, op, 1), operand_place(e, op, 0), iota_start(e, op->operands[2]),
+                     elements_of(e, op, 2), operand_place(e, op, 1), table.place,
+                     flag(e, table.accumulate));
+}
+
+static void emit_cross_entropy(struct emitter *e, const struct op *op) {
+    struct target loss = result_target(e, op, 0);
+    CHECK(loss.place);
+    CALL_RUNTIME(e, cross_entropy, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
+                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1), loss.place,
+                 flag(e, loss.accumulate), result_place(e, op, 1));
+}
+
+static void emit_cross_entropy_backward(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, cross_entropy_backward, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
+                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
+                 operand_place(e, op, 2), operand_place(e, op, 4), result_place(e, op, 0));
+}
+
+static void emit_count_tokens(struct emitter *e, const struct op *op) {
+    struct target count = result_target(e, op, 0);
+    if (count.place)
+        CALL_RUNTIME(e, count_tokens, op->id, elements_of(e, op, 0), operand_place(e, op, 0),
+                     count.place, flag(e, count.accumulate));
+}
+
+// ---- scalars of the step ----------------------------------------------------------------------
+
+static void emit_square_sum(struct emitter *e, const struct op *op) {
+    struct target sum = result_target(e, op, 0);
+    if (sum.place)
+        CALL_RUNTIME(e, square_sum, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
+                     operand_place(e, op, 0), sum.place, flag(e, sum.accumulate));
+}
+
+static void emit_reciprocal(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, scalar_divide, op->id, constant_f64(e, 1), operand_place(e, op, 0),
+                 result_place(e, op, 0));
+}
+
+static void emit_square_root(struct emitter *e, const struct op *op) {
+    LLVMValueRef x = LLVMBuildLoad2(e->builder, e->f64, operand_place(e, op, 0), "");
+    LLVMBuildStore(e->builder, emit_square_root_of(e, x), result_place(e, op, 0));
+}
+
+static void emit_clip_factor(struct emitter *e, const struct op *op) {
+    if (!op_attribute(op, ATTRIBUTE_MAX_NORM)) { // no clipping: the factor is one
+        LLVMBuildStore(e->builder, constant_f64(e, 1), result_place(e, op, 0));
+        return;
+    }
+    CALL_RUNTIME(e, clip_factor, op->id, real(e, op, ATTRIBUTE_MAX_NORM), operand_place(e, op, 0),
+                 result_place(e, op, 0));
+}
+
+static void emit_learning_rate(struct emitter *e, const struct op *op) {
+    const struct attribute *rate = op_attribute(op, ATTRIBUTE_RATE);
+    bool cosine = rate && strcmp(rate->word, "cosine") == 0;
+    CALL_RUNTIME(e, learning_rate, op->id, constant_i32(e, cosine ? PLACE_COSINE : PLACE_CONSTANT),
+                 real(e, op, ATTRIBUTE_BASE),
+                 constant_f64(e, (double)op_integer(op, ATTRIBUTE_WARMUP, 0)),
+                 constant_f64(e, (double)op_integer(op, ATTRIBUTE_STEPS, 0)),
+                 constant_f64(e, op_real(op, ATTRIBUTE_MINIMUM, 0)), operand_place(e, op, 0),
+                 result_place(e, op, 0));
+}
+
+// ---- updates ----------------------------------------------------------------------------------
+
+static void emit_adamw(struct emitter *e, const struct op *op) {
+    LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1),
+                 v = updated_place(e, op, 2, 2);
+    CALL_RUNTIME(e, adamw, op->id, dtype_of(e, op, 0), elements_of(e, op, 0), p, m, v,
+                 operand_place(e, op, 3), operand_place(e, op, 4), operand_place(e, op, 5),
+                 operand_place(e, op, 6), real(e, op, ATTRIBUTE_BETA1),
+                 real(e, op, ATTRIBUTE_BETA2), real(e, op, ATTRIBUTE_EPS),
+                 real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+}
+
+static void emit_sgd(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, sgd, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
+                 updated_place(e, op, 0, 0), operand_place(e, op, 1), operand_place(e, op, 2),
+                 operand_place(e, op, 3), real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+}
+
+static void emit_sgd_momentum(struct emitter *e, const struct op *op) {
+    LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1);
+    CALL_RUNTIME(e, sgd_momentum, op->id, dtype_of(e, op, 0), elements_of(e, op, 0), p, m,
+                 operand_place(e, op, 2), operand_place(e, op, 3), operand_place(e, op, 4),
+                 real(e, op, ATTRIBUTE_MOMENTUM), real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+}
+
+// ---- all of them ------------------------------------------------------------------------------
+
+static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
+    [OP_SUM_ROWS] = emit_sum_rows,
+    [OP_LAYER_NORM] = emit_layer_norm,
+    [OP_LAYER_NORM_BACKWARD] = emit_layer_norm_backward,
+    [OP_RMS_NORM] = emit_rms_norm,
+    [OP_RMS_NORM_BACKWARD] = emit_rms_norm_backward,
+    [OP_ROPE] = emit_rope,
+    [OP_ROPE_BACKWARD] = emit_rope,
+    [OP_ATTENTION] = emit_attention,
+    [OP_ATTENTION_BACKWARD] = emit_attention_backward,
+    [OP_EMBEDDING] = emit_embedding,
+    [OP_EMBEDDING_BACKWARD] = emit_embedding_backward,
+    [OP_CROSS_ENTROPY] = emit_cross_entropy,
+    [OP_CROSS_ENTROPY_BACKWARD] = emit_cross_entropy_backward,
+    [OP_COUNT_TOKENS] = emit_count_tokens,
+    [OP_SQUARE_SUM] = emit_square_sum,
+    [OP_RECIPROCAL] = emit_reciprocal,
+    [OP_SQUARE_ROOT] = emit_square_root,
+    [OP_CLIP_FACTOR] = emit_clip_factor,
+    [OP_LEARNING_RATE] = emit_learning_rate,
+    [OP_ADAMW] = emit_adamw,
+    [OP_SGD] = emit_sgd,
+    [OP_SGD_MOMENTUM] = emit_sgd_momentum,
+};
+
+bool kernel_is_supported(const struct op *op) {
+    return emitters[op->kind] && !op_integer(op, ATTRIBUTE_NESTEROV, 0);
+}
+
+void emit_kernel(struct emitter *e, const struct op *op) {
+    CHECK(emitters[op->kind]);
+    emitters[op->kind](e, op);
+}

@@ -1,0 +1,61 @@
+// Loads the code generator when it is needed, and hands it the addresses of the runtime's
+// functions.
+#include "backend/generator.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "backend/installation.h"
+#include "runtime/calls.h"
+
+struct backend {
+    const struct generator *generator;
+};
+static const struct runtime_symbol runtime_symbols[] = {
+#define CALL(name, since, effect, text) {"place_" #name, (void *)place_##name},
+#include "runtime/calls.def"
+};
+
+struct backend *backend_load(struct arena *arena, const char **why) {
+    const char *path = arena_format(arena, "%s/libplace_backend.so", library_directory(arena));
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL); // stays until the process ends
+    const struct generator *(*open)(void) = NULL;
+    if (library)
+        *(void **)&open = dlsym(library, GENERATOR_SYMBOL);
+    if (!open) {
+        *why = arena_format(arena, "the code generator cannot be loaded: %s", dlerror());
+        return NULL;
+    }
+    struct backend *backend = ARENA_NEW(arena, struct backend);
+    backend->generator = open();
+    return backend;
+}
+
+const char *backend_refusal(const struct backend *backend, struct arena *arena,
+                            const struct program *program) {
+    return backend->generator->refusal(arena, program);
+}
+
+struct backend_code *backend_jit(const struct backend *backend, struct arena *arena,
+                                 const struct program *program,
+                                 const struct backend_options *options, const char **why) {
+    unsigned n = sizeof runtime_symbols / sizeof runtime_symbols[0];
+    return backend->generator->jit(arena, program, options, runtime_symbols, n, why);
+}
+
+place_entry *backend_entry(const struct backend *backend, const struct backend_code *code,
+                           enum step_kind kind) {
+    return backend->generator->entry(code, kind);
+}
+
+void backend_code_free(const struct backend *backend, struct backend_code *code) {
+    backend->generator->code_free(code);
+}
+
+char *backend_generate(const struct backend *backend, struct arena *arena,
+                       const struct program *program, const struct backend_options *options,
+                       enum backend_output output, size_t *size, const char **why) {
+    return backend->generator->generate(arena, program, options, output, size, why);
+}

@@ -1,0 +1,157 @@
+// A step: `int32_t place_train(context)`. Loops stay loops, whatever the number of layers or
+// microbatches; a buffer's item is the arena plus a constant plus index times a constant.
+#include "backend/emitter.h"
+
+enum { MAX_DEPTH = 8 };
+
+struct schedule {
+    struct emitter *e;
+    const struct step *step;
+    LLVMValueRef variables[MAX_DEPTH];
+    unsigned depth;
+};
+
+// ---- addresses --------------------------------------------------------------------------------
+
+// As index_at: modulo means the remainder that is not negative. A constant stays one.
+static LLVMValueRef index_value(struct schedule *s, struct index index) {
+    struct emitter *e = s->e;
+    if (index.variable < 0)
+        return constant_i64(e, index_at(index, NULL));
+    CHECK((unsigned)index.variable < s->depth);
+    // Loop variables are not negative; with an offset made so too, unsigned remainders are right.
+    struct index constant = {.variable = -1, .offset = index.offset, .modulus = index.modulus};
+    int64_t offset = index_at(constant, NULL);
+    LLVMValueRef value =
+        LLVMBuildAdd(e->builder, s->variables[index.variable], constant_i64(e, offset), "");
+    if (index.modulus)
+        value = LLVMBuildURem(e->builder, value, constant_i64(e, index.modulus), "");
+    return value;
+}
+
+static LLVMValueRef item_pointer(struct schedule *s, const struct buffer *buffer,
+                                 struct index index) {
+    struct emitter *e = s->e;
+    CHECK(buffer->offset_bytes >= 0);
+    LLVMValueRef first = offset_pointer(e, e->function.arena, buffer->offset_bytes);
+    LLVMValueRef stride = constant_i64(e, buffer_item_bytes(e->program, buffer));
+    LLVMValueRef at = LLVMBuildMul(e->builder, index_value(s, index), stride, "");
+    return element_pointer(e, e->i8, first, at);
+}
+
+static LLVMValueRef reference_pointer(struct schedule *s, struct reference reference) {
+    struct emitter *e = s->e;
+    const struct buffer *buffer = &e->program->buffers[reference.buffer];
+    if (buffer->window_of == NO_ID)
+        return item_pointer(s, buffer, reference.index);
+    // A window: this device's flat shard inside the item of the whole buffer.
+    const struct buffer *whole = &e->program->buffers[buffer->window_of];
+    struct tensor_type shard = buffer_type(e->program, buffer);
+    LLVMValueRef at = LLVMBuildMul(e->builder, coordinate(e, &buffer->layout.flat),
+                                   constant_i64(e, type_bytes(&shard)), "");
+    return element_pointer(e, e->i8, item_pointer(s, whole, reference.index), at);
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+static void emit_call(struct schedule *s, const struct statement *statement) {
+    struct emitter *e = s->e;
+    const struct call *call = &statement->call;
+    const struct unit *unit = &e->program->units[call->unit];
+    unsigned n = 0, count = unit_pointer_count(unit);
+    LLVMValueRef *arguments = ARENA_ARRAY(e->arena, LLVMValueRef, count + 1);
+    arguments[n++] = e->function.context;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        arguments[n++] = reference_pointer(s, call->operands[i]);
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == NO_ID)
+            arguments[n++] = reference_pointer(s, call->results[i]);
+    CHECK(n == count + 1);
+    LLVMValueRef callee = declare_unit(e, unit);
+    test_status(e, LLVMBuildCall2(e->builder, function_type(e, count), callee, arguments, n, ""));
+}
+
+static LLVMValueRef handle_value(struct schedule *s, uint32_t handle, struct index index) {
+    struct emitter *e = s->e;
+    int64_t first = 0;
+    for (uint32_t i = 0; i < handle; i++)
+        first += s->step->handles[i].slots;
+    LLVMValueRef value =
+        LLVMBuildAdd(e->builder, index_value(s, index), constant_i64(e, first), "");
+    return LLVMBuildTrunc(e->builder, value, e->i32, "handle");
+}
+
+static void emit_start(struct schedule *s, const struct statement *statement) {
+    struct emitter *e = s->e;
+    const struct program *program = e->program;
+    const struct transfer *transfer = &statement->start;
+    struct piece *pieces = ARENA_ARRAY(e->arena, struct piece, transfer->n_pieces);
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        const struct transfer_piece *piece = &transfer->pieces[i];
+        struct tensor_type from = buffer_type(program, &program->buffers[piece->from.buffer]);
+        struct tensor_type to = buffer_type(program, &program->buffers[piece->to.buffer]);
+        pieces[i] = piece_of(transfer->kind, transfer->dim, &from, &to);
+        pieces[i].from = reference_pointer(s, piece->from);
+        pieces[i].to = reference_pointer(s, piece->to);
+    }
+    enum dtype dtype = program->buffers[transfer->pieces[0].from.buffer].dtype;
+    start_collective(e, statement->id, handle_value(s, transfer->handle, transfer->handle_index),
+                     transfer->kind, &transfer->axes, dtype, pieces, transfer->n_pieces);
+}
+
+static void emit_zero(struct schedule *s, const struct statement *statement) {
+    struct emitter *e = s->e;
+    const struct buffer *buffer = &e->program->buffers[statement->zero.buffer];
+    int64_t bytes = buffer_item_bytes(e->program, buffer);
+    CALL_RUNTIME(e, fill_zero, statement->id, constant_i64(e, bytes),
+                 reference_pointer(s, statement->zero));
+}
+
+static void emit_block(struct schedule *, const struct block *);
+
+static void emit_loop(struct schedule *s, const struct loop *loop) {
+    struct emitter *e = s->e;
+    CHECK(s->depth < MAX_DEPTH && loop->begin >= 0);
+    struct counted_loop counted =
+        loop_begin(e, constant_i64(e, loop->begin), constant_i64(e, loop->end), loop->descending);
+    s->variables[s->depth++] = counted.counter;
+    emit_block(s, &loop->body);
+    s->depth--;
+    loop_end(e, &counted, false);
+}
+
+static void emit_statement(struct schedule *s, const struct statement *statement) {
+    switch (statement->kind) {
+    case STATEMENT_LOOP:
+        emit_loop(s, &statement->loop);
+        break;
+    case STATEMENT_CALL:
+        emit_call(s, statement);
+        break;
+    case STATEMENT_START:
+        emit_start(s, statement);
+        break;
+    case STATEMENT_WAIT:
+        CALL_RUNTIME(s->e, collective_wait, statement->id,
+                     handle_value(s, statement->wait.handle, statement->wait.index));
+        break;
+    case STATEMENT_ZERO:
+        emit_zero(s, statement);
+        break;
+    case STATEMENT_FREE: // told to the memory plan and the verifier
+        break;
+    }
+}
+
+static void emit_block(struct schedule *s, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++)
+        emit_statement(s, &block->statements[i]);
+}
+
+void emit_step(struct emitter *e, enum step_kind kind) {
+    struct schedule schedule = {.e = e, .step = &e->program->steps[kind]};
+    const char *name = arena_format(e->arena, "place_%s", step_names[kind]);
+    function_begin(e, LLVMAddFunction(e->module, name, function_type(e, 0)));
+    emit_block(&schedule, &schedule.step->body);
+    function_end(e);
+}

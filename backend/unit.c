@@ -1,0 +1,178 @@
+// One unit: `int32_t place_unit_NAME(context, parameters..., results...)`. Its values are places in
+// memory (the plan says where); its ops are emitted in order, each by the file of its kernel kind.
+// Results that take a parameter's place have no pointer of their own.
+#include "backend/emitter.h"
+
+// ---- where values are -------------------------------------------------------------------------
+
+const struct tensor_type *value_type(const struct emitter *e, value_id value) {
+    return &e->unit->values[value].type;
+}
+
+bool is_inline(const struct emitter *e, value_id value) {
+    return e->unit->values[value].storage == STORAGE_INLINE;
+}
+
+LLVMValueRef place_of(struct emitter *e, value_id id) {
+    const struct value *value = &e->unit->values[id];
+    switch (value->storage) {
+    case STORAGE_PARAMETER:
+    case STORAGE_RESULT:
+        CHECK(e->places[id]);
+        return e->places[id];
+    case STORAGE_IN_PLACE:
+        return place_of(e, value->base);
+    case STORAGE_FRAME:
+        CHECK(e->frame && value->offset_bytes >= 0);
+        return offset_pointer(e, e->frame, value->offset_bytes);
+    default:
+        CHECK(!"a value that has a place");
+        return NULL;
+    }
+}
+
+LLVMValueRef operand_place(struct emitter *e, const struct op *op, unsigned i) {
+    return place_of(e, op->operands[i]);
+}
+
+// Results of one parameter's place are one LLVM argument.
+bool same_place(const struct emitter *e, value_id a, value_id b) {
+    value_id x = value_root(e->unit, a), y = value_root(e->unit, b);
+    return x == y || (e->places[x] && e->places[x] == e->places[y]);
+}
+
+struct target result_target(struct emitter *e, const struct op *op, unsigned i) {
+    value_id result = op->results[i];
+    if (!is_inline(e, result))
+        return (struct target){place_of(e, result), false};
+    uint32_t taker = e->accumulators[result];
+    if (taker == NO_ID)
+        return (struct target){0};
+    const struct op *accumulate = &e->unit->ops[taker];
+    value_id sum = accumulate->operands[0], total = accumulate->results[0];
+    LLVMValueRef place = place_of(e, total);
+    if (!same_place(e, sum, total))
+        CALL_RUNTIME(e, copy, accumulate->id, constant_i64(e, type_bytes(value_type(e, sum))),
+                     place, place_of(e, sum));
+    return (struct target){place, true};
+}
+
+bool is_added_by_producer(const struct emitter *e, const struct op *accumulate) {
+    value_id term = accumulate->operands[1];
+    return is_inline(e, term) &&
+           op_rows[e->unit->ops[e->producers[term]].kind].kernel != KERNEL_ELEMENTWISE;
+}
+
+LLVMValueRef iota_start(struct emitter *e, value_id value) {
+    uint32_t producer = e->producers[value];
+    CHECK(producer != NO_ID && e->unit->ops[producer].kind == OP_IOTA);
+    struct axis_list axes = op_axes(&e->unit->ops[producer]);
+    LLVMValueRef extent = constant_i64(e, type_elements(value_type(e, value)));
+    return LLVMBuildMul(e->builder, coordinate(e, &axes), extent, "start");
+}
+
+// ---- the function -----------------------------------------------------------------------------
+
+unsigned unit_pointer_count(const struct unit *unit) {
+    unsigned n = unit->n_parameters;
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        n += unit->results[i].in_parameter == NO_ID;
+    return n;
+}
+
+LLVMValueRef declare_unit(struct emitter *e, const struct unit *unit) {
+    const char *name = arena_format(e->arena, "place_unit_%s", unit->name);
+    LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
+    if (function)
+        return function;
+    return LLVMAddFunction(e->module, name, function_type(e, unit_pointer_count(unit)));
+}
+
+static uint32_t *id_array(struct emitter *e, uint32_t n) {
+    uint32_t *ids = ARENA_ARRAY(e->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] = NO_ID;
+    return ids;
+}
+
+// Who makes each value, and which `accumulate` takes an inline value that is no elementwise chain.
+static void index_ops(struct emitter *e, const struct unit *unit) {
+    e->producers = id_array(e, unit->n_values);
+    e->accumulators = id_array(e, unit->n_values);
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        for (unsigned k = 0; k < op->n_results; k++)
+            e->producers[op->results[k]] = i;
+        if (op->kind == OP_ACCUMULATE && is_added_by_producer(e, op)) {
+            CHECK(e->accumulators[op->operands[1]] == NO_ID);
+            e->accumulators[op->operands[1]] = i;
+        }
+    }
+}
+
+static void bind_places(struct emitter *e, const struct unit *unit) {
+    unsigned argument = 1;
+    e->places = ARENA_ARRAY(e->arena, LLVMValueRef, unit->n_values);
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        e->places[i] = LLVMGetParam(e->function.llvm, argument++);
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const struct unit_result *result = &unit->results[i];
+        bool own = result->in_parameter == NO_ID;
+        LLVMValueRef place =
+            own ? LLVMGetParam(e->function.llvm, argument++) : e->places[result->in_parameter];
+        value_id root = value_root(unit, result->value);
+        if (unit->values[root].storage == STORAGE_RESULT)
+            e->places[root] = place;
+        else
+            CHECK(!own && root == result->in_parameter);
+    }
+    e->frame = NULL;
+    if (unit->frame != NO_ID)
+        e->frame =
+            offset_pointer(e, e->function.arena, e->program->buffers[unit->frame].offset_bytes);
+}
+
+// An iota that is only an index operand has no place: its users are given its first number.
+static void emit_iota(struct emitter *e, const struct op *op) {
+    value_id result = op->results[0];
+    enum value_storage storage = e->unit->values[result].storage;
+    if (storage == STORAGE_INLINE || storage == STORAGE_UNPLANNED)
+        return;
+    CALL_RUNTIME(e, position_ids, op->id, constant_i64(e, 1),
+                 constant_i64(e, type_elements(value_type(e, result))), iota_start(e, result),
+                 place_of(e, result));
+}
+
+static void emit_op(struct emitter *e, const struct op *op) {
+    switch (op_rows[op->kind].kernel) {
+    case KERNEL_ELEMENTWISE:
+        emit_elementwise(e, op);
+        break;
+    case KERNEL_PRODUCT:
+        emit_product(e, op);
+        break;
+    case KERNEL_CALL:
+    case KERNEL_SCALAR:
+        if (op->kind == OP_SLICE)
+            emit_slice(e, op);
+        else
+            emit_kernel(e, op);
+        break;
+    case KERNEL_COLLECTIVE:
+        emit_collective(e, op);
+        break;
+    case KERNEL_NONE:
+        emit_iota(e, op);
+        break;
+    }
+}
+
+void emit_unit(struct emitter *e, const struct unit *unit) {
+    e->unit = unit;
+    function_begin(e, declare_unit(e, unit));
+    index_ops(e, unit);
+    bind_places(e, unit);
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        emit_op(e, &unit->ops[i]);
+    function_end(e);
+}
