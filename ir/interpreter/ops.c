@@ -1,0 +1,535 @@
+// What every op computes, as plain loops in fp64. Formulas stand beside the rows of ir/ops.def;
+// here they are written out once more, without a thought for speed.
+#include "ir/interpreter/interpreter.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+typedef void (*evaluator)(const struct op *, const struct array *, struct array *);
+
+struct array array_new(struct arena *arena, struct tensor_type type) {
+    return (struct array){type, ARENA_ARRAY(arena, double, type_elements(&type))};
+}
+
+static int64_t elements(const struct array *array) {
+    return type_elements(&array->type);
+}
+
+// The product of the dimensions from `from` on.
+static int64_t inner_elements(const struct array *array, unsigned from) {
+    int64_t n = 1;
+    for (unsigned i = from; i < array->type.rank; i++)
+        n *= array->type.dims[i].size;
+    return n;
+}
+
+static void clear(struct array *array) {
+    memset(array->data, 0, (size_t)elements(array) * sizeof(double));
+}
+
+// ---- products ---------------------------------------------------------------------------------
+
+// One loop over every distinct label: where it steps in each of the three tensors.
+struct einsum_loop {
+    int64_t size, strides[3];
+};
+
+static unsigned einsum_loops(const char *labels, const struct array *const tensors[3],
+                             struct einsum_loop *loops) {
+    char seen[3 * MAX_RANK + 1] = {0};
+    unsigned n = 0;
+    const char *at = labels;
+    for (unsigned t = 0; t < 3; t++) {
+        for (unsigned d = 0; *at && !strchr(",->", *at); at++, d++) {
+            CHECK(d < tensors[t]->type.rank);
+            const char *old = strchr(seen, *at);
+            unsigned loop = old ? (unsigned)(old - seen) : n++;
+            seen[loop] = *at;
+            loops[loop].size = tensors[t]->type.dims[d].size;
+            loops[loop].strides[t] = inner_elements(tensors[t], d + 1);
+        }
+        while (*at && strchr(",->", *at))
+            at++;
+    }
+    return n;
+}
+
+static void einsum_add(const struct einsum_loop *loops, unsigned n, const double *a,
+                       const double *b, double *c) {
+    if (n == 0) {
+        *c += *a * *b;
+        return;
+    }
+    for (int64_t i = 0; i < loops->size; i++)
+        einsum_add(loops + 1, n - 1, a + i * loops->strides[0], b + i * loops->strides[1],
+                   c + i * loops->strides[2]);
+}
+
+static void einsum(const struct op *op, const struct array *in, struct array *out) {
+    struct einsum_loop loops[3 * MAX_RANK] = {0};
+    const struct array *const tensors[3] = {&in[0], &in[1], &out[0]};
+    unsigned n = einsum_loops(op_attribute(op, ATTRIBUTE_LABELS)->word, tensors, loops);
+    clear(&out[0]);
+    einsum_add(loops, n, in[0].data, in[1].data, out[0].data);
+}
+
+// ---- elementwise ------------------------------------------------------------------------------
+
+static void add(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = in[0].data[i] + in[1].data[i];
+}
+
+static void mul(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = in[0].data[i] * in[1].data[i];
+}
+
+static void add_bias(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = in[0].data[i] + in[1].data[i % elements(&in[1])];
+}
+
+static void sum_rows(const struct op *op, const struct array *in, struct array *out) {
+    clear(out);
+    for (int64_t i = 0; i < elements(&in[0]); i++)
+        out->data[i % elements(out)] += in[0].data[i];
+}
+
+static void scale(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = in[0].data[i] * in[1].data[0];
+}
+
+static void copy(const struct op *op, const struct array *in, struct array *out) {
+    memcpy(out->data, in->data, (size_t)elements(out) * sizeof(double));
+}
+
+static bool is_tanh(const struct op *op) {
+    return strcmp(op_attribute(op, ATTRIBUTE_APPROXIMATE)->word, "tanh") == 0;
+}
+
+static const double gelu_cubic = 0.044715; // Hendrycks and Gimpel 2016
+
+// gelu(x) = x * phi(x); phi is the normal distribution, or its approximation by tanh.
+static double gelu_phi(double x, bool approximate) {
+    if (approximate)
+        return 0.5 * (1 + tanh(sqrt(2 / M_PI) * (x + gelu_cubic * x * x * x)));
+    return 0.5 * (1 + erf(x / sqrt(2)));
+}
+
+static double gelu_phi_slope(double x, bool approximate) {
+    if (!approximate)
+        return exp(-x * x / 2) / sqrt(2 * M_PI);
+    double phi = gelu_phi(x, true);
+    return 2 * phi * (1 - phi) * sqrt(2 / M_PI) * (1 + 3 * gelu_cubic * x * x);
+}
+
+static void gelu(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = in->data[i] * gelu_phi(in->data[i], is_tanh(op));
+}
+
+static void gelu_backward(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++) {
+        double x = in[0].data[i];
+        out->data[i] =
+            in[1].data[i] * (gelu_phi(x, is_tanh(op)) + x * gelu_phi_slope(x, is_tanh(op)));
+    }
+}
+
+static void silu(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = in->data[i] / (1 + exp(-in->data[i]));
+}
+
+static void silu_backward(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++) {
+        double x = in[0].data[i], sigmoid = 1 / (1 + exp(-x));
+        out->data[i] = in[1].data[i] * sigmoid * (1 + x * (1 - sigmoid));
+    }
+}
+
+// ---- normalisation ----------------------------------------------------------------------------
+
+static void layer_norm(const struct op *op, const struct array *in, struct array *out) {
+    int64_t h = elements(&in[1]), rows = elements(&in[0]) / h;
+    for (int64_t r = 0; r < rows; r++) {
+        const double *x = in[0].data + r * h;
+        double sum = 0, squares = 0;
+        for (int64_t i = 0; i < h; i++)
+            sum += x[i];
+        double mean = sum / (double)h;
+        for (int64_t i = 0; i < h; i++)
+            squares += (x[i] - mean) * (x[i] - mean);
+        double rstd = 1 / sqrt(squares / (double)h + op_real(op, ATTRIBUTE_EPS, 0));
+        for (int64_t i = 0; i < h; i++)
+            out[0].data[r * h + i] = (x[i] - mean) * rstd * in[1].data[i] + in[2].data[i];
+        out[1].data[r] = mean;
+        out[2].data[r] = rstd;
+    }
+}
+
+// One row of both norms: dx = rstd * (g - mean(g) - xhat * mean(g * xhat)) with g = dy * gain,
+// where a norm that subtracts no mean has no second term.
+static void norm_row_backward(int64_t h, const double *x, const double *gain, double mean,
+                              double rstd, const double *dy, bool centred, double *dx) {
+    double g_mean = 0, gx_mean = 0;
+    for (int64_t i = 0; i < h; i++) {
+        g_mean += dy[i] * gain[i] / (double)h;
+        gx_mean += dy[i] * gain[i] * (x[i] - mean) * rstd / (double)h;
+    }
+    for (int64_t i = 0; i < h; i++)
+        dx[i] = rstd * (dy[i] * gain[i] - (centred ? g_mean : 0) - (x[i] - mean) * rstd * gx_mean);
+}
+
+static void layer_norm_backward(const struct op *op, const struct array *in, struct array *out) {
+    int64_t h = elements(&in[1]), rows = elements(&in[0]) / h;
+    clear(&out[1]);
+    clear(&out[2]);
+    for (int64_t r = 0; r < rows; r++) {
+        const double *x = in[0].data + r * h, *dy = in[4].data + r * h;
+        double mean = in[2].data[r], rstd = in[3].data[r];
+        norm_row_backward(h, x, in[1].data, mean, rstd, dy, true, out[0].data + r * h);
+        for (int64_t i = 0; i < h; i++) {
+            out[1].data[i] += dy[i] * (x[i] - mean) * rstd;
+            out[2].data[i] += dy[i];
+        }
+    }
+}
+
+static void rms_norm(const struct op *op, const struct array *in, struct array *out) {
+    int64_t h = elements(&in[1]), rows = elements(&in[0]) / h;
+    for (int64_t r = 0; r < rows; r++) {
+        const double *x = in[0].data + r * h;
+        double squares = 0;
+        for (int64_t i = 0; i < h; i++)
+            squares += x[i] * x[i];
+        double rstd = 1 / sqrt(squares / (double)h + op_real(op, ATTRIBUTE_EPS, 0));
+        for (int64_t i = 0; i < h; i++)
+            out[0].data[r * h + i] = x[i] * rstd * in[1].data[i];
+        out[1].data[r] = rstd;
+    }
+}
+
+static void rms_norm_backward(const struct op *op, const struct array *in, struct array *out) {
+    int64_t h = elements(&in[1]), rows = elements(&in[0]) / h;
+    clear(&out[1]);
+    for (int64_t r = 0; r < rows; r++) {
+        const double *x = in[0].data + r * h, *dy = in[3].data + r * h;
+        double rstd = in[2].data[r];
+        norm_row_backward(h, x, in[1].data, 0, rstd, dy, false, out[0].data + r * h);
+        for (int64_t i = 0; i < h; i++)
+            out[1].data[i] += dy[i] * x[i] * rstd;
+    }
+}
+
+// ---- positions and attention ------------------------------------------------------------------
+
+static void iota(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = (double)i;
+}
+
+// Radians per position of pair i of d / 2; with Llama 3.1's scaling (Hugging Face's
+// `_compute_llama3_parameters`) long wavelengths are stretched, short ones kept, and those between
+// interpolated.
+static double rope_frequency(const struct op *op, int64_t i, int64_t d) {
+    double frequency = pow(op_real(op, ATTRIBUTE_THETA, 0), -2.0 * (double)i / (double)d);
+    double factor = op_real(op, ATTRIBUTE_ROPE_FACTOR, 0);
+    if (factor == 0)
+        return frequency;
+    double low = op_real(op, ATTRIBUTE_ROPE_LOW, 0), high = op_real(op, ATTRIBUTE_ROPE_HIGH, 0);
+    double turns = (double)op_integer(op, ATTRIBUTE_ROPE_ORIGINAL, 0) * frequency / (2 * M_PI);
+    if (turns < low)
+        return frequency / factor;
+    if (turns > high)
+        return frequency;
+    double smooth = (turns - low) / (high - low);
+    return (1 - smooth) * frequency / factor + smooth * frequency;
+}
+
+static void rotate(const struct op *op, const struct array *in, struct array *out, double sign) {
+    unsigned rank = in[0].type.rank;
+    int64_t d = in[0].type.dims[rank - 1].size, s = in[0].type.dims[1].size;
+    int64_t per_position = inner_elements(&in[0], 2); // heads * d
+    for (int64_t row = 0; row < elements(&in[0]) / d; row++) {
+        double position = in[1].data[row * d / per_position % s];
+        const double *x = in[0].data + row * d;
+        double *y = out->data + row * d;
+        for (int64_t i = 0; i < d / 2; i++) {
+            double angle = sign * position * rope_frequency(op, i, d);
+            y[i] = x[i] * cos(angle) - x[i + d / 2] * sin(angle);
+            y[i + d / 2] = x[i + d / 2] * cos(angle) + x[i] * sin(angle);
+        }
+    }
+}
+
+static void rope(const struct op *op, const struct array *in, struct array *out) {
+    rotate(op, in, out, 1);
+}
+
+static void rope_backward(const struct op *op, const struct array *in, struct array *out) {
+    rotate(op, in, out, -1);
+}
+
+static double dot(const double *a, const double *b, int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void add_scaled(double *to, double factor, const double *from, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        to[i] += factor * from[i];
+}
+
+// The rows of an attention: query (b, s, g, r) and key (b, t, g) are numbered as they lie.
+struct attention_rows {
+    int64_t b, s, g, r, t, d;
+};
+
+static struct attention_rows attention_rows(const struct array *q, const struct array *k) {
+    return (struct attention_rows){q->type.dims[0].size, q->type.dims[1].size,
+                                   q->type.dims[2].size, q->type.dims[3].size,
+                                   k->type.dims[1].size, q->type.dims[4].size};
+}
+
+static int64_t query_position(const struct attention_rows *n, int64_t row) {
+    return row / (n->g * n->r) % n->s;
+}
+
+// The offset of key or value `t` that query row `row` meets.
+static int64_t key_offset(const struct attention_rows *n, int64_t row, int64_t t) {
+    int64_t head = row / n->r % n->g, sample = row / (n->g * n->r * n->s);
+    return ((sample * n->t + t) * n->g + head) * n->d;
+}
+
+static void attention(const struct op *op, const struct array *in, struct array *out) {
+    struct attention_rows n = attention_rows(&in[0], &in[1]);
+    double scale = op_real(op, ATTRIBUTE_SCALE, 1);
+    clear(&out[0]);
+    for (int64_t row = 0; row < n.b * n.s * n.g * n.r; row++) {
+        const double *q = in[0].data + row * n.d;
+        double position = in[3].data[query_position(&n, row)];
+        double largest = -INFINITY, sum = 0;
+        for (int64_t t = 0; t < n.t; t++)
+            if (in[4].data[t] <= position)
+                largest = fmax(largest, scale * dot(q, in[1].data + key_offset(&n, row, t), n.d));
+        for (int64_t t = 0; t < n.t; t++)
+            if (in[4].data[t] <= position)
+                sum += exp(scale * dot(q, in[1].data + key_offset(&n, row, t), n.d) - largest);
+        double lse = largest + log(sum);
+        for (int64_t t = 0; t < n.t; t++) {
+            if (in[4].data[t] > position)
+                continue;
+            int64_t at = key_offset(&n, row, t);
+            double weight = exp(scale * dot(q, in[1].data + at, n.d) - lse);
+            add_scaled(out[0].data + row * n.d, weight, in[2].data + at, n.d);
+        }
+        out[1].data[row] = lse;
+    }
+}
+
+static void attention_backward(const struct op *op, const struct array *in, struct array *out) {
+    struct attention_rows n = attention_rows(&in[0], &in[1]);
+    double scale = op_real(op, ATTRIBUTE_SCALE, 1);
+    for (int i = 0; i < 3; i++)
+        clear(&out[i]);
+    for (int64_t row = 0; row < n.b * n.s * n.g * n.r; row++) {
+        const double *q = in[0].data + row * n.d, *o = in[3].data + row * n.d;
+        const double *d_o = in[5].data + row * n.d;
+        double position = in[6].data[query_position(&n, row)];
+        for (int64_t t = 0; t < n.t; t++) {
+            if (in[7].data[t] > position)
+                continue;
+            int64_t at = key_offset(&n, row, t);
+            const double *k = in[1].data + at, *v = in[2].data + at;
+            double weight = exp(scale * dot(q, k, n.d) - in[4].data[row]);
+            double d_score = weight * (dot(d_o, v, n.d) - dot(d_o, o, n.d)) * scale;
+            add_scaled(out[0].data + row * n.d, d_score, k, n.d);
+            add_scaled(out[1].data + at, d_score, q, n.d);
+            add_scaled(out[2].data + at, weight, d_o, n.d);
+        }
+    }
+}
+
+// ---- ends of the model ------------------------------------------------------------------------
+
+// A one-hot product: an id that no row has gives zero.
+static void embedding(const struct op *op, const struct array *in, struct array *out) {
+    int64_t h = in[1].type.dims[1].size;
+    clear(out);
+    for (int64_t i = 0; i < elements(&in[0]); i++)
+        for (int64_t v = 0; v < elements(&in[2]); v++)
+            if (in[2].data[v] == in[0].data[i])
+                add_scaled(out->data + i * h, 1, in[1].data + v * h, h);
+}
+
+static void embedding_backward(const struct op *op, const struct array *in, struct array *out) {
+    int64_t h = out->type.dims[1].size;
+    clear(out);
+    for (int64_t i = 0; i < elements(&in[0]); i++)
+        for (int64_t v = 0; v < elements(&in[2]); v++)
+            if (in[2].data[v] == in[0].data[i])
+                add_scaled(out->data + v * h, 1, in[1].data + i * h, h);
+}
+
+static void cross_entropy(const struct op *op, const struct array *in, struct array *out) {
+    int64_t n = elements(&in[2]);
+    double loss = 0;
+    for (int64_t row = 0; row < elements(&in[1]); row++) {
+        const double *logits = in[0].data + row * n;
+        double largest = -INFINITY, sum = 0, picked = 0;
+        for (int64_t v = 0; v < n; v++)
+            largest = fmax(largest, logits[v]);
+        for (int64_t v = 0; v < n; v++) {
+            sum += exp(logits[v] - largest);
+            picked += in[2].data[v] == in[1].data[row] ? logits[v] : 0;
+        }
+        out[1].data[row] = largest + log(sum);
+        if (in[1].data[row] >= 0)
+            loss += out[1].data[row] - picked;
+    }
+    out[0].data[0] = loss;
+}
+
+static void cross_entropy_backward(const struct op *op, const struct array *in, struct array *out) {
+    int64_t n = elements(&in[3]);
+    for (int64_t row = 0; row < elements(&in[1]); row++)
+        for (int64_t v = 0; v < n; v++) {
+            double target = in[1].data[row],
+                   probability = exp(in[0].data[row * n + v] - in[2].data[row]);
+            double difference = probability - (in[3].data[v] == target);
+            out->data[row * n + v] = target < 0 ? 0 : difference * in[4].data[0];
+        }
+}
+
+static void count_tokens(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = 0;
+    for (int64_t i = 0; i < elements(in); i++)
+        out->data[0] += in->data[i] >= 0;
+}
+
+// ---- scalars ----------------------------------------------------------------------------------
+
+static void square_sum(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = dot(in->data, in->data, elements(in));
+}
+
+// Of zero: zero, so that a step in which every token is masked has a loss and gradients of zero.
+static void reciprocal(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = in->data[0] != 0 ? 1 / in->data[0] : 0;
+}
+
+static void square_root(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = sqrt(in->data[0]);
+}
+
+static void clip_factor(const struct op *op, const struct array *in, struct array *out) {
+    double max_norm = op_real(op, ATTRIBUTE_MAX_NORM, INFINITY);
+    out->data[0] = fmin(1, max_norm / (sqrt(in->data[0]) + 1e-6));
+}
+
+// Steps count from 1. The warm-up reaches the base at its last step; cosine its minimum at `steps`.
+static void learning_rate(const struct op *op, const struct array *in, struct array *out) {
+    double t = in->data[0], base = op_real(op, ATTRIBUTE_BASE, 0);
+    double warmup = (double)op_integer(op, ATTRIBUTE_WARMUP, 0);
+    if (t < warmup) {
+        out->data[0] = base * t / warmup;
+    } else if (strcmp(op_attribute(op, ATTRIBUTE_RATE)->word, "constant") == 0) {
+        out->data[0] = base;
+    } else {
+        double minimum = op_real(op, ATTRIBUTE_MINIMUM, 0);
+        double length = (double)op_integer(op, ATTRIBUTE_STEPS, 0) - warmup;
+        double progress = length > 0 ? fmin(1, (t - warmup) / length) : 1;
+        out->data[0] = minimum + (base - minimum) * 0.5 * (1 + cos(M_PI * progress));
+    }
+}
+
+// ---- updates ----------------------------------------------------------------------------------
+
+// torch.optim.AdamW
+static void adamw(const struct op *op, const struct array *in, struct array *out) {
+    double lr = in[4].data[0], clip = in[5].data[0], t = in[6].data[0];
+    double beta1 = op_real(op, ATTRIBUTE_BETA1, 0), beta2 = op_real(op, ATTRIBUTE_BETA2, 0);
+    double eps = op_real(op, ATTRIBUTE_EPS, 0), decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
+    for (int64_t i = 0; i < elements(&in[0]); i++) {
+        double g = in[3].data[i] * clip;
+        double m = beta1 * in[1].data[i] + (1 - beta1) * g;
+        double v = beta2 * in[2].data[i] + (1 - beta2) * g * g;
+        double denominator = sqrt(v / (1 - pow(beta2, t))) + eps;
+        double p = in[0].data[i] * (1 - lr * decay);
+        out[0].data[i] = p - lr * (m / (1 - pow(beta1, t))) / denominator;
+        out[1].data[i] = m;
+        out[2].data[i] = v;
+    }
+}
+
+// torch.optim.SGD: weight decay is added to the gradient.
+static void sgd(const struct op *op, const struct array *in, struct array *out) {
+    double lr = in[2].data[0], clip = in[3].data[0];
+    double decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
+    for (int64_t i = 0; i < elements(&in[0]); i++)
+        out->data[i] = in[0].data[i] - lr * (in[1].data[i] * clip + decay * in[0].data[i]);
+}
+
+static void sgd_momentum(const struct op *op, const struct array *in, struct array *out) {
+    double lr = in[3].data[0], clip = in[4].data[0];
+    double momentum = op_real(op, ATTRIBUTE_MOMENTUM, 0);
+    double decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
+    bool nesterov = op_integer(op, ATTRIBUTE_NESTEROV, 0) != 0;
+    for (int64_t i = 0; i < elements(&in[0]); i++) {
+        double g = in[2].data[i] * clip + decay * in[0].data[i];
+        double b = momentum * in[1].data[i] + g;
+        out[0].data[i] = in[0].data[i] - lr * (nesterov ? g + momentum * b : b);
+        out[1].data[i] = b;
+    }
+}
+
+// ---- the table --------------------------------------------------------------------------------
+
+static const evaluator evaluators[N_OPS] = {
+    [OP_EINSUM] = einsum,
+    [OP_ADD] = add,
+    [OP_MUL] = mul,
+    [OP_ADD_BIAS] = add_bias,
+    [OP_SUM_ROWS] = sum_rows,
+    [OP_SCALE] = scale,
+    [OP_GELU] = gelu,
+    [OP_GELU_BACKWARD] = gelu_backward,
+    [OP_SILU] = silu,
+    [OP_SILU_BACKWARD] = silu_backward,
+    [OP_CAST] = copy,
+    [OP_LAYER_NORM] = layer_norm,
+    [OP_LAYER_NORM_BACKWARD] = layer_norm_backward,
+    [OP_RMS_NORM] = rms_norm,
+    [OP_RMS_NORM_BACKWARD] = rms_norm_backward,
+    [OP_IOTA] = iota,
+    [OP_ROPE] = rope,
+    [OP_ROPE_BACKWARD] = rope_backward,
+    [OP_ATTENTION] = attention,
+    [OP_ATTENTION_BACKWARD] = attention_backward,
+    [OP_EMBEDDING] = embedding,
+    [OP_EMBEDDING_BACKWARD] = embedding_backward,
+    [OP_CROSS_ENTROPY] = cross_entropy,
+    [OP_CROSS_ENTROPY_BACKWARD] = cross_entropy_backward,
+    [OP_COUNT_TOKENS] = count_tokens,
+    [OP_ACCUMULATE] = add,
+    [OP_SQUARE_SUM] = square_sum,
+    [OP_RECIPROCAL] = reciprocal,
+    [OP_SQUARE_ROOT] = square_root,
+    [OP_CLIP_FACTOR] = clip_factor,
+    [OP_LEARNING_RATE] = learning_rate,
+    [OP_ADAMW] = adamw,
+    [OP_SGD] = sgd,
+    [OP_SGD_MOMENTUM] = sgd_momentum,
+};
+
+void interpret_op(const struct op *op, const struct array *operands, struct array *results) {
+    CHECK(evaluators[op->kind]);
+    evaluators[op->kind](op, operands, results);
+}
