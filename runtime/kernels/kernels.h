@@ -2,6 +2,15 @@
 #pragma once
 #include <stdint.h>
 #include "runtime/place.h"
+#include "runtime/team.h"
+
+enum kernel {
+#define KERNEL(name, arguments, unit) KERNEL_##name,
+#include "runtime/kernels/kernels.def"
+    KERNEL_COUNT
+};
+
+enum { KERNEL_TYPES = 2 }; /* PLACE_F32, PLACE_F64 */
 
 /* A function of runtime/math over an array; the last row of a list has no name. */
 struct math_function {
@@ -17,6 +26,7 @@ struct kernels {
     int vector_bytes;
     const struct math_function *math_f32;
     const struct math_function *math_f64;
+    team_function tiles[KERNEL_TYPES][KERNEL_COUNT];
 };
 
 /* The best version this CPU can run, or the one that the variable PLACE_CPU (v2, v3 or v4) names if

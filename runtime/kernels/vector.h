@@ -41,3 +41,12 @@
 #define VECTOR_FMA(suffix, a, b, c) VECTOR_JOINED2(VECTOR_FMA_, suffix)(a, b, c)
 #define VECTOR_SQRT(suffix, a)      VECTOR_JOINED2(VECTOR_SQRT_, suffix)(a)
 #define VECTOR_MAX(suffix, a, b)    VECTOR_JOINED2(VECTOR_MAX_, suffix)(a, b)
+
+/* The names of a template: N(x) is x with the suffix of the type that is being expanded (f32.h,
+ * f64.h). */
+#define JOINED(a, b)  a##_##b
+#define JOINED2(a, b) JOINED(a, b)
+#define N(name)       JOINED2(name, SUFFIX)
+#define VECTOR        N(vector)
+#define INTEGERS      N(integers)
+#define LANES         ((int64_t)(VECTOR_BYTES / sizeof(REAL)))

@@ -1,0 +1,89 @@
+/* What the calls hand to their tile functions. Tensors are of the kernel's type unless their C type
+ * says more; shapes are those of runtime/calls.def. */
+#pragma once
+#include <stdint.h>
+#include "runtime/workspace.h"
+
+/* Both norms: without `mean` it is the root-mean-square norm, which has no bias either. */
+struct norm {
+    int64_t rows, hidden;
+    const void *x, *gain, *bias;
+    double epsilon;
+    void *y;
+    void *mean, *rstd;
+    const void *dy;
+    void *dx, *dgain, *dbias;
+    int accumulate;
+};
+
+struct rope {
+    int64_t batch, sequence, heads, head_dim;
+    const void *x;
+    void *y;
+    int64_t start;
+    int inverse;
+    double frequency[PLACE_HEAD_DIM_LIMIT / 2]; /* radians per position of every pair */
+};
+
+struct attention {
+    int64_t batch, queries, keys, kv_heads, group, head_dim;
+    const void *q, *k, *v;
+    int64_t query_start, key_start;
+    double scale;
+    void *o, *lse;
+    const void *d_o;
+    void *dq, *dk, *dv;
+};
+
+struct embedding {
+    int64_t rows, hidden;
+    const int32_t *tokens;
+    int64_t start, count;
+    const void *table;
+    void *y;
+    const void *dy;
+    void *dtable;
+    int accumulate;
+};
+
+struct cross_entropy {
+    int64_t rows, vocab;
+    const void *logits;
+    const int32_t *targets;
+    void *lse;
+    double scale;
+    void *dlogits;
+};
+
+struct sum_rows {
+    int64_t rows, columns;
+    const void *x;
+    void *y;
+    int accumulate;
+};
+
+/* The array is cut into this many pieces whatever its length, so that the order of sums is fixed.
+ */
+enum { SQUARE_SUM_PIECES = 64 };
+
+struct square_sum {
+    int64_t count, piece;
+    const void *x;
+    double partial[SQUARE_SUM_PIECES];
+};
+
+struct accumulate {
+    void *target;
+    const void *source;
+};
+
+struct optimizer {
+    void *p, *m, *v;
+    const void *g;
+    double clip;         /* factor of g */
+    double rate;         /* of sgd */
+    double momentum;     /* of sgd_momentum */
+    double weight_decay; /* of sgd: added to g; of adamw: 1 - rate * decay, a factor of p */
+    double beta1, beta2, epsilon;  /* of adamw */
+    double step_size, root_factor; /* of adamw: rate / (1 - beta1^t), 1 / sqrt(1 - beta2^t) */
+};

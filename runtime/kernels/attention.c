@@ -1,0 +1,108 @@
+/* The calls of rotary positions and attention. */
+#include <math.h>
+#include "runtime/kernels/run.h"
+
+enum { POSITIONS_PER_RANGE = 8 };
+
+/* Llama 3.1's rope_scaling: pairs whose wave is longer than the original context turn `factor`
+ * times slower, short waves stay, and between the two lengths the slowing is interpolated. */
+static double scaled_frequency(double frequency, double factor, double low, double high,
+                               double context) {
+    const double turn = 6.283185307179586;
+    double waves = context * frequency / turn; /* in the original context */
+    if (factor == 1 || waves > high)
+        return frequency;
+    if (waves < low)
+        return frequency / factor;
+    double share = (waves - low) / (high - low);
+    return (1 - share) * frequency / factor + share * frequency;
+}
+
+int32_t place_rope(struct place_context *context, int32_t statement, int32_t dtype, int64_t batch,
+                   int64_t sequence, int64_t heads, int64_t head_dim, const void *x, int64_t start,
+                   double theta, double factor, double low_frequency_factor,
+                   double high_frequency_factor, double original_context, int32_t inverse,
+                   void *y) {
+    if (head_dim % 2 != 0 || head_dim > PLACE_HEAD_DIM_LIMIT)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "heads of %lld elements cannot be rotated", (long long)head_dim);
+    struct rope rope = {.batch = batch,
+                        .sequence = sequence,
+                        .heads = heads,
+                        .head_dim = head_dim,
+                        .x = x,
+                        .y = y,
+                        .start = start,
+                        .inverse = inverse};
+    for (int64_t i = 0; i < head_dim / 2; i++)
+        rope.frequency[i] =
+            scaled_frequency(pow(theta, -2.0 * (double)i / (double)head_dim), factor,
+                             low_frequency_factor, high_frequency_factor, original_context);
+    return run_kernel(context, statement, KERNEL_rope, dtype, sequence, POSITIONS_PER_RANGE, &rope);
+}
+
+static bool is_possible(const struct place_context *context, int32_t dtype, int64_t head_dim) {
+    int64_t bytes = PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim) * (dtype == PLACE_F64 ? 8 : 4);
+    return head_dim >= 1 && head_dim <= PLACE_HEAD_DIM_LIMIT &&
+           bytes <= team_workspace_bytes(context->team);
+}
+
+int32_t place_attention(struct place_context *context, int32_t statement, int32_t dtype,
+                        int64_t batch, int64_t queries, int64_t keys, int64_t kv_heads,
+                        int64_t group, int64_t head_dim, const void *q, const void *k,
+                        const void *v, int64_t query_start, int64_t key_start, double scale,
+                        void *o, void *lse) {
+    if (!is_possible(context, dtype, head_dim))
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "the workspace has no room for heads of %lld elements",
+                            (long long)head_dim);
+    struct attention attention = {.batch = batch,
+                                  .queries = queries,
+                                  .keys = keys,
+                                  .kv_heads = kv_heads,
+                                  .group = group,
+                                  .head_dim = head_dim,
+                                  .q = q,
+                                  .k = k,
+                                  .v = v,
+                                  .query_start = query_start,
+                                  .key_start = key_start,
+                                  .scale = scale,
+                                  .o = o,
+                                  .lse = lse};
+    int64_t tiles = (queries + PLACE_ATTENTION_TILE - 1) / PLACE_ATTENTION_TILE;
+    return run_kernel(context, statement, KERNEL_attention_forward, dtype,
+                      batch * kv_heads * group * tiles, 1, &attention);
+}
+
+int32_t place_attention_backward(struct place_context *context, int32_t statement, int32_t dtype,
+                                 int64_t batch, int64_t queries, int64_t keys, int64_t kv_heads,
+                                 int64_t group, int64_t head_dim, const void *q, const void *k,
+                                 const void *v, const void *o, const void *lse, const void *d_o,
+                                 int64_t query_start, int64_t key_start, double scale, void *dq,
+                                 void *dk, void *dv) {
+    if (!is_possible(context, dtype, head_dim))
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "the workspace has no room for heads of %lld elements",
+                            (long long)head_dim);
+    struct attention attention = {.batch = batch,
+                                  .queries = queries,
+                                  .keys = keys,
+                                  .kv_heads = kv_heads,
+                                  .group = group,
+                                  .head_dim = head_dim,
+                                  .q = q,
+                                  .k = k,
+                                  .v = v,
+                                  .query_start = query_start,
+                                  .key_start = key_start,
+                                  .scale = scale,
+                                  .o = (void *)o,
+                                  .lse = (void *)lse,
+                                  .d_o = d_o,
+                                  .dq = dq,
+                                  .dk = dk,
+                                  .dv = dv};
+    return run_kernel(context, statement, KERNEL_attention_backward, dtype, batch * kv_heads, 1,
+                      &attention);
+}

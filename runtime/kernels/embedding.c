@@ -1,0 +1,41 @@
+/* The calls of embeddings. */
+#include "runtime/kernels/run.h"
+
+enum { COLUMNS_PER_RANGE = 64 };
+
+int32_t place_embedding(struct place_context *context, int32_t statement, int32_t dtype,
+                        int64_t rows, int64_t hidden, const void *tokens, int64_t start,
+                        int64_t count, const void *table, void *y) {
+    struct embedding embedding = {.rows = rows,
+                                  .hidden = hidden,
+                                  .tokens = tokens,
+                                  .start = start,
+                                  .count = count,
+                                  .table = table,
+                                  .y = y};
+    return run_kernel(context, statement, KERNEL_embedding_forward, dtype, rows,
+                      rows_per_range(hidden), &embedding);
+}
+
+int32_t place_embedding_backward(struct place_context *context, int32_t statement, int32_t dtype,
+                                 int64_t rows, int64_t hidden, const void *tokens, int64_t start,
+                                 int64_t count, const void *dy, void *dtable, int32_t accumulate) {
+    struct embedding embedding = {.rows = rows,
+                                  .hidden = hidden,
+                                  .tokens = tokens,
+                                  .start = start,
+                                  .count = count,
+                                  .dy = dy,
+                                  .dtable = dtable,
+                                  .accumulate = accumulate};
+    return run_kernel(context, statement, KERNEL_embedding_backward, dtype, hidden,
+                      COLUMNS_PER_RANGE, &embedding);
+}
+
+int32_t place_position_ids(struct place_context *context, int32_t statement, int64_t batch,
+                           int64_t sequence, int64_t start, void *ids) {
+    int32_t *id = ids;
+    for (int64_t i = 0; i < batch * sequence; i++)
+        id[i] = (int32_t)(start + i % sequence);
+    return PLACE_OK;
+}

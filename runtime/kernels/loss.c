@@ -1,0 +1,55 @@
+/* The calls of the loss. Sums over rows are made by the calling thread, in the order of rows, in
+ * double. */
+#include "runtime/kernels/run.h"
+
+static double real_at(const void *array, int32_t dtype, int64_t i) {
+    return dtype == PLACE_F64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
+}
+
+int32_t place_cross_entropy(struct place_context *context, int32_t statement, int32_t dtype,
+                            int64_t rows, int64_t vocab, const void *logits, const void *targets,
+                            void *loss, int32_t accumulate, void *lse) {
+    struct cross_entropy entropy = {
+        .rows = rows, .vocab = vocab, .logits = logits, .targets = targets, .lse = lse};
+    int32_t status = run_kernel(context, statement, KERNEL_cross_entropy_forward, dtype, rows,
+                                rows_per_range(8 * vocab), &entropy);
+    if (status != PLACE_OK)
+        return status;
+    double sum = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        int64_t target = entropy.targets[row];
+        if (target >= vocab)
+            return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                                "token %lld is not in the vocabulary of %lld", (long long)target,
+                                (long long)vocab);
+        if (target >= 0)
+            sum += real_at(lse, dtype, row) - real_at(logits, dtype, row * vocab + target);
+    }
+    *(double *)loss = sum + (accumulate ? *(double *)loss : 0);
+    return PLACE_OK;
+}
+
+int32_t place_cross_entropy_backward(struct place_context *context, int32_t statement,
+                                     int32_t dtype, int64_t rows, int64_t vocab, const void *logits,
+                                     const void *targets, const void *lse, const void *scale,
+                                     void *dlogits) {
+    struct cross_entropy entropy = {.rows = rows,
+                                    .vocab = vocab,
+                                    .logits = logits,
+                                    .targets = targets,
+                                    .lse = (void *)lse,
+                                    .scale = *(const double *)scale,
+                                    .dlogits = dlogits};
+    return run_kernel(context, statement, KERNEL_cross_entropy_backward, dtype, rows,
+                      rows_per_range(8 * vocab), &entropy);
+}
+
+int32_t place_count_tokens(struct place_context *context, int32_t statement, int64_t rows,
+                           const void *targets, void *result, int32_t accumulate) {
+    const int32_t *target = targets;
+    int64_t count = 0;
+    for (int64_t row = 0; row < rows; row++)
+        count += target[row] >= 0;
+    *(double *)result = (double)count + (accumulate ? *(double *)result : 0);
+    return PLACE_OK;
+}

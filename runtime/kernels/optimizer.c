@@ -1,0 +1,92 @@
+/* The calls of optimizers, and the scalars of a step that they read. Powers, roots and quotients of
+ * scalars are made here, once per tensor, in double. */
+#include <math.h>
+#include <stddef.h>
+#include "runtime/kernels/run.h"
+
+static double scalar(const void *pointer) {
+    return *(const double *)pointer;
+}
+
+static double clip_of(const void *clip) {
+    return clip == NULL ? 1 : scalar(clip);
+}
+
+int32_t place_adamw(struct place_context *context, int32_t statement, int32_t dtype, int64_t count,
+                    void *p, void *m, void *v, const void *g, const void *rate, const void *clip,
+                    const void *step, double beta1, double beta2, double epsilon,
+                    double weight_decay) {
+    struct optimizer optimizer = {
+        .p = p,
+        .m = m,
+        .v = v,
+        .g = g,
+        .clip = clip_of(clip),
+        .weight_decay = 1 - scalar(rate) * weight_decay,
+        .beta1 = beta1,
+        .beta2 = beta2,
+        .epsilon = epsilon,
+        .step_size = scalar(rate) / (1 - pow(beta1, scalar(step))),
+        .root_factor = 1 / sqrt(1 - pow(beta2, scalar(step))),
+    };
+    return run_kernel(context, statement, KERNEL_adamw, dtype, count, ELEMENTS_PER_RANGE,
+                      &optimizer);
+}
+
+int32_t place_sgd(struct place_context *context, int32_t statement, int32_t dtype, int64_t count,
+                  void *p, const void *g, const void *rate, const void *clip, double weight_decay) {
+    struct optimizer optimizer = {
+        .p = p, .g = g, .clip = clip_of(clip), .rate = scalar(rate), .weight_decay = weight_decay};
+    return run_kernel(context, statement, KERNEL_sgd, dtype, count, ELEMENTS_PER_RANGE, &optimizer);
+}
+
+int32_t place_sgd_momentum(struct place_context *context, int32_t statement, int32_t dtype,
+                           int64_t count, void *p, void *m, const void *g, const void *rate,
+                           const void *clip, double momentum, double weight_decay,
+                           int32_t nesterov) {
+    struct optimizer optimizer = {.p = p,
+                                  .m = m,
+                                  .g = g,
+                                  .clip = clip_of(clip),
+                                  .rate = scalar(rate),
+                                  .momentum = momentum,
+                                  .weight_decay = weight_decay};
+    return run_kernel(context, statement, nesterov ? KERNEL_sgd_nesterov : KERNEL_sgd_momentum,
+                      dtype, count, ELEMENTS_PER_RANGE, &optimizer);
+}
+
+/* Warmup reaches base in its last step; the cosine starts there and reaches floor at `steps`. */
+int32_t place_learning_rate(struct place_context *context, int32_t statement, int32_t schedule,
+                            double base, double warmup, double steps, double floor,
+                            const void *step, void *rate) {
+    double now = scalar(step);
+    double *result = rate;
+    if (now <= warmup)
+        *result = base * now / warmup;
+    else if (schedule == PLACE_CONSTANT)
+        *result = base;
+    else if (now >= steps)
+        *result = floor;
+    else
+        *result =
+            floor + (base - floor) * 0.5 * (1 + cos(M_PI * (now - warmup) / (steps - warmup)));
+    return PLACE_OK;
+}
+
+int32_t place_clip_factor(struct place_context *context, int32_t statement, double limit,
+                          const void *square_sum, void *factor) {
+    double ratio = limit / (sqrt(scalar(square_sum)) + 1e-6);
+    *(double *)factor = ratio < 1 ? ratio : 1;
+    return PLACE_OK;
+}
+
+int32_t place_reciprocal(struct place_context *context, int32_t statement, const void *x, void *y) {
+    *(double *)y = 1 / scalar(x);
+    return PLACE_OK;
+}
+
+int32_t place_square_root(struct place_context *context, int32_t statement, const void *x,
+                          void *y) {
+    *(double *)y = sqrt(scalar(x));
+    return PLACE_OK;
+}

@@ -1,0 +1,90 @@
+/* The call of products: the library works on tiles, the team on many of them at a time. */
+#include "runtime/kernels/run.h"
+#include "runtime/product.h"
+
+/* Edge of a tile of c, in elements. The library copies op(a) and op(b) for every tile, (m + n) k
+ * elements for 2 m n k operations, so tiles are as large as leaves several of them in the products
+ * of a small model. */
+enum { TILE_ROWS = 256, TILE_COLUMNS = 256 };
+
+struct tiled_product {
+    struct product whole;
+    int64_t tile_rows, tile_columns, across; /* tiles side by side */
+};
+
+/* Address of element [row, column] of op(matrix). */
+static const void *element_of(const void *matrix, int64_t leading, int transpose, int64_t row,
+                              int64_t column, int32_t dtype) {
+    int64_t at = transpose ? column * leading + row : row * leading + column;
+    return (const char *)matrix + at * (dtype == PLACE_F64 ? 8 : 4);
+}
+
+static void multiply_tile(const struct tiled_product *tiled, int64_t row, int64_t column) {
+    struct product part = tiled->whole;
+    part.m = smaller(tiled->tile_rows, part.m - row);
+    part.n = smaller(tiled->tile_columns, part.n - column);
+    part.a = element_of(part.a, part.lda, part.transpose_a, row, 0, part.dtype);
+    part.b = element_of(part.b, part.ldb, part.transpose_b, 0, column, part.dtype);
+    part.c = (void *)element_of(part.c, part.ldc, 0, row, column, part.dtype);
+    product_compute(&part);
+}
+
+static void multiply_tiles(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    const struct tiled_product *tiled = arguments;
+    for (int64_t tile = begin; tile < end; tile++)
+        multiply_tile(tiled, tile / tiled->across * tiled->tile_rows,
+                      tile % tiled->across * tiled->tile_columns);
+}
+
+int32_t place_product(struct place_context *context, int32_t statement, int32_t dtype,
+                      int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k,
+                      const void *a, int64_t lda, const void *b, int64_t ldb, int32_t beta, void *c,
+                      int64_t ldc) {
+    if (!is_real(dtype) ||
+        larger(larger(m, n), larger(k, larger(lda, larger(ldb, ldc)))) > INT32_MAX)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "a product of type %d, %lld x %lld x %lld", dtype, (long long)m,
+                            (long long)n, (long long)k);
+    struct tiled_product tiled = {
+        .whole = {.dtype = dtype,
+                  .transpose_a = transpose_a,
+                  .transpose_b = transpose_b,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a = a,
+                  .lda = lda,
+                  .b = b,
+                  .ldb = ldb,
+                  .beta = beta,
+                  .c = c,
+                  .ldc = ldc},
+        .tile_rows = TILE_ROWS,
+        .tile_columns = TILE_COLUMNS,
+        .across = (n + TILE_COLUMNS - 1) / TILE_COLUMNS,
+    };
+    int64_t down = (m + TILE_ROWS - 1) / TILE_ROWS;
+    team_run(context->team, down * tiled.across, 1, multiply_tiles, &tiled);
+    return PLACE_OK;
+}
+
+/* Generated loops do not know of workspaces. */
+struct generated_loop {
+    void (*tile)(void *arguments, int64_t begin, int64_t end);
+    void *arguments;
+};
+
+static void run_generated(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    const struct generated_loop *loop = arguments;
+    loop->tile(loop->arguments, begin, end);
+}
+
+int32_t place_parallel(struct place_context *context, int32_t statement, void *tile,
+                       const void *arguments, int64_t count, int64_t grain) {
+    if (grain < 1)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "a loop in ranges of %lld",
+                            (long long)grain);
+    struct generated_loop loop = {(void (*)(void *, int64_t, int64_t))tile, (void *)arguments};
+    team_run(context->team, count, grain, run_generated, &loop);
+    return PLACE_OK;
+}

@@ -1,0 +1,40 @@
+/* What the calls of this folder share: from the call's arguments to a job of the team. */
+#pragma once
+#include <stdbool.h>
+#include "runtime/calls.h"
+#include "runtime/context.h"
+#include "runtime/kernels/arguments.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/team.h"
+
+/* A type that kernels exist for. */
+static inline bool is_real(int32_t dtype) {
+    return dtype == PLACE_F32 || dtype == PLACE_F64;
+}
+
+static inline int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static inline int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Rows of `length` elements per range, so that a range is some ten thousand elements: microseconds
+ * of work, many times what handing it out costs. Depends on the shape only. */
+static inline int64_t rows_per_range(int64_t length) {
+    return larger(1, 16384 / larger(1, length));
+}
+
+/* Elements per range of the loops that do a few operations per element. */
+enum { ELEMENTS_PER_RANGE = 16384 };
+
+static inline int32_t run_kernel(struct place_context *context, int32_t statement,
+                                 enum kernel kernel, int32_t dtype, int64_t count, int64_t grain,
+                                 void *arguments) {
+    if (!is_real(dtype) || count < 0)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "a kernel for type %d and %lld tiles", dtype, (long long)count);
+    team_run(context->team, count, grain, context->kernels->tiles[dtype][kernel], arguments);
+    return PLACE_OK;
+}

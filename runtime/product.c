@@ -1,0 +1,120 @@
+/* Loads OpenBLAS with dlopen and calls it single-threaded.
+ *
+ * It is loaded rather than linked so that the environment can be put right first: some machines
+ * carry an OPENBLAS_CORETYPE that costs half the speed, and OPENBLAS_NUM_THREADS would start a pool
+ * of threads beside our own. The state here belongs to the process because the library's does. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/product.h"
+
+/* The constants of cblas.h, whose numbers are the interface. */
+enum { CBLAS_ROW_MAJOR = 101, CBLAS_NO_TRANSPOSE = 111, CBLAS_TRANSPOSE = 112 };
+
+typedef void (*sgemm_function)(int order, int transpose_a, int transpose_b, int m, int n, int k,
+                               float alpha, const float *a, int lda, const float *b, int ldb,
+                               float beta, float *c, int ldc);
+typedef void (*dgemm_function)(int order, int transpose_a, int transpose_b, int m, int n, int k,
+                               double alpha, const double *a, int lda, const double *b, int ldb,
+                               double beta, double *c, int ldc);
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct {
+    sgemm_function sgemm;
+    dgemm_function dgemm;
+    char description[128];
+    char warning[256];
+    char error[512];
+} library = {.description = "none"};
+
+/* The first file that can be loaded; the pthread build is tried by its own name first, because the
+ * OpenMP build would bring a second pool of threads. */
+static void *open_library(void) {
+    const char *named = getenv("PLACE_PRODUCT_LIBRARY");
+    if (named != NULL && named[0] != '\0')
+        return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+    static const char *const files[] = {
+        "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
+        "libopenblas.so.0",
+        "libopenblas.so",
+    };
+    void *handle = NULL;
+    for (size_t i = 0; i < sizeof files / sizeof files[0] && handle == NULL; i++)
+        handle = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+    return handle;
+}
+
+static void correct_environment(void) {
+    const char *core = getenv("OPENBLAS_CORETYPE");
+    if (core != NULL && core[0] != '\0')
+        snprintf(
+            library.warning, sizeof library.warning,
+            "OPENBLAS_CORETYPE=%.64s is ignored: OpenBLAS chooses the kernels for this CPU itself",
+            core);
+    unsetenv("OPENBLAS_CORETYPE");
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+}
+
+/* openblas_get_config() is "OpenBLAS 0.3.21 NO_LAPACKE ... SkylakeX MAX_THREADS=64": the first two
+ * words. */
+static void describe(void *handle) {
+    char *(*config)(void) = (char *(*)(void))dlsym(handle, "openblas_get_config");
+    char *(*core)(void) = (char *(*)(void))dlsym(handle, "openblas_get_corename");
+    char name[32] = "unknown library", version[32] = "";
+    if (config != NULL)
+        sscanf(config(), "%31s %31s", name, version);
+    snprintf(library.description, sizeof library.description, "%s %s %s", name, version,
+             core != NULL ? core() : "");
+}
+
+static void load(void) {
+    correct_environment();
+    void *handle = open_library();
+    if (handle == NULL) {
+        snprintf(library.error, sizeof library.error,
+                 "no product library: %s; install OpenBLAS (Debian: libopenblas0-pthread), or name "
+                 "its file in PLACE_PRODUCT_LIBRARY",
+                 dlerror());
+        return;
+    }
+    library.sgemm = (sgemm_function)dlsym(handle, "cblas_sgemm");
+    library.dgemm = (dgemm_function)dlsym(handle, "cblas_dgemm");
+    if (library.sgemm == NULL || library.dgemm == NULL) {
+        snprintf(library.error, sizeof library.error,
+                 "the product library has no cblas_sgemm and cblas_dgemm");
+        return;
+    }
+    void (*set_threads)(int) = (void (*)(int))dlsym(handle, "openblas_set_num_threads");
+    if (set_threads != NULL)
+        set_threads(1);
+    describe(handle);
+}
+
+int32_t product_load(const char **message) {
+    pthread_once(&once, load);
+    if (library.error[0] == '\0')
+        return PLACE_OK;
+    *message = library.error;
+    return PLACE_ERROR_LIBRARY;
+}
+
+const char *product_description(void) {
+    return library.description;
+}
+
+const char *product_warning(void) {
+    return library.warning[0] == '\0' ? NULL : library.warning;
+}
+
+void product_compute(const struct product *p) {
+    int transpose_a = p->transpose_a ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE;
+    int transpose_b = p->transpose_b ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE;
+    if (p->dtype == PLACE_F64)
+        library.dgemm(CBLAS_ROW_MAJOR, transpose_a, transpose_b, (int)p->m, (int)p->n, (int)p->k, 1,
+                      p->a, (int)p->lda, p->b, (int)p->ldb, p->beta, p->c, (int)p->ldc);
+    else
+        library.sgemm(CBLAS_ROW_MAJOR, transpose_a, transpose_b, (int)p->m, (int)p->n, (int)p->k, 1,
+                      p->a, (int)p->lda, p->b, (int)p->ldb, (float)p->beta, p->c, (int)p->ldc);
+}

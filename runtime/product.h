@@ -1,0 +1,39 @@
+/* The product library: one process-wide handle, loaded at the first need, called single-threaded.
+ */
+#pragma once
+#include <stdint.h>
+#include "runtime/place.h"
+
+/* Loads the library and turns its threads off. It must be called before other threads run that read
+ * the environment, since a misleading OPENBLAS_CORETYPE is removed from it. PLACE_PRODUCT_LIBRARY
+ * names another file to load. PLACE_OK, or PLACE_ERROR_LIBRARY with a text in *message. Later calls
+ * return what the first did. */
+int32_t product_load(const char **message);
+
+/* What was loaded and which kernels it took, as "OpenBLAS 0.3.21 SkylakeX"; "none" before. */
+const char *product_description(void);
+
+/* A sentence when the environment asked for other kernels than the library would choose (and was
+ * ignored), else null. */
+const char *product_warning(void);
+
+/* Bytes that the library keeps for packing operands, per thread that calls it; a constant for the
+ * memory plan. */
+#define PLACE_PRODUCT_BYTES_PER_THREAD (INT64_C(32) << 20)
+
+/* A product of row-major matrices: c = op(a) op(b) + beta c. */
+struct product {
+    enum place_dtype dtype;
+    int transpose_a, transpose_b;
+    int64_t m, n, k;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    int64_t ldb;
+    int beta; /* 0 or 1 */
+    void *c;
+    int64_t ldc;
+};
+
+/* Computes it on the calling thread. product_load has succeeded. Safe from several threads. */
+void product_compute(const struct product *product);

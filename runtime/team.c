@@ -1,0 +1,211 @@
+/* A team of threads that spin for work.
+ *
+ * A step runs hundreds of jobs of some ten microseconds each, so handing out a job must cost well
+ * under one. A job is published by one store; idle threads look for it by spinning a little, then
+ * by yielding (ranks may outnumber cores), and sleep only after milliseconds without work, when the
+ * rank waits for data or for others.
+ *
+ * One word, `state`, holds the job's number, whether it is open, and how many helpers are inside. A
+ * helper joins by compare-and-exchange while the job is open; the owner closes the job when no
+ * range is left and waits for those inside. So a helper that the system has not scheduled in time
+ * is not waited for. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include "runtime/team.h"
+
+#define CACHE_LINE 64
+
+enum {
+    SPINS_BEFORE_YIELD = 200,    /* some microseconds */
+    YIELDS_BEFORE_SLEEP = 20000, /* some milliseconds */
+};
+
+#define STATE_OPEN      UINT64_C(1)
+#define STATE_ONE       UINT64_C(2) /* one helper inside */
+#define STATE_INSIDE    UINT64_C(0xfffffffe)
+#define STATE_JOB_SHIFT 32
+
+struct helper {
+    struct team *team;
+    void *workspace;
+    pthread_t thread;
+};
+
+struct team {
+    /* The job; written by the owner while the state is closed and empty. */
+    team_function function;
+    void *arguments;
+    int64_t count;
+    int64_t grain;
+
+    _Alignas(CACHE_LINE) _Atomic int64_t next_range;
+    _Alignas(CACHE_LINE) _Atomic uint64_t state;
+    _Alignas(CACHE_LINE) _Atomic int sleepers;
+    _Atomic bool ending;
+    pthread_mutex_t mutex; /* of sleep alone */
+    pthread_cond_t wake;
+
+    int threads;
+    int64_t workspace_bytes;
+    char *workspaces;
+    struct helper helpers[];
+};
+
+static void take_ranges(struct team *team, void *workspace) {
+    int64_t count = team->count, grain = team->grain;
+    for (;;) {
+        int64_t begin =
+            grain * atomic_fetch_add_explicit(&team->next_range, 1, memory_order_relaxed);
+        if (begin >= count)
+            return;
+        int64_t end = begin + grain < count ? begin + grain : count;
+        team->function(team->arguments, begin, end, workspace);
+    }
+}
+
+/* True when the state shows an open job that this helper has not seen; joins it then. */
+static bool try_to_join(struct team *team, uint64_t *seen) {
+    uint64_t state = atomic_load_explicit(&team->state, memory_order_acquire);
+    while ((state & STATE_OPEN) && state >> STATE_JOB_SHIFT != *seen) {
+        if (!atomic_compare_exchange_weak_explicit(&team->state, &state, state + STATE_ONE,
+                                                   memory_order_acquire, memory_order_acquire))
+            continue;
+        *seen = state >> STATE_JOB_SHIFT;
+        return true;
+    }
+    return false;
+}
+
+/* The owner raises the state before it reads `sleepers`, a helper raises `sleepers` before it reads
+ * the state, both in the one order of sequentially consistent operations: one of them sees the
+ * other. */
+static void sleep_until_work(struct team *team, uint64_t seen) {
+    pthread_mutex_lock(&team->mutex);
+    atomic_fetch_add(&team->sleepers, 1);
+    for (;;) {
+        uint64_t state = atomic_load(&team->state);
+        if (atomic_load(&team->ending) ||
+            ((state & STATE_OPEN) && state >> STATE_JOB_SHIFT != seen))
+            break;
+        pthread_cond_wait(&team->wake, &team->mutex);
+    }
+    atomic_fetch_sub(&team->sleepers, 1);
+    pthread_mutex_unlock(&team->mutex);
+}
+
+static void wake_sleepers(struct team *team) {
+    if (atomic_load(&team->sleepers) == 0)
+        return;
+    pthread_mutex_lock(&team->mutex);
+    pthread_cond_broadcast(&team->wake);
+    pthread_mutex_unlock(&team->mutex);
+}
+
+static void pause_or_yield(int round) {
+    if (round < SPINS_BEFORE_YIELD)
+        __builtin_ia32_pause();
+    else
+        sched_yield();
+}
+
+static void *helper_main(void *argument) {
+    struct helper *helper = argument;
+    struct team *team = helper->team;
+    uint64_t seen = 0;
+    int round = 0;
+    while (!atomic_load_explicit(&team->ending, memory_order_relaxed)) {
+        if (try_to_join(team, &seen)) {
+            take_ranges(team, helper->workspace);
+            atomic_fetch_sub_explicit(&team->state, STATE_ONE, memory_order_release);
+            round = 0;
+        } else if (round < SPINS_BEFORE_YIELD + YIELDS_BEFORE_SLEEP) {
+            pause_or_yield(round++);
+        } else {
+            sleep_until_work(team, seen);
+            round = 0;
+        }
+    }
+    return NULL;
+}
+
+static void *workspace_of(const struct team *team, int thread) {
+    return team->workspaces + thread * team->workspace_bytes;
+}
+
+void team_run(struct team *team, int64_t count, int64_t grain, team_function function,
+              void *arguments) {
+    if (count <= 0)
+        return;
+    team->function = function;
+    team->arguments = arguments;
+    team->count = count;
+    team->grain = grain;
+    atomic_store_explicit(&team->next_range, 0, memory_order_relaxed);
+    if (team->threads == 1 || count <= grain) {
+        take_ranges(team, workspace_of(team, 0));
+        return;
+    }
+    uint64_t job =
+        (atomic_load_explicit(&team->state, memory_order_relaxed) >> STATE_JOB_SHIFT) + 1;
+    atomic_store(&team->state, job << STATE_JOB_SHIFT | STATE_OPEN);
+    wake_sleepers(team);
+    take_ranges(team, workspace_of(team, 0));
+    atomic_fetch_and_explicit(&team->state, ~STATE_OPEN, memory_order_relaxed);
+    for (int round = 0; atomic_load_explicit(&team->state, memory_order_acquire) & STATE_INSIDE;
+         round++)
+        pause_or_yield(round < SPINS_BEFORE_YIELD ? round : SPINS_BEFORE_YIELD);
+}
+
+static bool start_helpers(struct team *team, int threads) {
+    for (team->threads = 1; team->threads < threads; team->threads++) {
+        struct helper *helper = &team->helpers[team->threads - 1];
+        helper->team = team;
+        helper->workspace = workspace_of(team, team->threads);
+        if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0)
+            return false;
+    }
+    return true;
+}
+
+struct team *team_create(int threads, int64_t workspace_bytes) {
+    size_t bytes = sizeof(struct team) + (size_t)(threads - 1) * sizeof(struct helper);
+    struct team *team =
+        aligned_alloc(CACHE_LINE, (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+    if (team == NULL)
+        return NULL;
+    *team = (struct team){.workspace_bytes =
+                              (workspace_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE};
+    pthread_mutex_init(&team->mutex, NULL);
+    pthread_cond_init(&team->wake, NULL);
+    size_t workspaces = (size_t)threads * (size_t)team->workspace_bytes;
+    team->workspaces = aligned_alloc(CACHE_LINE, workspaces > 0 ? workspaces : CACHE_LINE);
+    if (team->workspaces == NULL || !start_helpers(team, threads)) {
+        team_destroy(team);
+        return NULL;
+    }
+    return team;
+}
+
+void team_destroy(struct team *team) {
+    if (team == NULL)
+        return;
+    atomic_store(&team->ending, true);
+    wake_sleepers(team);
+    for (int i = 0; i + 1 < team->threads; i++)
+        pthread_join(team->helpers[i].thread, NULL);
+    pthread_mutex_destroy(&team->mutex);
+    pthread_cond_destroy(&team->wake);
+    free(team->workspaces);
+    free(team);
+}
+
+int team_threads(const struct team *team) {
+    return team->threads;
+}
+
+int64_t team_workspace_bytes(const struct team *team) {
+    return team->workspace_bytes;
+}
