@@ -1,0 +1,122 @@
+/* What the tests of kernels share: a context per version and team, reproducible numbers,
+ * comparisons. */
+#pragma once
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "runtime/calls.h"
+#include "runtime/context.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/product.h"
+#include "runtime/team.h"
+#include "runtime/workspace.h"
+
+static inline struct place_context *context_make(const struct kernels *kernels, int threads) {
+    struct place_context *context = calloc(1, sizeof *context);
+    assert_non_null(context);
+    context->kernels = kernels;
+    context->team = team_create(threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
+    assert_non_null(context->team);
+    return context;
+}
+
+static inline void context_free(struct place_context *context) {
+    team_destroy(context->team);
+    free(context);
+}
+
+/* Runs a check once per version that this CPU has. */
+static inline void in_each_version(void (*check)(struct place_context *context)) {
+    static const char *const names[] = {"v2", "v3", "v4"};
+    for (int i = 0; i < 3; i++) {
+        const struct kernels *kernels = kernels_named(names[i]);
+        if (kernels == NULL)
+            continue;
+        struct place_context *context = context_make(kernels, 1);
+        check(context);
+        context_free(context);
+    }
+}
+
+/* Numbers in [-1, 1), the same for a seed. */
+static inline double random_number(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(int64_t)(*state >> 11) / (double)(INT64_C(1) << 52) - 1;
+}
+
+static inline void *must(void *pointer) {
+    assert_non_null(pointer);
+    return pointer;
+}
+
+static inline double *random_f64(int64_t count, uint64_t seed) {
+    double *x = must(malloc(sizeof(double) * (size_t)count));
+    for (int64_t i = 0; i < count; i++)
+        x[i] = random_number(&seed);
+    return x;
+}
+
+static inline double *zeros_f64(int64_t count) {
+    return must(calloc((size_t)count, sizeof(double)));
+}
+
+static inline float *to_f32(const double *x, int64_t count) {
+    float *y = must(malloc(sizeof(float) * (size_t)count));
+    for (int64_t i = 0; i < count; i++)
+        y[i] = (float)x[i];
+    return y;
+}
+
+static inline double element(const void *x, int dtype, int64_t i) {
+    return dtype == PLACE_F64 ? ((const double *)x)[i] : (double)((const float *)x)[i];
+}
+
+/* |a - b| <= tolerance (1 + |b|) for all elements; prints the first that is not. */
+static inline void assert_close(const char *what, const void *a, int dtype, const double *b,
+                                int64_t count, double tolerance) {
+    for (int64_t i = 0; i < count; i++) {
+        double value = element(a, dtype, i);
+        if (!(fabs(value - b[i]) <= tolerance * (1 + fabs(b[i]))))
+            fail_msg("%s[%lld] is %.17g, should be %.17g", what, (long long)i, value, b[i]);
+    }
+}
+
+static inline double tolerance_of(int dtype) {
+    return dtype == PLACE_F64 ? 1e-11 : 2e-5;
+}
+
+/* A tensor in the type under test: doubles that hold what floats can, and the copy that the kernel
+ * reads. */
+struct tensor {
+    int64_t count;
+    double *exact;
+    void *data;
+};
+
+static inline struct tensor tensor_random(int dtype, int64_t count, uint64_t seed) {
+    struct tensor t = {count, random_f64(count, seed), NULL};
+    for (int64_t i = 0; i < count && dtype == PLACE_F32; i++)
+        t.exact[i] = (float)t.exact[i];
+    if (dtype == PLACE_F32) {
+        t.data = to_f32(t.exact, count);
+    } else {
+        t.data = must(malloc(sizeof(double) * (size_t)count));
+        memcpy(t.data, t.exact, sizeof(double) * (size_t)count);
+    }
+    return t;
+}
+
+static inline void tensor_free(struct tensor *t) {
+    free(t->exact);
+    free(t->data);
+}
+
+#define CALL_OK(call) assert_int_equal(call, PLACE_OK)
+
+static const int real_types[] = {PLACE_F64, PLACE_F32};

@@ -1,0 +1,309 @@
+/* Attention and rotary positions against plain loops, the backward pass against differences of the
+ * forward pass, over shapes with tails in every dimension, in every version, and with the same bits
+ * on one thread and two. */
+#include "runtime_kernel_fixture.h"
+
+struct shape {
+    int64_t batch, queries, keys, kv_heads, group, head_dim, query_start, key_start;
+};
+
+static const struct shape shapes[] = {
+    {1, 1, 1, 1, 1, 1, 0, 0},       {2, 5, 5, 2, 3, 4, 0, 0},
+    {1, 70, 70, 1, 2, 8, 0, 0},     {1, 128, 128, 1, 1, 64, 0, 0},
+    {1, 65, 130, 2, 1, 20, 65, 0},  {1, 33, 64, 1, 1, 16, 20, 0},
+    {1, 40, 70, 1, 1, 6, 10, 30},   {2, 129, 129, 1, 2, 33, 0, 0},
+    {1, 64, 200, 1, 1, 96, 100, 5}, {1, 10, 10, 1, 1, 256, 1000, 991},
+};
+
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static int64_t query_count(const struct shape *s) {
+    return s->batch * s->queries * s->kv_heads * s->group;
+}
+
+static int64_t key_count(const struct shape *s) {
+    return s->batch * s->keys * s->kv_heads;
+}
+
+static double dot(const double *a, const double *b, int64_t count) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void naive_query(const struct shape *s, const double *q, const double *k, const double *v,
+                        int64_t position, double scale, double *o, double *lse) {
+    double weights[256], greatest = -INFINITY, sum = 0;
+    int64_t stride = s->kv_heads * s->head_dim, seen = 0;
+    while (seen < s->keys && s->key_start + seen <= s->query_start + position)
+        seen++;
+    for (int64_t j = 0; j < seen; j++) {
+        weights[j] = scale * dot(q, k + j * stride, s->head_dim);
+        greatest = fmax(greatest, weights[j]);
+    }
+    for (int64_t j = 0; j < seen; j++)
+        sum += weights[j] = exp(weights[j] - greatest);
+    memset(o, 0, sizeof(double) * (size_t)s->head_dim);
+    for (int64_t j = 0; j < seen; j++)
+        for (int64_t d = 0; d < s->head_dim; d++)
+            o[d] += weights[j] / sum * v[j * stride + d];
+    *lse = seen == 0 ? -INFINITY : greatest + log(sum);
+}
+
+static void naive_attention(const struct shape *s, const double *q, const double *k,
+                            const double *v, double scale, double *o, double *lse) {
+    int64_t heads = s->kv_heads * s->group;
+    for (int64_t i = 0; i < query_count(s); i++) {
+        int64_t head = i % heads, position = i / heads % s->queries,
+                sequence = i / heads / s->queries;
+        int64_t at = (sequence * s->keys * s->kv_heads + head / s->group) * s->head_dim;
+        naive_query(s, q + i * s->head_dim, k + at, v + at, position, scale, o + i * s->head_dim,
+                    lse + i);
+    }
+}
+
+static double scale_of(const struct shape *s) {
+    return 1 / sqrt((double)s->head_dim);
+}
+
+static void forward(struct place_context *context, int dtype, const struct shape *s, const void *q,
+                    const void *k, const void *v, void *o, void *lse) {
+    CALL_OK(place_attention(context, 0, dtype, s->batch, s->queries, s->keys, s->kv_heads, s->group,
+                            s->head_dim, q, k, v, s->query_start, s->key_start, scale_of(s), o,
+                            lse));
+}
+
+static void check_forward(struct place_context *context, int dtype, const struct shape *s) {
+    int64_t queries = query_count(s), dim = s->head_dim;
+    struct tensor q = tensor_random(dtype, queries * dim, 1);
+    struct tensor k = tensor_random(dtype, key_count(s) * dim, 2);
+    struct tensor v = tensor_random(dtype, key_count(s) * dim, 3);
+    double *o = zeros_f64(queries * dim), *lse = zeros_f64(queries);
+    void *o_found = zeros_f64(queries * dim), *lse_found = zeros_f64(queries);
+    naive_attention(s, q.exact, k.exact, v.exact, scale_of(s), o, lse);
+    forward(context, dtype, s, q.data, k.data, v.data, o_found, lse_found);
+    assert_close("o", o_found, dtype, o, queries * dim, tolerance_of(dtype));
+    for (int64_t i = 0; i < queries; i++)
+        assert_true(element(lse_found, dtype, i) == lse[i] ||
+                    fabs(element(lse_found, dtype, i) - lse[i]) < tolerance_of(dtype) * 10);
+    free(o), free(lse), free(o_found), free(lse_found);
+    tensor_free(&q), tensor_free(&k), tensor_free(&v);
+}
+
+static void check_forward_shapes(struct place_context *context) {
+    for (int i = 0; i < SHAPES; i++)
+        for (int type = 0; type < 2; type++)
+            check_forward(context, real_types[type], &shapes[i]);
+}
+
+static void attention_agrees_with_loops(void **state) {
+    in_each_version(check_forward_shapes);
+}
+
+/* Gradients of sum(weight * o), from the formulas in plain loops. */
+static void naive_backward(const struct shape *s, const double *q, const double *k, const double *v,
+                           const double *d_o, double *dq, double *dk, double *dv) {
+    int64_t heads = s->kv_heads * s->group, dim = s->head_dim, stride = s->kv_heads * dim;
+    double *o = zeros_f64(query_count(s) * dim), *lse = zeros_f64(query_count(s)),
+           scale = scale_of(s);
+    naive_attention(s, q, k, v, scale, o, lse);
+    for (int64_t i = 0; i < query_count(s); i++) {
+        int64_t head = i % heads, position = i / heads % s->queries,
+                sequence = i / heads / s->queries;
+        int64_t at = (sequence * s->keys * s->kv_heads + head / s->group) * dim;
+        double delta = dot(o + i * dim, d_o + i * dim, dim);
+        for (int64_t j = 0; j < s->keys && s->key_start + j <= s->query_start + position;
+             j++, at += stride) {
+            double p = exp(scale * dot(q + i * dim, k + at, dim) - lse[i]);
+            double ds = p * (dot(d_o + i * dim, v + at, dim) - delta) * scale;
+            for (int64_t d = 0; d < dim; d++) {
+                dq[i * dim + d] += ds * k[at + d];
+                dk[at + d] += ds * q[i * dim + d];
+                dv[at + d] += p * d_o[i * dim + d];
+            }
+        }
+    }
+    free(o), free(lse);
+}
+
+/* All results of one backward call. */
+struct gradients {
+    void *dq, *dk, *dv;
+};
+
+static struct gradients backward(struct place_context *context, int dtype, const struct shape *s,
+                                 const void *q, const void *k, const void *v, const void *d_o) {
+    int64_t queries = query_count(s), dim = s->head_dim;
+    void *o = zeros_f64(queries * dim), *lse = zeros_f64(queries);
+    struct gradients g = {zeros_f64(queries * dim), zeros_f64(key_count(s) * dim),
+                          zeros_f64(key_count(s) * dim)};
+    memset(g.dq, 0xff,
+           sizeof(double) *
+               (size_t)(queries * dim)); /* NaN: results are overwritten, not added to */
+    forward(context, dtype, s, q, k, v, o, lse);
+    CALL_OK(place_attention_backward(context, 0, dtype, s->batch, s->queries, s->keys, s->kv_heads,
+                                     s->group, dim, q, k, v, o, lse, d_o, s->query_start,
+                                     s->key_start, scale_of(s), g.dq, g.dk, g.dv));
+    free(o), free(lse);
+    return g;
+}
+
+static void gradients_free(struct gradients *g) {
+    free(g->dq), free(g->dk), free(g->dv);
+}
+
+static void check_backward(struct place_context *context, int dtype, const struct shape *s) {
+    int64_t queries = query_count(s) * s->head_dim, keys = key_count(s) * s->head_dim;
+    struct tensor q = tensor_random(dtype, queries, 1), k = tensor_random(dtype, keys, 2);
+    struct tensor v = tensor_random(dtype, keys, 3), d_o = tensor_random(dtype, queries, 4);
+    double *dq = zeros_f64(queries), *dk = zeros_f64(keys), *dv = zeros_f64(keys);
+    naive_backward(s, q.exact, k.exact, v.exact, d_o.exact, dq, dk, dv);
+    struct gradients g = backward(context, dtype, s, q.data, k.data, v.data, d_o.data);
+    assert_close("dq", g.dq, dtype, dq, queries, tolerance_of(dtype));
+    assert_close("dk", g.dk, dtype, dk, keys, tolerance_of(dtype));
+    assert_close("dv", g.dv, dtype, dv, keys, tolerance_of(dtype));
+    free(dq), free(dk), free(dv);
+    gradients_free(&g);
+    tensor_free(&q), tensor_free(&k), tensor_free(&v), tensor_free(&d_o);
+}
+
+static void check_backward_shapes(struct place_context *context) {
+    for (int i = 0; i < SHAPES; i++)
+        for (int type = 0; type < 2; type++)
+            check_backward(context, real_types[type], &shapes[i]);
+}
+
+static void gradients_agree_with_loops(void **state) {
+    in_each_version(check_backward_shapes);
+}
+
+static double weighted_output(struct place_context *context, const struct shape *s, const double *q,
+                              const double *k, const double *v, const double *weight) {
+    double *o = zeros_f64(query_count(s) * s->head_dim), *lse = zeros_f64(query_count(s));
+    forward(context, PLACE_F64, s, q, k, v, o, lse);
+    double sum = dot(o, weight, query_count(s) * s->head_dim);
+    free(o), free(lse);
+    return sum;
+}
+
+/* Central difference in each element of x, which is one of q, k, v. */
+static void check_differences(struct place_context *context, const struct shape *s,
+                              double *const inputs[3], int which, int64_t count,
+                              const double *weight, const double *gradient) {
+    const double step = 1e-5;
+    for (int64_t i = 0; i < count; i++) {
+        double old = inputs[which][i];
+        inputs[which][i] = old + step;
+        double above = weighted_output(context, s, inputs[0], inputs[1], inputs[2], weight);
+        inputs[which][i] = old - step;
+        double below = weighted_output(context, s, inputs[0], inputs[1], inputs[2], weight);
+        inputs[which][i] = old;
+        assert_true(fabs((above - below) / (2 * step) - gradient[i]) < 1e-8);
+    }
+}
+
+static void check_against_differences(struct place_context *context) {
+    const struct shape s = {2, 5, 6, 2, 2, 6, 1, 0};
+    int64_t queries = query_count(&s) * s.head_dim, keys = key_count(&s) * s.head_dim;
+    double *const inputs[3] = {random_f64(queries, 5), random_f64(keys, 6), random_f64(keys, 7)};
+    double *weight = random_f64(queries, 8);
+    struct gradients g = backward(context, PLACE_F64, &s, inputs[0], inputs[1], inputs[2], weight);
+    check_differences(context, &s, inputs, 0, queries, weight, g.dq);
+    check_differences(context, &s, inputs, 1, keys, weight, g.dk);
+    check_differences(context, &s, inputs, 2, keys, weight, g.dv);
+    gradients_free(&g);
+    free(inputs[0]), free(inputs[1]), free(inputs[2]), free(weight);
+}
+
+static void gradients_agree_with_differences(void **state) {
+    in_each_version(check_against_differences);
+}
+
+static void teams_give_equal_bits(void **state) {
+    const char *message;
+    struct place_context *one = context_make(kernels_select(&message), 1),
+                         *two = context_make(one->kernels, 2);
+    const struct shape s = {2, 129, 129, 2, 2, 33, 0, 0};
+    int64_t queries = query_count(&s) * s.head_dim, keys = key_count(&s) * s.head_dim;
+    struct tensor q = tensor_random(PLACE_F32, queries, 1), k = tensor_random(PLACE_F32, keys, 2);
+    struct tensor v = tensor_random(PLACE_F32, keys, 3), d_o = tensor_random(PLACE_F32, queries, 4);
+    struct gradients a = backward(one, PLACE_F32, &s, q.data, k.data, v.data, d_o.data);
+    struct gradients b = backward(two, PLACE_F32, &s, q.data, k.data, v.data, d_o.data);
+    assert_memory_equal(a.dq, b.dq, sizeof(float) * (size_t)queries);
+    assert_memory_equal(a.dk, b.dk, sizeof(float) * (size_t)keys);
+    assert_memory_equal(a.dv, b.dv, sizeof(float) * (size_t)keys);
+    gradients_free(&a), gradients_free(&b);
+    tensor_free(&q), tensor_free(&k), tensor_free(&v), tensor_free(&d_o);
+    context_free(one), context_free(two);
+}
+
+static void oversized_heads_are_refused(void **state) {
+    const char *message;
+    struct place_context *context = context_make(kernels_select(&message), 1);
+    float x = 0;
+    assert_int_equal(place_attention(context, 7, PLACE_F32, 1, 1, 1, 1, 1, PLACE_HEAD_DIM_LIMIT + 1,
+                                     &x, &x, &x, 0, 0, 1, &x, &x),
+                     PLACE_ERROR_ARGUMENT);
+    assert_non_null(strstr(context->message, "statement 7"));
+    context_free(context);
+}
+
+/* The definition, with Llama 3.1's scaling as its authors wrote it. */
+static double frequency(int64_t pair, int64_t head_dim, double theta, double factor, double low,
+                        double high, double original) {
+    double f = pow(theta, -2.0 * (double)pair / (double)head_dim), wave = 2 * M_PI / f;
+    if (factor == 1 || wave < original / high)
+        return f;
+    if (wave > original / low)
+        return f / factor;
+    double smooth = (original / wave - low) / (high - low);
+    return (1 - smooth) * f / factor + smooth * f;
+}
+
+static void check_rope_type(struct place_context *context, int dtype, int64_t dim, double factor) {
+    enum { BATCH = 2, SEQUENCE = 19, HEADS = 3, START = 4000 };
+    int64_t count = BATCH * SEQUENCE * HEADS * dim, half = dim / 2;
+    struct tensor x = tensor_random(dtype, count, 9);
+    double *y = zeros_f64(count);
+    void *found = zeros_f64(count);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t position = START + i / dim / HEADS % SEQUENCE, d = i % dim, pair = d % half;
+        double angle = (double)position * frequency(pair, dim, 10000, factor, 1, 4, 8192);
+        double other = d < half ? -x.exact[i + half] : x.exact[i - half];
+        y[i] = x.exact[i] * cos(angle) + other * sin(angle);
+    }
+    CALL_OK(place_rope(context, 0, dtype, BATCH, SEQUENCE, HEADS, dim, x.data, START, 10000, factor,
+                       1, 4, 8192, 0, found));
+    assert_close("rope", found, dtype, y, count, tolerance_of(dtype));
+    CALL_OK(place_rope(context, 0, dtype, BATCH, SEQUENCE, HEADS, dim, found, START, 10000, factor,
+                       1, 4, 8192, 1, found));
+    assert_close("rope back", found, dtype, x.exact, count, tolerance_of(dtype));
+    free(y), free(found);
+    tensor_free(&x);
+}
+
+static void check_rope(struct place_context *context) {
+    static const int64_t dims[] = {2, 6, 64, 128};
+    for (int i = 0; i < 4; i++)
+        for (int type = 0; type < 2; type++) {
+            check_rope_type(context, real_types[type], dims[i], 1);
+            check_rope_type(context, real_types[type], dims[i], 8);
+        }
+}
+
+static void rope_rotates_and_back(void **state) {
+    in_each_version(check_rope);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attention_agrees_with_loops),
+        cmocka_unit_test(gradients_agree_with_loops),
+        cmocka_unit_test(gradients_agree_with_differences),
+        cmocka_unit_test(teams_give_equal_bits),
+        cmocka_unit_test(oversized_heads_are_refused),
+        cmocka_unit_test(rope_rotates_and_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
