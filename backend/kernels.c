@@ -260,7 +260,8 @@ static void emit_sgd_momentum(struct emitter *e, const struct op *op) {
     LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1);
     CALL_RUNTIME(e, sgd_momentum, op->id, dtype_of(e, op, 0), elements_of(e, op, 0), p, m,
                  operand_place(e, op, 2), operand_place(e, op, 3), operand_place(e, op, 4),
-                 real(e, op, ATTRIBUTE_MOMENTUM), real(e, op, ATTRIBUTE_WEIGHT_DECAY));
+                 real(e, op, ATTRIBUTE_MOMENTUM), real(e, op, ATTRIBUTE_WEIGHT_DECAY),
+                 flag(e, op_integer(op, ATTRIBUTE_NESTEROV, 0)));
 }
 
 // ---- all of them ------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
 };
 
 bool kernel_is_supported(const struct op *op) {
-    return emitters[op->kind] && !op_integer(op, ATTRIBUTE_NESTEROV, 0);
+    return emitters[op->kind];
 }
 
 void emit_kernel(struct emitter *e, const struct op *op) {

@@ -80,13 +80,9 @@ int32_t place_clip_factor(struct place_context *context, int32_t statement, doub
     return PLACE_OK;
 }
 
-int32_t place_reciprocal(struct place_context *context, int32_t statement, const void *x, void *y) {
-    *(double *)y = 1 / scalar(x);
-    return PLACE_OK;
-}
-
-int32_t place_square_root(struct place_context *context, int32_t statement, const void *x,
-                          void *y) {
-    *(double *)y = sqrt(scalar(x));
+/* A step without tokens has gradients of zero, not of NaN. */
+int32_t place_scalar_divide(struct place_context *context, int32_t statement, double numerator,
+                            const void *divisor, void *quotient) {
+    *(double *)quotient = scalar(divisor) == 0 ? 0 : numerator / scalar(divisor);
     return PLACE_OK;
 }
