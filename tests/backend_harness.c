@@ -1,0 +1,266 @@
+#include "backend_harness.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "ir/check.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/product.h"
+#include "runtime/team.h"
+#include "runtime/transport/transport.h"
+#include "runtime/workspace.h"
+
+struct backend *harness_backend(void) {
+    static struct arena arena;
+    static struct backend *backend;
+    const char *why = NULL;
+    if (!backend)
+        backend = backend_load(&arena, &why);
+    if (!backend)
+        fail_msg("%s", why);
+    return backend;
+}
+
+// ---- a rank -----------------------------------------------------------------------------------
+
+void rank_open(struct rank *rank, void *arena, int threads) {
+    const char *message;
+    *rank = (struct rank){.program = {.devices = 1}};
+    CHECK(product_load(&message) == PLACE_OK);
+    rank->context.head.arena = arena;
+    rank->context.program = &rank->program;
+    rank->context.kernels = kernels_select(&message);
+    rank->context.team = team_create(threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
+    rank->world = local_world_new(1);
+    local_join(rank->world, &rank->context);
+    CHECK(rank->context.kernels && rank->context.team);
+}
+
+void rank_close(struct rank *rank) {
+    team_destroy(rank->context.team);
+    local_world_free(rank->world);
+}
+
+// ---- building ---------------------------------------------------------------------------------
+
+void harness_open(struct harness *h, enum dtype dtype) {
+    *h = (struct harness){.dtype = dtype, .random = 88172645463325252u};
+    h->program = program_new(&h->arena, "test");
+    uint32_t unit = program_add_unit(h->program, "test", span_nowhere());
+    h->unit = &h->program->units[unit];
+}
+
+void harness_close(struct harness *h) {
+    backend_code_free(harness_backend(), h->code);
+    rank_close(&h->rank);
+    free(h->memory);
+    arena_free(&h->arena);
+}
+
+value_id harness_input(struct harness *h, enum dtype dtype, const int64_t *sizes) {
+    struct tensor_type type = {.dtype = dtype};
+    for (; sizes[type.rank]; type.rank++)
+        type.dims[type.rank] = (struct dim){DIM_HIDDEN, sizes[type.rank]};
+    const char *name = arena_format(&h->arena, "in%u", h->unit->n_parameters);
+    return unit_add_parameter(h->program, h->unit, name, type, false);
+}
+
+struct op *harness_op(struct harness *h, enum op_kind kind, const value_id *operands, unsigned n) {
+    return unit_add_op(h->program, h->unit, kind, "v", operands, n, span_nowhere());
+}
+
+value_id harness_infer(struct harness *h, struct op *op) {
+    const char *why;
+    if (!op_infer_types(h->program, h->unit, op, &why))
+        fail_msg("%s", why);
+    return op->results[0];
+}
+
+value_id harness_iota(struct harness *h, int64_t size) {
+    struct op *op = OP(h, IOTA);
+    op_set(h->program, op,
+           (struct attribute){.name = ATTRIBUTE_DIMENSION, .integer = DIM_SEQUENCE});
+    h->unit->values[op->results[0]].type =
+        (struct tensor_type){.dtype = DTYPE_I32, .rank = 1, .dims = {{DIM_SEQUENCE, size}}};
+    h->unit->values[op->results[0]].storage = STORAGE_INLINE;
+    return op->results[0];
+}
+
+void harness_output(struct harness *h, value_id value) {
+    h->unit->values[value].storage = STORAGE_RESULT;
+    unit_add_result(h->program, h->unit, value, NO_ID);
+}
+
+void harness_update(struct harness *h, value_id result, value_id parameter) {
+    h->unit->values[result].storage = STORAGE_IN_PLACE;
+    h->unit->values[result].base = parameter;
+    unit_add_result(h->program, h->unit, result, parameter);
+}
+
+void harness_inline(struct harness *h, value_id value) {
+    h->unit->values[value].storage = STORAGE_INLINE;
+}
+
+// ---- planning ---------------------------------------------------------------------------------
+
+static int64_t reserve(struct program *program, int64_t bytes) {
+    int64_t at = program->arena_bytes;
+    program->arena_bytes += (bytes + 63) / 64 * 64;
+    return at;
+}
+
+static buffer_id buffer_for(struct harness *h, value_id id) {
+    struct value *value = &h->unit->values[id];
+    struct buffer buffer = {.name = value->name,
+                            .class = CLASS_ACTIVATIONS,
+                            .tensor = NO_ID,
+                            .dtype = value->type.dtype,
+                            .rank = value->type.rank,
+                            .count = 1,
+                            .window_of = NO_ID};
+    memcpy(buffer.dims, value->type.dims, sizeof buffer.dims);
+    buffer.offset_bytes = h->offsets[id] = reserve(h->program, type_bytes(&value->type));
+    return program_add_buffer(h->program, buffer);
+}
+
+static void plan_frame(struct harness *h) {
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < h->unit->n_values; i++)
+        if (h->unit->values[i].storage == STORAGE_UNPLANNED) {
+            h->unit->values[i].storage = STORAGE_FRAME;
+            h->unit->values[i].offset_bytes = bytes;
+            h->offsets[i] = bytes;
+            bytes += (type_bytes(&h->unit->values[i].type) + 63) / 64 * 64;
+        }
+    struct buffer frame = {.name = "frame",
+                           .class = CLASS_TRANSIENT,
+                           .tensor = NO_ID,
+                           .dtype = DTYPE_I32,
+                           .rank = 1,
+                           .dims = {{DIM_FLAT, bytes / 4 + 1}},
+                           .count = 1,
+                           .window_of = NO_ID,
+                           .offset_bytes = reserve(h->program, bytes + 4)};
+    h->unit->frame = program_add_buffer(h->program, frame);
+    h->unit->frame_bytes = bytes;
+    for (uint32_t i = 0; i < h->unit->n_values; i++)
+        if (h->unit->values[i].storage == STORAGE_FRAME)
+            h->offsets[i] += frame.offset_bytes;
+}
+
+static void plan(struct harness *h) {
+    struct program *program = h->program;
+    struct unit *unit = h->unit;
+    h->offsets = ARENA_ARRAY(&h->arena, int64_t, unit->n_values);
+    program->arena_bytes = 0;
+    struct statement call = {.kind = STATEMENT_CALL, .span = span_nowhere()};
+    call.call.operands = ARENA_ARRAY(&h->arena, struct reference, unit->n_parameters + 1);
+    call.call.results = ARENA_ARRAY(&h->arena, struct reference, unit->n_results + 1);
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        call.call.operands[i] = (struct reference){buffer_for(h, i), index_constant(0)};
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const struct unit_result *result = &unit->results[i];
+        if (result->in_parameter == NO_ID) {
+            call.call.results[i] =
+                (struct reference){buffer_for(h, result->value), index_constant(0)};
+        } else {
+            call.call.results[i] = call.call.operands[result->in_parameter];
+            h->offsets[result->value] = h->offsets[result->in_parameter];
+        }
+    }
+    plan_frame(h);
+    program->steps[STEP_TRAIN].present = true;
+    block_push(program, &program->steps[STEP_TRAIN].body, call);
+    program_number(program);
+}
+
+// ---- running ----------------------------------------------------------------------------------
+
+static double next_random(struct harness *h) {
+    h->random ^= h->random << 13;
+    h->random ^= h->random >> 7;
+    h->random ^= h->random << 17;
+    return (double)(h->random >> 11) * 0x1p-52 - 1;
+}
+
+void harness_ready(struct harness *h) {
+    const char *why = NULL;
+    plan(h);
+    why = backend_refusal(harness_backend(), &h->arena, h->program);
+    if (why)
+        fail_msg("%s", why);
+    h->code =
+        backend_jit(harness_backend(), &h->arena, h->program, &(struct backend_options){0}, &why);
+    if (!h->code)
+        fail_msg("%s", why);
+    h->memory = aligned_alloc(4096, (size_t)(h->program->arena_bytes + 4095) / 4096 * 4096);
+    memset(h->memory, 0xff, (size_t)h->program->arena_bytes); // floating NaN
+    rank_open(&h->rank, h->memory, 2);
+    for (value_id v = 0; v < h->unit->n_parameters; v++)
+        for (int64_t i = 0; i < count(h, v); i++)
+            set(h, v, i, next_random(h));
+}
+
+int32_t harness_run(struct harness *h) {
+    return backend_entry(harness_backend(), h->code, STEP_TRAIN)(&h->rank.context);
+}
+
+int64_t count(const struct harness *h, value_id value) {
+    return type_elements(&h->unit->values[value].type);
+}
+
+double get(const struct harness *h, value_id value, int64_t index) {
+    const char *at = h->memory + h->offsets[value];
+    switch (h->unit->values[value].type.dtype) {
+    case DTYPE_F32:
+        return ((const float *)at)[index];
+    case DTYPE_F64:
+        return ((const double *)at)[index];
+    default:
+        return ((const int32_t *)at)[index];
+    }
+}
+
+void set(struct harness *h, value_id value, int64_t index, double x) {
+    char *at = h->memory + h->offsets[value];
+    switch (h->unit->values[value].type.dtype) {
+    case DTYPE_F32:
+        ((float *)at)[index] = (float)x;
+        break;
+    case DTYPE_F64:
+        ((double *)at)[index] = x;
+        break;
+    default:
+        ((int32_t *)at)[index] = (int32_t)x;
+    }
+}
+
+static void compare_value(const struct harness *h, value_id value, const double *reference,
+                          double scale) {
+    bool single = h->dtype == DTYPE_F32 || h->unit->values[value].type.dtype == DTYPE_F32;
+    double unit = single ? 1e-6 : 1e-14;
+    for (int64_t i = 0; i < count(h, value); i++) {
+        double difference = fabs(get(h, value, i) - reference[i]);
+        if (!(difference <= unit * scale * (1 + fabs(reference[i]))))
+            fail_msg("%s[%ld] is %.17g, not %.17g", h->unit->values[value].name, (long)i,
+                     get(h, value, i), reference[i]);
+    }
+}
+
+void harness_compare(struct harness *h, double scale) {
+    struct array *values = ARENA_ARRAY(&h->arena, struct array, h->unit->n_values);
+    for (value_id v = 0; v < h->unit->n_parameters; v++) {
+        values[v] = array_new(&h->arena, h->unit->values[v].type);
+        for (int64_t i = 0; i < count(h, v); i++)
+            values[v].data[i] = get(h, v, i);
+    }
+    assert_int_equal(harness_run(h), PLACE_OK);
+    interpret_unit(h->unit, values, &h->arena);
+    for (uint32_t i = 0; i < h->unit->n_results; i++)
+        compare_value(h, h->unit->results[i].value, values[h->unit->results[i].value].data, scale);
+}

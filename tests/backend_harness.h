@@ -1,0 +1,63 @@
+// Small programs for the backend's tests, made by ir's functions, planned by hand, jitted and run
+// on one rank: one unit, one call. Numbers go in and come out as doubles, whatever their type, and
+// are compared with what the interpreter makes of the same unit.
+#ifndef PLACE_TESTS_BACKEND_HARNESS_H
+#define PLACE_TESTS_BACKEND_HARNESS_H
+
+#include "backend/backend.h"
+#include "ir/interpreter/interpreter.h"
+#include "runtime/context.h"
+
+// A loaded code generator, once per process of tests.
+struct backend *harness_backend(void);
+
+// A rank without peers around a program's memory.
+struct rank {
+    struct place_context context;
+    struct place_program program;
+    struct local_world *world;
+};
+void rank_open(struct rank *, void *arena, int threads);
+void rank_close(struct rank *);
+
+struct harness {
+    struct arena arena;
+    struct program *program;
+    struct unit *unit;
+    enum dtype dtype;
+    struct rank rank;
+    struct backend_code *code;
+    char *memory;
+    int64_t *offsets; // of parameters and results, by value
+    uint64_t random;
+};
+
+void harness_open(struct harness *, enum dtype);
+void harness_close(struct harness *);
+// A parameter of the unit with the sizes up to the first 0, filled with random numbers in (-1, 1)
+// by harness_ready.
+value_id harness_input(struct harness *, enum dtype, const int64_t *sizes);
+#define SIZES(...)          ((const int64_t[]){__VA_ARGS__ __VA_OPT__(, ) 0})
+#define INPUT(harness, ...) harness_input(harness, (harness)->dtype, SIZES(__VA_ARGS__))
+// An op with inferred types; attributes are set between the two.
+struct op *harness_op(struct harness *, enum op_kind, const value_id *operands, unsigned n);
+#define OP(harness, kind, ...)                                                                     \
+    harness_op(harness, OP_##kind, (const value_id[]){__VA_ARGS__ __VA_OPT__(, ) 0},               \
+               sizeof((const value_id[]){__VA_ARGS__ __VA_OPT__(, ) 0}) / sizeof(value_id) - 1)
+value_id harness_infer(struct harness *, struct op *); // the first result
+value_id harness_iota(struct harness *, int64_t size); // an index operand, inline
+void harness_output(struct harness *, value_id);
+void harness_update(struct harness *, value_id result, value_id parameter); // in its place
+void harness_inline(struct harness *, value_id);
+
+// Plans, compiles, allocates and fills; then run.
+void harness_ready(struct harness *);
+int32_t harness_run(struct harness *);
+double get(const struct harness *, value_id, int64_t index);
+void set(struct harness *, value_id, int64_t index, double x);
+int64_t count(const struct harness *, value_id);
+// Runs the code and the interpreter on the same numbers and compares all results of the unit:
+// differences up to `scale` * 1e-6 (f32) or 1e-14 (f64), relative to 1 + |reference|.
+void harness_compare(struct harness *, double scale);
+
+#endif

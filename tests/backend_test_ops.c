@@ -1,0 +1,386 @@
+// Every op that is arithmetic, in f32 and f64: the generated code against the interpreter.
+#include "backend_harness.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static const enum dtype dtypes[] = {DTYPE_F32, DTYPE_F64};
+
+// Runs a test's body once per type: `build` makes the unit, `scale` is the tolerance.
+static void for_types(void (*build)(struct harness *), double scale) {
+    for (int i = 0; i < 2; i++) {
+        struct harness h;
+        harness_open(&h, dtypes[i]);
+        build(&h);
+        harness_ready(&h);
+        harness_compare(&h, scale);
+        harness_close(&h);
+    }
+}
+
+static value_id finish(struct harness *h, struct op *op) {
+    value_id result = harness_infer(h, op);
+    for (unsigned i = 0; i < op->n_results; i++)
+        harness_output(h, op->results[i]);
+    return result;
+}
+
+// ---- products ---------------------------------------------------------------------------------
+
+static void einsum(struct harness *h, const char *labels, value_id a, value_id b) {
+    struct op *op = OP(h, EINSUM, a, b);
+    op_set_word(h->program, op, ATTRIBUTE_LABELS, labels);
+    finish(h, op);
+}
+
+static void build_projections(struct harness *h) { // all that models use, forward and backward
+    value_id x = INPUT(h, 2, 5, 6), wq = INPUT(h, 6, 3, 2, 4), dq = INPUT(h, 2, 5, 3, 2, 4);
+    value_id wo = INPUT(h, 3, 2, 4, 6);
+    einsum(h, "bsh,hgrd->bsgrd", x, wq);
+    einsum(h, "bsgrd,hgrd->bsh", dq, wq);
+    einsum(h, "bsh,bsgrd->hgrd", x, dq);
+    einsum(h, "bsgrd,grdh->bsh", dq, wo);
+    einsum(h, "bsgrd,bsh->grdh", dq, x);
+    einsum(h, "bsh,grdh->bsgrd", x, wo);
+    einsum(h, "bsgrd,bsh->hgrd", dq, x); // operands exchanged
+}
+
+static void build_batched(struct harness *h) {
+    value_id a = INPUT(h, 3, 4, 5), b = INPUT(h, 3, 6, 5);
+    einsum(h, "gij,gkj->gik", a, b);
+    einsum(h, "gij,gkj->gki", a, b);
+}
+
+static void build_vectors(struct harness *h) { // groups may be empty
+    value_id a = INPUT(h, 5), b = INPUT(h, 7), c = INPUT(h, 5, 7);
+    einsum(h, "i,j->ij", a, b);
+    einsum(h, "ij,j->i", c, b);
+}
+
+static void products(void **state) {
+    for_types(build_projections, 20);
+    for_types(build_batched, 20);
+    for_types(build_vectors, 20);
+}
+
+static void refuses_what_is_no_product(void **state) {
+    struct harness h;
+    harness_open(&h, DTYPE_F32);
+    einsum(&h, "bsh,sb->h", INPUT(&h, 2, 3, 4), INPUT(&h, 3, 2));
+    assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program));
+    arena_free(&h.arena);
+}
+
+// ---- elementwise ------------------------------------------------------------------------------
+
+static void build_elementwise(struct harness *h) {
+    value_id x = INPUT(h, 3, 5, 7), y = INPUT(h, 3, 5, 7), bias = INPUT(h, 5, 7);
+    value_id factor = harness_input(h, DTYPE_F64, SIZES());
+    finish(h, OP(h, ADD, x, y));
+    finish(h, OP(h, MUL, x, y));
+    finish(h, OP(h, ADD_BIAS, x, bias));
+    finish(h, OP(h, SCALE, x, factor));
+    finish(h, OP(h, SILU, x));
+    finish(h, OP(h, SILU_BACKWARD, x, y));
+    finish(h, OP(h, ACCUMULATE, x, y));
+    for (int i = 0; i < 2; i++) {
+        const char *words[] = {"tanh", "erf"};
+        struct op *op = OP(h, GELU, x);
+        op_set_word(h->program, op, ATTRIBUTE_APPROXIMATE, words[i]);
+        finish(h, op);
+        op = OP(h, GELU_BACKWARD, x, y);
+        op_set_word(h->program, op, ATTRIBUTE_APPROXIMATE, words[i]);
+        finish(h, op);
+    }
+}
+
+static void build_casts(struct harness *h) {
+    value_id x = INPUT(h, 33);
+    for (int i = 0; i < 2; i++) {
+        struct op *op = OP(h, CAST, x);
+        h->unit->values[op->results[0]].type.dtype = dtypes[i];
+        finish(h, op);
+    }
+}
+
+static void build_large(struct harness *h) { // several ranges for the team, with a tail
+    value_id x = INPUT(h, 100, 377), y = INPUT(h, 100, 377), bias = INPUT(h, 377);
+    value_id biased = harness_infer(h, OP(h, ADD_BIAS, x, bias));
+    harness_inline(h, biased);
+    finish(h, OP(h, MUL, biased, y));
+    finish(h, OP(h, ADD, x, y));
+}
+
+static void elementwise(void **state) {
+    for_types(build_elementwise, 10);
+    for_types(build_casts, 1);
+    for_types(build_large, 1);
+}
+
+// A chain with two biases of different length, a scalar that is itself computed inline, and a value
+// used twice; the result lies over an operand.
+static void build_chain(struct harness *h) {
+    value_id x = INPUT(h, 4, 3, 8), y = INPUT(h, 4, 3, 8), row = INPUT(h, 8),
+             plane = INPUT(h, 3, 8);
+    value_id a = harness_input(h, DTYPE_F64, SIZES()), b = harness_input(h, DTYPE_F64, SIZES());
+    value_id factor = harness_infer(h, OP(h, MUL, a, b));
+    value_id biased = harness_infer(h, OP(h, ADD_BIAS, x, row));
+    value_id both = harness_infer(h, OP(h, ADD_BIAS, biased, plane));
+    struct op *gelu = OP(h, GELU, both);
+    op_set_word(h->program, gelu, ATTRIBUTE_APPROXIMATE, "tanh");
+    value_id active = harness_infer(h, gelu);
+    value_id scaled = harness_infer(h, OP(h, SCALE, active, factor));
+    value_id sum = harness_infer(h, OP(h, ACCUMULATE, y, scaled));
+    value_id inline_values[] = {factor, biased, both, active, scaled};
+    for (int i = 0; i < 5; i++)
+        harness_inline(h, inline_values[i]);
+    harness_update(h, sum, y);
+}
+
+static void chains(void **state) {
+    for_types(build_chain, 10);
+}
+
+// An element's bits depend on its value alone, not on where it stands: body, tail, or range.
+static void bits_do_not_depend_on_position(void **state) {
+    for (int t = 0; t < 2; t++)
+        for (int64_t n = 1; n < 40; n += 3) {
+            struct harness h;
+            harness_open(&h, dtypes[t]);
+            value_id x = INPUT(&h, n), y = INPUT(&h, n);
+            struct op *gelu = OP(&h, GELU, x);
+            op_set_word(h.program, gelu, ATTRIBUTE_APPROXIMATE, "erf");
+            value_id active = harness_infer(&h, gelu);
+            harness_inline(&h, active);
+            value_id silu = harness_infer(&h, OP(&h, SILU_BACKWARD, active, y));
+            harness_inline(&h, silu);
+            value_id sum = finish(&h, OP(&h, ADD, silu, x));
+            harness_ready(&h);
+            for (int64_t i = 0; i < n; i++) {
+                set(&h, x, i, 0.1 + 1.0 / 3);
+                set(&h, y, i, -1.7);
+            }
+            assert_int_equal(harness_run(&h), PLACE_OK);
+            for (int64_t i = 1; i < n; i++)
+                assert_true(get(&h, sum, i) == get(&h, sum, 0));
+            harness_close(&h);
+        }
+}
+
+// ---- kernels ----------------------------------------------------------------------------------
+
+static void build_norms(struct harness *h) {
+    value_id x = INPUT(h, 2, 3, 10), gain = INPUT(h, 10), bias = INPUT(h, 10);
+    value_id dy = INPUT(h, 2, 3, 10);
+    struct op *op = OP(h, LAYER_NORM, x, gain, bias);
+    op_set_real(h->program, op, ATTRIBUTE_EPS, 1e-5);
+    value_id mean = (finish(h, op), op->results[1]), rstd = op->results[2];
+    finish(h, OP(h, LAYER_NORM_BACKWARD, x, gain, mean, rstd, dy));
+    op = OP(h, RMS_NORM, x, gain);
+    op_set_real(h->program, op, ATTRIBUTE_EPS, 1e-6);
+    rstd = (finish(h, op), op->results[1]);
+    finish(h, OP(h, RMS_NORM_BACKWARD, x, gain, rstd, dy));
+}
+
+static void build_sums(struct harness *h) {
+    value_id x = INPUT(h, 2, 3, 4, 5);
+    struct op *op = OP(h, SUM_ROWS, x);
+    op_set_integer(h->program, op, ATTRIBUTE_KEEP, 2);
+    finish(h, op);
+    finish(h, OP(h, SQUARE_SUM, x));
+}
+
+static void build_rope(struct harness *h) {
+    value_id x = INPUT(h, 2, 6, 3, 8), positions = harness_iota(h, 6);
+    for (int i = 0; i < 4; i++) {
+        struct op *op =
+            harness_op(h, i % 2 ? OP_ROPE_BACKWARD : OP_ROPE, (const value_id[]){x, positions}, 2);
+        op_set_real(h->program, op, ATTRIBUTE_THETA, 10000);
+        if (i >= 2) {
+            op_set_real(h->program, op, ATTRIBUTE_ROPE_FACTOR, 8);
+            op_set_real(h->program, op, ATTRIBUTE_ROPE_LOW, 1);
+            op_set_real(h->program, op, ATTRIBUTE_ROPE_HIGH, 4);
+            op_set_integer(h->program, op, ATTRIBUTE_ROPE_ORIGINAL, 16);
+        }
+        finish(h, op);
+    }
+}
+
+static void build_attention(struct harness *h) {
+    value_id q = INPUT(h, 2, 5, 3, 2, 4), k = INPUT(h, 2, 5, 3, 4), v = INPUT(h, 2, 5, 3, 4);
+    value_id d_o = INPUT(h, 2, 5, 3, 2, 4), positions = harness_iota(h, 5);
+    struct op *op = OP(h, ATTENTION, q, k, v, positions, positions);
+    op_set_real(h->program, op, ATTRIBUTE_SCALE, 0.5);
+    value_id o = finish(h, op), lse = op->results[1];
+    op = OP(h, ATTENTION_BACKWARD, q, k, v, o, lse, d_o, positions, positions);
+    op_set_real(h->program, op, ATTRIBUTE_SCALE, 0.5);
+    finish(h, op);
+}
+
+static void kernels(void **state) {
+    for_types(build_norms, 100);
+    for_types(build_sums, 10);
+    for_types(build_rope, 10);
+    for_types(build_attention, 50);
+}
+
+static void ends_of_the_model(void **state) {
+    for (int i = 0; i < 2; i++) {
+        struct harness h;
+        harness_open(&h, dtypes[i]);
+        value_id ids = harness_input(&h, DTYPE_I32, SIZES(2, 3)), table = INPUT(&h, 7, 4);
+        value_id dy = INPUT(&h, 2, 3, 4), logits = INPUT(&h, 2, 3, 7);
+        value_id scale = harness_input(&h, DTYPE_F64, SIZES()), rows = harness_iota(&h, 7);
+        finish(&h, OP(&h, EMBEDDING, ids, table, rows));
+        finish(&h, OP(&h, EMBEDDING_BACKWARD, ids, dy, rows));
+        struct op *op = OP(&h, CROSS_ENTROPY, logits, ids, rows);
+        value_id lse = (finish(&h, op), op->results[1]);
+        finish(&h, OP(&h, CROSS_ENTROPY_BACKWARD, logits, ids, lse, rows, scale));
+        finish(&h, OP(&h, COUNT_TOKENS, ids));
+        harness_ready(&h);
+        const int tokens[] = {3, 0, 6, 3, 3, 1};
+        for (int k = 0; k < 6; k++)
+            set(&h, ids, k, tokens[k]);
+        harness_compare(&h, 20);
+        harness_close(&h);
+    }
+}
+
+// An iota that is data: the numbers themselves are wanted in memory.
+static void positions_as_tokens(void **state) {
+    struct harness h;
+    harness_open(&h, DTYPE_F64);
+    value_id table = INPUT(&h, 9, 4), ids = harness_iota(&h, 5), rows = harness_iota(&h, 9);
+    h.unit->values[ids].storage = STORAGE_UNPLANNED; // the harness puts it into the frame
+    finish(&h, OP(&h, EMBEDDING, ids, table, rows));
+    harness_ready(&h);
+    harness_compare(&h, 1);
+    harness_close(&h);
+}
+
+// ---- scalars, updates -------------------------------------------------------------------------
+
+static void scalars(void **state) {
+    struct harness h;
+    harness_open(&h, DTYPE_F64);
+    value_id x = harness_input(&h, DTYPE_F64, SIZES()), t = harness_input(&h, DTYPE_F64, SIZES());
+    finish(&h, OP(&h, RECIPROCAL, x));
+    finish(&h, OP(&h, SQUARE_ROOT, x));
+    finish(&h, OP(&h, MUL, x, t));
+    finish(&h, OP(&h, CLIP_FACTOR, x));
+    struct op *op = OP(&h, CLIP_FACTOR, x);
+    op_set_real(h.program, op, ATTRIBUTE_MAX_NORM, 0.5);
+    finish(&h, op);
+    for (int i = 0; i < 2; i++) {
+        op = OP(&h, LEARNING_RATE, t);
+        op_set_word(h.program, op, ATTRIBUTE_RATE, i ? "cosine" : "constant");
+        op_set_real(h.program, op, ATTRIBUTE_BASE, 3e-4);
+        op_set_real(h.program, op, ATTRIBUTE_MINIMUM, 3e-5);
+        op_set_integer(h.program, op, ATTRIBUTE_WARMUP, 4);
+        op_set_integer(h.program, op, ATTRIBUTE_STEPS, 20);
+        finish(&h, op);
+    }
+    harness_ready(&h);
+    set(&h, x, 0, 1.75);
+    set(&h, t, 0, 9);
+    harness_compare(&h, 1);
+    harness_close(&h);
+}
+
+static void set_adamw(struct harness *h, struct op *op) {
+    op_set_real(h->program, op, ATTRIBUTE_BETA1, 0.9);
+    op_set_real(h->program, op, ATTRIBUTE_BETA2, 0.95);
+    op_set_real(h->program, op, ATTRIBUTE_EPS, 1e-8);
+    op_set_real(h->program, op, ATTRIBUTE_WEIGHT_DECAY, 0.1);
+}
+
+// In place and elsewhere: where the results have own places the states are copied first.
+static void updates(void **state) {
+    for (int i = 0; i < 4; i++) {
+        struct harness h;
+        harness_open(&h, dtypes[i % 2]);
+        value_id p = INPUT(&h, 5, 7), m = INPUT(&h, 5, 7), v = INPUT(&h, 5, 7), g = INPUT(&h, 5, 7);
+        value_id q = INPUT(&h, 5, 7), b = INPUT(&h, 5, 7), w = INPUT(&h, 5, 7);
+        value_id s[3]; // lr, clip, t
+        for (int k = 0; k < 3; k++)
+            s[k] = harness_input(&h, DTYPE_F64, SIZES());
+        struct op *adamw = OP(&h, ADAMW, p, m, v, g, s[0], s[1], s[2]);
+        set_adamw(&h, adamw);
+        struct op *momentum = OP(&h, SGD_MOMENTUM, q, b, g, s[0], s[1], s[2]);
+        adamw = &h.unit->ops[0];
+        op_set_real(h.program, momentum, ATTRIBUTE_MOMENTUM, 0.9);
+        op_set_real(h.program, momentum, ATTRIBUTE_WEIGHT_DECAY, 0.1);
+        struct op *sgd = OP(&h, SGD, w, g, s[0], s[1]);
+        op_set_real(h.program, sgd, ATTRIBUTE_WEIGHT_DECAY, 0.1);
+        value_id parameters[] = {p, m, v, q, b, w};
+        for (unsigned k = 0, n = 0; k < 3; k++)
+            for (unsigned r = 0; r < h.unit->ops[k].n_results; r++, n++) {
+                if (r == 0)
+                    harness_infer(&h, &h.unit->ops[k]);
+                if (i < 2)
+                    harness_update(&h, h.unit->ops[k].results[r], parameters[n]);
+                else
+                    harness_output(&h, h.unit->ops[k].results[r]);
+            }
+        harness_ready(&h);
+        for (int64_t k = 0; k < count(&h, v); k++)
+            set(&h, v, k, 0.25 + get(&h, v, k) * 0.125); // a second moment is not negative
+        set(&h, s[0], 0, 0.01);
+        set(&h, s[1], 0, 0.75);
+        set(&h, s[2], 0, 3);
+        harness_compare(&h, 10);
+        harness_close(&h);
+    }
+}
+
+// ---- accumulation by the kernel ---------------------------------------------------------------
+
+// Every kernel that can add to a sum does so when the gradient is inline.
+static void build_accumulation(struct harness *h) {
+    value_id x = INPUT(h, 2, 3, 6), dy = INPUT(h, 2, 3, 4), w = INPUT(h, 6, 4), b = INPUT(h, 4);
+    value_id gain = INPUT(h, 6), mean = INPUT(h, 2, 3), rstd = INPUT(h, 2, 3),
+             dn = INPUT(h, 2, 3, 6);
+    value_id dgain = INPUT(h, 6), dbias = INPUT(h, 6), dgain2 = INPUT(h, 6);
+    struct op *op = OP(h, EINSUM, x, dy);
+    op_set_word(h->program, op, ATTRIBUTE_LABELS, "bsh,bsf->hf");
+    value_id terms[5], sums[] = {w, b, dgain, dbias, dgain2};
+    terms[0] = harness_infer(h, op);
+    op = OP(h, SUM_ROWS, dy);
+    op_set_integer(h->program, op, ATTRIBUTE_KEEP, 1);
+    terms[1] = harness_infer(h, op);
+    op = OP(h, LAYER_NORM_BACKWARD, x, gain, mean, rstd, dn);
+    harness_output(h, harness_infer(h, op));
+    terms[2] = op->results[1];
+    terms[3] = op->results[2];
+    op = OP(h, RMS_NORM_BACKWARD, x, gain, rstd, dn);
+    harness_output(h, harness_infer(h, op));
+    terms[4] = op->results[1];
+    for (int i = 0; i < 5; i++) {
+        harness_inline(h, terms[i]);
+        harness_update(h, harness_infer(h, OP(h, ACCUMULATE, sums[i], terms[i])), sums[i]);
+    }
+}
+
+static void accumulation(void **state) {
+    for_types(build_accumulation, 100);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products),
+        cmocka_unit_test(refuses_what_is_no_product),
+        cmocka_unit_test(elementwise),
+        cmocka_unit_test(chains),
+        cmocka_unit_test(bits_do_not_depend_on_position),
+        cmocka_unit_test(kernels),
+        cmocka_unit_test(ends_of_the_model),
+        cmocka_unit_test(positions_as_tokens),
+        cmocka_unit_test(scalars),
+        cmocka_unit_test(updates),
+        cmocka_unit_test(accumulation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
