@@ -1,4 +1,5 @@
-// Small models whose sizes are pairwise different, so that a dimension taken for another shows.
+// Small models whose sizes are pairwise different, so that a dimension taken for another shows. The
+// same ones as in tools/reference_pytorch.py, whose numbers reference_data.h reads.
 #ifndef PLACE_TESTS_TINY_MODELS_H
 #define PLACE_TESTS_TINY_MODELS_H
 

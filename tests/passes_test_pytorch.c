@@ -1,0 +1,198 @@
+// The reference program against PyTorch, in fp64 on the interpreter: every gradient of a first
+// step, loss, norm and learning rate of fifty AdamW steps, the parameters after them, and SGD's
+// losses. The numbers are tools/reference_pytorch.py's.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/diagnostic.h"
+#include "ir/interpreter/interpreter.h"
+#include "passes/passes.h"
+#include "tests/reference_data.h"
+#include "tests/tiny_models.h"
+
+static const double tolerance = 1e-9;
+enum { STEPS = 50, SGD_STEPS = 10 };
+
+struct trial {
+    struct arena arena;
+    struct config config;
+    struct program *program;
+    struct machine *machine;
+    struct reference_data data;
+};
+
+static double *buffer_data(const struct trial *trial, const char *name) {
+    buffer_id buffer = program_find_buffer(trial->program, name);
+    if (buffer == NO_ID)
+        fail_msg("no buffer %s", name);
+    return machine_item(trial->machine, buffer, 0);
+}
+
+static int64_t tensor_elements(const struct trial *trial, const struct tensor *tensor) {
+    buffer_id buffer = program_find_buffer(trial->program, tensor->name);
+    return machine_item_elements(trial->machine, buffer) * trial->program->buffers[buffer].count;
+}
+
+// A fresh machine with the file's parameters.
+static void load(struct trial *trial) {
+    struct pass_context context = {&trial->config, diagnostics_new(&trial->arena, NULL)};
+    trial->program = program_new(&trial->arena, "main");
+    assert_true(passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE));
+    trial->machine = machine_new(&trial->arena, trial->program);
+    for (uint32_t i = 0; i < trial->program->n_tensors; i++) {
+        const struct tensor *tensor = &trial->program->tensors[i];
+        int64_t n = tensor_elements(trial, tensor);
+        const char *name = arena_format(&trial->arena, "parameter/%s", tensor->name);
+        memcpy(buffer_data(trial, tensor->name),
+               reference_tensor(&trial->arena, &trial->data, name, n), (size_t)n * sizeof(double));
+    }
+}
+
+static void begin(struct trial *trial, enum model_family family) {
+    *trial = (struct trial){0};
+    trial->config = tiny_config(&trial->arena, family);
+    const char *path = family == FAMILY_GPT2 ? "expected/pytorch_gpt2.safetensors"
+                                             : "expected/pytorch_llama.safetensors";
+    trial->data = reference_data_read(&trial->arena, path);
+    assert_non_null(trial->data.data);
+}
+
+// One step (from 0) on the file's tokens of that step.
+static void run_step(struct trial *trial, int step) {
+    static const char *const inputs[] = {"tokens", "targets"};
+    int64_t n = trial->config.train.batch * trial->config.train.sequence;
+    for (int i = 0; i < 2; i++) {
+        const double *all = reference_tensor(&trial->arena, &trial->data, inputs[i], n * STEPS);
+        memcpy(buffer_data(trial, inputs[i]), all + step * n, (size_t)n * sizeof(double));
+    }
+    *buffer_data(trial, "step") = step + 1;
+    machine_run(trial->machine, STEP_TRAIN);
+}
+
+static void check_scalar(const struct trial *trial, const char *name, const double *expected,
+                         int step) {
+    double found = *buffer_data(trial, name);
+    if (fabs(found - expected[step]) > tolerance * fabs(expected[step]))
+        fail_msg("step %d: %s is %.15g, PyTorch has %.15g", step + 1, name, found, expected[step]);
+}
+
+static double largest(const double *values, int64_t n) {
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(values[i]));
+    return most;
+}
+
+// `buffer` against the file's `prefix`/tensor, relative to `scale` or, if that is 0, to the
+// tensor's own largest entry.
+static void check_tensor(struct trial *trial, const struct tensor *tensor, const char *buffer,
+                         const char *prefix, double scale) {
+    int64_t n = tensor_elements(trial, tensor);
+    const char *name = arena_format(&trial->arena, "%s/%s", prefix, tensor->name);
+    const double *expected = reference_tensor(&trial->arena, &trial->data, name, n);
+    const double *found = buffer_data(trial, buffer);
+    if (scale == 0)
+        scale = largest(expected, n);
+    for (int64_t i = 0; i < n; i++)
+        if (fabs(found[i] - expected[i]) > tolerance * scale)
+            fail_msg("%s, entry %lld: %.15g, PyTorch has %.15g", name, (long long)i, found[i],
+                     expected[i]);
+}
+
+// A key bias has a true gradient of zero, so gradients are judged by the largest of all.
+static double gradient_scale(struct trial *trial) {
+    double scale = 0;
+    for (uint32_t i = 0; i < trial->program->n_tensors; i++) {
+        const struct tensor *tensor = &trial->program->tensors[i];
+        int64_t n = tensor_elements(trial, tensor);
+        const char *name = arena_format(&trial->arena, "gradient/%s", tensor->name);
+        scale = fmax(scale, largest(reference_tensor(&trial->arena, &trial->data, name, n), n));
+    }
+    return scale;
+}
+
+static void check_adamw(enum model_family family) {
+    struct trial trial;
+    begin(&trial, family);
+    load(&trial);
+    const double *losses = reference_tensor(&trial.arena, &trial.data, "loss", STEPS);
+    const double *norms = reference_tensor(&trial.arena, &trial.data, "grad_norm", STEPS);
+    const double *rates = reference_tensor(&trial.arena, &trial.data, "learning_rate", STEPS);
+    double scale = gradient_scale(&trial);
+    for (int step = 0; step < STEPS; step++) {
+        run_step(&trial, step);
+        check_scalar(&trial, "loss", losses, step);
+        check_scalar(&trial, "grad_norm", norms, step);
+        check_scalar(&trial, "learning_rate", rates, step);
+        for (uint32_t i = 0; step == 0 && i < trial.program->n_tensors; i++) {
+            const struct tensor *tensor = &trial.program->tensors[i];
+            const char *name = arena_format(&trial.arena, "%s.gradient", tensor->name);
+            check_tensor(&trial, tensor, name, "gradient", scale);
+        }
+    }
+    for (uint32_t i = 0; i < trial.program->n_tensors; i++)
+        check_tensor(&trial, &trial.program->tensors[i], trial.program->tensors[i].name, "final",
+                     0);
+    arena_free(&trial.arena);
+}
+
+static void check_sgd(enum model_family family) {
+    static const struct {
+        const char *losses;
+        double momentum;
+        bool nesterov;
+    } variants[] = {
+        {"sgd/loss", 0, false}, {"momentum/loss", 0.9, false}, {"nesterov/loss", 0.9, true}};
+    for (int v = 0; v < 3; v++) {
+        struct trial trial;
+        begin(&trial, family);
+        trial.config.train.clip = 0;
+        trial.config.train.optimizers[0].optimizer =
+            (struct optimizer_config){.kind = OPTIMIZER_SGD,
+                                      .rate = {.kind = RATE_CONSTANT, .base = 0.05},
+                                      .weight_decay = 0.1,
+                                      .momentum = variants[v].momentum,
+                                      .nesterov = variants[v].nesterov};
+        load(&trial);
+        const double *losses =
+            reference_tensor(&trial.arena, &trial.data, variants[v].losses, SGD_STEPS);
+        for (int step = 0; step < SGD_STEPS; step++) {
+            run_step(&trial, step);
+            check_scalar(&trial, "loss", losses, step);
+        }
+        arena_free(&trial.arena);
+    }
+}
+
+static void test_gpt2_adamw(void **state) {
+    check_adamw(FAMILY_GPT2);
+}
+
+static void test_llama_adamw(void **state) {
+    check_adamw(FAMILY_LLAMA);
+}
+
+static void test_gpt2_sgd(void **state) {
+    check_sgd(FAMILY_GPT2);
+}
+
+static void test_llama_sgd(void **state) {
+    check_sgd(FAMILY_LLAMA);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpt2_adamw),
+        cmocka_unit_test(test_llama_adamw),
+        cmocka_unit_test(test_gpt2_sgd),
+        cmocka_unit_test(test_llama_sgd),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

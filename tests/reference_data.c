@@ -1,0 +1,61 @@
+// Reading the script's safetensors files: 8 bytes of length, a JSON header, raw data. Not a reader
+// for other people's files: it looks names up in the header's text.
+#include "tests/reference_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+struct reference_data reference_data_read(struct arena *arena, const char *path) {
+    FILE *in = fopen(path, "rb");
+    if (!in)
+        return (struct reference_data){0};
+    fseek(in, 0, SEEK_END);
+    size_t length = (size_t)ftell(in);
+    rewind(in);
+    char *bytes = ARENA_ARRAY(arena, char, length + 1);
+    CHECK(fread(bytes, 1, length, in) == length);
+    fclose(in);
+    uint64_t header;
+    memcpy(&header, bytes, sizeof header);
+    CHECK(sizeof header + header <= length);
+    return (struct reference_data){
+        .header = arena_string(arena, bytes + sizeof header, header),
+        .data = (const unsigned char *)bytes + sizeof header + header,
+    };
+}
+
+static double element(const unsigned char *at, const char *dtype) {
+    if (strncmp(dtype, "F64", 3) == 0) {
+        double value;
+        memcpy(&value, at, sizeof value);
+        return value;
+    }
+    if (strncmp(dtype, "F32", 3) == 0) {
+        float value;
+        memcpy(&value, at, sizeof value);
+        return (double)value;
+    }
+    int32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+double *reference_tensor(struct arena *arena, const struct reference_data *data, const char *name,
+                         int64_t n) {
+    char *entry = strstr(data->header, arena_format(arena, "\"%s\":{", name));
+    CHECK(entry);
+    static const char dtype_key[] = "\"dtype\":\"", offsets_key[] = "\"data_offsets\":[";
+    const char *dtype = strstr(entry, dtype_key) + sizeof dtype_key - 1;
+    char *offsets = strstr(entry, offsets_key) + sizeof offsets_key - 1;
+    int64_t begin = strtoll(offsets, &offsets, 10);
+    int64_t end = strtoll(offsets + 1, NULL, 10);
+    int64_t bytes = strncmp(dtype, "F64", 3) == 0 ? 8 : 4;
+    CHECK(end - begin == n * bytes);
+    double *values = ARENA_ARRAY(arena, double, n);
+    for (int64_t i = 0; i < n; i++)
+        values[i] = element(data->data + begin + i * bytes, dtype);
+    return values;
+}
