@@ -1,0 +1,150 @@
+// Partition, between its files. The pass itself is declared in passes/passes.h.
+//
+//   partition.c          the pass; shardings; which buffer holds what
+//   partition_unit.c     types through one unit: local shapes, sums over devices
+//   partition_storage.c  tensors' buffers, gathers before use, reductions after
+//   partition_step.c     the schedule: microbatches, calls, what goes around them
+#ifndef PLACE_PASSES_PARTITION_H
+#define PLACE_PASSES_PARTITION_H
+
+#include "ir/placement.h"
+#include "passes/passes.h"
+
+// What each device holds of a value: dimensions cut by axes (outermost first), the local tensor
+// flattened and cut again, the axes on which it is a summand, copies elsewhere.
+//
+// Microbatches are an axis in time: they cut the batch inside the data axes, and a gradient is a
+// summand over them until it has been accumulated. That axis has the number behind the mesh's
+// (partitioner.time) and stands in shardings only, never in the program.
+struct sharding {
+    struct axis_list cuts[MAX_RANK];
+    struct axis_list flat;
+    uint64_t partial;
+    bool zero; // nothing has been added yet: it takes the type of the first summand
+};
+
+// One way in which a unit of the reference program is used, and the local unit made for it.
+struct unit_use {
+    // Given:
+    uint32_t reference;        // unit of the reference program
+    struct sharding *operands; // of its parameters; one that is `zero` gets the type it took
+    const bool *keep_partial;  // of its results: do not accumulate over microbatches
+    // Made:
+    uint32_t unit;
+    struct sharding *results;  // of the reference's results
+    struct unit_extra *extras; // parameters behind the reference's, each with a result in its place
+    uint32_t n_extras;
+    struct sharding *requested; // `operands` as they were given
+};
+
+// A parameter that the local unit has beside the reference's.
+struct unit_extra {
+    bool is_variant; // another copy of accumulator `of`, for summands of another type
+    uint32_t of;     // a parameter (variant), or the result that it accumulates
+    struct sharding type;
+};
+
+enum { MAX_VARIANTS = 8 };
+
+// Where a buffer of the reference program went. Tensors' parameters and gradients have more than
+// one place: those stand in tensor_storage.
+struct buffer_state {
+    buffer_id buffer; // NO_ID: not made yet
+    struct sharding type;
+    // Of accumulators: one copy per type of its summands.
+    uint64_t variant_partial[MAX_VARIANTS];
+    buffer_id variants[MAX_VARIANTS];
+    uint32_t n_variants;
+    uint32_t zero_at; // where in the step's outermost block the copies are zeroed
+    struct span zero_span;
+};
+
+struct tensor_storage {
+    buffer_id parameter;       // whole, or the shard if gathered
+    buffer_id window;          // the shard that is updated inside the whole; NO_ID: none
+    buffer_id gathered;        // transient whole; NO_ID: none
+    buffer_id gradient;        // whole or shard: what accumulates and what the update reads
+    buffer_id gradient_window; // reduced part of a whole gradient; NO_ID: none
+    buffer_id unreduced;       // transient whole gradient of one microbatch; NO_ID: none
+    buffer_id reduced;         // transient shard of it, when shards accumulate; NO_ID: none
+    // Axes over which the gradient is summed: in every microbatch, and after the last.
+    struct axis_list scatter_each, reduce_each, scatter_last, reduce_last;
+};
+
+// First and last calls of a step that touch a buffer of the reference program.
+struct reach {
+    const struct statement **first_reader, **last_reader, **last_writer;
+};
+
+struct partitioner {
+    struct arena *arena;
+    const struct config *config;
+    struct diagnostics *diagnostics;
+    const struct program *reference;
+    struct program *program;
+    struct placement placement;
+    unsigned time;       // the microbatches' axis; its size is placement.microbatches
+    uint64_t batch_axes; // axes on which sums over the batch are summands: data axes and time
+    struct unit_use **uses;
+    uint32_t n_uses, cap_uses;
+    struct buffer_state *states;    // of the reference's buffers
+    struct tensor_storage *storage; // of tensors
+    // The step being made:
+    struct step *step;
+    struct block *block; // statements go here
+    struct reach reach;
+    bool in_microbatch; // inside the loop over microbatches: other loops' variables move up by one
+    struct reference *zeroes; // accumulators of the open loop over microbatches
+    uint32_t n_zeroes, cap_zeroes;
+};
+
+// ---- shardings (partition.c) ------------------------------------------------------------------
+int64_t partition_axis_size(const struct partitioner *, unsigned axis);
+bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank);
+// The local tensor of a logical one; false if an axis does not divide a dimension.
+bool sharding_local(const struct partitioner *, const struct tensor_type *logical,
+                    const struct sharding *, struct tensor_type *local);
+struct axis_list axes_of_mask(uint64_t mask); // in the order of the mesh
+// The span of the split that gives an axis its work.
+struct span split_span(const struct partitioner *, unsigned axis);
+
+// ---- units (partition_unit.c) -----------------------------------------------------------------
+// Finds or makes the local unit of a use. NULL, with a diagnostic: some op cannot take these types.
+const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
+
+// ---- storage (partition_storage.c) ------------------------------------------------------------
+void make_storage(struct partitioner *);
+// The type in which a persistent buffer is stored.
+struct sharding stored_sharding(const struct partitioner *, const struct buffer *);
+bool is_gathered(const struct partitioner *, uint32_t tensor);
+
+// Collectives that go side by side: pieces are collected by kind and axes, then emitted as one
+// start and wait each.
+enum { MAX_TRANSFERS = 64 };
+struct transfers {
+    struct transfer items[MAX_TRANSFERS];
+    struct span spans[MAX_TRANSFERS];
+    uint32_t capacities[MAX_TRANSFERS];
+    uint32_t n;
+};
+void emit_transfers(struct partitioner *, struct transfers *, const char *name);
+
+// What goes around a call `from` whose operands or results are tensors' states.
+void gather_before(struct partitioner *, const struct statement *from);
+void free_after(struct partitioner *, const struct statement *from);
+void reduce_after(struct partitioner *, const struct statement *from);
+void gather_updated(struct partitioner *, const struct statement *from);
+// The same around the loop over microbatches: once, for the calls inside it.
+void zero_gradients(struct partitioner *, const struct statement *from);
+void gather_kept(struct partitioner *, const struct statement *from);
+void free_kept(struct partitioner *, const struct statement *from);
+void reduce_last(struct partitioner *, const struct statement *from);
+
+// ---- steps (partition_step.c) -----------------------------------------------------------------
+bool partition_step(struct partitioner *, enum step_kind kind);
+struct index moved_index(const struct partitioner *, struct index index);
+void push_statement(struct partitioner *, struct statement statement);
+bool call_updates(const struct partitioner *, const struct call *call);
+bool is_per_microbatch(const struct partitioner *, const struct call *call);
+
+#endif

@@ -1,0 +1,598 @@
+// Partition, the schedule: from a step of the reference program to the step of one device.
+//
+// Statements stay in their order. Runs of calls that touch the batch become, where there is more
+// than one microbatch, the body of a loop over `m`; what they accumulate is zeroed before it and
+// summed over the devices after it. A scalar that is a summand is summed right before the first
+// call that reads it. Around calls stand the conversions of partition_storage.c.
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "passes/partition.h"
+
+// ---- small helpers ----------------------------------------------------------------------------
+
+// Inside the loop over microbatches, which is the outermost, other variables are one deeper.
+struct index moved_index(const struct partitioner *p, struct index index) {
+    if (p->in_microbatch && index.variable >= 0)
+        index.variable++;
+    return index;
+}
+
+void push_statement(struct partitioner *p, struct statement statement) {
+    block_push(p->program, p->block, statement);
+}
+
+static const struct buffer *reference_buffer(const struct partitioner *p, struct reference r) {
+    return &p->reference->buffers[r.buffer];
+}
+
+bool call_updates(const struct partitioner *p, const struct call *call) {
+    const struct unit *unit = &p->reference->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (reference_buffer(p, call->results[i])->class == CLASS_PARAMETERS)
+            return true;
+    return false;
+}
+
+static bool has_batch(const struct buffer *buffer) {
+    for (unsigned d = 0; d < buffer->rank; d++)
+        if (buffer->dims[d].dimension == DIM_BATCH)
+            return true;
+    return false;
+}
+
+bool is_per_microbatch(const struct partitioner *p, const struct call *call) {
+    const struct unit *unit = &p->reference->units[call->unit];
+    bool batch = false;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        batch |= has_batch(reference_buffer(p, call->operands[i]));
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        batch |= has_batch(reference_buffer(p, call->results[i]));
+    return batch;
+}
+
+static bool statement_is_per_microbatch(const struct partitioner *p,
+                                        const struct statement *statement) {
+    switch (statement->kind) {
+    case STATEMENT_CALL:
+        return is_per_microbatch(p, &statement->call);
+    case STATEMENT_FREE:
+        return has_batch(reference_buffer(p, statement->free));
+    case STATEMENT_LOOP:
+        for (uint32_t i = 0; i < statement->loop.body.n; i++)
+            if (statement_is_per_microbatch(p, &statement->loop.body.statements[i]))
+                return true;
+        return false;
+    default:
+        return false;
+    }
+}
+
+// ---- who reads and writes what ----------------------------------------------------------------
+
+static void reach_call(struct partitioner *p, const struct statement *statement) {
+    const struct call *call = &statement->call;
+    const struct unit *unit = &p->reference->units[call->unit];
+    bool updates = call_updates(p, call);
+    for (uint32_t i = 0; i < unit->n_parameters && !updates; i++) {
+        buffer_id b = call->operands[i].buffer;
+        if (!p->reach.first_reader[b])
+            p->reach.first_reader[b] = statement;
+        p->reach.last_reader[b] = statement;
+    }
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        p->reach.last_writer[call->results[i].buffer] = statement;
+}
+
+static void reach_block(struct partitioner *p, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if (statement->kind == STATEMENT_LOOP)
+            reach_block(p, &statement->loop.body);
+        else if (statement->kind == STATEMENT_CALL)
+            reach_call(p, statement);
+    }
+}
+
+static void find_reach(struct partitioner *p, const struct block *body) {
+    uint32_t n = p->reference->n_buffers + 1;
+    p->reach = (struct reach){.first_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
+                              .last_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
+                              .last_writer = ARENA_ARRAY(p->arena, const struct statement *, n)};
+    reach_block(p, body);
+}
+
+// ---- buffers of values ------------------------------------------------------------------------
+
+// Makes the buffer of a value that is no tensor's state. Inputs hold the whole step's batch, by
+// microbatches; everything else one microbatch at a time.
+static void make_value_buffer(struct partitioner *p, buffer_id of, const struct sharding *type) {
+    struct buffer buffer = p->reference->buffers[of];
+    struct buffer_state *state = &p->states[of];
+    bool input = buffer.class == CLASS_INPUT;
+    for (unsigned d = 0; d < buffer.rank; d++) {
+        struct axis_list *cuts = &buffer.layout.cuts[d];
+        *cuts = type->cuts[d];
+        if (cuts->n == 0 || cuts->axes[cuts->n - 1] != p->time)
+            continue;
+        cuts->n--;
+        if (!input)
+            buffer.dims[d].size /= p->placement.microbatches;
+    }
+    if (input && p->placement.microbatches > 1 && has_batch(&buffer)) {
+        CHECK(buffer.stack == STACK_NONE);
+        buffer.stack = STACK_MICROBATCHES;
+        buffer.count = p->placement.microbatches;
+    }
+    state->buffer = program_add_buffer(p->program, buffer);
+    state->type = *type;
+}
+
+// The type of a whole batch's values: its first dimension named so is cut by all data axes and
+// time.
+static struct sharding input_sharding(const struct partitioner *p, const struct buffer *buffer) {
+    struct sharding type = {0};
+    for (unsigned d = 0; d < buffer->rank; d++) {
+        if (buffer->dims[d].dimension != DIM_BATCH)
+            continue;
+        type.cuts[d] = p->placement.batch;
+        if (p->placement.microbatches > 1)
+            type.cuts[d].axes[type.cuts[d].n++] = (uint8_t)p->time;
+    }
+    return type;
+}
+
+static void make_persistent(struct partitioner *p, buffer_id of) {
+    struct buffer buffer = p->reference->buffers[of];
+    struct sharding type = stored_sharding(p, &buffer);
+    memcpy(buffer.layout.cuts, type.cuts, sizeof buffer.layout.cuts);
+    buffer.layout.flat = type.flat;
+    p->states[of].buffer = program_add_buffer(p->program, buffer);
+    p->states[of].type = type;
+}
+
+static void ensure_buffer(struct partitioner *p, buffer_id of) {
+    const struct buffer *buffer = &p->reference->buffers[of];
+    if (p->states[of].buffer != NO_ID)
+        return;
+    if (class_persistent[buffer->class]) {
+        make_persistent(p, of);
+        return;
+    }
+    CHECK(buffer->class == CLASS_INPUT); // anything else is written before it is read
+    struct sharding type = input_sharding(p, buffer);
+    make_value_buffer(p, of, &type);
+}
+
+static struct reference value_reference(const struct partitioner *p, struct reference r) {
+    const struct buffer_state *state = &p->states[r.buffer];
+    struct reference to = {.buffer = state->buffer, .index = moved_index(p, r.index)};
+    if (p->program->buffers[to.buffer].stack == STACK_MICROBATCHES)
+        to.index = index_variable(0, 0, 0);
+    return to;
+}
+
+// ---- accumulators -----------------------------------------------------------------------------
+
+// The copy of an accumulator for summands on `partial`. The first has the accumulator's own name.
+static buffer_id variant_buffer(struct partitioner *p, buffer_id of, uint64_t partial) {
+    struct buffer_state *state = &p->states[of];
+    for (uint32_t i = 0; i < state->n_variants; i++)
+        if (state->variant_partial[i] == partial)
+            return state->variants[i];
+    CHECK(state->n_variants < MAX_VARIANTS);
+    struct buffer buffer = p->reference->buffers[of];
+    if (state->n_variants > 0)
+        buffer.name = arena_format(p->arena, "%s.%u", buffer.name, state->n_variants + 1);
+    buffer_id made = program_add_buffer(p->program, buffer);
+    state->variants[state->n_variants] = made;
+    state->variant_partial[state->n_variants++] = partial;
+    struct statement zero = {.kind = STATEMENT_ZERO,
+                             .span = state->zero_span,
+                             .zero = {.buffer = made, .index = index_constant(0)}};
+    block_insert(p->program, &p->step->body, state->zero_at++, zero);
+    return made;
+}
+
+static void sum_over_devices(struct partitioner *p, buffer_id buffer, uint64_t mask) {
+    if (mask == 0)
+        return;
+    CHECK(!(mask >> p->time & 1));
+    struct reference scalar = {.buffer = buffer, .index = index_constant(0)};
+    struct transfer_piece piece = {.from = scalar, .to = scalar};
+    struct transfers transfers = {.n = 1};
+    transfers.items[0] = (struct transfer){.kind = COLLECTIVE_ALL_REDUCE,
+                                           .axes = axes_of_mask(mask),
+                                           .dim = -1,
+                                           .n_pieces = 1,
+                                           .pieces = arena_copy(p->arena, &piece, sizeof piece)};
+    transfers.spans[0] = split_span(p, transfers.items[0].axes.axes[0]);
+    emit_transfers(p, &transfers,
+                   arena_format(p->arena, "sum.%s", p->program->buffers[buffer].name));
+}
+
+// Adds copy `i` of an accumulator to the first, once both are sums over all devices.
+static void add_variant(struct partitioner *p, buffer_id of, uint32_t i) {
+    const struct buffer_state *state = &p->states[of];
+    struct program *program = p->program;
+    const char *name = arena_format(p->arena, "add_%s_%u", p->reference->buffers[of].name, i + 1);
+    uint32_t id = program_find_unit(program, name);
+    if (id == NO_ID) {
+        id = program_add_unit(program, name, state->zero_span);
+        struct unit *unit = &program->units[id];
+        unit->phase = PHASE_UPDATE;
+        struct tensor_type type = buffer_type(program, &program->buffers[state->variants[0]]);
+        value_id pair[2];
+        pair[0] = unit_add_parameter(program, unit, "sum", type, false);
+        pair[1] = unit_add_parameter(program, unit, "term", type, false);
+        struct op *op =
+            unit_add_op(program, unit, OP_ACCUMULATE, "total", pair, 2, state->zero_span);
+        unit->values[op->results[0]].type = type;
+        unit_add_result(program, unit, op->results[0], 0);
+    }
+    struct reference operands[2] = {{state->variants[0], index_constant(0)},
+                                    {state->variants[i], index_constant(0)}};
+    push_statement(p, (struct statement){
+                          .kind = STATEMENT_CALL,
+                          .span = state->zero_span,
+                          .call = {.unit = id,
+                                   .operands = arena_copy(p->arena, operands, sizeof operands),
+                                   .results = arena_copy(p->arena, operands, sizeof operands[0])}});
+}
+
+// Before a call reads a value: what is still a summand, or in several copies, becomes one sum.
+static void finish_sum(struct partitioner *p, buffer_id of) {
+    struct buffer_state *state = &p->states[of];
+    for (uint32_t i = 0; i < state->n_variants; i++) {
+        sum_over_devices(p, state->variants[i], state->variant_partial[i]);
+        if (i > 0)
+            add_variant(p, of, i);
+    }
+    if (state->n_variants > 0) {
+        state->buffer = state->variants[0];
+        state->type = (struct sharding){0};
+        state->n_variants = 0;
+    }
+    sum_over_devices(p, state->buffer, state->type.partial);
+    state->type.partial = 0;
+}
+
+// ---- calls ------------------------------------------------------------------------------------
+
+struct making_call {
+    const struct statement *from;
+    const struct unit *unit; // of the reference
+    bool per_microbatch, updates;
+    struct sharding *types;     // of operands
+    bool *keep_partial;         // of results
+    struct reference *operands; // of the reference's parameters, in the new program
+};
+
+// The gradient as units of the backward pass see it: where one microbatch's goes.
+static buffer_id written_gradient(const struct tensor_storage *storage) {
+    return storage->unreduced != NO_ID ? storage->unreduced : storage->gradient;
+}
+
+// Of a tensor stacked by layers, where it is not: transients have one item.
+static struct index tensor_index(const struct partitioner *p, buffer_id buffer,
+                                 struct index index) {
+    bool stacked = p->program->buffers[buffer].stack == STACK_LAYERS;
+    return stacked ? moved_index(p, index) : index_constant(0);
+}
+
+static buffer_id parameter_place(const struct making_call *c, const struct tensor_storage *s) {
+    if (c->updates)
+        return s->window != NO_ID ? s->window : s->parameter;
+    return s->gathered != NO_ID ? s->gathered : s->parameter;
+}
+
+static buffer_id gradient_place(const struct making_call *c, const struct tensor_storage *s) {
+    if (c->per_microbatch)
+        return written_gradient(s);
+    return s->gradient_window != NO_ID ? s->gradient_window : s->gradient;
+}
+
+// The type of a tensor's buffer as it stands in the program: cuts and flat cut.
+static struct sharding placed_sharding(const struct partitioner *p, buffer_id buffer) {
+    struct sharding type = {0};
+    memcpy(type.cuts, p->program->buffers[buffer].layout.cuts, sizeof type.cuts);
+    type.flat = p->program->buffers[buffer].layout.flat;
+    return type;
+}
+
+static struct reference tensor_operand(struct partitioner *p, const struct making_call *c,
+                                       struct reference r, struct sharding *type) {
+    const struct buffer *buffer = reference_buffer(p, r);
+    const struct tensor_storage *storage = &p->storage[buffer->tensor];
+    bool gradient = buffer->class == CLASS_GRADIENTS;
+    buffer_id place = gradient ? gradient_place(c, storage) : parameter_place(c, storage);
+    *type = placed_sharding(p, place);
+    if (gradient && c->per_microbatch)
+        type->partial = p->states[r.buffer].type.partial;
+    return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
+}
+
+static bool is_tensor_state(const struct buffer *buffer) {
+    return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_GRADIENTS;
+}
+
+// Does the unit only add to this parameter, in its place?
+static bool is_added_to(const struct unit *unit, uint32_t parameter) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == parameter)
+            return true;
+    return false;
+}
+
+static void bind_operand(struct partitioner *p, struct making_call *c, uint32_t i) {
+    struct reference r = c->from->call.operands[i];
+    const struct buffer *buffer = reference_buffer(p, r);
+    if (is_tensor_state(buffer)) {
+        c->operands[i] = tensor_operand(p, c, r, &c->types[i]);
+        return;
+    }
+    struct buffer_state *state = &p->states[r.buffer];
+    if (state->type.zero && is_added_to(c->unit, i)) {
+        c->types[i] = state->type;
+        return; // which copy is known when the unit is made
+    }
+    if (!state->type.zero)
+        ensure_buffer(p, r.buffer);
+    if (!is_added_to(c->unit, i))
+        finish_sum(p, r.buffer);
+    c->types[i] = state->type;
+    c->operands[i] = value_reference(p, r);
+}
+
+// A new value's buffer, or the one it has from an earlier call or step, whose type must be the
+// same.
+static struct reference bind_value_result(struct partitioner *p, struct reference r,
+                                          const struct sharding *type) {
+    struct buffer_state *state = &p->states[r.buffer];
+    if (state->buffer == NO_ID)
+        make_value_buffer(p, r.buffer, type);
+    for (unsigned d = 0; d < MAX_RANK; d++)
+        CHECK(axis_list_equal(&state->type.cuts[d], &type->cuts[d]));
+    state->type = *type;
+    return value_reference(p, r);
+}
+
+static struct reference bind_result(struct partitioner *p, struct making_call *c,
+                                    const struct unit_use *use, uint32_t i) {
+    struct reference r = c->from->call.results[i];
+    const struct buffer *buffer = reference_buffer(p, r);
+    uint32_t in_parameter = c->unit->results[i].in_parameter;
+    if (in_parameter != NO_ID) {
+        if (!is_tensor_state(buffer) || c->per_microbatch)
+            p->states[r.buffer].type = use->results[i];
+        if (c->types[in_parameter].zero) // stays open for summands of other types
+            p->states[r.buffer].type = c->types[in_parameter];
+        return c->operands[in_parameter];
+    }
+    if (buffer->class != CLASS_GRADIENTS)
+        return bind_value_result(p, r, &use->results[i]);
+    buffer_id place = written_gradient(&p->storage[buffer->tensor]);
+    p->states[r.buffer].type = use->results[i];
+    return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
+}
+
+static void note_zeroed(struct partitioner *p, struct reference accumulator) {
+    for (uint32_t i = 0; i < p->n_zeroes; i++)
+        if (p->zeroes[i].buffer == accumulator.buffer)
+            return;
+    ARENA_PUSH(p->arena, p->zeroes, p->n_zeroes, p->cap_zeroes, accumulator);
+}
+
+// The call of the local unit: the reference's operands and results, then those of what was added.
+static void push_call(struct partitioner *p, struct making_call *c, const struct unit_use *use) {
+    uint32_t n_parameters = c->unit->n_parameters, n_results = c->unit->n_results;
+    struct call call = {
+        .unit = use->unit,
+        .operands = ARENA_ARRAY(p->arena, struct reference, n_parameters + use->n_extras + 1),
+        .results = ARENA_ARRAY(p->arena, struct reference, n_results + use->n_extras + 1)};
+    for (uint32_t i = 0; i < n_parameters; i++)
+        if (c->types[i].zero)
+            c->operands[i] = (struct reference){
+                variant_buffer(p, c->from->call.operands[i].buffer, use->operands[i].partial),
+                index_constant(0)};
+    memcpy(call.operands, c->operands, n_parameters * sizeof *call.operands);
+    for (uint32_t i = 0; i < n_results; i++)
+        call.results[i] = bind_result(p, c, use, i);
+    for (uint32_t i = 0; i < use->n_extras; i++) {
+        const struct unit_extra *extra = &use->extras[i];
+        struct reference *operand = &call.operands[n_parameters + i];
+        if (extra->is_variant) {
+            buffer_id of = c->from->call.operands[extra->of].buffer;
+            *operand =
+                (struct reference){variant_buffer(p, of, extra->type.partial), index_constant(0)};
+            call.results[n_results++] = *operand;
+        } else {
+            *operand = call.results[extra->of];
+            if (!is_tensor_state(reference_buffer(p, c->from->call.results[extra->of])))
+                note_zeroed(p, *operand);
+        }
+    }
+    push_statement(p,
+                   (struct statement){.kind = STATEMENT_CALL, .span = c->from->span, .call = call});
+}
+
+static bool lower_call(struct partitioner *p, const struct statement *from) {
+    struct making_call c = {.from = from,
+                            .unit = &p->reference->units[from->call.unit],
+                            .per_microbatch = is_per_microbatch(p, &from->call),
+                            .updates = call_updates(p, &from->call)};
+    c.types = ARENA_ARRAY(p->arena, struct sharding, c.unit->n_parameters + 1);
+    c.operands = ARENA_ARRAY(p->arena, struct reference, c.unit->n_parameters + 1);
+    c.keep_partial = ARENA_ARRAY(p->arena, bool, c.unit->n_results + 1);
+    for (uint32_t i = 0; i < c.unit->n_parameters; i++)
+        bind_operand(p, &c, i);
+    for (uint32_t i = 0; i < c.unit->n_results; i++) {
+        const struct buffer *buffer = reference_buffer(p, from->call.results[i]);
+        c.keep_partial[i] =
+            buffer->class == CLASS_GRADIENTS && p->storage[buffer->tensor].unreduced != NO_ID;
+    }
+    struct unit_use request = {
+        .reference = from->call.unit, .operands = c.types, .keep_partial = c.keep_partial};
+    const struct unit_use *use = partition_unit(p, &request);
+    if (!use)
+        return false;
+    gather_before(p, from);
+    push_call(p, &c, use);
+    free_after(p, from);
+    reduce_after(p, from);
+    gather_updated(p, from);
+    return true;
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+static bool lower_block(struct partitioner *p, const struct block *block);
+
+static struct statement loop_like(const struct statement *from) {
+    struct statement made = *from;
+    made.loop.body = (struct block){0};
+    return made;
+}
+
+static bool lower_loop(struct partitioner *p, const struct statement *from) {
+    struct statement made = loop_like(from);
+    struct block *outer = p->block;
+    p->block = &made.loop.body;
+    bool lowered = lower_block(p, &from->loop.body);
+    p->block = outer;
+    if (made.loop.body.n)
+        push_statement(p, made);
+    return lowered;
+}
+
+// Zeroing waits until the types of what is added are known.
+static void lower_zero(struct partitioner *p, const struct statement *from) {
+    struct buffer_state *state = &p->states[from->zero.buffer];
+    CHECK(p->block == &p->step->body && !is_tensor_state(reference_buffer(p, from->zero)));
+    *state = (struct buffer_state){
+        .buffer = NO_ID, .type = {.zero = true}, .zero_at = p->block->n, .zero_span = from->span};
+}
+
+static void lower_free(struct partitioner *p, const struct statement *from) {
+    struct statement made = *from;
+    if (is_tensor_state(reference_buffer(p, from->free)) ||
+        p->states[from->free.buffer].buffer == NO_ID)
+        return; // tensors' transients are freed where they were made
+    made.free = value_reference(p, from->free);
+    push_statement(p, made);
+}
+
+static bool lower_statement(struct partitioner *p, const struct statement *from) {
+    switch (from->kind) {
+    case STATEMENT_LOOP:
+        return lower_loop(p, from);
+    case STATEMENT_CALL:
+        return lower_call(p, from);
+    case STATEMENT_ZERO:
+        lower_zero(p, from);
+        return true;
+    case STATEMENT_FREE:
+        lower_free(p, from);
+        return true;
+    default:
+        CHECK(false); // the reference program has no collectives
+    }
+}
+
+static bool lower_block(struct partitioner *p, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++)
+        if (!lower_statement(p, &block->statements[i]))
+            return false;
+    return true;
+}
+
+// ---- microbatches -----------------------------------------------------------------------------
+
+// Runs `visit` for the calls of a run of statements, inside loops like theirs.
+typedef void (*call_visitor)(struct partitioner *, const struct statement *call);
+
+static void visit_calls(struct partitioner *p, const struct statement *statements, uint32_t n,
+                        call_visitor visit) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (statements[i].kind == STATEMENT_CALL)
+            visit(p, &statements[i]);
+        if (statements[i].kind != STATEMENT_LOOP)
+            continue;
+        struct statement made = loop_like(&statements[i]);
+        struct block *outer = p->block;
+        p->block = &made.loop.body;
+        visit_calls(p, statements[i].loop.body.statements, statements[i].loop.body.n, visit);
+        p->block = outer;
+        if (made.loop.body.n)
+            push_statement(p, made);
+    }
+}
+
+static void push_zeroes(struct partitioner *p, struct span span) {
+    for (uint32_t i = 0; i < p->n_zeroes; i++)
+        push_statement(
+            p, (struct statement){.kind = STATEMENT_ZERO, .span = span, .zero = p->zeroes[i]});
+    p->n_zeroes = 0;
+}
+
+// What was accumulated is whole once the loop has ended.
+static void discharge_time(struct partitioner *p) {
+    for (uint32_t i = 0; i < p->reference->n_buffers; i++)
+        p->states[i].type.partial &= ~(UINT64_C(1) << p->time);
+}
+
+static bool lower_microbatches(struct partitioner *p, const struct statement *statements,
+                               uint32_t n) {
+    struct span span = p->config->train.microbatch_origin.span;
+    struct statement made = {.kind = STATEMENT_LOOP,
+                             .span = span,
+                             .loop = {.name = "m", .end = p->placement.microbatches}};
+    struct block *outer = p->block;
+    p->block = &made.loop.body;
+    p->in_microbatch = true;
+    for (uint32_t i = 0; i < n; i++)
+        if (!lower_statement(p, &statements[i]))
+            return false;
+    p->block = outer;
+    p->in_microbatch = false;
+    push_zeroes(p, span);
+    visit_calls(p, statements, n, zero_gradients);
+    visit_calls(p, statements, n, gather_kept);
+    push_statement(p, made);
+    discharge_time(p);
+    visit_calls(p, statements, n, free_kept);
+    visit_calls(p, statements, n, reduce_last);
+    return true;
+}
+
+// ---- the step ---------------------------------------------------------------------------------
+
+// Results that the host reads are sums over all devices, even if no call has read them.
+static void finish_outputs(struct partitioner *p) {
+    for (uint32_t i = 0; i < p->reference->n_buffers; i++)
+        if (p->reference->buffers[i].class == CLASS_OUTPUT && p->states[i].type.partial)
+            finish_sum(p, i);
+}
+
+bool partition_step(struct partitioner *p, enum step_kind kind) {
+    const struct step *from = &p->reference->steps[kind];
+    p->step = &p->program->steps[kind];
+    *p->step = (struct step){.present = true, .span = from->span};
+    p->block = &p->step->body;
+    find_reach(p, &from->body);
+    const struct statement *statements = from->body.statements;
+    for (uint32_t i = 0; i < from->body.n;) {
+        uint32_t end = i;
+        while (end < from->body.n && statement_is_per_microbatch(p, &statements[end]))
+            end++;
+        bool many = end > i && p->placement.microbatches > 1;
+        end = many ? end : i + 1;
+        if (!(many ? lower_microbatches(p, &statements[i], end - i)
+                   : lower_statement(p, &statements[i])))
+            return false;
+        i = end;
+    }
+    finish_outputs(p);
+    return true;
+}

@@ -1,0 +1,484 @@
+// Partition, storage: where tensors lie between uses, and the collectives that bring them to where
+// they are computed with.
+//
+//   parameters   gathered: flat shards, gathered into a transient whole before each use (or kept).
+//                Whole, with an optimizer that is cut: each device updates its own window of the
+//                whole, then the windows are gathered in place.
+//   gradients    whole: units write or accumulate them; after the last microbatch they are summed,
+//                by reduce_scatter into the window that the update reads where the optimizer is
+//                cut, by all_reduce otherwise. Cut, or reduce = each: units write one microbatch's
+//                gradient to a transient, which is reduced and then accumulated.
+//
+// Pieces of one call that go over the same axes are one collective, side by side.
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "passes/partition.h"
+#include "passes/place.h"
+
+// ---- types ------------------------------------------------------------------------------------
+
+static const struct placed_tensor *placed(const struct partitioner *p, uint32_t tensor) {
+    return &p->placement.tensors[tensor];
+}
+
+bool is_gathered(const struct partitioner *p, uint32_t tensor) {
+    return placed(p, tensor)->shards[STATE_PARAMETERS].n > 0;
+}
+
+static struct sharding work_sharding(const struct partitioner *p, uint32_t tensor) {
+    struct sharding type = {0};
+    memcpy(type.cuts, placed(p, tensor)->cuts, sizeof type.cuts);
+    return type;
+}
+
+struct sharding stored_sharding(const struct partitioner *p, const struct buffer *buffer) {
+    struct sharding type = work_sharding(p, buffer->tensor);
+    enum state state = class_states[buffer->class];
+    type.flat = placed(p, buffer->tensor)->shards[state];
+    return type;
+}
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *reference,
+                                   const char *suffix, enum buffer_class class,
+                                   const struct axis_list *flat) {
+    struct buffer buffer = *reference;
+    buffer.name = arena_format(p->arena, "%s%s", reference->name, suffix);
+    buffer.class = class;
+    memcpy(buffer.layout.cuts, placed(p, reference->tensor)->cuts, sizeof buffer.layout.cuts);
+    buffer.layout.flat = *flat;
+    return program_add_buffer(p->program, buffer);
+}
+
+// Not stacked: one item that is used again by the next layer.
+static buffer_id add_transient(struct partitioner *p, const struct buffer *reference,
+                               const char *suffix, const struct axis_list *flat) {
+    buffer_id id = add_tensor_buffer(p, reference, suffix, CLASS_TRANSIENT, flat);
+    struct buffer *buffer = &p->program->buffers[id];
+    buffer->stack = STACK_NONE;
+    buffer->count = 1;
+    return id;
+}
+
+// Room for the flat parts: the whole is padded to a multiple of their number.
+static void pad_to(struct partitioner *p, buffer_id buffer, const struct axis_list *axes) {
+    p->program->buffers[buffer].pad_elements = mesh_group_size(&p->program->mesh, axes);
+}
+
+static buffer_id add_window(struct partitioner *p, buffer_id whole, const struct axis_list *axes) {
+    struct buffer window = p->program->buffers[whole];
+    window.name = arena_format(p->arena, "%s.window", window.name);
+    window.layout.flat = *axes;
+    window.window_of = whole;
+    window.pad_elements = 0;
+    pad_to(p, whole, axes);
+    return program_add_buffer(p->program, window);
+}
+
+static bool is_kept(const struct placed_tensor *tensor) {
+    return tensor->kept_after_forward || tensor->kept_after_backward;
+}
+
+static void make_parameter(struct partitioner *p, const struct buffer *reference) {
+    static const struct axis_list none = {0};
+    const struct placed_tensor *tensor = placed(p, reference->tensor);
+    struct tensor_storage *storage = &p->storage[reference->tensor];
+    const struct axis_list *shards = &tensor->shards[STATE_PARAMETERS];
+    const struct axis_list *updates = &tensor->shards[STATE_OPTIMIZER];
+    storage->parameter = add_tensor_buffer(p, reference, "", CLASS_PARAMETERS, shards);
+    if (shards->n == 0) {
+        if (updates->n)
+            storage->window = add_window(p, storage->parameter, updates);
+        return;
+    }
+    if (is_kept(tensor))
+        storage->gathered = add_tensor_buffer(p, reference, ".gathered", CLASS_TRANSIENT, &none);
+    else
+        storage->gathered = add_transient(p, reference, ".gathered", &none);
+    pad_to(p, storage->gathered, shards);
+}
+
+static struct axis_list without(const struct axis_list *axes, const struct axis_list *taken) {
+    struct axis_list rest = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (!axis_list_has(taken, axes->axes[i]))
+            axis_list_add(&rest, axes->axes[i]);
+    return rest;
+}
+
+// Over which axes the gradient is summed, when, and how. The data axes: on others gradients are
+// copies or cut as their tensors are.
+static void plan_reduction(const struct partitioner *p, const struct placed_tensor *tensor,
+                           struct tensor_storage *storage) {
+    const struct axis_list *cut = &tensor->shards[STATE_GRADIENTS];
+    struct axis_list whole = without(&p->placement.batch, cut);
+    storage->scatter_each = *cut;
+    if (p->placement.microbatches > 1) { // else each and last are the same
+        struct axis_list last = without(&whole, &tensor->reduced_each);
+        storage->reduce_each = without(&whole, &last);
+        whole = last;
+    }
+    if (cut->n == 0)
+        storage->scatter_last = without(&tensor->shards[STATE_OPTIMIZER], &storage->reduce_each);
+    storage->reduce_last = without(&whole, &storage->scatter_last);
+}
+
+static void make_gradient(struct partitioner *p, const struct buffer *reference) {
+    static const struct axis_list none = {0};
+    const struct placed_tensor *tensor = placed(p, reference->tensor);
+    struct tensor_storage *storage = &p->storage[reference->tensor];
+    plan_reduction(p, tensor, storage);
+    storage->gradient =
+        add_tensor_buffer(p, reference, "", CLASS_GRADIENTS, &tensor->shards[STATE_GRADIENTS]);
+    if (tensor->shards[STATE_GRADIENTS].n == 0 && tensor->shards[STATE_OPTIMIZER].n)
+        storage->gradient_window =
+            add_window(p, storage->gradient, &tensor->shards[STATE_OPTIMIZER]);
+    if (storage->scatter_each.n + storage->reduce_each.n == 0)
+        return;
+    storage->unreduced = add_transient(p, reference, ".unreduced", &none);
+    if (storage->scatter_each.n == 0)
+        return;
+    pad_to(p, storage->unreduced, &storage->scatter_each);
+    if (p->placement.microbatches > 1)
+        storage->reduced = add_transient(p, reference, ".reduced", &storage->scatter_each);
+}
+
+void make_storage(struct partitioner *p) {
+    uint32_t n = p->reference->n_tensors;
+    p->storage = ARENA_ARRAY(p->arena, struct tensor_storage, n + 1);
+    for (uint32_t t = 0; t < n; t++)
+        p->storage[t] = (struct tensor_storage){.parameter = NO_ID,
+                                                .window = NO_ID,
+                                                .gathered = NO_ID,
+                                                .gradient = NO_ID,
+                                                .gradient_window = NO_ID,
+                                                .unreduced = NO_ID,
+                                                .reduced = NO_ID};
+    for (uint32_t b = 0; b < p->reference->n_buffers; b++) {
+        const struct buffer *buffer = &p->reference->buffers[b];
+        if (buffer->class == CLASS_PARAMETERS)
+            make_parameter(p, buffer);
+        else if (buffer->class == CLASS_GRADIENTS)
+            make_gradient(p, buffer);
+    }
+}
+
+// ---- collectives ------------------------------------------------------------------------------
+
+// The newest group of a kind and axes; a new one if there is none, or if `apart` asks for one.
+static uint32_t transfer_group(struct transfers *transfers, enum collective_kind kind,
+                               const struct axis_list *axes, struct span span, bool apart) {
+    for (uint32_t i = transfers->n; i-- > 0 && !apart;)
+        if (transfers->items[i].kind == kind && axis_list_equal(&transfers->items[i].axes, axes))
+            return i;
+    CHECK(transfers->n < MAX_TRANSFERS);
+    transfers->items[transfers->n] = (struct transfer){.kind = kind, .axes = *axes, .dim = -1};
+    transfers->spans[transfers->n] = span;
+    return transfers->n++;
+}
+
+static void add_piece(struct partitioner *p, struct transfers *transfers, enum collective_kind kind,
+                      const struct axis_list *axes, struct reference from, struct reference to,
+                      struct span span) {
+    if (axes->n == 0)
+        return;
+    uint32_t group = transfer_group(transfers, kind, axes, span, false);
+    struct transfer *transfer = &transfers->items[group];
+    struct transfer_piece piece = {.from = from, .to = to};
+    ARENA_PUSH(p->arena, transfer->pieces, transfer->n_pieces, transfers->capacities[group], piece);
+}
+
+static const char *fresh_handle(struct partitioner *p, const char *name) {
+    if (step_find_handle(p->step, name) == NO_ID)
+        return name;
+    for (int i = 2;; i++) {
+        const char *candidate = arena_format(p->arena, "%s.%d", name, i);
+        if (step_find_handle(p->step, candidate) == NO_ID)
+            return candidate;
+    }
+}
+
+void emit_transfers(struct partitioner *p, struct transfers *transfers, const char *name) {
+    for (uint32_t i = 0; i < transfers->n; i++) {
+        struct transfer *transfer = &transfers->items[i];
+        transfer->handle = step_add_handle(p->program, p->step, fresh_handle(p, name), 1);
+        transfer->handle_index = index_constant(0);
+        push_statement(p, (struct statement){.kind = STATEMENT_START,
+                                             .span = transfers->spans[i],
+                                             .start = *transfer});
+        push_statement(p, (struct statement){
+                              .kind = STATEMENT_WAIT,
+                              .span = transfers->spans[i],
+                              .wait = {.handle = transfer->handle, .index = index_constant(0)}});
+    }
+    transfers->n = 0;
+}
+
+// The statement that placed a state on an axis; else the split that made the collective necessary.
+static struct span state_span(const struct partitioner *p, uint32_t tensor, enum state state,
+                              const struct axis_list *axes) {
+    unsigned axis = axes->axes[0];
+    const struct origin *origin = axes->n ? placed_origin(placed(p, tensor), state, axis) : NULL;
+    return origin ? origin_span(origin) : split_span(p, axis);
+}
+
+// An item of a tensor's buffer at the place of a reference of the reference program: a transient
+// that is not stacked has one item.
+static struct reference item(const struct partitioner *p, buffer_id buffer,
+                             struct reference reference) {
+    bool stacked = p->program->buffers[buffer].stack == STACK_LAYERS;
+    return (struct reference){
+        .buffer = buffer, .index = stacked ? moved_index(p, reference.index) : index_constant(0)};
+}
+
+static const char *unit_name(const struct partitioner *p, const struct statement *call) {
+    return p->reference->units[call->call.unit].name;
+}
+
+// ---- parameters -------------------------------------------------------------------------------
+
+static bool is_gathered_operand(const struct partitioner *p, struct reference operand) {
+    const struct buffer *buffer = &p->reference->buffers[operand.buffer];
+    return buffer->class == CLASS_PARAMETERS && is_gathered(p, buffer->tensor);
+}
+
+static void add_gather(struct partitioner *p, struct transfers *transfers,
+                       struct reference operand) {
+    uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
+    const struct tensor_storage *storage = &p->storage[tensor];
+    const struct axis_list *axes = &placed(p, tensor)->shards[STATE_PARAMETERS];
+    if (placed(p, tensor)->gather_unit == UNIT_TENSOR)
+        transfer_group(transfers, COLLECTIVE_ALL_GATHER, axes,
+                       state_span(p, tensor, STATE_PARAMETERS, axes), true);
+    add_piece(p, transfers, COLLECTIVE_ALL_GATHER, axes, item(p, storage->parameter, operand),
+              item(p, storage->gathered, operand), state_span(p, tensor, STATE_PARAMETERS, axes));
+}
+
+// Is this the use before which the parameter is gathered? Of a kept one the first of the step's
+// reads, or none where it has been gathered before the loop over microbatches.
+static bool gathers_here(const struct partitioner *p, const struct statement *from,
+                         buffer_id buffer) {
+    const struct placed_tensor *tensor = placed(p, p->reference->buffers[buffer].tensor);
+    if (tensor->kept_after_backward && p->in_microbatch)
+        return false;
+    return !is_kept(tensor) || p->reach.first_reader[buffer] == from;
+}
+
+void gather_before(struct partitioner *p, const struct statement *from) {
+    struct transfers transfers = {0};
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    if (call_updates(p, &from->call))
+        return;
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (is_gathered_operand(p, operand) && gathers_here(p, from, operand.buffer))
+            add_gather(p, &transfers, operand);
+    }
+    emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
+}
+
+static void free_item(struct partitioner *p, const struct statement *from,
+                      struct reference reference) {
+    push_statement(
+        p, (struct statement){.kind = STATEMENT_FREE, .span = from->span, .free = reference});
+}
+
+void free_after(struct partitioner *p, const struct statement *from) {
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    if (call_updates(p, &from->call))
+        return;
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (!is_gathered_operand(p, operand))
+            continue;
+        uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
+        bool kept = is_kept(placed(p, tensor));
+        if (placed(p, tensor)->kept_after_backward && p->in_microbatch)
+            continue;
+        if (!kept || p->reach.last_reader[operand.buffer] == from)
+            free_item(p, from, item(p, p->storage[tensor].gathered, operand));
+    }
+}
+
+// Parameters that stay gathered for the whole step, outside the loop over microbatches.
+void gather_kept(struct partitioner *p, const struct statement *from) {
+    struct transfers transfers = {0};
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (is_gathered_operand(p, operand) && p->reach.first_reader[operand.buffer] == from &&
+            placed(p, p->reference->buffers[operand.buffer].tensor)->kept_after_backward)
+            add_gather(p, &transfers, operand);
+    }
+    emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
+}
+
+void free_kept(struct partitioner *p, const struct statement *from) {
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
+        if (is_gathered_operand(p, operand) && p->reach.last_reader[operand.buffer] == from &&
+            placed(p, tensor)->kept_after_backward)
+            free_item(p, from, item(p, p->storage[tensor].gathered, operand));
+    }
+}
+
+// After an update of windows, the whole parameters.
+void gather_updated(struct partitioner *p, const struct statement *from) {
+    struct transfers transfers = {0};
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        struct reference result = from->call.results[i];
+        const struct buffer *buffer = &p->reference->buffers[result.buffer];
+        if (buffer->class != CLASS_PARAMETERS || p->storage[buffer->tensor].window == NO_ID)
+            continue;
+        const struct tensor_storage *storage = &p->storage[buffer->tensor];
+        const struct axis_list *axes = &placed(p, buffer->tensor)->shards[STATE_OPTIMIZER];
+        add_piece(p, &transfers, COLLECTIVE_ALL_GATHER, axes, item(p, storage->window, result),
+                  item(p, storage->parameter, result),
+                  state_span(p, buffer->tensor, STATE_OPTIMIZER, axes));
+    }
+    emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
+}
+
+// ---- gradients --------------------------------------------------------------------------------
+
+// The gradients that a call is the last to write, as results of the reference program.
+struct written {
+    struct reference *results;
+    uint32_t n;
+};
+
+static struct written last_written(struct partitioner *p, const struct statement *from) {
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    struct written written = {.results =
+                                  ARENA_ARRAY(p->arena, struct reference, unit->n_results + 1)};
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        struct reference result = from->call.results[i];
+        if (p->reference->buffers[result.buffer].class == CLASS_GRADIENTS &&
+            p->reach.last_writer[result.buffer] == from)
+            written.results[written.n++] = result;
+    }
+    return written;
+}
+
+static struct tensor_storage *storage_of(const struct partitioner *p, struct reference gradient) {
+    return &p->storage[p->reference->buffers[gradient.buffer].tensor];
+}
+
+static void add_reduction(struct partitioner *p, struct transfers *transfers,
+                          enum collective_kind kind, const struct axis_list *axes,
+                          struct reference gradient, buffer_id from, buffer_id to) {
+    if (axes->n == 0)
+        return;
+    uint32_t tensor = p->reference->buffers[gradient.buffer].tensor;
+    add_piece(p, transfers, kind, axes, item(p, from, gradient), item(p, to, gradient),
+              state_span(p, tensor, STATE_GRADIENTS, axes));
+}
+
+// The unit that adds one microbatch's reduced gradients to the sums, and a call of it.
+static void accumulate_reduced(struct partitioner *p, const struct statement *from,
+                               const struct written *written) {
+    struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * written->n + 1);
+    struct reference *results = ARENA_ARRAY(p->arena, struct reference, written->n + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < written->n; i++) {
+        const struct tensor_storage *storage = storage_of(p, written->results[i]);
+        if (storage->unreduced == NO_ID)
+            continue;
+        buffer_id term = storage->reduced != NO_ID ? storage->reduced : storage->unreduced;
+        results[n] = operands[2 * n] = item(p, storage->gradient, written->results[i]);
+        operands[2 * n + 1] = item(p, term, written->results[i]);
+        n++;
+    }
+    if (n == 0)
+        return;
+    struct program *program = p->program;
+    uint32_t id = program_add_unit(
+        program, arena_format(p->arena, "accumulate_%s", unit_name(p, from)), from->span);
+    struct unit *unit = &program->units[id];
+    unit->phase = PHASE_BACKWARD;
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        const struct buffer *buffer = &program->buffers[operands[i].buffer];
+        unit_add_parameter(program, unit, buffer->name, buffer_type(program, buffer), false);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        value_id pair[2] = {2 * i, 2 * i + 1};
+        const char *name = arena_format(p->arena, "%s.total", unit->values[2 * i].name);
+        struct op *op = unit_add_op(program, unit, OP_ACCUMULATE, name, pair, 2, from->span);
+        unit->values[op->results[0]].type = unit->values[2 * i].type;
+        unit_add_result(program, unit, op->results[0], 2 * i);
+    }
+    push_statement(
+        p, (struct statement){.kind = STATEMENT_CALL,
+                              .span = from->span,
+                              .call = {.unit = id, .operands = operands, .results = results}});
+}
+
+static void reduce_each(struct partitioner *p, const struct statement *from,
+                        const struct written *written) {
+    const char *name = arena_format(p->arena, "reduce.%s", unit_name(p, from));
+    struct transfers scatters = {0}, sums = {0};
+    for (uint32_t i = 0; i < written->n; i++) {
+        const struct tensor_storage *s = storage_of(p, written->results[i]);
+        if (s->unreduced == NO_ID)
+            continue;
+        buffer_id shard = s->reduced != NO_ID ? s->reduced : s->gradient;
+        buffer_id whole = s->scatter_each.n ? shard : s->unreduced;
+        add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_each,
+                      written->results[i], s->unreduced, shard);
+        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &s->reduce_each, written->results[i], whole,
+                      whole);
+    }
+    emit_transfers(p, &scatters, name);
+    emit_transfers(p, &sums, name);
+    if (p->placement.microbatches > 1)
+        accumulate_reduced(p, from, written);
+    for (uint32_t i = 0; i < written->n; i++) {
+        const struct tensor_storage *s = storage_of(p, written->results[i]);
+        if (s->unreduced != NO_ID)
+            free_item(p, from, item(p, s->unreduced, written->results[i]));
+        if (s->reduced != NO_ID)
+            free_item(p, from, item(p, s->reduced, written->results[i]));
+    }
+}
+
+void reduce_last(struct partitioner *p, const struct statement *from) {
+    const char *name = arena_format(p->arena, "reduce.%s", unit_name(p, from));
+    struct written written = last_written(p, from);
+    struct transfers scatters = {0}, sums = {0};
+    for (uint32_t i = 0; i < written.n; i++) {
+        const struct tensor_storage *s = storage_of(p, written.results[i]);
+        buffer_id part = s->gradient_window != NO_ID ? s->gradient_window : s->gradient;
+        add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_last, written.results[i],
+                      s->gradient, part);
+        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &s->reduce_last, written.results[i], part,
+                      part);
+    }
+    emit_transfers(p, &scatters, name);
+    emit_transfers(p, &sums, name);
+}
+
+void reduce_after(struct partitioner *p, const struct statement *from) {
+    if (!is_per_microbatch(p, &from->call))
+        return;
+    struct written written = last_written(p, from);
+    reduce_each(p, from, &written);
+    if (p->placement.microbatches == 1)
+        reduce_last(p, from);
+}
+
+// Before the first microbatch, all that accumulates is zero.
+void zero_gradients(struct partitioner *p, const struct statement *from) {
+    struct written written = last_written(p, from);
+    for (uint32_t i = 0; i < written.n; i++)
+        push_statement(
+            p, (struct statement){.kind = STATEMENT_ZERO,
+                                  .span = from->span,
+                                  .zero = item(p, storage_of(p, written.results[i])->gradient,
+                                               written.results[i])});
+}

@@ -1,0 +1,287 @@
+// place: where the work and the storage of every tensor lie.
+//
+// Splits give work: the axes that cut each dimension. Modes give storage: for every tensor, state
+// and axis the statements that match are weighed (LANGUAGE.md 4): the longer selector wins, then
+// the strategy's own text over what `use` or a `states` tuple brought; a tie is an error that shows
+// both lines. What no statement says is replicated. The rules of composition stand in
+// place_rules.c: they explain more than a refutation of the program that would come out.
+#include "passes/place.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "passes/passes.h"
+#include "passes/select.h"
+
+// ---- axes -------------------------------------------------------------------------------------
+
+int64_t axis_size(const struct placing *p, unsigned axis) {
+    return p->config->mesh.axes[axis].size;
+}
+
+bool axis_list_has(const struct axis_list *list, unsigned axis) {
+    return axis_list_mask(list) >> axis & 1;
+}
+
+void axis_list_add(struct axis_list *list, unsigned axis) {
+    if (!axis_list_has(list, axis))
+        list->axes[list->n++] = (uint8_t)axis;
+}
+
+const char *axes_text(struct placing *p, const struct axis_list *list) {
+    const struct mesh *mesh = &p->config->mesh;
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        if (axis_list_equal(&mesh->products[i].axes, list))
+            return mesh->products[i].name;
+    const char *text = "";
+    for (unsigned i = 0; i < list->n; i++)
+        text =
+            arena_format(p->arena, "%s%s%s", text, i ? " * " : "", mesh->axes[list->axes[i]].name);
+    return text;
+}
+
+// The axes of a statement that change anything: those larger than one.
+static struct axis_list effective(const struct placing *p, const struct axis_list *axes) {
+    struct axis_list list = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (axis_size(p, axes->axes[i]) > 1)
+            axis_list_add(&list, axes->axes[i]);
+    return list;
+}
+
+// ---- work -------------------------------------------------------------------------------------
+
+static void place_split(struct placing *p, const struct split_statement *split,
+                        enum dimension dimension) {
+    struct axis_list axes = effective(p, &split->axes);
+    if (dimension == DIM_BATCH)
+        p->placement->batch = axes;
+    for (unsigned i = 0; i < axes.n; i++)
+        if (!p->placement->split_by[axes.axes[i]])
+            p->placement->split_by[axes.axes[i]] = split;
+    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->tensors[t];
+        struct placed_tensor *placed = &p->placement->tensors[t];
+        if (!selector_matches(&split->scope, tensor->roles, tensor->n_roles))
+            continue;
+        for (unsigned d = 0; d < tensor->rank; d++) {
+            if (tensor->dims[d].dimension != dimension)
+                continue;
+            placed->cuts[d] = axes;
+            for (unsigned i = 0; i < axes.n; i++)
+                placed->cut_by[axes.axes[i]] = split;
+        }
+    }
+}
+
+static void place_splits(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        for (uint32_t d = 0; d < strategy->splits[s].n_dimensions; d++)
+            place_split(p, &strategy->splits[s], strategy->splits[s].dimensions[d]);
+}
+
+// ---- storage ----------------------------------------------------------------------------------
+
+// What the weighing needs to remember, so that every conflict is reported once.
+struct weighing {
+    struct placing *placing;
+    bool *reported;   // of a pair of modes
+    uint32_t *placed; // tensors that a mode reached
+};
+
+static int compare_rank(const struct mode_statement *a, const struct mode_statement *b) {
+    if (a->selector.n_roles != b->selector.n_roles)
+        return a->selector.n_roles > b->selector.n_roles ? 1 : -1;
+    return (int)a->own_text - (int)b->own_text;
+}
+
+static void report_tie(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {
+    struct placing *p = w->placing;
+    const struct mode_statement *modes = p->config->strategy.modes;
+    bool *reported = &w->reported[first * p->config->strategy.n_modes + second];
+    if (*reported)
+        return;
+    *reported = true;
+    struct diagnostic *d =
+        report(p->diagnostics, E305, origin_span(&modes[second].origin),
+               "two statements of equal rank say where %s lie on `%s`",
+               state_names[modes[second].state], p->config->mesh.axes[axis].name);
+    diagnostic_say(d, "and this another, for the same tensors");
+    diagnostic_label(d, origin_span(&modes[first].origin), "this says one thing");
+    diagnostic_origin(d, &modes[second].origin);
+    diagnostic_help(d, "keep one of them, or give one a longer selector");
+}
+
+// A mode with a selector that names a tensor which a split cuts on the axis already.
+static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tensor,
+                       const struct split_statement *split, unsigned axis) {
+    struct placing *p = w->placing;
+    const struct mode_statement *mode = &p->config->strategy.modes[m];
+    bool *reported = &w->reported[m * p->config->strategy.n_modes + m];
+    if (*reported)
+        return;
+    *reported = true;
+    const char *name = p->config->mesh.axes[axis].name;
+    struct diagnostic *d = report(p->diagnostics, E304, origin_span(&mode->origin),
+                                  "`%s` is cut over `%s` already, by a split", tensor->name, name);
+    diagnostic_say(d, "a mode places what the splits leave whole");
+    diagnostic_label(d, origin_span(&split->origin), "this cuts its work over `%s`", name);
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "leave `%s` out of this mode, or select other tensors", name);
+}
+
+// Does mode `m` speak about this tensor's state on this axis?
+static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t, unsigned axis) {
+    struct placing *p = w->placing;
+    const struct mode_statement *mode = &p->config->strategy.modes[m];
+    const struct tensor *tensor = &p->program->tensors[t];
+    if (mode->state != state || !mode->sets_extent || !axis_list_has(&mode->axes, axis) ||
+        !selector_matches(&mode->selector, tensor->roles, tensor->n_roles))
+        return false;
+    w->placed[m]++;
+    const struct split_statement *split = p->placement->tensors[t].cut_by[axis];
+    if (split && mode->selector.n_roles > 0)
+        report_cut(w, m, tensor, split, axis);
+    return !split;
+}
+
+static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axis) {
+    const struct strategy_config *strategy = &w->placing->config->strategy;
+    int winner = -1, rival = -1; // rival: another one of the winner's rank
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        if (!applies(w, m, state, t, axis))
+            continue;
+        int rank = winner < 0 ? 1 : compare_rank(&strategy->modes[m], &strategy->modes[winner]);
+        if (rank == 0)
+            rival = (int)m;
+        if (rank > 0) {
+            winner = (int)m;
+            rival = -1;
+        }
+    }
+    if (rival >= 0)
+        report_tie(w, (uint32_t)winner, (uint32_t)rival, axis);
+    if (winner < 0)
+        return;
+    struct placed_extent *extent = &w->placing->placement->tensors[t].extents[state][axis];
+    extent->mode = &strategy->modes[winner];
+    extent->extent = extent->mode->extent;
+}
+
+// The axes on which a state is cut: in the order of the one statement that says it, else the
+// mesh's.
+static struct axis_list shard_axes(const struct placing *p, const struct placed_tensor *placed,
+                                   enum state state) {
+    struct axis_list list = {0};
+    const struct mode_statement *only = NULL;
+    bool several = false;
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
+        const struct placed_extent *extent = &placed->extents[state][axis];
+        if (extent->extent == EXTENT_REPLICATED)
+            continue;
+        axis_list_add(&list, axis);
+        several |= only && only != extent->mode;
+        only = extent->mode;
+    }
+    if (several || !only)
+        return list;
+    struct axis_list ordered = {0};
+    for (unsigned i = 0; i < only->axes.n; i++)
+        if (axis_list_has(&list, only->axes.axes[i]))
+            axis_list_add(&ordered, only->axes.axes[i]);
+    return ordered;
+}
+
+// Options come from the statements that gave the extents; without one, the defaults.
+static void place_options(const struct placing *p, struct placed_tensor *placed) {
+    placed->gather_unit = UNIT_LAYER;
+    placed->prefetch = 1;
+    placed->bucket_bytes = DEFAULT_BUCKET_BYTES;
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
+        const struct placed_extent *parameters = &placed->extents[STATE_PARAMETERS][axis];
+        if (parameters->extent == EXTENT_GATHERED) {
+            placed->gather_unit = parameters->mode->unit;
+            placed->prefetch = parameters->mode->prefetch;
+            placed->kept_after_forward = parameters->mode->kept_after_forward;
+            placed->kept_after_backward = parameters->mode->kept_after_backward;
+        }
+        const struct placed_extent *gradients = &placed->extents[STATE_GRADIENTS][axis];
+        if (gradients->mode && gradients->extent == EXTENT_REPLICATED) {
+            placed->bucket_bytes = gradients->mode->bucket_bytes;
+            if (gradients->mode->reduce == REDUCE_EACH)
+                axis_list_add(&placed->reduced_each, axis);
+        }
+    }
+}
+
+static void place_tensor(struct weighing *w, uint32_t t) {
+    struct placing *p = w->placing;
+    struct placed_tensor *placed = &p->placement->tensors[t];
+    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
+        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+            if (axis_size(p, axis) > 1)
+                weigh(w, (enum state)state, t, axis);
+        placed->shards[state] = shard_axes(p, placed, (enum state)state);
+    }
+    place_options(p, placed);
+}
+
+// A mode that reached no tensor says something about nothing.
+static void check_reach(struct weighing *w) {
+    struct placing *p = w->placing;
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        if (mode->state == STATE_ACTIVATIONS || !mode->sets_extent || w->placed[m] ||
+            effective(p, &mode->axes).n == 0)
+            continue;
+        struct diagnostic *d =
+            report(p->diagnostics, E119, origin_span(&mode->origin),
+                   "no tensor of model `%s` has this role", p->config->model.name);
+        diagnostic_origin(d, &mode->origin);
+    }
+}
+
+static void place_storage(struct placing *p) {
+    uint32_t n = p->config->strategy.n_modes;
+    struct weighing w = {.placing = p,
+                         .reported = ARENA_ARRAY(p->arena, bool, (size_t)n *n + 1),
+                         .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1)};
+    for (uint32_t t = 0; t < p->program->n_tensors; t++)
+        place_tensor(&w, t);
+    check_reach(&w);
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+bool placement_derive(const struct config *config, const struct program *program,
+                      struct arena *arena, struct diagnostics *diagnostics, struct placement *out) {
+    uint32_t errors = diagnostics->n_errors;
+    *out = (struct placement){.tensors =
+                                  ARENA_ARRAY(arena, struct placed_tensor, program->n_tensors + 1)};
+    struct placing p = {config, program, arena, diagnostics, out};
+    check_splits(&p);
+    check_modes(&p);
+    if (diagnostics->n_errors > errors)
+        return false; // what follows would only repeat it
+    place_splits(&p);
+    check_sizes(&p);
+    place_storage(&p);
+    if (diagnostics->n_errors == errors)
+        check_states(&p);
+    if (diagnostics->n_errors > errors)
+        return false;
+    int64_t parts = mesh_group_size(&config->mesh, &out->batch);
+    out->microbatches = config->train.batch / (config->train.microbatch * parts);
+    return true;
+}
+
+bool place(struct program *program, const struct pass_context *context) {
+    struct placement placement;
+    struct arena scratch = {0};
+    bool placed =
+        placement_derive(context->config, program, &scratch, context->diagnostics, &placement);
+    arena_free(&scratch);
+    return placed;
+}

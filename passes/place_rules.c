@@ -1,0 +1,474 @@
+// The rules of composition: which strategies have a meaning at all.
+//
+// They are checked before a program exists because they explain more than the refutation of a
+// program would: each says what is wrong, why, and what to write instead. What a strategy says
+// that has a meaning but is not compiled yet is refused here too, by E199 and at its place.
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "passes/place.h"
+#include "passes/select.h"
+
+static struct diagnostic *not_yet(struct placing *p, const struct origin *origin,
+                                  const char *what) {
+    struct diagnostic *d =
+        report(p->diagnostics, E199, origin_span(origin), "%s is not compiled yet", what);
+    diagnostic_origin(d, origin);
+    return d;
+}
+
+static const char *axis_name(const struct placing *p, unsigned axis) {
+    return p->config->mesh.axes[axis].name;
+}
+
+// ---- splits -----------------------------------------------------------------------------------
+
+static bool is_compiled(enum dimension dimension) {
+    return dimension == DIM_BATCH || dimension == DIM_HEADS || dimension == DIM_KV_HEADS ||
+           dimension == DIM_FFN;
+}
+
+// A scope that leaves out some of the tensors that have the dimension would need conversions where
+// the scope ends.
+static bool scope_is_whole(const struct placing *p, const struct split_statement *split,
+                           enum dimension dimension) {
+    if (selector_is_partial(&split->scope, p->config->model.layers))
+        return false;
+    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->tensors[t];
+        for (unsigned d = 0; d < tensor->rank; d++)
+            if (tensor->dims[d].dimension == dimension &&
+                !selector_matches(&split->scope, tensor->roles, tensor->n_roles))
+                return false;
+    }
+    return dimension != DIM_BATCH || split->scope.n_roles == 0;
+}
+
+static void check_split(struct placing *p, const struct split_statement *split) {
+    for (uint32_t i = 0; i < split->n_dimensions; i++) {
+        enum dimension dimension = split->dimensions[i];
+        const char *name = dimension_names[dimension];
+        if (!is_compiled(dimension))
+            not_yet(p, &split->origin, arena_format(p->arena, "splitting `%s`", name));
+        else if (!scope_is_whole(p, split, dimension))
+            not_yet(p, &split->origin,
+                    arena_format(p->arena, "splitting `%s` in a part of the model", name));
+    }
+}
+
+static void report_twice(struct placing *p, const struct split_statement *first,
+                         const struct split_statement *second, enum dimension dimension) {
+    const char *name = dimension_names[dimension];
+    struct diagnostic *d = report(p->diagnostics, E302, origin_span(&second->origin),
+                                  "`%s` is split by two statements", name);
+    diagnostic_say(d, "which cut is the outer one is not said");
+    diagnostic_label(d, origin_span(&first->origin), "the other statement");
+    diagnostic_origin(d, &second->origin);
+    struct axis_list both = first->axes;
+    for (unsigned i = 0; i < second->axes.n; i++)
+        axis_list_add(&both, second->axes.axes[i]);
+    diagnostic_help(d, "name all axes in one statement, outermost first: `split %s over %s`", name,
+                    axes_text(p, &both));
+}
+
+// Batch against heads or ffn: both cut the same activations. Heads and ffn never meet.
+static bool meet_in_a_value(enum dimension a, enum dimension b) {
+    return (a == DIM_BATCH) != (b == DIM_BATCH);
+}
+
+static void report_shared_axis(struct placing *p, const struct split_statement *first,
+                               enum dimension a, const struct split_statement *second,
+                               enum dimension b, unsigned axis) {
+    struct diagnostic *d =
+        report(p->diagnostics, E303, origin_span(&second->origin), "`%s` splits both `%s` and `%s`",
+               axis_name(p, axis), dimension_names[a], dimension_names[b]);
+    diagnostic_say(d, "a device would hold some %s of some sequences only", dimension_names[b]);
+    diagnostic_label(d, origin_span(&first->origin), "here it splits `%s`", dimension_names[a]);
+    diagnostic_origin(d, &second->origin);
+    diagnostic_help(d, "give each its own axis of the mesh");
+}
+
+// The first axis that two lists share and that has more than one device; -1: none.
+static int shared_axis(const struct placing *p, const struct axis_list *a,
+                       const struct axis_list *b) {
+    for (unsigned i = 0; i < a->n; i++)
+        if (axis_size(p, a->axes[i]) > 1 && axis_list_has(b, a->axes[i]))
+            return a->axes[i];
+    return -1;
+}
+
+static void check_pair(struct placing *p, const struct split_statement *first, enum dimension a,
+                       const struct split_statement *second, enum dimension b) {
+    int axis = shared_axis(p, &first->axes, &second->axes);
+    if (a == b)
+        report_twice(p, first, second, a);
+    else if (axis >= 0 && meet_in_a_value(a, b))
+        report_shared_axis(p, first, a, second, b, (unsigned)axis);
+}
+
+static const struct split_statement *split_of(const struct placing *p, enum dimension dimension) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        for (uint32_t i = 0; i < strategy->splits[s].n_dimensions; i++)
+            if (strategy->splits[s].dimensions[i] == dimension)
+                return &strategy->splits[s];
+    return NULL;
+}
+
+static uint64_t effective_mask(const struct placing *p, const struct split_statement *split) {
+    uint64_t mask = 0;
+    for (unsigned i = 0; split && i < split->axes.n; i++)
+        if (axis_size(p, split->axes.axes[i]) > 1)
+            mask |= UINT64_C(1) << split->axes.axes[i];
+    return mask;
+}
+
+// Attention pairs every query head with its key and value head: they are split alike.
+static void check_heads(struct placing *p) {
+    const struct split_statement *heads = split_of(p, DIM_HEADS), *kv = split_of(p, DIM_KV_HEADS);
+    if (effective_mask(p, heads) == effective_mask(p, kv))
+        return;
+    const struct split_statement *said = heads ? heads : kv;
+    const char *missing = heads ? "kv_heads" : "heads";
+    struct diagnostic *d =
+        report(p->diagnostics, E308, origin_span(&said->origin),
+               "`%s` is split, but `%s` is not split alike", heads ? "heads" : "kv_heads", missing);
+    diagnostic_say(d, "a query head needs its key and value head on the same device");
+    if (heads && kv)
+        diagnostic_label(d, origin_span(&kv->origin), "key and value heads are split here");
+    diagnostic_origin(d, &said->origin);
+    diagnostic_help(d, "split both in one statement: `split heads, kv_heads over %s`",
+                    axes_text(p, &said->axes));
+}
+
+void check_splits(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t s = 0; s < strategy->n_splits; s++) {
+        const struct split_statement *second = &strategy->splits[s];
+        check_split(p, second);
+        for (uint32_t f = 0; f <= s; f++)
+            for (uint32_t i = 0; i < strategy->splits[f].n_dimensions; i++)
+                for (uint32_t k = 0; k < second->n_dimensions; k++)
+                    if (f < s || i < k)
+                        check_pair(p, &strategy->splits[f], strategy->splits[f].dimensions[i],
+                                   second, second->dimensions[k]);
+    }
+    check_heads(p);
+}
+
+// ---- modes, each by itself --------------------------------------------------------------------
+
+static bool is_data_axis(const struct placing *p, unsigned axis) {
+    return effective_mask(p, split_of(p, DIM_BATCH)) >> axis & 1;
+}
+
+static bool touches_axes(const struct placing *p, const struct mode_statement *mode) {
+    for (unsigned i = 0; i < mode->axes.n; i++)
+        if (axis_size(p, mode->axes.axes[i]) > 1)
+            return true;
+    return false;
+}
+
+// An activation on a data axis is whole where it was computed: nobody else needs it.
+static void check_activations(struct placing *p, const struct mode_statement *mode) {
+    if (mode->extent == EXTENT_REPLICATED || !touches_axes(p, mode))
+        return;
+    for (unsigned i = 0; i < mode->axes.n; i++) {
+        unsigned axis = mode->axes.axes[i];
+        if (axis_size(p, axis) == 1)
+            continue;
+        if (!is_data_axis(p, axis)) {
+            not_yet(p, &mode->origin, "cutting activations on an axis of the model");
+            return;
+        }
+        struct diagnostic *d =
+            report(p->diagnostics, E306, origin_span(&mode->origin),
+                   "activations cannot be cut over `%s`: it splits the batch", axis_name(p, axis));
+        diagnostic_say(d, "each device computes on whole sequences of its own");
+        diagnostic_label(d, origin_span(&split_of(p, DIM_BATCH)->origin),
+                         "the batch is split here");
+        diagnostic_origin(d, &mode->origin);
+        diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
+        return;
+    }
+}
+
+static void check_options(struct placing *p, const struct mode_statement *mode) {
+    bool gathered = mode->extent == EXTENT_GATHERED;
+    if (mode->extent != EXTENT_REPLICATED && mode->by != CUT_FLAT)
+        not_yet(p, &mode->origin, "cutting a state otherwise than flat");
+    else if (gathered && mode->state != STATE_PARAMETERS)
+        not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]));
+    else if (gathered && mode->unit != UNIT_LAYER && mode->unit != UNIT_TENSOR)
+        not_yet(p, &mode->origin, "gathering more than a layer at once");
+    else if (gathered && mode->kept_after_backward && !mode->kept_after_forward)
+        not_yet(p, &mode->origin, "keeping parameters after backward but not after forward");
+}
+
+static void check_mode(struct placing *p, const struct mode_statement *mode) {
+    if (mode->sets_residency && mode->residency != RESIDENCY_STORED) {
+        not_yet(p, &mode->origin,
+                mode->residency == RESIDENCY_OFFLOADED ? "offloading"
+                : mode->state == STATE_ACTIVATIONS     ? "recomputing activations"
+                                                       : "a materialized state");
+        return;
+    }
+    if (!mode->sets_extent || !touches_axes(p, mode))
+        return;
+    if (mode->state == STATE_ACTIVATIONS)
+        check_activations(p, mode);
+    else if (selector_is_partial(&mode->selector, p->config->model.layers))
+        not_yet(p, &mode->origin, "a mode for some of the layers only");
+    else
+        check_options(p, mode);
+}
+
+void check_modes(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        check_mode(p, &strategy->modes[m]);
+}
+
+// ---- sizes ------------------------------------------------------------------------------------
+
+static void check_batch(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    const struct axis_list *axes = &p->placement->batch;
+    int64_t parts = mesh_group_size(&p->config->mesh, axes), unit;
+    if (__builtin_mul_overflow(parts, train->microbatch, &unit))
+        unit = INT64_MAX;
+    if (train->batch % unit == 0)
+        return;
+    struct diagnostic *d =
+        report(p->diagnostics, E201, origin_span(&train->batch_origin),
+               "a batch of %" PRId64 " does not divide into microbatches of %" PRId64
+               " sequences on %" PRId64 " devices",
+               train->batch, train->microbatch, parts);
+    diagnostic_say(d, "not a multiple of %" PRId64, unit);
+    diagnostic_label(d, origin_span(&train->microbatch_origin), "sequences on a device at once");
+    if (parts > 1)
+        diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
+                         "%" PRId64 " devices share the batch", parts);
+    diagnostic_origin(d, &train->batch_origin);
+    int64_t below = train->batch / unit * unit;
+    if (below > 0)
+        diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, below + unit);
+    else
+        diagnostic_help(d, "the smallest batch that would do is %" PRId64, unit);
+}
+
+static int64_t model_size(const struct model_config *model, enum dimension dimension) {
+    switch (dimension) {
+    case DIM_HEADS:
+        return model->heads;
+    case DIM_KV_HEADS:
+        return model->kv_heads;
+    default:
+        return model->ffn;
+    }
+}
+
+static void check_dimension(struct placing *p, const struct split_statement *split,
+                            enum dimension dimension) {
+    int64_t parts = mesh_group_size(&p->config->mesh, &split->axes);
+    int64_t size = model_size(&p->config->model, dimension);
+    const char *axes = axes_text(p, &split->axes);
+    if (size % parts == 0)
+        return;
+    if (dimension == DIM_KV_HEADS && parts % size == 0) {
+        not_yet(p, &split->origin, "holding copies of key and value heads");
+        return;
+    }
+    struct diagnostic *d =
+        report(p->diagnostics, E202, origin_span(&split->origin),
+               "%" PRId64 " %s do not divide over the %" PRId64 " devices of `%s`", size,
+               dimension_names[dimension], parts, axes);
+    diagnostic_say(d, "%s is not a multiple of %" PRId64, dimension_names[dimension], parts);
+    diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
+    diagnostic_origin(d, &split->origin);
+    diagnostic_help(d, "make `%s` smaller, or the dimension a multiple of it", axes);
+}
+
+static void check_idle_axis(struct placing *p, unsigned axis) {
+    const struct mesh_axis *of = &p->config->mesh.axes[axis];
+    if (of->size == 1 || p->placement->split_by[axis])
+        return;
+    struct diagnostic *d =
+        report(p->diagnostics, E301, of->span,
+               "no split uses `%s`: its %" PRId64 " devices repeat all work", of->name, of->size);
+    diagnostic_say(d, "nothing is split over this axis");
+    diagnostic_note_at(d, p->config->strategy.name_span, "by this strategy");
+    diagnostic_help(d, "add `split batch over %s`, or make the axis 1", of->name);
+}
+
+void check_sizes(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    check_batch(p);
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        for (uint32_t i = 0; i < strategy->splits[s].n_dimensions; i++)
+            if (strategy->splits[s].dimensions[i] != DIM_BATCH)
+                check_dimension(p, &strategy->splits[s], strategy->splits[s].dimensions[i]);
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+        check_idle_axis(p, axis);
+}
+
+// ---- states that must meet --------------------------------------------------------------------
+
+// What the user wrote for an extent, in the notation that stands at its place: a letter of a tuple
+// or a mode.
+static const char *extent_text(struct placing *p, struct span at, enum extent extent,
+                               const char *axes) {
+    static const char *const letters[] = {"R", "S", "S*"};
+    static const char *const names[] = {"replicated", "sharded", "gathered"};
+    if (at.source != NO_SOURCE && at.end - at.begin <= 2)
+        return letters[extent];
+    return arena_format(p->arena, "%s(%s)", names[extent], axes);
+}
+
+// Proposes to write `state` with another extent on one axis: in place of the statement that said
+// otherwise, or as a new statement behind `behind`.
+static void propose(struct placing *p, struct diagnostic *d, const struct placed_tensor *placed,
+                    enum state state, enum extent extent, unsigned axis, struct span behind) {
+    const struct origin *old = placed_origin(placed, state, axis);
+    if (old) {
+        struct span at = origin_span(old);
+        diagnostic_edit(d, at, "%s", extent_text(p, at, extent, axis_name(p, axis)));
+        return;
+    }
+    if (behind.source == NO_SOURCE)
+        return;
+    struct span end = {behind.source, behind.end, behind.end};
+    diagnostic_edit(d, end, "\n  %s : %s", state_names[state],
+                    extent_text(p, span_nowhere(), extent, axis_name(p, axis)));
+}
+
+// Every device would update the whole parameter with its part of the gradient.
+static void report_gradient(struct placing *p, const struct placed_tensor *placed, unsigned axis) {
+    const struct origin *gradients = placed_origin(placed, STATE_GRADIENTS, axis);
+    const struct origin *optimizer = placed_origin(placed, STATE_OPTIMIZER, axis);
+    const char *name = axis_name(p, axis);
+    struct diagnostic *d =
+        report(p->diagnostics, E402, origin_span(gradients),
+               "gradients are sharded over `%s`, but the optimizer is replicated there", name);
+    diagnostic_say(d, "each device keeps 1/%" PRId64 " of the gradient", axis_size(p, axis));
+    if (optimizer)
+        diagnostic_label(d, origin_span(optimizer), "each device updates the whole parameter");
+    else
+        diagnostic_note(d, "nothing is said about the optimizer, so each device updates the "
+                           "whole parameter");
+    diagnostic_origin(d, gradients);
+    diagnostic_help(d, "shard the optimizer too");
+    propose(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axis, origin_span(gradients));
+}
+
+static void report_parameters(struct placing *p, const struct placed_tensor *placed,
+                              unsigned axis) {
+    const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axis);
+    const char *name = axis_name(p, axis);
+    struct diagnostic *d =
+        report(p->diagnostics, E306, origin_span(parameters),
+               "parameters are sharded over `%s`, but nothing computes on shards", name);
+    diagnostic_say(d, "each device keeps 1/%" PRId64 " of each parameter", axis_size(p, axis));
+    diagnostic_label(d, origin_span(&p->placement->split_by[axis]->origin),
+                     "over `%s` each device runs the whole model", name);
+    diagnostic_origin(d, parameters);
+    diagnostic_help(d, "gather them before use");
+    propose(p, d, placed, STATE_PARAMETERS, EXTENT_GATHERED, axis, span_nowhere());
+}
+
+// Whole optimizer states for parameters of which each device keeps a part.
+static void report_optimizer(struct placing *p, const struct placed_tensor *placed, unsigned axis) {
+    const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axis);
+    const struct origin *optimizer = placed_origin(placed, STATE_OPTIMIZER, axis);
+    const char *name = axis_name(p, axis);
+    struct diagnostic *d =
+        report(p->diagnostics, E307, origin_span(parameters),
+               "parameters are stored as shards over `%s`, but the optimizer is whole there", name);
+    diagnostic_say(d, "each device keeps 1/%" PRId64 " of each parameter", axis_size(p, axis));
+    if (optimizer)
+        diagnostic_label(d, origin_span(optimizer), "each device updates the whole parameter");
+    else
+        diagnostic_note(d, "nothing is said about the optimizer, so each device would update the "
+                           "whole parameter");
+    diagnostic_origin(d, parameters);
+    diagnostic_help(d, "shard the optimizer too");
+    propose(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axis, origin_span(parameters));
+}
+
+// One error per kind, state and axis is enough: what holds for one tensor holds for its likes.
+struct seen {
+    uint64_t gradients, parameters, optimizer, model;
+};
+
+static bool first_time(uint64_t *seen, unsigned axis) {
+    bool first = !(*seen >> axis & 1);
+    *seen |= UINT64_C(1) << axis;
+    return first;
+}
+
+static void check_axis(struct placing *p, const struct placed_tensor *placed, unsigned axis,
+                       struct seen *seen) {
+    enum extent parameters = placed->extents[STATE_PARAMETERS][axis].extent;
+    enum extent optimizer = placed->extents[STATE_OPTIMIZER][axis].extent;
+    enum extent gradients = placed->extents[STATE_GRADIENTS][axis].extent;
+    if (parameters == EXTENT_SHARDED) {
+        if (first_time(&seen->parameters, axis))
+            report_parameters(p, placed, axis);
+    } else if (gradients == EXTENT_SHARDED && optimizer == EXTENT_REPLICATED) {
+        if (first_time(&seen->gradients, axis))
+            report_gradient(p, placed, axis);
+    } else if (parameters == EXTENT_GATHERED && optimizer == EXTENT_REPLICATED) {
+        if (first_time(&seen->optimizer, axis))
+            report_optimizer(p, placed, axis);
+    }
+}
+
+// On an axis of the model, cutting what the splits leave whole is another kind of exchange.
+static void check_model_axis(struct placing *p, const struct placed_tensor *placed, unsigned axis,
+                             struct seen *seen) {
+    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
+        const struct placed_extent *extent = &placed->extents[state][axis];
+        if (extent->extent != EXTENT_REPLICATED && first_time(&seen->model, axis))
+            not_yet(p, &extent->mode->origin,
+                    arena_format(p->arena, "cutting %s over `%s`, which splits the model,",
+                                 state_names[state], axis_name(p, axis)));
+    }
+}
+
+// Shards inside shards: a state that is cut over some of the axes of another only.
+static void check_nesting(struct placing *p, const struct placed_tensor *placed) {
+    const struct axis_list *parameters = &placed->shards[STATE_PARAMETERS];
+    const struct axis_list *optimizer = &placed->shards[STATE_OPTIMIZER];
+    const struct axis_list *gradients = &placed->shards[STATE_GRADIENTS];
+    const struct axis_list *odd = NULL;
+    enum state state = STATE_PARAMETERS;
+    if (parameters->n && !axis_list_equal(parameters, optimizer)) {
+        odd = parameters;
+    } else if (gradients->n && !axis_list_equal(gradients, optimizer)) {
+        odd = gradients;
+        state = STATE_GRADIENTS;
+    }
+    if (odd)
+        not_yet(p, placed_origin(placed, state, odd->axes[0]),
+                arena_format(p->arena, "cutting %s over other axes than the optimizer",
+                             state_names[state]));
+}
+
+void check_states(struct placing *p) {
+    struct seen seen = {0};
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t t = 0; t < p->program->n_tensors; t++)
+        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
+            const struct placed_tensor *placed = &p->placement->tensors[t];
+            if (axis_size(p, axis) == 1)
+                continue;
+            if (axis_list_has(&p->placement->batch, axis))
+                check_axis(p, placed, axis, &seen);
+            else
+                check_model_axis(p, placed, axis, &seen);
+        }
+    for (uint32_t t = 0; t < p->program->n_tensors && p->diagnostics->n_errors == errors; t++)
+        check_nesting(p, &p->placement->tensors[t]);
+}

@@ -1,0 +1,36 @@
+// The strategies of examples/, for tiny models and written without the frontend: small meshes whose
+// axes have different sizes, so that one taken for another shows.
+#ifndef PLACE_TESTS_TINY_STRATEGIES_H
+#define PLACE_TESTS_TINY_STRATEGIES_H
+
+#include "ir/config.h"
+
+enum tiny_strategy {
+    TINY_DDP,
+    TINY_ZERO1,
+    TINY_ZERO2,
+    TINY_ZERO3,
+    TINY_HSDP,
+    TINY_FSDP_KEEP,
+    TINY_ACCUMULATE_WHOLE,
+    TINY_SCATTER_EACH,
+    TINY_REDUCE_EACH,
+    TINY_ZERO3_TP,
+    N_TINY_STRATEGIES,
+};
+extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
+
+// tests/tiny_models.h's configuration with the strategy on a mesh of dp = 3 (hsdp: replica 2, shard
+// 3; zero3_tp: dp 3, tp 2) and a batch of that many times `microbatches` sequences.
+struct config tiny_strategy_config(struct arena *arena, enum model_family family,
+                                   enum tiny_strategy strategy, int64_t microbatches);
+
+// Building blocks, for strategies that a test makes up. Axes by number in the mesh.
+struct mode_statement *tiny_mode(struct arena *, struct config *, enum state, enum extent,
+                                 struct axis_list axes);
+struct split_statement *tiny_split(struct arena *, struct config *, enum dimension,
+                                   struct axis_list axes);
+void tiny_axis(struct config *, const char *name, int64_t size);
+struct axis_list tiny_axes(int first, int second); // -1: none
+
+#endif
