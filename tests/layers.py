@@ -15,9 +15,10 @@ import sys
 # The backend shares with the runtime the table of calls and the definitions of elementary functions.
 FOLDERS = {
     "ir": set(),
+    "interpreter": {"ir"},
     "frontend": {"ir"},
     "passes": {"ir"},
-    "verify": {"ir"},
+    "verify": {"ir", "interpreter"},
     "backend": {"ir", "runtime"},
     "runtime": set(),
 }
@@ -26,7 +27,7 @@ C_LIBRARY = ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2")
 # Named by the compiler itself; libgcc holds the last two groups (choice by CPU, wide integers).
 COMPILER = re.compile(r"_GLOBAL_OFFSET_TABLE_|__cpu_model|__cpu_indicator_init|__cpu_features2|__(mul|div|udiv|mod|umod)[a-z]*[st]i[34]|__float.*|__fix.*")
 CONSTANT_SECTIONS = re.compile(r"\.(data\.rel\.ro|rodata|text|tm_clone|eh_frame|init_array|fini_array)")
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/', re.M)
+INCLUDE = re.compile(r'^\s*#\s*include\s+"(?:ir/)?([^"/]+)/', re.M)
 
 
 def run(*command):
@@ -91,6 +92,7 @@ def linked(folder, library, libraries, from_c):
 
 def included(root, folder):
     """Complaints about what the files of `folder` include."""
+    may = FOLDERS[folder] | {folder} | ({"interpreter"} if folder == "ir" else set())
     for directory, _, names in os.walk(os.path.join(root, folder)):
         for name in sorted(names):
             if not name.endswith((".c", ".h", ".def")):
@@ -98,7 +100,7 @@ def included(root, folder):
             path = os.path.join(directory, name)
             with open(path, encoding="utf-8") as file:
                 for other in INCLUDE.findall(file.read()):
-                    if other in FOLDERS | {"driver": set()} and other != folder and other not in FOLDERS[folder]:
+                    if other in FOLDERS | {"driver": set()} and other not in may:
                         yield f"{os.path.relpath(path, root)} includes a header of {other}/"
 
 

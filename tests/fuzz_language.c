@@ -1,0 +1,48 @@
+// Fuzzes the language: any bytes are refused with messages or understood, never more; and what parses
+// without a message prints to a text that parses again and prints the same.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+#include "ir/check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// The canonical text, owned by the caller; NULL if there was a message.
+static char *canonical(const char *text, size_t length) {
+    struct arena arena = {0};
+    struct source_files sources = {0};
+    struct diagnostics *diagnostics = diagnostics_new(&arena, &sources);
+    uint32_t source;
+    struct ast_file file;
+    char *printed = NULL;
+    if (frontend_read_text(&arena, diagnostics, "input", text, length, &source) &&
+        frontend_parse(&arena, diagnostics, source, &file)) {
+        size_t printed_length;
+        FILE *out = open_memstream(&printed, &printed_length);
+        ast_print(&file, out);
+        fclose(out);
+    }
+    // Messages are part of what must not fall over: carets, tabs, long lines, broken UTF-8.
+    char *messages = NULL;
+    size_t messages_length;
+    FILE *out = open_memstream(&messages, &messages_length);
+    diagnostics_print(diagnostics, out, true);
+    fclose(out);
+    CHECK(printed || messages_length > 0);
+    free(messages);
+    arena_free(&arena);
+    return printed;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *once = canonical((const char *)data, size);
+    if (!once)
+        return 0;
+    char *twice = canonical(once, strlen(once));
+    CHECK(twice && strcmp(once, twice) == 0);
+    free(once);
+    free(twice);
+    return 0;
+}

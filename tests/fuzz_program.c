@@ -1,0 +1,41 @@
+// Fuzzes the text form of programs: any bytes are refused with a message inside the text, or read to a
+// program that keeps its structural invariants and prints to a text that reads back the same.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/ir.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// The printed text, owned by the caller; NULL if it was refused.
+static char *canonical(const char *text, size_t length) {
+    struct arena arena = {0};
+    struct text_error error = {0};
+    struct program *program = program_parse(&arena, text, length, 0, &error);
+    char *printed = NULL;
+    if (program) {
+        CHECK(!program_check(program, &arena));
+        size_t printed_length;
+        FILE *out = open_memstream(&printed, &printed_length);
+        program_print(program, out, NULL);
+        fclose(out);
+    } else {
+        // One byte wide at least, so a caret behind the last byte is inside.
+        CHECK(error.message && error.span.begin < error.span.end && error.span.end <= length + 1);
+    }
+    arena_free(&arena);
+    return printed;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *once = canonical((const char *)data, size);
+    if (!once)
+        return 0;
+    char *twice = canonical(once, strlen(once));
+    CHECK(twice && strcmp(once, twice) == 0);
+    free(once);
+    free(twice);
+    return 0;
+}
