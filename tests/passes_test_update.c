@@ -1,0 +1,170 @@
+// Which optimizer a tensor gets, what is decayed, and what is refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/diagnostic.h"
+#include "passes/passes.h"
+#include "passes/select.h"
+#include "tests/tiny_models.h"
+
+struct trial {
+    struct arena arena;
+    struct config config;
+    struct program *program;
+    struct diagnostics *diagnostics;
+};
+
+static struct optimizer_rule *add_rule(struct trial *trial, enum role a, enum role b) {
+    struct train_config *train = &trial->config.train;
+    struct optimizer_rule rule = train->optimizers[0];
+    rule.selector =
+        (struct selector){.n_roles = b == ROLE_NONE ? 1 : 2, .roles = {(uint8_t)a, (uint8_t)b}};
+    uint32_t capacity = train->n_optimizers;
+    ARENA_PUSH(&trial->arena, train->optimizers, train->n_optimizers, capacity, rule);
+    return &train->optimizers[train->n_optimizers - 1];
+}
+
+static void begin(struct trial *trial, enum model_family family) {
+    *trial = (struct trial){0};
+    trial->config = tiny_config(&trial->arena, family);
+    trial->diagnostics = diagnostics_new(&trial->arena, NULL);
+    trial->program = program_new(&trial->arena, "main");
+}
+
+static bool run(struct trial *trial) {
+    struct pass_context context = {&trial->config, trial->diagnostics};
+    return passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE);
+}
+
+// The op that updates the parameter of that name inside a unit; NULL: none.
+static const struct op *update_of(const struct trial *trial, const char *unit_name,
+                                  const char *parameter) {
+    uint32_t id = program_find_unit(trial->program, unit_name);
+    if (id == NO_ID)
+        return NULL;
+    const struct unit *unit = &trial->program->units[id];
+    value_id value = unit_find_value(unit, parameter);
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (unit->ops[i].operands[0] == value)
+            return &unit->ops[i];
+    return NULL;
+}
+
+static double decay_of(const struct trial *trial, const char *unit, const char *parameter) {
+    const struct op *op = update_of(trial, unit, parameter);
+    assert_non_null(op);
+    return op_real(op, ATTRIBUTE_WEIGHT_DECAY, -1);
+}
+
+// As PyTorch's users group parameters: a query bias has three dimensions here and one there.
+static void test_only_matrices_decay(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    assert_true(run(&trial));
+    static const char *const decayed[] = {"attention.q.weight", "attention.out.weight",
+                                          "mlp.up.weight", "mlp.down.weight"};
+    static const char *const kept[] = {"attention.q.bias", "attention.k.bias", "mlp.up.bias",
+                                       "attention.norm.gain", "attention.norm.bias"};
+    for (int i = 0; i < 4; i++)
+        assert_float_equal(decay_of(&trial, "update_block", decayed[i]), 0.1, 0);
+    for (int i = 0; i < 5; i++)
+        assert_float_equal(decay_of(&trial, "update_block", kept[i]), 0, 0);
+    assert_float_equal(decay_of(&trial, "update_embedding", "embedding.token"), 0.1, 0);
+    assert_float_equal(decay_of(&trial, "update_head", "norm.gain"), 0, 0);
+    arena_free(&trial.arena);
+}
+
+static void test_longest_selector_wins(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_LLAMA);
+    add_rule(&trial, ROLE_MLP, ROLE_UP)->optimizer.weight_decay = 0.3;
+    add_rule(&trial, ROLE_MLP, ROLE_NONE)->optimizer.weight_decay = 0.2;
+    add_rule(&trial, ROLE_UP, ROLE_NONE)->optimizer.weight_decay = 0.4;
+    assert_true(run(&trial));
+    assert_float_equal(decay_of(&trial, "update_block", "mlp.up.weight"), 0.3, 0);
+    assert_float_equal(decay_of(&trial, "update_block", "mlp.down.weight"), 0.2, 0);
+    // `up` at every depth: attention's query projection too
+    assert_float_equal(decay_of(&trial, "update_block", "attention.q.weight"), 0.4, 0);
+    assert_float_equal(decay_of(&trial, "update_block", "attention.k.weight"), 0.1, 0);
+    assert_float_equal(decay_of(&trial, "update_head", "head.weight"), 0.1, 0);
+    arena_free(&trial.arena);
+}
+
+static void test_mixed_optimizers(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_LLAMA);
+    struct optimizer_config *sgd = &add_rule(&trial, ROLE_MLP, ROLE_NONE)->optimizer;
+    *sgd = (struct optimizer_config){
+        .kind = OPTIMIZER_SGD, .rate = {.kind = RATE_CONSTANT, .base = 0.5}, .momentum = 0.9};
+    add_rule(&trial, ROLE_EMBEDDING, ROLE_NONE)->optimizer.kind = OPTIMIZER_NONE;
+    assert_true(run(&trial));
+    const struct program *program = trial.program;
+    assert_int_equal(update_of(&trial, "update_block", "mlp.up.weight")->kind, OP_SGD_MOMENTUM);
+    assert_int_equal(update_of(&trial, "update_block", "attention.q.weight")->kind, OP_ADAMW);
+    assert_int_equal(program_find_unit(program, "update_embedding"), NO_ID);
+    assert_int_equal(program_find_unit(program, "norm_embedding"), NO_ID);
+    assert_int_equal(program_find_unit(program, "embedding_backward"), NO_ID);
+    assert_int_equal(program_find_buffer(program, "embedding.token.moment1"), NO_ID);
+    assert_int_not_equal(program_find_buffer(program, "block.mlp.up.weight.momentum"), NO_ID);
+    assert_int_equal(program_find_buffer(program, "block.mlp.up.weight.moment1"), NO_ID);
+    // Two rates; the first rule's is the one that the host reads.
+    buffer_id rate = program_find_buffer(program, "learning_rate");
+    assert_int_equal(program->buffers[rate].class, CLASS_OUTPUT);
+    assert_int_not_equal(program_find_buffer(program, "learning_rate.2"), NO_ID);
+    assert_int_equal(program_find_buffer(program, "learning_rate.3"), NO_ID);
+    arena_free(&trial.arena);
+}
+
+static void expect_refusal(struct trial *trial, enum diagnostic_code code) {
+    assert_false(run(trial));
+    assert_int_equal(trial->diagnostics->n_errors, 1);
+    assert_int_equal(trial->diagnostics->items[0]->code, code);
+    arena_free(&trial->arena);
+}
+
+static void test_E121_everything_frozen(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    trial.config.train.optimizers[0].optimizer.kind = OPTIMIZER_NONE;
+    expect_refusal(&trial, E121);
+}
+
+static void test_E199_optimizer_of_some_layers(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    struct selector *selector = &add_rule(&trial, ROLE_LAYERS, ROLE_NONE)->selector;
+    selector->has_slice = true;
+    selector->slice_end = 2;
+    selector->slice_step = 1;
+    expect_refusal(&trial, E199);
+}
+
+// A slice that takes all layers is no restriction.
+static void test_slice_of_all_layers(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    struct selector *selector = &add_rule(&trial, ROLE_LAYERS, ROLE_NONE)->selector;
+    selector->has_slice = true;
+    selector->slice_end = trial.config.model.layers;
+    selector->slice_step = 1;
+    assert_true(run(&trial));
+    arena_free(&trial.arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_matrices_decay),
+        cmocka_unit_test(test_longest_selector_wins),
+        cmocka_unit_test(test_mixed_optimizers),
+        cmocka_unit_test(test_E121_everything_frozen),
+        cmocka_unit_test(test_E199_optimizer_of_some_layers),
+        cmocka_unit_test(test_slice_of_all_layers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
