@@ -123,33 +123,14 @@ void emit_collective(struct emitter *e, const struct op *op) {
 
 // ---- slices -----------------------------------------------------------------------------------
 
-static LLVMValueRef minimum(struct emitter *e, LLVMValueRef a, LLVMValueRef b) {
-    LLVMValueRef less = LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, "");
-    return LLVMBuildSelect(e->builder, less, a, b, "");
-}
-
-// Flat: this device's chunk of the flattened tensor, zeros behind its end.
-static void slice_flat(struct emitter *e, const struct op *op, LLVMValueRef place) {
+// One run of bytes for every index of the dimensions before the one that is cut.
+void emit_slice(struct emitter *e, const struct op *op) {
     const struct tensor_type *x = value_type(e, op->operands[0]);
-    LLVMValueRef whole = constant_i64(e, type_bytes(x));
-    LLVMValueRef chunk = constant_i64(e, type_bytes(value_type(e, op->results[0])));
-    LLVMValueRef begin = minimum(e, LLVMBuildMul(e->builder, place, chunk, ""), whole);
-    LLVMValueRef length = minimum(e, LLVMBuildSub(e->builder, whole, begin, ""), chunk);
-    LLVMValueRef to = place_of(e, op->results[0]);
-    LLVMValueRef from = element_pointer(e, e->i8, operand_place(e, op, 0), begin);
-    CALL_RUNTIME(e, copy, op->id, length, to, from);
-    if (type_bytes(x) % type_bytes(value_type(e, op->results[0])) != 0)
-        CALL_RUNTIME(e, fill_zero, op->id, LLVMBuildSub(e->builder, chunk, length, ""),
-                     element_pointer(e, e->i8, to, length));
-}
-
-// Along a dimension: one run of bytes for every index of the dimensions before it.
-static void slice_dimension(struct emitter *e, const struct op *op, LLVMValueRef place, int dim) {
-    const struct tensor_type *x = value_type(e, op->operands[0]);
-    int64_t outer = elements_before(x, dim);
+    struct axis_list axes = op_axes(op);
+    int64_t outer = elements_before(x, (int)op_integer(op, ATTRIBUTE_DIM, -1));
     LLVMValueRef whole = constant_i64(e, type_bytes(x) / outer);
     LLVMValueRef run = constant_i64(e, type_bytes(value_type(e, op->results[0])) / outer);
-    LLVMValueRef begin = LLVMBuildMul(e->builder, place, run, "");
+    LLVMValueRef begin = LLVMBuildMul(e->builder, coordinate(e, &axes), run, "");
     LLVMValueRef from = element_pointer(e, e->i8, operand_place(e, op, 0), begin);
     struct counted_loop loop = loop_begin(e, constant_i64(e, 0), constant_i64(e, outer), false);
     LLVMValueRef to_at = LLVMBuildMul(e->builder, loop.counter, run, "");
@@ -158,14 +139,4 @@ static void slice_dimension(struct emitter *e, const struct op *op, LLVMValueRef
                  element_pointer(e, e->i8, place_of(e, op->results[0]), to_at),
                  element_pointer(e, e->i8, from, from_at));
     loop_end(e, &loop, false);
-}
-
-void emit_slice(struct emitter *e, const struct op *op) {
-    struct axis_list axes = op_axes(op);
-    LLVMValueRef place = coordinate(e, &axes);
-    int dim = (int)op_integer(op, ATTRIBUTE_DIM, -1);
-    if (dim < 0)
-        slice_flat(e, op, place);
-    else
-        slice_dimension(e, op, place, dim);
 }

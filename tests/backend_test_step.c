@@ -1,0 +1,216 @@
+// Steps: nested loops over stacked buffers with offsets and slots, windows, collectives of units
+// and of steps on a mesh of four ranks, slices, and iotas that differ by rank.
+#include "backend_harness.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct program *parse(struct arena *arena, const char *text) {
+    struct text_error error = {0};
+    struct program *program = program_parse(arena, text, strlen(text), 0, &error);
+    if (!program)
+        fail_msg("%s at: %.60s", error.message, text + error.span.begin);
+    const char *wrong = program_check(program, arena);
+    if (wrong)
+        fail_msg("%s", wrong);
+    program_number(program);
+    return program;
+}
+
+static double *numbers(struct cluster *cluster, int rank, const struct program *program,
+                       const char *buffer, int64_t item) {
+    const struct buffer *b = &program->buffers[program_find_buffer(program, buffer)];
+    return (double *)((char *)cluster->ranks[rank].head.arena + b->offset_bytes +
+                      item * buffer_item_bytes(program, b));
+}
+
+// ---- one rank ---------------------------------------------------------------------------------
+
+static const char loops[] =
+    "step main {\n"
+    "  sizes batch = 1 sequence = 1 microbatches = 2 layers = 5 vocab = 1\n"
+    "  policy parameters = f64 master = none moments = f64 gradients = f64\n"
+    "       compute = f64 accumulate = f64 gather = f64 reduce = f64 reproducible = 0\n"
+    "  arena 4096\n"
+    "  buffer x : activations f64[hidden=3] layers 6 at 0\n"
+    "  buffer w : parameters f64[hidden=3] layers 5 at 256\n"
+    "  buffer ring : transient f64[hidden=3] slots 3 at 512\n"
+    "  buffer sum : gradients f64[hidden=3] microbatches 2 at 768\n"
+    "  train {\n"
+    "    for m = 0 .. 2 {\n"
+    "      for l = 0 .. 5 {\n"
+    "        call combine(a = x[l], b = w[l]) -> (c = x[l+1])\n"
+    "        call combine(a = x[l+1], b = w[4]) -> (c = ring[l-1 mod 3])\n"
+    "      }\n"
+    "      zero sum[m]\n"
+    "      for l = 1 .. 4 descending {\n"
+    "        call add(s = sum[m], t = ring[l+4 mod 3])\n"
+    "        call combine(a = w[l], b = sum[m]) -> (c = x[l-1])\n"
+    "      }\n"
+    "    }\n"
+    "  }\n"
+    "}\n"
+    "unit main.combine {\n"
+    "  phase forward\n"
+    "  parameter %a : f64[hidden=3]\n"
+    "  parameter %b : f64[hidden=3]\n"
+    "  result %c\n"
+    "  %d = mul(%a, %b) : f64[hidden=3] inline\n"
+    "  %c = add(%d, %a) : f64[hidden=3] out\n"
+    "}\n"
+    "unit main.add {\n"
+    "  phase forward\n"
+    "  parameter %s : f64[hidden=3]\n"
+    "  parameter %t : f64[hidden=3]\n"
+    "  result %u in %s\n"
+    "  %u = accumulate(%s, %t) : f64[hidden=3] in %s\n"
+    "}\n";
+
+static void loops_and_slots(void **state) {
+    struct arena arena = {0};
+    struct program *program = parse(&arena, loops);
+    struct machine *machine = machine_new(&arena, program);
+    struct backend_code *code = compile(&arena, program);
+    struct cluster cluster;
+    cluster_open(&cluster, &arena, program, 1);
+    for (buffer_id b = 0; b < program->n_buffers; b++)
+        for (int64_t i = 0; i < 3 * program->buffers[b].count; i++)
+            machine->buffers[b][i] = numbers(&cluster, 0, program, program->buffers[b].name, 0)[i] =
+                0.125 * (double)(b + 1) + 0.0625 * (double)i;
+    machine_run(machine, STEP_TRAIN);
+    cluster_run(&cluster, backend_entry(harness_backend(), code, STEP_TRAIN));
+    for (buffer_id b = 0; b < program->n_buffers; b++)
+        assert_memory_equal(machine->buffers[b],
+                            numbers(&cluster, 0, program, program->buffers[b].name, 0),
+                            (size_t)program->buffers[b].count * 3 * sizeof(double));
+    assert_null(backend_entry(harness_backend(), code, STEP_EVALUATE));
+    backend_code_free(harness_backend(), code);
+    cluster_close(&cluster);
+    arena_free(&arena);
+}
+
+// ---- four ranks -------------------------------------------------------------------------------
+
+// Rank r = 2 a + b of the mesh a=2, b=2. What a device holds of a buffer is its own number.
+static const char exchange[] =
+    "step main {\n"
+    "  axis a = 2\n"
+    "  axis b = 2\n"
+    "  sizes batch = 1 sequence = 1 microbatches = 1 layers = 2 vocab = 1\n"
+    "  policy parameters = f64 master = none moments = f64 gradients = f64\n"
+    "       compute = f64 accumulate = f64 gather = f64 reduce = f64 reproducible = 0\n"
+    "  arena 8192\n"
+    "  buffer own : parameters f64[hidden=5] flat/a*b layers 2 at 0\n"
+    "  buffer whole : transient f64[hidden=5] slots 2 pad 4 at 64\n"
+    "  buffer window : transient f64[hidden=5] flat/a*b slots 2 window of whole\n"
+    "  buffer sums : gradients f64[hidden=5] flat/a*b layers 2 at 256\n"
+    "  buffer rows : activations f64[hidden=2, ffn=6] at 512\n"
+    "  buffer out : output f64[hidden=2, ffn=6] at 640\n"
+    "  buffer part : output f64[hidden=2, ffn=6/b] at 768\n"
+    "  buffer again : output f64[hidden=2, ffn=6] at 896\n"
+    "  buffer cut : output f64[hidden=2, ffn=6/a] at 1024\n"
+    "  buffer frame : transient f64[flat=64] at 2048\n"
+    "  buffer ids : output i32[sequence=8/a*b] at 4096\n"
+    "  train {\n"
+    "    for l = 0 .. 2 {\n"
+    "      start all_gather over a*b as gather[l mod 2] { own[l] -> whole[l] }\n"
+    "    }\n"
+    "    for l = 0 .. 2 descending {\n"
+    "      wait gather[l mod 2]\n"
+    "      call twice(x = window[l])\n"
+    "      start reduce_scatter over a*b as scatter[0] { whole[l] -> sums[l] }\n"
+    "      wait scatter[0]\n"
+    "    }\n"
+    "    call unit(x = rows) -> (sum = out, part = part, whole = again, cut = cut, ids = ids)\n"
+    "  }\n"
+    "}\n"
+    "unit main.twice {\n"
+    "  phase forward\n"
+    "  parameter %x : f64[flat=2]\n"
+    "  result %y in %x\n"
+    "  %y = add(%x, %x) : f64[flat=2] in %x\n"
+    "}\n"
+    "unit main.unit {\n"
+    "  phase forward\n"
+    "  parameter %x : f64[hidden=2, ffn=6]\n"
+    "  result %sum\n"
+    "  result %part\n"
+    "  result %whole\n"
+    "  result %cut\n"
+    "  result %ids\n"
+    "  frame 512 of frame\n"
+    "  %s = all_reduce(%x) {axes=a} : f64[hidden=2, ffn=6] out\n"
+    "  %p = reduce_scatter(%x) {axes=b, dim=1} : f64[hidden=2, ffn=3] out\n"
+    "  %part = wait(%p) : f64[hidden=2, ffn=3] in %p\n"
+    "  %w = all_gather(%part) {axes=b, dim=1} : f64[hidden=2, ffn=6] out\n"
+    "  %sum = wait(%s) : f64[hidden=2, ffn=6] in %s\n"
+    "  %whole = wait(%w) : f64[hidden=2, ffn=6] in %w\n"
+    "  %cut = slice(%x) {axes=a, dim=1} : f64[hidden=2, ffn=3] out\n"
+    "  %ids = iota() {dimension=sequence, axes=a*b} : i32[sequence=2] out\n"
+    "}\n";
+
+static void fill_exchange(struct cluster *cluster, const struct program *program) {
+    for (int r = 0; r < 4; r++) {
+        for (int i = 0; i < 4; i++) // two layers of a chunk of two; the last element is padding
+            numbers(cluster, r, program, "own", 0)[i] = 10 * r + i;
+        for (int i = 0; i < 12; i++)
+            numbers(cluster, r, program, "rows", 0)[i] = 100 * r + i;
+    }
+}
+
+// What rank r holds after the window's element has been doubled and the wholes summed.
+static void check_flat(struct cluster *cluster, const struct program *program, int r) {
+    for (int l = 0; l < 2; l++)
+        for (int i = 0; i < 2; i++) {
+            double element = 10 * r + 2 * l + i;
+            double expected = 2 * r + i < 5 ? 3 * element + 2 * element : 0;
+            // three ranks add the element as gathered, its owner adds it doubled
+            assert_true(numbers(cluster, r, program, "sums", l)[i] == expected);
+        }
+}
+
+static void check_unit(struct cluster *cluster, const struct program *program, int r) {
+    int a = r / 2, b = r % 2;
+    for (int i = 0; i < 12; i++) {
+        assert_true(numbers(cluster, r, program, "out", 0)[i] == 2 * i + 100 * (2 * b + 2));
+        assert_true(numbers(cluster, r, program, "again", 0)[i] == 2 * i + 100 * (4 * a + 1));
+    }
+    for (int row = 0; row < 2; row++)
+        for (int k = 0; k < 3; k++) {
+            int from_b = 6 * row + 3 * b + k, from_a = 6 * row + 3 * a + k, at = 3 * row + k;
+            assert_true(numbers(cluster, r, program, "part", 0)[at] ==
+                        2 * from_b + 100 * (4 * a + 1));
+            assert_true(numbers(cluster, r, program, "cut", 0)[at] == 100 * r + from_a);
+        }
+    const int32_t *ids = (const int32_t *)numbers(cluster, r, program, "ids", 0);
+    assert_true(ids[0] == 2 * r && ids[1] == 2 * r + 1);
+}
+
+static void collectives(void **state) {
+    struct arena arena = {0};
+    struct program *program = parse(&arena, exchange);
+    struct backend_code *code = compile(&arena, program);
+    struct cluster cluster;
+    cluster_open(&cluster, &arena, program, 1);
+    fill_exchange(&cluster, program);
+    cluster_run(&cluster, backend_entry(harness_backend(), code, STEP_TRAIN));
+    for (int r = 0; r < 4; r++) {
+        check_flat(&cluster, program, r);
+        check_unit(&cluster, program, r);
+    }
+    backend_code_free(harness_backend(), code);
+    cluster_close(&cluster);
+    arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_and_slots),
+        cmocka_unit_test(collectives),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
