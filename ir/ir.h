@@ -460,6 +460,10 @@ struct index index_variable(int variable, int64_t offset, int64_t modulus);
 bool index_equal(struct index a, struct index b);
 int64_t index_at(struct index index, const int64_t *variables); // its value inside loops
 
+// A program that a person edited may lack offsets; then all of the plan is dropped and made anew.
+bool program_needs_plan(const struct program *);
+void program_drop_plan(struct program *);
+
 // Statement ids in the order of the text: units and their ops, then the steps. Also counts n_ids.
 void program_number(struct program *);
 // The span of every statement id, allocated in `arena`.

@@ -327,6 +327,40 @@ struct span *program_spans(const struct program *program, struct arena *arena) {
     return spans;
 }
 
+// ---- plans ------------------------------------------------------------------------------------
+
+static bool unit_needs_plan(const struct unit *unit) {
+    for (uint32_t i = unit->n_parameters; i < unit->n_values; i++)
+        if (unit->values[i].storage == STORAGE_UNPLANNED)
+            return true;
+    return unit->frame_bytes < 0;
+}
+
+bool program_needs_plan(const struct program *program) {
+    for (uint32_t i = 0; i < program->n_units; i++)
+        if (unit_needs_plan(&program->units[i]))
+            return true;
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        if (program->buffers[i].window_of == NO_ID && program->buffers[i].offset_bytes < 0)
+            return true;
+    return program->arena_bytes < 0;
+}
+
+void program_drop_plan(struct program *program) {
+    for (uint32_t i = 0; i < program->n_units; i++) {
+        struct unit *unit = &program->units[i];
+        for (uint32_t k = unit->n_parameters; k < unit->n_values; k++) {
+            unit->values[k].storage = STORAGE_UNPLANNED;
+            unit->values[k].base = NO_ID;
+        }
+        unit->frame_bytes = -1;
+        unit->frame = NO_ID;
+    }
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        program->buffers[i].offset_bytes = -1;
+    program->arena_bytes = -1;
+}
+
 // ---- copies -----------------------------------------------------------------------------------
 
 #define COPY_ARRAY(arena, field, n) ((field) = arena_copy((arena), (field), (n) * sizeof *(field)))

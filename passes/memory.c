@@ -234,17 +234,23 @@ static void add_frame_buffer(struct program *program, struct unit *unit) {
     if (unit->frame_bytes == 0)
         return;
     int64_t words = unit->frame_bytes / dtype_bytes[DTYPE_F32];
-    unit->frame = program_add_buffer(
-        program, (struct buffer){.name = arena_format(program->arena, "frame.%s", unit->name),
-                                 .class = CLASS_ACTIVATIONS,
-                                 .tensor = NO_ID,
-                                 .dtype = DTYPE_F32,
-                                 .rank = 1,
-                                 .dims = {{DIM_FLAT, words}},
-                                 .count = 1,
-                                 .window_of = NO_ID,
-                                 .offset_bytes = -1,
-                                 .span = unit->span});
+    const char *name = arena_format(program->arena, "frame.%s", unit->name);
+    struct buffer frame = {.name = name,
+                           .class = CLASS_ACTIVATIONS,
+                           .tensor = NO_ID,
+                           .dtype = DTYPE_F32,
+                           .rank = 1,
+                           .dims = {{DIM_FLAT, words}},
+                           .count = 1,
+                           .window_of = NO_ID,
+                           .offset_bytes = -1,
+                           .span = unit->span};
+    // A program that is planned again has the buffer already, of another size.
+    unit->frame = program_find_buffer(program, name);
+    if (unit->frame == NO_ID)
+        unit->frame = program_add_buffer(program, frame);
+    else
+        program->buffers[unit->frame] = frame;
 }
 
 // ---- the arena ----------------------------------------------------------------------------------

@@ -7,9 +7,13 @@
 #include "ir/check.h"
 
 const struct pass_row pass_rows[N_PASSES] = {
-#define PASS(NAME, name, function, help) {name, function, help},
+#define CONFIG                                  true
+#define PROGRAM                                 false
+#define PASS(NAME, name, function, input, help) {name, function, input, help},
 #include "passes/passes.def"
 #undef PASS
+#undef CONFIG
+#undef PROGRAM
 };
 
 int pass_find(const char *name) {

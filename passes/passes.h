@@ -10,6 +10,7 @@
 
 #include "ir/config.h"
 #include "ir/ir.h"
+#include "passes/account.h"
 
 struct pass_context {
     const struct config *config; // may be NULL for passes that only read the program
@@ -21,11 +22,12 @@ typedef bool (*pass_function)(struct program *, const struct pass_context *);
 struct pass_row {
     const char *name;
     pass_function run;
+    bool reads_config; // the configuration, besides the program
     const char *help;
 };
 
 enum pass {
-#define PASS(NAME, name, function, help) PASS_##NAME,
+#define PASS(NAME, name, function, input, help) PASS_##NAME,
 #include "passes/passes.def"
 #undef PASS
     N_PASSES
@@ -36,7 +38,7 @@ int pass_find(const char *name); // -1: no pass of that name
 // Runs passes `first` to `last`, both included, and checks the program after each in debug builds.
 bool passes_run(struct program *, const struct pass_context *, enum pass first, enum pass last);
 
-#define PASS(NAME, name, function, help)                                                           \
+#define PASS(NAME, name, function, input, help)                                                    \
     bool function(struct program *, const struct pass_context *);
 #include "passes/passes.def"
 #undef PASS
