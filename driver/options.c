@@ -1,5 +1,5 @@
-// The command line, from two tables: verbs.def and options.def. getopt_long does the syntax; what an
-// option may be given to, its help and its kind of argument stand in its row.
+// The command line, from two tables: verbs.def and options.def. getopt_long does the syntax; what
+// an option may be given to, its help and its kind of argument stand in its row.
 #include "driver/options.h"
 
 #include <errno.h>

@@ -25,9 +25,9 @@ enum { STATUS_OK = 0, STATUS_REFUSED = 1, STATUS_USAGE = 2, STATUS_INTERRUPTED =
 
 struct options {
     enum verb verb;
-    const char *operand;            // FILE ("-": stdin) or CODE
-    const char *values[N_OPTIONS];  // NULL: not given; "" for flags
-    const char **definitions;       // every -D, in order
+    const char *operand;           // FILE ("-": stdin) or CODE
+    const char *values[N_OPTIONS]; // NULL: not given; "" for flags
+    const char **definitions;      // every -D, in order
     uint32_t n_definitions, cap_definitions;
 };
 
@@ -36,8 +36,8 @@ struct options {
 int options_parse(struct arena *arena, int argc, char **argv, struct options *options);
 
 bool option_given(const struct options *options, enum option_id option);
-// A whole number of at least `minimum`, or `otherwise` when the option is not given. A value that is
-// not one is refused by options_parse.
+// A whole number of at least `minimum`, or `otherwise` when the option is not given. A value that
+// is not one is refused by options_parse.
 int64_t option_integer(const struct options *options, enum option_id option, int64_t otherwise);
 // Colour on this file descriptor: --color, else whether it is a terminal and NO_COLOR is not set.
 bool option_colour(const struct options *options, int descriptor);

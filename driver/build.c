@@ -1,0 +1,60 @@
+// placec build: ahead of time, to an executable (or object, assembly, LLVM text).
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "driver/compile.h"
+#include "driver/describe.h"
+#include "driver/options.h"
+#include "ir/check.h"
+
+static const char *const kinds[] = {"exe", "obj", "asm", "llvm"};
+enum { KIND_EXE, N_KINDS = sizeof kinds / sizeof *kinds };
+
+static bool write_output(struct compilation *c, const struct backend *backend, int kind,
+                         const char *path, const char **why) {
+    static const enum backend_output outputs[N_KINDS] = {
+        [1] = BACKEND_OBJECT, [2] = BACKEND_ASSEMBLY, [3] = BACKEND_LLVM};
+    const struct backend_options options = {0};
+    if (kind == KIND_EXE)
+        return backend_build(backend, &c->arena, c->final, describe_program(c), &options, path,
+                             why);
+    size_t size;
+    char *bytes =
+        backend_generate(backend, &c->arena, c->final, &options, outputs[kind], &size, why);
+    return bytes && backend_write_file(&c->arena, path, bytes, size, why);
+}
+
+static int write_build(struct compilation *c, int kind, const char *path) {
+    const char *why = NULL;
+    struct backend *backend = backend_load(&c->arena, &why);
+    if (backend)
+        why = backend_refusal(backend, &c->arena, c->final);
+    if (backend && !why && write_output(c, backend, kind, path, &why))
+        return STATUS_OK;
+    fprintf(stderr, "placec: %s: %s\n", c->path, why);
+    return STATUS_REFUSED;
+}
+
+int verb_build(const struct options *options) {
+    const char *kind_name =
+        option_given(options, OPTION_EMIT) ? options->values[OPTION_EMIT] : kinds[KIND_EXE];
+    int kind = table_find(kinds, N_KINDS, kind_name);
+    const char *path = options->values[OPTION_OUTPUT];
+    if (kind < 0 || !path) {
+        fprintf(stderr,
+                kind < 0 ? "placec: --emit takes exe, obj, asm or llvm, not `%s`\n"
+                         : "placec: `build` needs -o FILE: where the %s goes\n",
+                kind_name);
+        return STATUS_USAGE;
+    }
+    struct compilation c;
+    compile(&c, options, STAGE_JUDGED);
+    int status = compilation_finish(&c, options);
+    if (status == STATUS_OK && !compilation_has_program(&c))
+        status = STATUS_REFUSED;
+    if (status == STATUS_OK)
+        status = write_build(&c, kind, path);
+    compilation_free(&c);
+    return status;
+}

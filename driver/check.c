@@ -1,0 +1,23 @@
+// placec check: the verdict, what every device holds and what it sends.
+#include <stdio.h>
+
+#include "driver/compile.h"
+#include "driver/options.h"
+#include "driver/report.h"
+
+int verb_check(const struct options *options) {
+    struct compilation c;
+    bool accepted = compile(&c, options, STAGE_JUDGED);
+    int status = STATUS_REFUSED;
+    if (option_given(options, OPTION_JSON)) {
+        check_fixes(&c, options);
+        report_json(&c, stdout);
+        status = c.diagnostics->n_errors ? STATUS_REFUSED : STATUS_OK;
+    } else {
+        if (accepted)
+            report_text(&c, stdout);
+        status = compilation_finish(&c, options);
+    }
+    compilation_free(&c);
+    return status;
+}

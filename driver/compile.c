@@ -1,0 +1,232 @@
+// The stages from a file to a judged program. What goes wrong is in the diagnostics; a stage that
+// reports an error ends the way. The passes' own order is passes.def.
+#include "driver/compile.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver/report.h"
+#include "ir/check.h"
+
+const char *const reason_names[] = {NULL, "syntax", "rules", "refuted", "unproved", "unsupported"};
+
+const char *library_path(struct arena *arena) {
+    const char *given = getenv("PLACE_LIBRARY");
+    if (given && *given)
+        return given;
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0)
+        return NULL;
+    path[length] = 0;
+    for (int i = 0; i < 2; i++) { // bin/placec
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return NULL;
+        *slash = 0;
+    }
+    return arena_format(arena, "%s/share/place", path);
+}
+
+static bool run_parse(struct compilation *c, const struct options *options) {
+    uint32_t source;
+    bool read = c->text ? frontend_read_text(&c->arena, c->diagnostics, c->path, c->text,
+                                             c->text_length, &source)
+                        : frontend_read(&c->arena, c->diagnostics, options->operand, &source);
+    return read && frontend_parse(&c->arena, c->diagnostics, source, &c->file);
+}
+
+static bool run_resolve(struct compilation *c, const struct options *options) {
+    struct frontend_options frontend = {
+        .strategy = options->values[OPTION_STRATEGY],
+        .settings = options->definitions,
+        .n_settings = options->n_definitions,
+        .ranks = option_integer(options, OPTION_RANKS, 0),
+        .library_directory = library_path(&c->arena),
+    };
+    c->resolved = frontend_resolve(&c->arena, c->diagnostics, &c->file, &frontend, &c->config);
+    c->library = c->resolved && !c->config.strategy.name;
+    return c->resolved;
+}
+
+static bool run_reference(struct compilation *c) {
+    const struct pass_context context = {&c->config, c->diagnostics};
+    c->reference = program_new(&c->arena, c->config.strategy.name);
+    return passes_run(c->reference, &context, PASS_BUILD, PASS_UPDATE);
+}
+
+// ---- edited programs --------------------------------------------------------------------------
+
+// The file's `step S` and `unit S.U` for the strategy that is compiled.
+static uint32_t find_parts(struct compilation *c, struct program_part **parts) {
+    uint32_t n = 0, capacity = 0;
+    for (uint32_t i = 0; i < c->file.n; i++) {
+        const struct ast_item *item = &c->file.items[i];
+        if ((item->kind != ITEM_STEP && item->kind != ITEM_UNIT) ||
+            strcmp(item->name.text, c->config.strategy.name) != 0)
+            continue;
+        struct program_part part = {.unit =
+                                        item->kind == ITEM_UNIT ? item->program.unit.text : NULL,
+                                    .braces = item->program.program.span};
+        ARENA_PUSH(&c->arena, *parts, n, capacity, part);
+    }
+    return n;
+}
+
+static bool replace_parts(struct compilation *c, const struct program_part *parts, uint32_t n) {
+    struct text_error error;
+    const char *text = c->sources.items[c->file.source].text;
+    struct program *edited = program_parse_parts(&c->arena, c->final, text, parts, n, &error);
+    if (!edited) {
+        report(c->diagnostics, E600, error.span, "%s", error.message);
+        return false;
+    }
+    if (program_needs_plan(edited)) {
+        const struct pass_context context = {&c->config, c->diagnostics};
+        program_drop_plan(edited);
+        passes_run(edited, &context, PASS_FUSE, PASS_MEMORY);
+    }
+    c->final = edited;
+    c->edited = true;
+    return true;
+}
+
+static bool run_final(struct compilation *c) {
+    const struct pass_context context = {&c->config, c->diagnostics};
+    c->final = program_clone(&c->arena, c->reference);
+    if (!passes_run(c->final, &context, PASS_UPDATE + 1, N_PASSES - 1))
+        return false;
+    struct program_part *parts = NULL;
+    uint32_t n = find_parts(c, &parts);
+    if (n && !replace_parts(c, parts, n))
+        return false;
+    program_number(c->final);
+    return true;
+}
+
+// ---- judgement --------------------------------------------------------------------------------
+
+// E701, W801: what the plan needs against what the device has.
+static void check_memory(struct compilation *c) {
+    int64_t limit = c->config.device.memory_bytes, peak = c->account->peak;
+    if (!limit || peak * 10 <= limit * 8)
+        return;
+    const char *needs = bytes_text(&c->arena, (double)peak);
+    const char *has = bytes_text(&c->arena, (double)limit);
+    struct diagnostic *d = report(
+        c->diagnostics, peak > limit ? E701 : W801, c->config.strategy.name_span,
+        "this strategy needs %s on every device; `%s` has %s", needs, c->config.device.name, has);
+    diagnostic_note_at(d, c->config.device.origin.span, "the device is declared here");
+    diagnostic_note(d, "parameters %s, optimizer %s, gradients %s, activations %s, transient %s",
+                    bytes_text(&c->arena, (double)c->account->states[STATE_PARAMETERS]),
+                    bytes_text(&c->arena, (double)c->account->states[STATE_OPTIMIZER]),
+                    bytes_text(&c->arena, (double)c->account->states[STATE_GRADIENTS]),
+                    bytes_text(&c->arena, (double)c->account->states[STATE_ACTIVATIONS]),
+                    bytes_text(&c->arena, (double)c->account->transient));
+    diagnostic_help(d, "shard or gather a state that is replicated, or lower train.microbatch");
+}
+
+static bool run_judge(struct compilation *c) {
+    c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
+    c->account = account(c->final, &c->arena);
+    check_memory(c);
+    return c->verdict.kind == VERDICT_ACCEPTED;
+}
+
+// ---- the way ----------------------------------------------------------------------------------
+
+static bool run_stage(struct compilation *c, const struct options *options, enum stage stage) {
+    switch (stage) {
+    case STAGE_PARSED:
+        return run_parse(c, options);
+    case STAGE_RESOLVED:
+        return run_resolve(c, options);
+    case STAGE_REFERENCE:
+        return run_reference(c);
+    case STAGE_FINAL:
+        return run_final(c);
+    case STAGE_JUDGED:
+        return run_judge(c);
+    }
+    return false;
+}
+
+static bool go(struct compilation *c, const struct options *options, enum stage first,
+               enum stage last) {
+    for (enum stage next = first; next <= last && !c->library; next++) {
+        bool went_well = run_stage(c, options, next);
+        // Names are looked up even in a file with syntax errors: one run says as much as it can.
+        if (next == STAGE_PARSED && !went_well && c->file.n && last > STAGE_PARSED)
+            run_resolve(c, options);
+        if (!went_well || c->diagnostics->n_errors)
+            return false;
+        c->reached = next;
+    }
+    return true;
+}
+
+static void begin(struct compilation *c, const struct options *options, const char *path) {
+    *c = (struct compilation){.path = path};
+    c->diagnostics = diagnostics_new(&c->arena, &c->sources);
+    c->diagnostics->limit =
+        (uint32_t)option_integer(options, OPTION_ERROR_LIMIT, DEFAULT_ERROR_LIMIT);
+}
+
+bool compile(struct compilation *c, const struct options *options, enum stage stage) {
+    begin(c, options, options->operand);
+    return go(c, options, STAGE_PARSED, stage);
+}
+
+bool compile_text(struct compilation *c, const struct options *options, const char *path,
+                  const char *text, size_t length, enum stage stage) {
+    begin(c, options, path);
+    c->trial = true;
+    c->text = text;
+    c->text_length = length;
+    return go(c, options, STAGE_PARSED, stage);
+}
+
+bool compile_further(struct compilation *c, const struct options *options, enum stage stage) {
+    return go(c, options, c->reached + 1, stage);
+}
+
+void compilation_free(struct compilation *c) {
+    arena_free(&c->arena);
+}
+
+enum reason compilation_reason(const struct compilation *c) {
+    if (c->diagnostics->n_errors == 0)
+        return REASON_NONE;
+    if (c->reached >= STAGE_FINAL && c->verdict.kind == VERDICT_REFUTED)
+        return REASON_REFUTED;
+    if (c->reached >= STAGE_FINAL && c->verdict.kind == VERDICT_UNPROVED)
+        return REASON_UNPROVED;
+    bool syntax = false, unsupported = true;
+    for (uint32_t i = 0; i < c->diagnostics->n_items; i++) {
+        const struct diagnostic *d = c->diagnostics->items[i];
+        if (d->severity != SEVERITY_ERROR)
+            continue;
+        unsupported &= d->code == E199;
+        syntax |= diagnostic_rows[d->code].text[1] == '1' && d->code != E199;
+    }
+    return syntax ? REASON_SYNTAX : unsupported ? REASON_UNSUPPORTED : REASON_RULES;
+}
+
+bool compilation_has_program(const struct compilation *c) {
+    if (c->library)
+        fprintf(stderr,
+                "placec: %s holds only strategies with parameters: there is nothing to run\n"
+                "  write a strategy without parameters that says `use` to one of them\n",
+                c->path);
+    return !c->library;
+}
+
+int compilation_finish(struct compilation *c, const struct options *options) {
+    check_fixes(c, options);
+    fflush(stdout);
+    diagnostics_print(c->diagnostics, stderr, option_colour(options, STDERR_FILENO));
+    return c->diagnostics->n_errors ? STATUS_REFUSED : STATUS_OK;
+}

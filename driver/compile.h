@@ -1,0 +1,73 @@
+// From a file to a judged program: the stages that every verb shares, each run at most once.
+#ifndef PLACE_DRIVER_COMPILE_H
+#define PLACE_DRIVER_COMPILE_H
+
+#include "driver/options.h"
+#include "frontend/frontend.h"
+#include "ir/diagnostic.h"
+#include "passes/passes.h"
+#include "verify/verify.h"
+
+// How far to go. Each stage needs those before it.
+enum stage {
+    STAGE_PARSED,    // the syntax tree
+    STAGE_RESOLVED,  // the configuration
+    STAGE_REFERENCE, // what one device would do
+    STAGE_FINAL,     // what each device does, planned; a text of the file's in place of the derived
+    STAGE_JUDGED,    // verified and accounted
+};
+
+// Why a file is refused (LANGUAGE.md 13).
+enum reason {
+    REASON_NONE,
+    REASON_SYNTAX,
+    REASON_RULES,
+    REASON_REFUTED,
+    REASON_UNPROVED,
+    REASON_UNSUPPORTED,
+};
+extern const char *const reason_names[];
+
+struct compilation {
+    struct arena arena;
+    struct source_files sources;
+    struct diagnostics *diagnostics;
+    const char *path;
+    const char *text; // compiled in place of the file; NULL: the file
+    size_t text_length;
+    enum stage reached; // the last stage that went well
+    struct ast_file file;
+    struct config config;
+    bool trial;    // of a fix: its own fixes are not tried
+    bool resolved; // config is complete
+    bool library;  // a file of strategies with parameters: nothing to compile
+    bool edited;   // the file holds a step or units of this strategy
+    struct program *reference, *final;
+    struct verdict verdict;
+    struct account *account;
+};
+
+// Compiles `options->operand`. True if the stage was reached without errors (a library is at the
+// end of its way once it is resolved). The compilation must be freed in either case.
+bool compile(struct compilation *, const struct options *options, enum stage stage);
+// The same for a text in place of the file's, to try a fix.
+bool compile_text(struct compilation *, const struct options *options, const char *path,
+                  const char *text, size_t length, enum stage stage);
+// Goes on from where compile() succeeded.
+bool compile_further(struct compilation *, const struct options *options, enum stage stage);
+void compilation_free(struct compilation *);
+
+// False, with a message to stderr, for a file that holds only strategies with parameters.
+bool compilation_has_program(const struct compilation *);
+enum reason compilation_reason(const struct compilation *);
+// Tries every help that proposes edits: compiles the edited text, and takes the edits back where
+// that leaves as many errors. What is printed as a fix has thus been accepted.
+void check_fixes(struct compilation *, const struct options *options);
+// Tries the fixes, prints what was reported to stderr, and returns the exit status that follows
+// from it.
+int compilation_finish(struct compilation *, const struct options *options);
+
+// <prefix>/share/place/lib for a command in <prefix>/bin; PLACE_LIBRARY in the environment first.
+const char *library_path(struct arena *arena);
+
+#endif

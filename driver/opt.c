@@ -1,0 +1,102 @@
+// placec opt: chosen passes alone, on a `.place` file (from `build` on) or on a program's text.
+#include <stdio.h>
+#include <string.h>
+
+#include "driver/compile.h"
+#include "driver/options.h"
+#include "ir/check.h"
+
+// A text of steps and units only is a program; anything else is a file in the language.
+static bool is_program_text(const struct ast_file *file) {
+    for (uint32_t i = 0; i < file->n; i++)
+        if (file->items[i].kind != ITEM_STEP && file->items[i].kind != ITEM_UNIT)
+            return false;
+    return file->n > 0;
+}
+
+static struct program *read_program(struct compilation *c) {
+    struct text_error error;
+    const struct source_file *source = &c->sources.items[c->file.source];
+    struct program *program =
+        program_parse(&c->arena, source->text, source->length, c->file.source, &error);
+    if (!program)
+        report(c->diagnostics, E600, error.span, "%s", error.message);
+    return program;
+}
+
+// The names in --passes, in order. False: a name is not a pass; said on stderr.
+static bool parse_passes(struct arena *arena, const char *list, enum pass *passes, uint32_t *n) {
+    *n = 0;
+    while (*list) {
+        size_t length = strcspn(list, ",");
+        const char *name = arena_string(arena, list, length);
+        int pass = pass_find(name);
+        if (pass < 0 || *n == 64) {
+            fprintf(stderr, "placec: `%s` is not a pass; the pipeline is", name);
+            for (int i = 0; i < N_PASSES; i++)
+                fprintf(stderr, "%s %s", i ? "," : "", pass_rows[i].name);
+            fprintf(stderr, "\n");
+            return false;
+        }
+        passes[(*n)++] = pass;
+        list += length + (list[length] == ',');
+    }
+    return true;
+}
+
+static bool run_passes(struct compilation *c, struct program *program, const enum pass *passes,
+                       uint32_t n, bool from_text) {
+    const struct pass_context context = {from_text ? NULL : &c->config, c->diagnostics};
+    for (uint32_t i = 0; i < n; i++) {
+        if (from_text && pass_rows[passes[i]].reads_config) {
+            fprintf(stderr,
+                    "placec: pass `%s` reads the strategy, which a program's text does not hold\n"
+                    "  give the .place file, and the passes from `build` on\n",
+                    pass_rows[passes[i]].name);
+            return false;
+        }
+        if (!passes_run(program, &context, passes[i], passes[i]))
+            return false;
+    }
+    program_number(program);
+    return true;
+}
+
+static int optimize(struct compilation *c, const struct options *options, const enum pass *passes,
+                    uint32_t n) {
+    bool from_text = is_program_text(&c->file);
+    struct program *program = NULL;
+    if (from_text) {
+        program = read_program(c);
+    } else if (compile_further(c, options, STAGE_RESOLVED) && compilation_has_program(c)) {
+        program = program_new(&c->arena, c->config.strategy.name);
+    }
+    bool went_well = program && run_passes(c, program, passes, n, from_text);
+    int status = compilation_finish(c, options);
+    if (!went_well || status != STATUS_OK)
+        return STATUS_REFUSED;
+    const struct print_options print = {.sources = option_given(options, OPTION_SPANS) ? &c->sources
+                                                                                       : NULL};
+    program_print(program, stdout, &print);
+    return STATUS_OK;
+}
+
+int verb_opt(const struct options *options) {
+    struct arena arena = {0};
+    enum pass passes[64];
+    uint32_t n;
+    const char *list = options->values[OPTION_PASSES];
+    if (!parse_passes(&arena, list ? list : "", passes, &n)) {
+        arena_free(&arena);
+        return STATUS_USAGE;
+    }
+    arena_free(&arena);
+    struct compilation c;
+    int status = STATUS_REFUSED;
+    if (compile(&c, options, STAGE_PARSED))
+        status = optimize(&c, options, passes, n);
+    else
+        compilation_finish(&c, options);
+    compilation_free(&c);
+    return status;
+}

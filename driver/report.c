@@ -1,0 +1,103 @@
+// What the storage that was found amounts to: rows of tensors that lie alike, and their letters.
+#include "driver/report.h"
+
+#include <string.h>
+
+const char *axes_name(struct arena *arena, const struct mesh *mesh, const struct axis_list *axes) {
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        if (axis_list_equal(&mesh->products[i].axes, axes))
+            return mesh->products[i].name;
+    const char *name = "";
+    for (unsigned i = 0; i < axes->n; i++)
+        name = arena_format(arena, "%s%s%s", name, i ? "*" : "", mesh->axes[axes->axes[i]].name);
+    return name;
+}
+
+const char *bytes_text(struct arena *arena, double bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    int unit = 0;
+    while (bytes >= 1024 && unit < 5) {
+        bytes /= 1024;
+        unit++;
+    }
+    return arena_format(arena, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+static const char *role_path(struct arena *arena, const struct tensor *tensor) {
+    const char *path = "";
+    for (unsigned i = 0; i < tensor->n_roles; i++)
+        path = arena_format(arena, "%s%s%s", path, i ? "." : "", role_names[tensor->roles[i]]);
+    return path;
+}
+
+static bool lie_alike(const struct placement_row *row, const struct buffer *buffer,
+                      const struct found *found) {
+    return row->found->sharded == found->sharded && row->found->gathered == found->gathered &&
+           row->found->data == found->data && row->buffer->dtype == buffer->dtype;
+}
+
+// Activations have no tensor; what a block reads from the one before stands for them.
+static bool is_block_input(const struct buffer *buffer) {
+    return buffer->class == CLASS_ACTIVATIONS && buffer->stack == STACK_LAYERS &&
+           strcmp(buffer->name, "hidden") == 0;
+}
+
+static void add_buffer(struct compilation *c, struct placement_table *table, buffer_id id) {
+    const struct buffer *buffer = &c->final->buffers[id];
+    const struct found *found = &c->verdict.buffers[id];
+    enum state state = class_states[buffer->class];
+    bool activation = is_block_input(buffer);
+    if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
+        return;
+    const char *role =
+        activation ? "layers" : role_path(&c->arena, &c->final->tensors[buffer->tensor]);
+    int64_t bytes = buffer_bytes(c->final, buffer);
+    for (uint32_t i = 0; i < table->n; i++) {
+        struct placement_row *row = &table->rows[i];
+        if (row->state == state && strcmp(row->role, role) == 0 && lie_alike(row, buffer, found)) {
+            row->bytes += bytes;
+            return;
+        }
+    }
+    struct placement_row row = {.state = state,
+                                .role = role,
+                                .layered = buffer->stack == STACK_LAYERS,
+                                .buffer = buffer,
+                                .found = found,
+                                .bytes = bytes};
+    ARENA_PUSH(&c->arena, table->rows, table->n, table->cap, row);
+}
+
+struct placement_table placement_rows(struct compilation *c) {
+    struct placement_table table = {0};
+    for (int state = 0; state < N_STATES; state++)
+        for (buffer_id id = 0; id < c->final->n_buffers; id++)
+            if (class_states[c->final->buffers[id].class] == (enum state)state)
+                add_buffer(c, &table, id);
+    return table;
+}
+
+const char *mode_letter(const struct placement_row *row, unsigned axis) {
+    uint32_t bit = UINT32_C(1) << axis;
+    // An activation cut by the batch is kept whole by the device that computed it.
+    if (row->state == STATE_ACTIVATIONS && row->found->data & bit)
+        return "R";
+    if (!(row->found->sharded & bit))
+        return "R";
+    return row->state == STATE_PARAMETERS && row->found->gathered & bit ? "S*" : "S";
+}
+
+const char *mode_of_state(const struct placement_table *table, enum state state, unsigned axis) {
+    static const char *const letters[] = {"R", "S", "S*"};
+    int64_t bytes[3] = {0};
+    for (uint32_t i = 0; i < table->n; i++)
+        for (int k = 0; k < 3; k++)
+            if (table->rows[i].state == state &&
+                strcmp(mode_letter(&table->rows[i], axis), letters[k]) == 0)
+                bytes[k] += table->rows[i].bytes;
+    int most = 0;
+    for (int k = 1; k < 3; k++)
+        if (bytes[k] > bytes[most])
+            most = k;
+    return letters[most];
+}

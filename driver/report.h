@@ -1,0 +1,37 @@
+// What `check` says of a judged program: which mode every state has on every axis, computed from
+// the storage that the verifier found; memory; communication. As text for people and as JSON.
+#ifndef PLACE_DRIVER_REPORT_H
+#define PLACE_DRIVER_REPORT_H
+
+#include "driver/compile.h"
+
+// "dp", or the name of a product of axes where the mesh has one, else "dp*tp".
+const char *axes_name(struct arena *, const struct mesh *, const struct axis_list *);
+// "12.3 MiB"
+const char *bytes_text(struct arena *, double bytes);
+
+// A group of tensors that say the same: the buffers of one class about tensors of one role path.
+struct placement_row {
+    enum state state;
+    const char *role;            // "layers.attention.qkv"
+    bool layered;                // one copy a layer
+    const struct buffer *buffer; // the first of the group
+    const struct found *found;
+    int64_t bytes; // of all its buffers, on one device
+};
+struct placement_table {
+    struct placement_row *rows;
+    uint32_t n, cap;
+};
+struct placement_table placement_rows(struct compilation *);
+
+// The paper's letter of a row on an axis: R, S, S*.
+const char *mode_letter(const struct placement_row *row, unsigned axis);
+// The letter that most bytes of the state have on the axis.
+const char *mode_of_state(const struct placement_table *, enum state, unsigned axis);
+
+void report_text(struct compilation *, FILE *to);
+// One object, whatever the outcome; errors included.
+void report_json(struct compilation *, FILE *to);
+
+#endif

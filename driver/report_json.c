@@ -1,0 +1,251 @@
+// The report of `check --json`: the contract of LANGUAGE.md 13, also for files that are refused.
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/report.h"
+#include "ir/check.h"
+
+// Paths and quoted source need not be UTF-8: what is not becomes question marks.
+static json_t *text_json(const char *text) {
+    json_t *string = json_string(text);
+    if (string)
+        return string;
+    char *ascii = strdup(text);
+    CHECK(ascii);
+    for (char *c = ascii; *c; c++)
+        if (*c & 0x80)
+            *c = '?';
+    string = json_string(ascii);
+    free(ascii);
+    return string;
+}
+
+static json_t *text_or_null(const char *text) {
+    return text ? text_json(text) : json_null();
+}
+
+static void set_place(struct compilation *c, json_t *object, struct span span) {
+    struct source_place place = source_place(&c->sources, span);
+    bool known = place.file != NULL;
+    json_object_set_new(object, "file", text_or_null(place.file));
+    json_object_set_new(object, "line", known ? json_integer(place.line) : json_null());
+    json_object_set_new(object, "column", known ? json_integer(place.column) : json_null());
+    json_object_set_new(object, "end_line", known ? json_integer(place.end_line) : json_null());
+    json_object_set_new(object, "end_column", known ? json_integer(place.end_column) : json_null());
+}
+
+// ---- diagnostics ------------------------------------------------------------------------------
+
+static json_t *note_json(struct compilation *c, const struct diagnostic_label *label) {
+    json_t *note = json_object();
+    json_object_set_new(note, "message", text_or_null(label->text));
+    set_place(c, note, label->span);
+    return note;
+}
+
+static json_t *fix_json(struct compilation *c, const struct diagnostic *d) {
+    if (!d->help || d->n_edits == 0)
+        return json_null();
+    json_t *fix = json_object(), *edits = json_array();
+    json_object_set_new(fix, "message", text_json(d->help));
+    for (uint32_t i = 0; i < d->n_edits; i++) {
+        json_t *edit = json_object();
+        set_place(c, edit, d->edits[i].span);
+        json_object_set_new(edit, "text", text_json(d->edits[i].text));
+        json_array_append_new(edits, edit);
+    }
+    json_object_set_new(fix, "edits", edits);
+    return fix;
+}
+
+static json_t *diagnostic_json(struct compilation *c, const struct diagnostic *d) {
+    json_t *object = json_object(), *notes = json_array();
+    json_object_set_new(object, "severity",
+                        json_string(d->severity == SEVERITY_ERROR ? "error" : "warning"));
+    json_object_set_new(object, "code", json_string(diagnostic_rows[d->code].text));
+    json_object_set_new(object, "message", text_json(d->message));
+    set_place(c, object, d->span);
+    json_object_set_new(object, "origin", text_or_null(d->origin));
+    for (uint32_t i = 0; i < d->n_labels; i++)
+        json_array_append_new(notes, note_json(c, &d->labels[i]));
+    for (uint32_t i = 0; i < d->n_notes; i++)
+        json_array_append_new(notes, note_json(c, &d->notes[i]));
+    json_object_set_new(object, "notes", notes);
+    json_object_set_new(object, "fix", fix_json(c, d));
+    return object;
+}
+
+static json_t *diagnostics_json(struct compilation *c) {
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < c->diagnostics->n_items; i++)
+        json_array_append_new(array, diagnostic_json(c, c->diagnostics->items[i]));
+    return array;
+}
+
+// ---- mesh and placement -----------------------------------------------------------------------
+
+static json_t *mesh_json(const struct mesh *mesh) {
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        json_array_append_new(array, json_pack("{s:s, s:I, s:n}", "axis", mesh->axes[i].name,
+                                               "size", (json_int_t)mesh->axes[i].size, "factors"));
+    for (uint32_t i = 0; i < mesh->n_products; i++) {
+        const struct mesh_product *product = &mesh->products[i];
+        json_t *factors = json_array();
+        for (unsigned k = 0; k < product->axes.n; k++)
+            json_array_append_new(factors, json_string(mesh->axes[product->axes.axes[k]].name));
+        json_array_append_new(array, json_pack("{s:s, s:I, s:o}", "axis", product->name, "size",
+                                               (json_int_t)mesh_group_size(mesh, &product->axes),
+                                               "factors", factors));
+    }
+    return array;
+}
+
+static json_t *modes_json(const struct mesh *mesh, const struct placement_table *table) {
+    json_t *modes = json_object();
+    for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
+        json_t *letters = json_array();
+        for (int state = 0; state < N_STATES; state++)
+            json_array_append_new(letters, json_string(mode_of_state(table, state, axis)));
+        json_object_set_new(modes, mesh->axes[axis].name, letters);
+    }
+    return modes;
+}
+
+// How a row is cut along an axis: by work (a dimension), by storage (flat), or not.
+static json_t *row_axis_json(const struct placement_row *row, unsigned axis) {
+    const struct buffer *buffer = row->buffer;
+    const char *by = NULL, *work = "R";
+    for (unsigned i = 0; i < buffer->rank; i++)
+        if (axis_list_mask(&buffer->layout.cuts[i]) >> axis & 1) {
+            by = dimension_names[buffer->dims[i].dimension];
+            work = "S";
+        }
+    if (axis_list_mask(&buffer->layout.flat) >> axis & 1)
+        by = "flat";
+    return json_pack("{s:s, s:s, s:o}", "work", work, "storage", mode_letter(row, axis), "by",
+                     text_or_null(by));
+}
+
+static json_t *placement_json(struct compilation *c, const struct placement_table *table) {
+    const struct mesh *mesh = &c->final->mesh;
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < table->n; i++) {
+        const struct placement_row *row = &table->rows[i];
+        json_t *axes = json_object();
+        for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
+            json_object_set_new(axes, mesh->axes[axis].name, row_axis_json(row, axis));
+        const char *layers =
+            row->layered ? arena_format(&c->arena, "0:%lld", (long long)c->final->sizes.layers)
+                         : NULL;
+        json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "state",
+                                               state_names[row->state], "role", row->role, "layers",
+                                               text_or_null(layers), "axes", axes, "residency",
+                                               "stored", "dtype", dtype_names[row->buffer->dtype],
+                                               "bytes", (json_int_t)row->bytes));
+    }
+    return array;
+}
+
+// ---- memory and communication -----------------------------------------------------------------
+
+static json_t *memory_values(struct compilation *c) {
+    const struct account *a = c->account;
+    json_t *memory = json_object();
+    json_object_set_new(memory, "peak", json_integer(a->peak));
+    for (int state = 0; state < N_STATES; state++)
+        json_object_set_new(memory, state_names[state], json_integer(a->states[state]));
+    json_object_set_new(memory, "transient", json_integer(a->transient));
+    json_t *held = json_object(); // beyond the contract: from step to step, at any moment
+    for (int state = 0; state < N_STATES; state++)
+        json_object_set_new(held, state_names[state], json_integer(a->held[state]));
+    json_object_set_new(memory, "held", held);
+    json_object_set_new(memory, "host", json_integer(0));
+    json_object_set_new(memory, "disk", json_integer(0));
+    int64_t limit = c->config.device.memory_bytes;
+    json_object_set_new(memory, "limit", limit ? json_integer(limit) : json_null());
+    struct source_place place = source_place(&c->sources, a->peak_span);
+    json_t *at = json_object();
+    json_object_set_new(at, "stage", json_integer(0));
+    json_object_set_new(at, "statement", json_integer(a->peak_statement));
+    json_object_set_new(at, "line", place.file ? json_integer(place.line) : json_null());
+    json_object_set_new(memory, "at", at);
+    return memory;
+}
+
+static json_t *memory_json(struct compilation *c) {
+    json_t *memory = memory_values(c), *stages = json_array();
+    json_array_append_new(stages, memory_values(c));
+    json_object_set_new(memory, "stages", stages);
+    return memory;
+}
+
+static json_t *transfer_json(struct compilation *c, const struct account_transfer *t) {
+    struct source_place place = source_place(&c->sources, t->span);
+    json_t *object = json_object();
+    json_object_set_new(object, "axis",
+                        json_string(axes_name(&c->arena, &c->final->mesh, &t->axes)));
+    json_object_set_new(object, "op", json_string(collective_names[t->kind]));
+    json_object_set_new(object, "state",
+                        text_or_null(t->state == N_STATES ? NULL : state_names[t->state]));
+    json_object_set_new(object, "role",
+                        text_or_null(t->role == ROLE_NONE ? NULL : role_names[t->role]));
+    json_object_set_new(object, "phase", json_string(phase_names[t->phase]));
+    json_object_set_new(object, "dtype", json_string(dtype_names[t->dtype]));
+    json_object_set_new(object, "group", json_integer(t->group));
+    json_object_set_new(object, "stage", json_integer(0));
+    json_object_set_new(object, "count", json_integer(t->count));
+    json_object_set_new(object, "bytes", json_integer(t->bytes));
+    json_object_set_new(object, "line", place.file ? json_integer(place.line) : json_null());
+    return object;
+}
+
+static json_t *communication_json(struct compilation *c) {
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < c->account->n_transfers; i++)
+        json_array_append_new(array, transfer_json(c, &c->account->transfers[i]));
+    return array;
+}
+
+static void set_program(struct compilation *c, json_t *root) {
+    struct placement_table table = placement_rows(c);
+    json_object_set_new(root, "modes", modes_json(&c->final->mesh, &table));
+    json_object_set_new(root, "placement", placement_json(c, &table));
+    json_object_set_new(root, "memory", memory_json(c));
+    json_object_set_new(root, "communication", communication_json(c));
+    json_object_set_new(root, "communication_total", json_integer(c->account->total_bytes));
+}
+
+static void set_unknown(json_t *root) {
+    static const char *const names[] = {"modes", "placement", "memory", "communication",
+                                        "communication_total"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        json_object_set_new(root, names[i], json_null());
+}
+
+void report_json(struct compilation *c, FILE *to) {
+    json_t *root = json_object();
+    bool accepted = c->diagnostics->n_errors == 0, resolved = c->resolved && !c->library;
+    enum reason reason = compilation_reason(c);
+    json_object_set_new(root, "schema", json_integer(1));
+    json_object_set_new(root, "file", text_json(c->path));
+    json_object_set_new(root, "strategy", text_or_null(resolved ? c->config.strategy.name : NULL));
+    json_object_set_new(root, "verdict", json_string(accepted ? "accepted" : "rejected"));
+    json_object_set_new(root, "reason", text_or_null(reason_names[reason]));
+    json_object_set_new(root, "devices",
+                        resolved ? json_integer(mesh_devices(&c->config.mesh)) : json_null());
+    json_object_set_new(root, "mesh", resolved ? mesh_json(&c->config.mesh) : json_null());
+    json_object_set_new(root, "microbatches",
+                        c->final ? json_integer(c->final->sizes.microbatches) : json_null());
+    json_object_set_new(root, "relaxed", json_array());
+    json_object_set_new(root, "diagnostics", diagnostics_json(c));
+    if (c->account && accepted)
+        set_program(c, root);
+    else
+        set_unknown(root);
+    json_object_set_new(root, "pipeline", json_null());
+    json_dumpf(root, to, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
+    fputc('\n', to);
+    json_decref(root);
+}
