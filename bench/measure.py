@@ -1,0 +1,80 @@
+"""What the benchmarks share: strategies as text, `placec check` and `placec run`, tables.
+
+Programs in bench/ print figures; they never pass or fail. The command is $PLACEC, else
+build-release/bin/placec.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PLACEC = os.environ.get("PLACEC", os.path.join(ROOT, "build-release", "bin", "placec"))
+TEXT = os.path.join(ROOT, "build-release", "english.txt")
+STATES = ("parameters", "optimizer", "gradients", "activations")
+
+# The strategies that the tables compare; `dp` is the data axis.
+STRATEGIES = {
+    "ddp": "split batch over dp  gradients : replicated(dp, reduce = last)",
+    "zero1": "split batch over dp  use zero1(dp)",
+    "zero2": "split batch over dp  use zero2(dp)",
+    "zero3": "split batch over dp  use zero3(dp)",
+}
+
+GPT2_124M = ("model m : gpt2 { layers = 12  hidden = 768  heads = 12  ffn = 3072  vocab = 50257"
+             "  sequence_limit = 1024 }")
+# FACTS: 3,257,856 parameters, tied head.
+GPT_4_LAYERS = ("model m : gpt2 { layers = 4  hidden = 256  heads = 4  ffn = 1024  vocab = 256"
+                "  sequence_limit = 128 }")
+LLAMA_1B = ("model m : llama { layers = 20  hidden = 2048  heads = 32  kv_heads = 4  head_dim = 64"
+            "  ffn = 5632  vocab = 32000 }")
+
+
+def place_text(model, axes, train, strategy):
+    """A file of one model, one mesh, one strategy `main`. `axes` is a dict of sizes."""
+    mesh = "  ".join(f"{name} = {size}" for name, size in axes.items())
+    return ('import "lib/strategies.place"\n' + model + "\n"
+            "device core { memory = 64 GiB }\n"
+            f"mesh ranks of core {{ {mesh} }}\n"
+            f"train {{ {train} }}\n"
+            f"strategy main {{ {strategy} }}\n")
+
+
+def environment():
+    env = dict(os.environ)
+    env.pop("OPENBLAS_CORETYPE", None)  # a choice of kernels made for another machine
+    return env
+
+
+def place(*arguments, text=None):
+    """Runs placec on a text given as standard input; returns the completed process."""
+    done = subprocess.run([PLACEC, *arguments], input=text, capture_output=True, text=True,
+                          env=environment())
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(arguments)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def check(text):
+    return json.loads(place("check", "-", "--json", text=text).stdout)
+
+
+def run(text, steps, *arguments, data=TEXT):
+    """Trains; returns the first line of the log and the lines of the steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "log.jsonl")
+        place("run", "-", "--data", data, "--steps", str(steps), "--log", log, "--quiet",
+              *arguments, text=text)
+        with open(log, encoding="utf-8") as lines:
+            head, *records = [json.loads(line) for line in lines]
+    return head, records
+
+
+def table(head, rows):
+    rows = [[str(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
+                        for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+    print(flush=True)
