@@ -1,0 +1,140 @@
+// What leaves the process: object, assembly, LLVM's text, the printed descriptor, the executable;
+// and what is said when they cannot be made.
+#include "backend_harness.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "ir/diagnostic.h"
+#include "passes/passes.h"
+#include "tests/tiny_models.h"
+
+struct fixture {
+    struct arena arena;
+    struct program *program;
+    struct place_program *descriptor;
+    char directory[64];
+};
+
+static int open_fixture(void **state) {
+    struct fixture *f = calloc(1, sizeof *f);
+    struct config config = tiny_config(&f->arena, FAMILY_GPT2);
+    struct pass_context context = {&config, diagnostics_new(&f->arena, NULL)};
+    f->program = program_new(&f->arena, "main");
+    assert_true(passes_run(f->program, &context, PASS_BUILD, PASS_MEMORY));
+    program_number(f->program);
+    f->descriptor =
+        descriptor_make(&f->arena, f->program, &(struct descriptor_facts){.config = &config});
+    strcpy(f->directory, "/tmp/place_build_XXXXXX");
+    assert_non_null(mkdtemp(f->directory));
+    *state = f;
+    return 0;
+}
+
+static int close_fixture(void **state) {
+    struct fixture *f = *state;
+    // Empty again: failures and successes leave nothing that was not asked for.
+    assert_int_equal(rmdir(f->directory), 0);
+    arena_free(&f->arena);
+    free(f);
+    return 0;
+}
+
+static char *generate(struct fixture *f, enum backend_output output, bool baseline) {
+    size_t size;
+    const char *why = NULL;
+    struct backend_options options = {.baseline = baseline};
+    char *bytes =
+        backend_generate(harness_backend(), &f->arena, f->program, &options, output, &size, &why);
+    if (!bytes)
+        fail_msg("%s", why);
+    return bytes;
+}
+
+static void texts(void **state) {
+    struct fixture *f = *state;
+    assert_memory_equal(generate(f, BACKEND_OBJECT, false), "\177ELF", 4);
+    assert_non_null(strstr(generate(f, BACKEND_ASSEMBLY, false), "place_train:"));
+    assert_non_null(strstr(generate(f, BACKEND_LLVM, false), "@place_unit_block_forward("));
+}
+
+// The same program, the same text: an executable can be made again.
+static void is_repeatable(void **state) {
+    struct fixture *f = *state;
+    assert_string_equal(generate(f, BACKEND_ASSEMBLY, false), generate(f, BACKEND_ASSEMBLY, false));
+}
+
+static void baseline_has_no_wide_registers(void **state) {
+    assert_null(strstr(generate(*state, BACKEND_ASSEMBLY, true), "%zmm"));
+}
+
+static void describes(void **state) {
+    struct fixture *f = *state;
+    const struct place_program *p = f->descriptor;
+    assert_int_equal(p->n_buffers, f->program->n_buffers);
+    assert_string_equal(p->buffers[p->wellknown.tokens].name, "tokens");
+    assert_string_equal(p->buffers[p->wellknown.loss].name, "loss");
+    assert_int_equal(p->wellknown.logits, -1); // an activation: not for the host
+    assert_int_equal(p->n_statements, f->program->n_ids);
+    for (int i = 0; i < p->n_statements; i++)
+        assert_non_null(p->statements[i].text);
+    for (int i = 0; i < p->n_tensors; i++) // wo[kv_heads=2, group=2, head_dim=6, hidden=10]
+        if (strcmp(p->tensors[i].name, "block.attention.out.weight") == 0)
+            assert_int_equal(p->tensors[i].saved_rows, 24);
+}
+
+static void says_what_cannot_be_written(void **state) {
+    struct fixture *f = *state;
+    const char *why = NULL;
+    assert_false(backend_write_file(&f->arena, "/nowhere/file", "x", 1, &why));
+    assert_non_null(strstr(why, "/nowhere/file"));
+    assert_non_null(strstr(why, "No such file"));
+    const char *full = "/dev/full/file"; // not a directory
+    assert_false(backend_write_file(&f->arena, full, "x", 1, &why));
+}
+
+static void writes_whole_files(void **state) {
+    struct fixture *f = *state;
+    const char *path = arena_format(&f->arena, "%s/file", f->directory), *why = NULL;
+    for (int i = 0; i < 2; i++) // new, and over an old one
+        assert_true(backend_write_file(&f->arena, path, "text", 4, &why));
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, 4);
+    unlink(path);
+}
+
+static void says_that_cc_is_missing(void **state) {
+    struct fixture *f = *state;
+    char *path = strdup(getenv("PATH"));
+    const char *to = arena_format(&f->arena, "%s/train", f->directory), *why = NULL;
+    setenv("PATH", f->directory, 1);
+    bool built = backend_build(harness_backend(), &f->arena, f->program, f->descriptor,
+                               &(struct backend_options){0}, to, &why);
+    setenv("PATH", path, 1);
+    free(path);
+    assert_false(built);
+    assert_non_null(strstr(why, "cc"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define FIXED(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
+        FIXED(texts),
+        FIXED(is_repeatable),
+        FIXED(baseline_has_no_wide_registers),
+        FIXED(describes),
+        FIXED(says_what_cannot_be_written),
+        FIXED(writes_whole_files),
+        FIXED(says_that_cc_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
