@@ -1,3 +1,4 @@
+// Units by hand, clusters of ranks, and the comparison with the interpreter (backend_harness.h).
 #include "backend_harness.h"
 
 #include <math.h>

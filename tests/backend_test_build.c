@@ -86,9 +86,9 @@ static void describes(void **state) {
     assert_int_equal(p->n_statements, f->program->n_ids);
     for (int i = 0; i < p->n_statements; i++)
         assert_non_null(p->statements[i].text);
-    for (int i = 0; i < p->n_tensors; i++) // wo[kv_heads=2, group=2, head_dim=6, hidden=10]
+    for (int i = 0; i < p->n_tensors; i++) // [heads=2, group=3, head_dim=8, hidden=10]
         if (strcmp(p->tensors[i].name, "block.attention.out.weight") == 0)
-            assert_int_equal(p->tensors[i].saved_rows, 24);
+            assert_int_equal(p->tensors[i].saved_rows, 2 * 3 * 8);
 }
 
 static void says_what_cannot_be_written(void **state) {
