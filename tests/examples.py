@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Every example: accepted; what it holds and sends is what was predicted, to the byte; and it trains
+like one device: the losses of 10 steps agree to 1e-5 (fp32, sums in another order).
+
+usage: examples.py PLACEC EXAMPLES_FOLDER TEXT
+"""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PLACEC, FOLDER, TEXT = sys.argv[1:4]
+STEPS = 10
+STATES = ("parameters", "optimizer", "gradients", "activations")
+
+
+def place(*arguments):
+    done = subprocess.run([PLACEC, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise AssertionError(f"placec {' '.join(arguments)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def run(path, folder, *arguments):
+    log = os.path.join(folder, f"log{len(os.listdir(folder))}.jsonl")
+    place("run", path, "--data", TEXT, "--steps", str(STEPS), "--log", log, "--quiet", *arguments)
+    with open(log, encoding="utf-8") as lines:
+        head, *steps = [json.loads(line) for line in lines]
+    return head, [step for step in steps if "step" in step]
+
+
+def axes_of(report):
+    return [axis["axis"] for axis in report["mesh"] if axis["factors"] is None]
+
+
+def predicted_traffic(report):
+    traffic = {}
+    for row in report["communication"]:
+        traffic[row["axis"]] = traffic.get(row["axis"], 0) + row["bytes"]
+    return traffic
+
+
+class Examples(unittest.TestCase):
+    def check_example(self, path):
+        report = json.loads(place("check", path, "--json"))
+        self.assertEqual(report["verdict"], "accepted")
+        memory = report["memory"]
+        self.assertEqual(sum(memory[s] for s in STATES) + memory["transient"], memory["peak"])
+        self.assertEqual(sum(row["bytes"] for row in report["communication"]), report["communication_total"])
+        with tempfile.TemporaryDirectory() as folder:
+            head, steps = run(path, folder)
+            self.assertEqual(len(steps), STEPS)
+            self.assertEqual(head["held"], memory["held"])
+            for step in steps:
+                self.assertEqual(step["peak_bytes"], memory["peak"])
+                sent = {axis: count for axis, count in step["bytes_sent"].items() if count}
+                self.assertEqual(sent, {a: b for a, b in predicted_traffic(report).items() if b})
+            alone = [f"-D{axis}=1" for axis in axes_of(report)]
+            _, reference = run(path, folder, *alone)
+        self.assertLess(steps[-1]["loss"], steps[0]["loss"])
+        for many, one in zip(steps, reference):
+            self.assertLess(abs(many["loss"] - one["loss"]), 1e-5 * one["loss"], f"step {one['step']}")
+
+
+def add_tests():
+    paths = sorted(glob.glob(os.path.join(FOLDER, "*.place")))
+    if not paths:
+        sys.exit(f"no examples in {FOLDER}")
+    for path in paths:
+        name = "test_" + os.path.splitext(os.path.basename(path))[0]
+        setattr(Examples, name, lambda self, path=path: self.check_example(path))
+
+
+add_tests()
+unittest.main(argv=[sys.argv[0]], verbosity=2)
