@@ -5,167 +5,14 @@
 // once.
 #include "ir/ir.h"
 
-#include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/check.h"
-
-enum token_kind {
-    TOKEN_END,
-    TOKEN_WORD,  // a name, dots included
-    TOKEN_VALUE, // %name
-    TOKEN_NUMBER,
-    TOKEN_STRING,
-    TOKEN_PUNCTUATION, // one character, or "->" as '>' or ".." as ':'
-};
-
-enum { ARROW = '>', RANGE = '~' };
-
-struct token {
-    enum token_kind kind;
-    char punctuation;
-    const char *text; // of the name, string or number; NUL-terminated, in the arena
-    double real;
-    int64_t integer;
-    uint32_t begin, end;
-};
-
-struct parser {
-    struct arena *arena;
-    const char *text;
-    uint32_t at, length, source;
-    struct token token; // the current one
-    uint32_t last_end;  // of the token before
-    struct program *program;
-    const char *variables[8];
-    int depth;
-    struct text_error *error;
-};
-
-// ---- tokens -----------------------------------------------------------------------------------
-
-static void fail_at(struct parser *p, uint32_t begin, uint32_t end, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static void fail_at(struct parser *p, uint32_t begin, uint32_t end, const char *format, ...) {
-    if (!p->error->message) {
-        char message[512];
-        va_list args;
-        va_start(args, format);
-        vsnprintf(message, sizeof message, format, args);
-        va_end(args);
-        p->error->message = arena_string(p->arena, message, strlen(message));
-        p->error->span = (struct span){p->source, begin, end > begin ? end : begin + 1};
-    }
-    p->at = p->length;
-    p->token = (struct token){.kind = TOKEN_END, .text = "", .begin = begin, .end = end};
-}
-
-#define FAIL(p, ...) fail_at((p), (p)->token.begin, (p)->token.end, __VA_ARGS__)
+#include "ir/parse_tokens.h"
 
 static bool failed(const struct parser *p) {
     return p->error->message != NULL;
-}
-
-static void skip_space(struct parser *p) {
-    while (p->at < p->length) {
-        char c = p->text[p->at];
-        bool comment = c == '/' && p->at + 1 < p->length && p->text[p->at + 1] == '/';
-        // A trailing @line:column says where a statement came from when it was printed.
-        if (comment || c == '@') {
-            while (p->at < p->length && p->text[p->at] != '\n')
-                p->at++;
-        } else if (isspace((unsigned char)c)) {
-            p->at++;
-        } else {
-            return;
-        }
-    }
-}
-
-static bool is_name_character(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static uint32_t scan_name(const struct parser *p, uint32_t at) {
-    while (at < p->length &&
-           (is_name_character(p->text[at]) ||
-            (p->text[at] == '.' && at + 1 < p->length && is_name_character(p->text[at + 1]))))
-        at++;
-    return at;
-}
-
-static void scan_number(struct parser *p, struct token *token) {
-    char digits[64];
-    uint32_t n = 0, at = p->at;
-    while (at < p->length && n + 1 < sizeof digits) {
-        char c = p->text[at];
-        bool sign = (c == '-' || c == '+') && n > 0 && strchr("eE", digits[n - 1]);
-        // `..` ends a number: it is the range of a loop.
-        bool point = c == '.' && !(at + 1 < p->length && p->text[at + 1] == '.');
-        if (!(isdigit((unsigned char)c) || sign || point || (n > 0 && (c == 'e' || c == 'E')) ||
-              (n == 0 && c == '-')))
-            break;
-        digits[n++] = c;
-        at++;
-    }
-    digits[n] = 0;
-    char *end;
-    token->kind = TOKEN_NUMBER;
-    token->real = strtod(digits, &end);
-    token->integer = strtoll(digits, NULL, 10);
-    token->text = arena_string(p->arena, digits, n);
-    p->at = at;
-    if (*end || n == 0)
-        fail_at(p, token->begin, at, "`%s` is not a number", digits);
-}
-
-static void scan_string(struct parser *p, struct token *token) {
-    uint32_t begin = ++p->at;
-    while (p->at < p->length && p->text[p->at] != '"' && p->text[p->at] != '\n')
-        p->at++;
-    token->kind = TOKEN_STRING;
-    token->text = arena_string(p->arena, p->text + begin, p->at - begin);
-    if (p->at >= p->length || p->text[p->at] != '"')
-        fail_at(p, token->begin, p->at, "this string does not end on its line");
-    else
-        p->at++;
-}
-
-static void advance(struct parser *p) {
-    p->last_end = p->token.end;
-    skip_space(p);
-    struct token token = {.kind = TOKEN_END, .text = "", .begin = p->at, .end = p->at};
-    if (p->at < p->length) {
-        char c = p->text[p->at], next = p->at + 1 < p->length ? p->text[p->at + 1] : 0;
-        uint32_t begin = p->at;
-        if (isalpha((unsigned char)c) || c == '_') {
-            token.kind = TOKEN_WORD;
-            p->at = scan_name(p, p->at);
-            token.text = arena_string(p->arena, p->text + begin, p->at - begin);
-        } else if (c == '%') {
-            token.kind = TOKEN_VALUE;
-            p->at = scan_name(p, p->at + 1);
-            token.text = arena_string(p->arena, p->text + begin + 1, p->at - begin - 1);
-        } else if (isdigit((unsigned char)c) || (c == '-' && isdigit((unsigned char)next))) {
-            scan_number(p, &token);
-        } else if (c == '"') {
-            scan_string(p, &token);
-        } else {
-            token.kind = TOKEN_PUNCTUATION;
-            token.punctuation = c;
-            p->at++;
-            if ((c == '-' && next == '>') || (c == '.' && next == '.')) {
-                token.punctuation = c == '-' ? ARROW : RANGE;
-                p->at++;
-            }
-        }
-        token.end = p->at;
-    }
-    if (!failed(p))
-        p->token = token;
 }
 
 // ---- small pieces -----------------------------------------------------------------------------
@@ -177,7 +24,7 @@ static bool at_punctuation(const struct parser *p, char c) {
 static bool accept(struct parser *p, char c) {
     if (!at_punctuation(p, c))
         return false;
-    advance(p);
+    text_advance(p);
     return true;
 }
 
@@ -199,7 +46,7 @@ static bool at_word(const struct parser *p, const char *word) {
 static bool accept_word(struct parser *p, const char *word) {
     if (!at_word(p, word))
         return false;
-    advance(p);
+    text_advance(p);
     return true;
 }
 
@@ -213,7 +60,7 @@ static const char *parse_word(struct parser *p, const char *what) {
     if (p->token.kind != TOKEN_WORD)
         FAIL(p, "expected the name of %s here", what);
     else
-        advance(p);
+        text_advance(p);
     return text;
 }
 
@@ -223,9 +70,11 @@ static int64_t parse_integer(struct parser *p) {
         FAIL(p, "expected a whole number here");
         return 0;
     }
-    if (value > INT64_MAX / 4096 || value < INT64_MIN / 4096)
+    if (value > INT64_MAX / 4096 || value < INT64_MIN / 4096) {
         FAIL(p, "`%s` is too large", p->token.text);
-    advance(p);
+        return 0;
+    }
+    text_advance(p);
     return value;
 }
 
@@ -234,7 +83,7 @@ static double parse_real(struct parser *p) {
     if (p->token.kind != TOKEN_NUMBER)
         FAIL(p, "expected a number here");
     else
-        advance(p);
+        text_advance(p);
     return value;
 }
 
@@ -243,7 +92,7 @@ static const char *parse_string(struct parser *p) {
     if (p->token.kind != TOKEN_STRING)
         FAIL(p, "expected a string here");
     else
-        advance(p);
+        text_advance(p);
     return text;
 }
 
@@ -254,7 +103,7 @@ static int parse_choice(struct parser *p, const char *const *names, int n, const
         FAIL(p, "`%s` is not %s", p->token.text, what);
         return 0;
     }
-    advance(p);
+    text_advance(p);
     return found;
 }
 
@@ -273,7 +122,7 @@ static struct axis_list parse_axes(struct parser *p) {
             FAIL(p, "axis `%s` stands twice in this product", p->token.text);
         else
             axes.axes[axes.n++] = (uint8_t)axis;
-        advance(p);
+        text_advance(p);
     } while (!failed(p) && accept(p, '*'));
     return axes;
 }
@@ -297,8 +146,8 @@ static unsigned parse_dims(struct parser *p, struct dim dims[MAX_RANK], struct l
             layout->cuts[rank] = parse_axes(p);
             if (!failed(p) &&
                 dims[rank].size % mesh_group_size(&p->program->mesh, &layout->cuts[rank]))
-                fail_at(p, begin, p->last_end, "these axes do not divide %" PRId64,
-                        dims[rank].size);
+                text_fail_at(p, begin, p->last_end, "these axes do not divide %" PRId64,
+                             dims[rank].size);
         }
         rank++;
         if (!accept(p, ','))
@@ -336,7 +185,7 @@ static unsigned parse_roles(struct parser *p, uint8_t roles[MAX_ROLES]) {
             roles[n++] = (uint8_t)role;
         path += length + (path[length] == '.');
     }
-    advance(p);
+    text_advance(p);
     return n;
 }
 
@@ -351,12 +200,12 @@ static void parse_axis(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct mesh_axis axis = {.name = parse_word(p, "an axis")};
     if (mesh->n_axes == MAX_AXES || mesh_find_axis(mesh, axis.name) >= 0)
-        fail_at(p, begin, p->last_end, "axis `%s` is declared twice, or is one too many",
-                axis.name);
+        text_fail_at(p, begin, p->last_end, "axis `%s` is declared twice, or is one too many",
+                     axis.name);
     expect(p, '=');
     axis.size = parse_integer(p);
     if (axis.size < 1 || axis.size > INT32_MAX)
-        fail_at(p, begin, p->last_end, "an axis has at least one device");
+        text_fail_at(p, begin, p->last_end, "an axis has at least one device");
     if (accept_word(p, "link")) {
         axis.link_bytes_per_s = parse_real(p);
         axis.link_latency_s = parse_real(p);
@@ -365,7 +214,7 @@ static void parse_axis(struct parser *p) {
     if (!failed(p))
         mesh->axes[mesh->n_axes++] = axis;
     if (mesh_devices(mesh) > INT32_MAX)
-        fail_at(p, begin, p->last_end, "this mesh has too many devices");
+        text_fail_at(p, begin, p->last_end, "this mesh has too many devices");
 }
 
 static void parse_product(struct parser *p) {
@@ -376,7 +225,7 @@ static void parse_product(struct parser *p) {
     product.axes = parse_axes(p);
     product.span = span_from(p, begin);
     if (mesh->n_products == MAX_AXES)
-        fail_at(p, begin, p->last_end, "too many products");
+        text_fail_at(p, begin, p->last_end, "too many products");
     if (!failed(p))
         mesh->products[mesh->n_products++] = product;
 }
@@ -419,7 +268,7 @@ static void parse_tensor(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct tensor tensor = {.name = parse_word(p, "a tensor"), .trainable = true};
     if (program_find_tensor(p->program, tensor.name) != NO_ID)
-        fail_at(p, begin, p->last_end, "tensor `%s` is declared twice", tensor.name);
+        text_fail_at(p, begin, p->last_end, "tensor `%s` is declared twice", tensor.name);
     tensor.rank = (uint8_t)parse_dims(p, tensor.dims, NULL);
     if (accept_word(p, "role"))
         tensor.n_roles = (uint8_t)parse_roles(p, tensor.roles);
@@ -461,7 +310,7 @@ static void parse_buffer(struct parser *p) {
     struct buffer buffer = {
         .name = parse_word(p, "a buffer"), .tensor = NO_ID, .window_of = NO_ID, .offset_bytes = -1};
     if (program_find_buffer(p->program, buffer.name) != NO_ID)
-        fail_at(p, begin, p->last_end, "buffer `%s` is declared twice", buffer.name);
+        text_fail_at(p, begin, p->last_end, "buffer `%s` is declared twice", buffer.name);
     expect(p, ':');
     buffer.class = parse_choice(p, class_names, N_CLASSES, "a class of buffers");
     buffer.dtype = parse_dtype(p);
@@ -474,7 +323,7 @@ static void parse_buffer(struct parser *p) {
         uint32_t at = p->token.begin;
         buffer.tensor = program_find_tensor(p->program, parse_word(p, "a tensor"));
         if (buffer.tensor == NO_ID)
-            fail_at(p, at, p->last_end, "there is no tensor of this name");
+            text_fail_at(p, at, p->last_end, "there is no tensor of this name");
     }
     parse_stack(p, &buffer);
     if (accept_word(p, "pad"))
@@ -484,7 +333,7 @@ static void parse_buffer(struct parser *p) {
         uint32_t at = p->token.begin;
         buffer.window_of = program_find_buffer(p->program, parse_word(p, "a buffer"));
         if (buffer.window_of == NO_ID)
-            fail_at(p, at, p->last_end, "there is no buffer of this name above");
+            text_fail_at(p, at, p->last_end, "there is no buffer of this name above");
     }
     if (accept_word(p, "at"))
         buffer.offset_bytes = parse_integer(p);
@@ -501,7 +350,7 @@ static value_id parse_value_use(struct parser *p, const struct unit *unit) {
         FAIL(p, "`%s` is not a value defined above", p->token.text);
         return 0;
     }
-    advance(p);
+    text_advance(p);
     return value;
 }
 
@@ -555,7 +404,7 @@ static unsigned parse_result_names(struct parser *p, const struct unit *unit,
         if (unit_find_value(unit, p->token.text) != NO_ID)
             FAIL(p, "value `%%%s` is defined twice", p->token.text);
         names[n++] = p->token.text;
-        advance(p);
+        text_advance(p);
     } while (accept(p, ','));
     return n;
 }
@@ -574,7 +423,7 @@ static void parse_op(struct parser *p, struct unit *unit) {
     op.kind = kind;
     if (n_names != op_result_count(kind))
         FAIL(p, "`%s` has %u results", op_rows[kind].text, op_result_count(kind));
-    advance(p);
+    text_advance(p);
     expect(p, '(');
     while (!failed(p) && !at_punctuation(p, ')')) {
         if (op.n_operands == op_operand_count(kind)) {
@@ -618,7 +467,7 @@ static void parse_parameter(struct parser *p, struct unit *unit) {
     const char *name = p->token.text;
     if (p->token.kind != TOKEN_VALUE || unit_find_value(unit, name) != NO_ID)
         FAIL(p, "expected a new `%%name` here");
-    advance(p);
+    text_advance(p);
     expect(p, ':');
     struct tensor_type type = parse_type(p);
     if (!failed(p))
@@ -635,13 +484,13 @@ static void resolve_result(struct parser *p, struct unit *unit,
     value_id value = unit_find_value(unit, pending->value.text);
     uint32_t parameter = NO_ID;
     if (value == NO_ID)
-        fail_at(p, pending->value.begin, pending->value.end, "`%%%s` is not a value of this unit",
-                pending->value.text);
+        text_fail_at(p, pending->value.begin, pending->value.end,
+                     "`%%%s` is not a value of this unit", pending->value.text);
     if (pending->parameter.kind == TOKEN_VALUE) {
         parameter = unit_find_value(unit, pending->parameter.text);
         if (parameter == NO_ID || parameter >= unit->n_parameters)
-            fail_at(p, pending->parameter.begin, pending->parameter.end,
-                    "`%%%s` is not a parameter of this unit", pending->parameter.text);
+            text_fail_at(p, pending->parameter.begin, pending->parameter.end,
+                         "`%%%s` is not a parameter of this unit", pending->parameter.text);
     }
     if (!failed(p))
         unit_add_result(p->program, unit, value, parameter);
@@ -653,7 +502,7 @@ static void parse_frame(struct parser *p, struct unit *unit) {
         uint32_t begin = p->token.begin;
         unit->frame = program_find_buffer(p->program, parse_word(p, "a buffer"));
         if (unit->frame == NO_ID)
-            fail_at(p, begin, p->last_end, "there is no buffer of this name");
+            text_fail_at(p, begin, p->last_end, "there is no buffer of this name");
     }
 }
 
@@ -669,10 +518,10 @@ static void parse_unit_body(struct parser *p, struct unit *unit) {
             parse_parameter(p, unit);
         } else if (accept_word(p, "result")) {
             struct pending_result result = {.value = p->token};
-            advance(p);
+            text_advance(p);
             if (accept_word(p, "in")) {
                 result.parameter = p->token;
-                advance(p);
+                text_advance(p);
             }
             ARENA_PUSH(p->arena, pending, n_pending, cap_pending, result);
         } else if (accept_word(p, "phase")) {
@@ -701,7 +550,7 @@ static struct index parse_index(struct parser *p) {
             FAIL(p, "`%s` is not the variable of a loop around this", p->token.text);
             return index;
         }
-        advance(p);
+        text_advance(p);
         if (accept(p, '+'))
             index.offset = parse_integer(p);
         else if (p->token.kind == TOKEN_NUMBER && p->token.text[0] == '-')
@@ -723,16 +572,16 @@ static struct reference parse_reference(struct parser *p) {
     struct reference reference = {.buffer = program_find_buffer(p->program, name),
                                   .index = index_constant(0)};
     if (reference.buffer == NO_ID) {
-        fail_at(p, begin, end, "there is no buffer `%s`", name);
+        text_fail_at(p, begin, end, "there is no buffer `%s`", name);
         reference.buffer = 0;
         return reference;
     }
     bool stacked = p->program->buffers[reference.buffer].stack != STACK_NONE;
     if (stacked != at_punctuation(p, '['))
-        fail_at(p, begin, end,
-                stacked ? "buffer `%s` has several items: say which, as in `%s[l]`"
-                        : "buffer `%s` has one item and takes no index",
-                name, name);
+        text_fail_at(p, begin, end,
+                     stacked ? "buffer `%s` has several items: say which, as in `%s[l]`"
+                             : "buffer `%s` has one item and takes no index",
+                     name, name);
     if (accept(p, '[')) {
         reference.index = parse_index(p);
         expect(p, ']');
@@ -743,7 +592,7 @@ static struct reference parse_reference(struct parser *p) {
 static void parse_argument_name(struct parser *p, const char *name) {
     if (!at_word(p, name))
         FAIL(p, "expected `%s = ...` here: arguments stand in the order of the unit", name);
-    advance(p);
+    text_advance(p);
     expect(p, '=');
 }
 
@@ -751,7 +600,7 @@ static void parse_call(struct parser *p, struct statement *statement) {
     struct token at = p->token;
     uint32_t id = program_find_unit(p->program, parse_word(p, "a unit"));
     if (id == NO_ID) {
-        fail_at(p, at.begin, at.end, "there is no unit `%s`", at.text);
+        text_fail_at(p, at.begin, at.end, "there is no unit `%s`", at.text);
         return;
     }
     const struct unit *unit = &p->program->units[id];
@@ -879,7 +728,7 @@ static void parse_block(struct parser *p, struct step *step, struct block *block
 static void parse_step(struct parser *p, enum step_kind kind) {
     struct step *step = &p->program->steps[kind];
     uint32_t begin = p->token.begin;
-    advance(p);
+    text_advance(p);
     if (step->present)
         FAIL(p, "step `%s` stands twice", step_names[kind]);
     step->present = true;
@@ -919,7 +768,7 @@ static void skip_braces(struct parser *p) {
             FAIL(p, "a `}` is missing");
             return;
         }
-        advance(p);
+        text_advance(p);
     } while (depth > 0 && !failed(p));
 }
 
@@ -936,12 +785,12 @@ static void parse_step_body(struct parser *p, enum round round) {
         if (kind >= 0 && round == ROUND_SCHEDULE) {
             parse_step(p, kind);
         } else if (kind >= 0) {
-            advance(p);
+            text_advance(p);
             skip_braces(p);
         } else if (round == ROUND_HEADER) {
             parse_header(p);
         } else {
-            advance(p);
+            text_advance(p);
         }
     }
     expect(p, '}');
@@ -954,7 +803,7 @@ static void move_to(struct parser *p, uint32_t at) {
         return;
     p->at = at;
     p->token = (struct token){.begin = at, .end = at, .text = ""};
-    advance(p);
+    text_advance(p);
 }
 
 static bool same_signature(const struct unit *a, const struct unit *b) {
@@ -973,10 +822,11 @@ static bool same_signature(const struct unit *a, const struct unit *b) {
 static void check_signature_kept(struct parser *p, const struct unit *unit,
                                  const struct unit *derived, uint32_t at) {
     if (!failed(p) && !same_signature(unit, derived))
-        fail_at(p, at, at + 1,
-                "unit `%s` has other parameters or results than the derived step calls it with: "
-                "give the step too",
-                unit->name);
+        text_fail_at(
+            p, at, at + 1,
+            "unit `%s` has other parameters or results than the derived step calls it with: "
+            "give the step too",
+            unit->name);
 }
 
 static void parse_unit_at(struct parser *p, uint32_t at, const char *name, bool step_given) {
@@ -999,7 +849,7 @@ static void parse_unit_at(struct parser *p, uint32_t at, const char *name, bool 
 // are.
 static void find_parts(struct parser *p, struct program_part **parts, uint32_t *n_parts) {
     uint32_t cap = 0;
-    advance(p);
+    text_advance(p);
     while (!failed(p) && p->token.kind != TOKEN_END) {
         struct program_part part = {0};
         bool step = accept_word(p, "step");
@@ -1052,7 +902,7 @@ static struct program *finish(struct parser *p) {
     program_number(p->program);
     const char *wrong = program_check(p->program, p->arena);
     if (wrong)
-        fail_at(p, 0, 1, "%s", wrong);
+        text_fail_at(p, 0, 1, "%s", wrong);
     return wrong ? NULL : p->program;
 }
 
@@ -1066,14 +916,14 @@ struct program *program_parse(struct arena *arena, const char *text, size_t leng
                        .program = program_new(arena, ""),
                        .error = error};
     if (length > UINT32_MAX / 2) {
-        fail_at(&p, 0, 1, "this text is too large");
+        text_fail_at(&p, 0, 1, "this text is too large");
         return NULL;
     }
     struct program_part *parts = NULL;
     uint32_t n_parts = 0;
     find_parts(&p, &parts, &n_parts);
     if (!failed(&p) && n_parts == 0)
-        fail_at(&p, 0, 1, "there is no `step NAME { ... }` in this text");
+        text_fail_at(&p, 0, 1, "there is no `step NAME { ... }` in this text");
     parse_parts(&p, parts, n_parts);
     return finish(&p);
 }
