@@ -1,3 +1,4 @@
+// What backend_harness.h promises: units are generated, loaded and run as the runtime would.
 // Units by hand, clusters of ranks, and the comparison with the interpreter (backend_harness.h).
 #include "backend_harness.h"
 
