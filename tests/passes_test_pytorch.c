@@ -83,39 +83,36 @@ static void check_scalar(const struct trial *trial, const char *name, const doub
         fail_msg("step %d: %s is %.15g, PyTorch has %.15g", step + 1, name, found, expected[step]);
 }
 
-static double largest(const double *values, int64_t n) {
-    double most = 0;
-    for (int64_t i = 0; i < n; i++)
-        most = fmax(most, fabs(values[i]));
-    return most;
+static void check_entry(const char *name, int64_t i, double found, double expected, double scale) {
+    if (fabs(found - expected) > tolerance * scale)
+        fail_msg("%s, entry %lld: %.15g, PyTorch has %.15g", name, (long long)i, found, expected);
 }
 
-// `buffer` against the file's `prefix`/tensor, relative to `scale` or, if that is 0, to the
-// tensor's own largest entry.
-static void check_tensor(struct trial *trial, const struct tensor *tensor, const char *buffer,
-                         const char *prefix, double scale) {
-    int64_t n = tensor_elements(trial, tensor);
-    const char *name = arena_format(&trial->arena, "%s/%s", prefix, tensor->name);
+static void check_gradient(struct trial *trial, const struct tensor *tensor) {
+    int64_t n = tensor_elements(trial, tensor), layers = tensor->layers ? tensor->layers : 1;
+    const char *name = arena_format(&trial->arena, "gradient/%s", tensor->name);
     const double *expected = reference_tensor(&trial->arena, &trial->data, name, n);
-    const double *found = buffer_data(trial, buffer);
-    if (scale == 0)
-        scale = largest(expected, n);
-    for (int64_t i = 0; i < n; i++)
-        if (fabs(found[i] - expected[i]) > tolerance * scale)
-            fail_msg("%s, entry %lld: %.15g, PyTorch has %.15g", name, (long long)i, found[i],
-                     expected[i]);
+    const double *found =
+        buffer_data(trial, arena_format(&trial->arena, "%s.gradient", tensor->name));
+    for (int64_t layer = 0; layer < layers; layer++) {
+        double scale =
+            reference_gradient_scale(&trial->arena, &trial->data, trial->program, tensor, layer);
+        for (int64_t i = layer * n / layers; i < (layer + 1) * n / layers; i++)
+            check_entry(name, i, found[i], expected[i], scale);
+    }
 }
 
-// A key bias has a true gradient of zero, so gradients are judged by the largest of all.
-static double gradient_scale(struct trial *trial) {
+// After the last step, relative to the tensor's own largest entry.
+static void check_final(struct trial *trial, const struct tensor *tensor) {
+    int64_t n = tensor_elements(trial, tensor);
+    const char *name = arena_format(&trial->arena, "final/%s", tensor->name);
+    const double *expected = reference_tensor(&trial->arena, &trial->data, name, n);
+    const double *found = buffer_data(trial, tensor->name);
     double scale = 0;
-    for (uint32_t i = 0; i < trial->program->n_tensors; i++) {
-        const struct tensor *tensor = &trial->program->tensors[i];
-        int64_t n = tensor_elements(trial, tensor);
-        const char *name = arena_format(&trial->arena, "gradient/%s", tensor->name);
-        scale = fmax(scale, largest(reference_tensor(&trial->arena, &trial->data, name, n), n));
-    }
-    return scale;
+    for (int64_t i = 0; i < n; i++)
+        scale = fmax(scale, fabs(expected[i]));
+    for (int64_t i = 0; i < n; i++)
+        check_entry(name, i, found[i], expected[i], scale);
 }
 
 static void check_adamw(enum model_family family) {
@@ -125,21 +122,16 @@ static void check_adamw(enum model_family family) {
     const double *losses = reference_tensor(&trial.arena, &trial.data, "loss", STEPS);
     const double *norms = reference_tensor(&trial.arena, &trial.data, "grad_norm", STEPS);
     const double *rates = reference_tensor(&trial.arena, &trial.data, "learning_rate", STEPS);
-    double scale = gradient_scale(&trial);
     for (int step = 0; step < STEPS; step++) {
         run_step(&trial, step);
         check_scalar(&trial, "loss", losses, step);
         check_scalar(&trial, "grad_norm", norms, step);
         check_scalar(&trial, "learning_rate", rates, step);
-        for (uint32_t i = 0; step == 0 && i < trial.program->n_tensors; i++) {
-            const struct tensor *tensor = &trial.program->tensors[i];
-            const char *name = arena_format(&trial.arena, "%s.gradient", tensor->name);
-            check_tensor(&trial, tensor, name, "gradient", scale);
-        }
+        for (uint32_t i = 0; step == 0 && i < trial.program->n_tensors; i++)
+            check_gradient(&trial, &trial.program->tensors[i]);
     }
     for (uint32_t i = 0; i < trial.program->n_tensors; i++)
-        check_tensor(&trial, &trial.program->tensors[i], trial.program->tensors[i].name, "final",
-                     0);
+        check_final(&trial, &trial.program->tensors[i]);
     arena_free(&trial.arena);
 }
 

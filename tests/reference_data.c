@@ -2,6 +2,7 @@
 // for other people's files: it looks names up in the header's text.
 #include "tests/reference_data.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,4 +59,23 @@ double *reference_tensor(struct arena *arena, const struct reference_data *data,
     for (int64_t i = 0; i < n; i++)
         values[i] = element(data->data + begin + i * bytes, dtype);
     return values;
+}
+
+double reference_gradient_scale(struct arena *arena, const struct reference_data *data,
+                                const struct program *program, const struct tensor *tensor,
+                                int64_t layer) {
+    double scale = 0;
+    for (uint32_t i = 0; i < program->n_tensors; i++) {
+        const struct tensor *other = &program->tensors[i];
+        if (other->roles[0] != tensor->roles[0])
+            continue;
+        struct tensor_type type = {.rank = other->rank};
+        memcpy(type.dims, other->dims, sizeof type.dims);
+        int64_t n = type_elements(&type), items = other->layers ? other->layers : 1;
+        const char *name = arena_format(arena, "gradient/%s", other->name);
+        const double *gradient = reference_tensor(arena, data, name, n * items) + layer * n;
+        for (int64_t k = 0; k < n; k++)
+            scale = fmax(scale, fabs(gradient[k]));
+    }
+    return scale;
 }

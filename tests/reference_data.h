@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "ir/arena.h"
+#include "ir/ir.h"
 
 struct reference_data {
     char *header; // safetensors' JSON
@@ -20,5 +20,12 @@ struct reference_data reference_data_read(struct arena *arena, const char *path)
 // A tensor's elements as doubles, whatever their type in the file. CHECKs that there are `n`.
 double *reference_tensor(struct arena *arena, const struct reference_data *data, const char *name,
                          int64_t n);
+
+// The largest entry of the first step's gradients of one layer: of all tensors that have layers if
+// this one has, else of those of its first role. A key bias has a true gradient of zero, so that
+// its own largest entry is no scale.
+double reference_gradient_scale(struct arena *arena, const struct reference_data *data,
+                                const struct program *program, const struct tensor *tensor,
+                                int64_t layer);
 
 #endif
