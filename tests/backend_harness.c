@@ -1,5 +1,4 @@
-// What backend_harness.h promises: units are generated, loaded and run as the runtime would.
-// Units by hand, clusters of ranks, and the comparison with the interpreter (backend_harness.h).
+// Units by hand, ranks of a mesh, and the comparison with the interpreter (backend_harness.h).
 #include "backend_harness.h"
 
 #include <math.h>
@@ -32,34 +31,34 @@ struct backend *harness_backend(void) {
 
 // ---- ranks ------------------------------------------------------------------------------------
 
-void cluster_open(struct cluster *cluster, struct arena *arena, const struct program *program,
-                  int threads) {
+void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *program,
+                int threads) {
     const char *message;
     size_t bytes = ((size_t)program->arena_bytes + 4095) / 4096 * 4096 + 4096;
-    memset(cluster, 0, sizeof *cluster);
-    cluster->program = descriptor_make(arena, program, &(struct descriptor_facts){0});
-    cluster->n = (int32_t)cluster->program->devices;
-    cluster->world = local_world_new(cluster->n);
-    CHECK(product_load(&message) == PLACE_OK && cluster->n <= MAX_RANKS);
-    for (int32_t i = 0; i < cluster->n; i++) {
-        struct place_context *context = &cluster->ranks[i];
+    memset(ranks, 0, sizeof *ranks);
+    ranks->program = descriptor_make(arena, program, &(struct descriptor_facts){0});
+    ranks->n = (int32_t)ranks->program->devices;
+    ranks->world = local_world_new(ranks->n);
+    CHECK(product_load(&message) == PLACE_OK && ranks->n <= MAX_RANKS);
+    for (int32_t i = 0; i < ranks->n; i++) {
+        struct place_context *context = &ranks->contexts[i];
         context->head.arena = aligned_alloc(4096, bytes);
         memset(context->head.arena, 0xff, bytes);
-        context->program = cluster->program;
+        context->program = ranks->program;
         context->kernels = kernels_select(&message);
         context->team = team_create(threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
         CHECK(context->kernels && context->team);
         context_set_rank(context, i);
-        local_join(cluster->world, context);
+        local_join(ranks->world, context);
     }
 }
 
-void cluster_close(struct cluster *cluster) {
-    for (int32_t i = 0; i < cluster->n; i++) {
-        team_destroy(cluster->ranks[i].team);
-        free(cluster->ranks[i].head.arena);
+void ranks_close(struct ranks *ranks) {
+    for (int32_t i = 0; i < ranks->n; i++) {
+        team_destroy(ranks->contexts[i].team);
+        free(ranks->contexts[i].head.arena);
     }
-    local_world_free(cluster->world);
+    local_world_free(ranks->world);
 }
 
 struct errand {
@@ -74,17 +73,17 @@ static void *run_errand(void *argument) {
     return NULL;
 }
 
-void cluster_run(struct cluster *cluster, place_entry *entry) {
+void ranks_run(struct ranks *ranks, place_entry *entry) {
     struct errand errands[MAX_RANKS];
-    for (int32_t i = 0; i < cluster->n; i++) {
-        errands[i] = (struct errand){.context = &cluster->ranks[i], .entry = entry};
+    for (int32_t i = 0; i < ranks->n; i++) {
+        errands[i] = (struct errand){.context = &ranks->contexts[i], .entry = entry};
         pthread_create(&errands[i].thread, NULL, run_errand, &errands[i]);
     }
-    for (int32_t i = 0; i < cluster->n; i++)
+    for (int32_t i = 0; i < ranks->n; i++)
         pthread_join(errands[i].thread, NULL);
-    for (int32_t i = 0; i < cluster->n; i++)
-        if (cluster->ranks[i].status != PLACE_OK)
-            fail_msg("%s", cluster->ranks[i].message);
+    for (int32_t i = 0; i < ranks->n; i++)
+        if (ranks->contexts[i].status != PLACE_OK)
+            fail_msg("%s", ranks->contexts[i].message);
 }
 
 struct backend_code *compile(struct arena *arena, const struct program *program) {
@@ -108,7 +107,7 @@ void harness_open(struct harness *h, enum dtype dtype) {
 
 void harness_close(struct harness *h) {
     backend_code_free(harness_backend(), h->code);
-    cluster_close(&h->cluster);
+    ranks_close(&h->ranks);
     arena_free(&h->arena);
 }
 
@@ -234,18 +233,18 @@ static void plan(struct harness *h) {
 void harness_ready(struct harness *h) {
     plan(h);
     h->code = compile(&h->arena, h->program);
-    cluster_open(&h->cluster, &h->arena, h->program, 2);
+    ranks_open(&h->ranks, &h->arena, h->program, 2);
     for (value_id v = 0; v < h->unit->n_parameters; v++)
         for (int64_t i = 0; i < count(h, v); i++)
             set(h, v, i, random_real(&h->random));
 }
 
 void harness_run(struct harness *h) {
-    cluster_run(&h->cluster, backend_entry(harness_backend(), h->code, STEP_TRAIN));
+    ranks_run(&h->ranks, backend_entry(harness_backend(), h->code, STEP_TRAIN));
 }
 
 static char *value_bytes(const struct harness *h, value_id value) {
-    return (char *)h->cluster.ranks[0].head.arena + h->offsets[value];
+    return (char *)h->ranks.contexts[0].head.arena + h->offsets[value];
 }
 
 int64_t count(const struct harness *h, value_id value) {

@@ -13,16 +13,16 @@ struct backend *harness_backend(void);
 
 // Ranks of a program's mesh, each with its own arena, filled with NaN. They run as threads.
 enum { MAX_RANKS = 8 };
-struct cluster {
+struct ranks {
     struct place_program *program;
     struct local_world *world;
     int32_t n;
-    struct place_context ranks[MAX_RANKS];
+    struct place_context contexts[MAX_RANKS];
 };
-void cluster_open(struct cluster *, struct arena *, const struct program *, int threads);
-void cluster_close(struct cluster *);
+void ranks_open(struct ranks *, struct arena *, const struct program *, int threads);
+void ranks_close(struct ranks *);
 // Runs an entry on all ranks and fails the test with the message of a rank that fails.
-void cluster_run(struct cluster *, place_entry *);
+void ranks_run(struct ranks *, place_entry *);
 
 // Compiles; fails the test when that fails.
 struct backend_code *compile(struct arena *, const struct program *);
@@ -32,7 +32,7 @@ struct harness {
     struct program *program;
     struct unit *unit;
     enum dtype dtype;
-    struct cluster cluster;
+    struct ranks ranks;
     struct backend_code *code;
     int64_t *offsets; // of parameters and results, by value
     uint64_t random;

@@ -1,5 +1,6 @@
-// Whole tiny models on one device: the reference program, fused and planned, jitted and run for
-// some steps, against the interpreter running the program as it was before fusion and planning.
+// Whole tiny models under every strategy of examples/: partitioned, fused and planned, jitted and
+// run by as many ranks as the mesh has devices, against a mesh of interpreters that holds the same
+// numbers (tests/cluster.h). That one agrees with a single device (passes_test_execution.c).
 #include "backend_harness.h"
 
 #include <math.h>
@@ -13,99 +14,143 @@
 
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
+#include "tests/cluster.h"
 #include "tests/random.h"
-#include "tests/tiny_models.h"
+#include "tests/tiny_strategies.h"
 
 struct model {
     struct arena arena;
     struct config config;
     struct program *program;
-    struct machine *machine;
+    struct cluster *interpreters;
     struct backend_code *code;
-    struct cluster cluster;
+    struct ranks ranks;
+    const char *name;
+    uint64_t random;
 };
 
-static char *memory_of(const struct model *m) {
-    return m->cluster.ranks[0].head.arena;
-}
-
-static double *number_at(struct model *m, buffer_id buffer, int64_t item) {
-    const struct buffer *b = &m->program->buffers[buffer];
-    assert_int_equal(b->dtype, DTYPE_F64);
-    return (double *)(memory_of(m) + b->offset_bytes + item * buffer_item_bytes(m->program, b));
-}
-
-static void open_model(struct model *m, enum model_family family) {
-    memset(m, 0, sizeof *m);
-    m->config = tiny_config(&m->arena, family);
+static struct program *derive(struct model *m, enum pass last) {
     struct pass_context context = {&m->config, diagnostics_new(&m->arena, NULL)};
-    m->program = program_new(&m->arena, "main");
-    assert_true(passes_run(m->program, &context, PASS_BUILD, PASS_UPDATE));
-    m->machine = machine_new(&m->arena, program_clone(&m->arena, m->program));
-    assert_true(passes_run(m->program, &context, PASS_FUSE, PASS_FUSE));
-    assert_true(passes_run(m->program, &context, PASS_MEMORY, PASS_MEMORY));
-    program_number(m->program);
+    struct program *program = program_new(&m->arena, "main");
+    if (!passes_run(program, &context, PASS_BUILD, last))
+        fail_msg("%s does not compile", m->name);
+    program_number(program);
+    return program;
+}
+
+static void open_model(struct model *m, enum model_family family, enum tiny_strategy strategy) {
+    *m = (struct model){.name = tiny_strategy_names[strategy], .random = 1};
+    m->config = tiny_strategy_config(&m->arena, family, strategy, 2);
+    m->program = derive(m, PASS_MEMORY);
+    // What shares bytes with what does not matter to interpreters, so they run the same program.
+    m->interpreters = cluster_new(&m->arena, m->program);
     m->code = compile(&m->arena, m->program);
-    cluster_open(&m->cluster, &m->arena, m->program, 2);
+    ranks_open(&m->ranks, &m->arena, m->program, 2);
 }
 
 static void close_model(struct model *m) {
     backend_code_free(harness_backend(), m->code);
-    cluster_close(&m->cluster);
+    ranks_close(&m->ranks);
     arena_free(&m->arena);
 }
 
-// Equal numbers into both: small parameters, zero states, tokens of which some are masked.
-static void fill_buffer(struct model *m, buffer_id id, uint64_t *random) {
-    const struct buffer *b = &m->program->buffers[id];
-    if (!buffer_is_persistent(b) && b->class != CLASS_INPUT)
-        return;
-    for (int64_t item = 0; item < b->count; item++) {
-        double *to = machine_item(m->machine, id, item);
-        for (int64_t i = 0; i < machine_item_elements(m->machine, id); i++) {
-            if (b->dtype == DTYPE_I32) {
-                to[i] = (double)(random_bits(random) % (uint64_t)m->program->sizes.vocab);
-                if (strcmp(b->name, "targets") == 0 && i % 5 == 2)
-                    to[i] = -1;
-                int64_t bytes = item * buffer_item_bytes(m->program, b);
-                ((int32_t *)(memory_of(m) + b->offset_bytes + bytes))[i] = (int32_t)to[i];
-                continue;
-            }
-            to[i] = b->class == CLASS_PARAMETERS ? random_real(random) : 0;
-            number_at(m, id, item)[i] = to[i];
+// ---- the same numbers in both ------------------------------------------------------------------
+
+static char *bytes_of(struct model *m, int32_t rank, const struct buffer *buffer) {
+    return (char *)m->ranks.contexts[rank].head.arena + buffer->offset_bytes;
+}
+
+static int64_t elements_of(struct model *m, const struct buffer *buffer) {
+    return buffer_bytes(m->program, buffer) / dtype_bytes[buffer->dtype];
+}
+
+static double number_for(struct model *m, const struct buffer *buffer) {
+    if (strcmp(buffer->name, "step") == 0)
+        return 3;
+    if (buffer->dtype == DTYPE_I32) {
+        bool masked = strcmp(buffer->name, "targets") == 0 && random_bits(&m->random) % 5 == 0;
+        return masked ? -1 : (double)(random_bits(&m->random) % (uint64_t)m->program->sizes.vocab);
+    }
+    if (buffer->class == CLASS_PARAMETERS)
+        return 0.5 * random_real(&m->random);
+    return 0.01 + 0.005 * random_real(&m->random); // a second moment is not negative
+}
+
+// Scatters one logical item, so that copies are copies.
+static void fill_item(struct model *m, buffer_id id, int64_t item) {
+    const struct buffer *buffer = &m->program->buffers[id];
+    int64_t elements = 1;
+    for (unsigned i = 0; i < buffer->rank; i++)
+        elements *= buffer->dims[i].size;
+    double *logical = ARENA_ARRAY(&m->arena, double, elements);
+    for (int64_t i = 0; i < elements; i++)
+        logical[i] = number_for(m, buffer);
+    cluster_scatter(m->interpreters, id, item, logical);
+}
+
+static void copy_to_ranks(struct model *m, buffer_id id) {
+    const struct buffer *buffer = &m->program->buffers[id];
+    for (int32_t r = 0; r < m->ranks.n; r++)
+        for (int64_t i = 0; i < elements_of(m, buffer); i++) {
+            double x = m->interpreters->buffers[r][id][i];
+            if (buffer->dtype == DTYPE_I32)
+                ((int32_t *)bytes_of(m, r, buffer))[i] = (int32_t)x;
+            else
+                ((double *)bytes_of(m, r, buffer))[i] = x;
         }
+}
+
+static bool is_given(const struct buffer *buffer) {
+    return buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT;
+}
+
+static void fill(struct model *m) {
+    for (buffer_id b = 0; b < m->program->n_buffers; b++) {
+        const struct buffer *buffer = &m->program->buffers[b];
+        if (!is_given(buffer) || buffer->window_of != NO_ID)
+            continue;
+        for (int64_t item = 0; item < buffer->count; item++)
+            fill_item(m, b, item);
+        copy_to_ranks(m, b);
     }
 }
 
-static void compare_buffer(struct model *m, buffer_id id) {
-    const struct buffer *b = &m->program->buffers[id];
-    if (!buffer_is_persistent(b) && b->class != CLASS_OUTPUT)
-        return;
-    for (int64_t item = 0; item < b->count; item++)
-        for (int64_t i = 0; i < machine_item_elements(m->machine, id); i++) {
-            double expected = machine_item(m->machine, id, item)[i];
-            double got = number_at(m, id, item)[i];
+// ---- the same numbers come out -----------------------------------------------------------------
+
+static void compare(struct model *m, buffer_id id) {
+    const struct buffer *buffer = &m->program->buffers[id];
+    for (int32_t r = 0; r < m->ranks.n; r++)
+        for (int64_t i = 0; i < elements_of(m, buffer); i++) {
+            double expected = m->interpreters->buffers[r][id][i];
+            double got = ((double *)bytes_of(m, r, buffer))[i];
             if (!(fabs(got - expected) <= 1e-9 * (1 + fabs(expected))))
-                fail_msg("%s[%ld][%ld] is %.17g, not %.17g", b->name, (long)item, (long)i, got,
-                         expected);
+                fail_msg("%s: %s[%ld] of rank %d is %.17g, not %.17g", m->name, buffer->name,
+                         (long)i, r, got, expected);
         }
+}
+
+static void run(struct model *m, enum step_kind step) {
+    cluster_run(m->interpreters, step);
+    ranks_run(&m->ranks, backend_entry(harness_backend(), m->code, step));
+    for (buffer_id b = 0; b < m->program->n_buffers; b++) {
+        const struct buffer *buffer = &m->program->buffers[b];
+        bool of_training = strcmp(buffer->name, "loss") != 0 && step == STEP_EVALUATE;
+        bool output = buffer->class == CLASS_OUTPUT && !of_training;
+        if ((buffer_is_persistent(buffer) || output) && buffer->window_of == NO_ID)
+            compare(m, b);
+    }
 }
 
 static void train(enum model_family family) {
-    struct model m;
-    uint64_t random = 1;
-    open_model(&m, family);
-    for (buffer_id b = 0; b < m.program->n_buffers; b++)
-        fill_buffer(&m, b, &random);
-    buffer_id step = program_find_buffer(m.program, "step");
-    for (int t = 1; t <= 3; t++) {
-        *number_at(&m, step, 0) = *machine_item(m.machine, step, 0) = t;
-        machine_run(m.machine, STEP_TRAIN);
-        cluster_run(&m.cluster, backend_entry(harness_backend(), m.code, STEP_TRAIN));
-        for (buffer_id b = 0; b < m.program->n_buffers; b++)
-            compare_buffer(&m, b);
+    for (int s = 0; s < N_TINY_STRATEGIES; s++) {
+        struct model m;
+        open_model(&m, family, (enum tiny_strategy)s);
+        fill(&m);
+        run(&m, STEP_EVALUATE);
+        run(&m, STEP_TRAIN);
+        run(&m, STEP_TRAIN);
+        close_model(&m);
     }
-    close_model(&m);
 }
 
 static void gpt2(void **state) {

@@ -24,7 +24,7 @@ struct trial {
     struct config config;
     struct program *program;
     struct backend_code *code;
-    struct cluster cluster; // of one rank
+    struct ranks ranks; // of one rank
     struct reference_data data;
     double tolerance;
 };
@@ -40,7 +40,7 @@ static char *item_at(const struct trial *t, const char *name, int64_t item) {
     if (id == NO_ID)
         fail_msg("no buffer %s", name);
     const struct buffer *buffer = &t->program->buffers[id];
-    return (char *)t->cluster.ranks[0].head.arena + buffer->offset_bytes +
+    return (char *)t->ranks.contexts[0].head.arena + buffer->offset_bytes +
            item * buffer_item_bytes(t->program, buffer);
 }
 
@@ -97,8 +97,8 @@ static void begin(struct trial *t, enum model_family family, enum dtype dtype) {
     assert_true(passes_run(t->program, &context, PASS_FUSE, PASS_FUSE));
     assert_true(passes_run(t->program, &context, PASS_MEMORY, PASS_MEMORY));
     t->code = compile(&t->arena, t->program);
-    cluster_open(&t->cluster, &t->arena, t->program, 2);
-    memset(t->cluster.ranks[0].head.arena, 0,
+    ranks_open(&t->ranks, &t->arena, t->program, 2);
+    memset(t->ranks.contexts[0].head.arena, 0,
            (size_t)t->program->arena_bytes); // moments start at zero
     for (uint32_t i = 0; i < t->program->n_tensors; i++)
         load_parameter(t, &t->program->tensors[i]);
@@ -106,7 +106,7 @@ static void begin(struct trial *t, enum model_family family, enum dtype dtype) {
 
 static void finish(struct trial *t) {
     backend_code_free(harness_backend(), t->code);
-    cluster_close(&t->cluster);
+    ranks_close(&t->ranks);
     arena_free(&t->arena);
 }
 
@@ -120,7 +120,7 @@ static void run_step(struct trial *t, int step) {
             set_number(item_at(t, inputs[k], 0), DTYPE_I32, i, all[step * n + i]);
     }
     set_number(item_at(t, "step", 0), DTYPE_F64, 0, step + 1);
-    cluster_run(&t->cluster, backend_entry(harness_backend(), t->code, STEP_TRAIN));
+    ranks_run(&t->ranks, backend_entry(harness_backend(), t->code, STEP_TRAIN));
 }
 
 static void check_scalar(struct trial *t, const char *name, int step) {

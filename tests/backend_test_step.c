@@ -21,10 +21,10 @@ static struct program *parse(struct arena *arena, const char *text) {
     return program;
 }
 
-static double *numbers(struct cluster *cluster, int rank, const struct program *program,
+static double *numbers(struct ranks *ranks, int rank, const struct program *program,
                        const char *buffer, int64_t item) {
     const struct buffer *b = &program->buffers[program_find_buffer(program, buffer)];
-    return (double *)((char *)cluster->ranks[rank].head.arena + b->offset_bytes +
+    return (double *)((char *)ranks->contexts[rank].head.arena + b->offset_bytes +
                       item * buffer_item_bytes(program, b));
 }
 
@@ -75,21 +75,21 @@ static void loops_and_slots(void **state) {
     struct program *program = parse(&arena, loops);
     struct machine *machine = machine_new(&arena, program);
     struct backend_code *code = compile(&arena, program);
-    struct cluster cluster;
-    cluster_open(&cluster, &arena, program, 1);
+    struct ranks ranks;
+    ranks_open(&ranks, &arena, program, 1);
     for (buffer_id b = 0; b < program->n_buffers; b++)
         for (int64_t i = 0; i < 3 * program->buffers[b].count; i++)
-            machine->buffers[b][i] = numbers(&cluster, 0, program, program->buffers[b].name, 0)[i] =
+            machine->buffers[b][i] = numbers(&ranks, 0, program, program->buffers[b].name, 0)[i] =
                 0.125 * (double)(b + 1) + 0.0625 * (double)i;
     machine_run(machine, STEP_TRAIN);
-    cluster_run(&cluster, backend_entry(harness_backend(), code, STEP_TRAIN));
+    ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
     for (buffer_id b = 0; b < program->n_buffers; b++)
         assert_memory_equal(machine->buffers[b],
-                            numbers(&cluster, 0, program, program->buffers[b].name, 0),
+                            numbers(&ranks, 0, program, program->buffers[b].name, 0),
                             (size_t)program->buffers[b].count * 3 * sizeof(double));
     assert_null(backend_entry(harness_backend(), code, STEP_EVALUATE));
     backend_code_free(harness_backend(), code);
-    cluster_close(&cluster);
+    ranks_close(&ranks);
     arena_free(&arena);
 }
 
@@ -153,40 +153,40 @@ static const char exchange[] =
     "  %ids = iota() {dimension=sequence, axes=a*b} : i32[sequence=2] out\n"
     "}\n";
 
-static void fill_exchange(struct cluster *cluster, const struct program *program) {
+static void fill_exchange(struct ranks *ranks, const struct program *program) {
     for (int r = 0; r < 4; r++) {
         for (int i = 0; i < 4; i++) // two layers of a chunk of two; the last element is padding
-            numbers(cluster, r, program, "own", 0)[i] = 10 * r + i;
+            numbers(ranks, r, program, "own", 0)[i] = 10 * r + i;
         for (int i = 0; i < 12; i++)
-            numbers(cluster, r, program, "rows", 0)[i] = 100 * r + i;
+            numbers(ranks, r, program, "rows", 0)[i] = 100 * r + i;
     }
 }
 
 // What rank r holds after the window's element has been doubled and the wholes summed.
-static void check_flat(struct cluster *cluster, const struct program *program, int r) {
+static void check_flat(struct ranks *ranks, const struct program *program, int r) {
     for (int l = 0; l < 2; l++)
         for (int i = 0; i < 2; i++) {
             double element = 10 * r + 2 * l + i;
             double expected = 2 * r + i < 5 ? 3 * element + 2 * element : 0;
             // three ranks add the element as gathered, its owner adds it doubled
-            assert_true(numbers(cluster, r, program, "sums", l)[i] == expected);
+            assert_true(numbers(ranks, r, program, "sums", l)[i] == expected);
         }
 }
 
-static void check_unit(struct cluster *cluster, const struct program *program, int r) {
+static void check_unit(struct ranks *ranks, const struct program *program, int r) {
     int a = r / 2, b = r % 2;
     for (int i = 0; i < 12; i++) {
-        assert_true(numbers(cluster, r, program, "out", 0)[i] == 2 * i + 100 * (2 * b + 2));
-        assert_true(numbers(cluster, r, program, "again", 0)[i] == 2 * i + 100 * (4 * a + 1));
+        assert_true(numbers(ranks, r, program, "out", 0)[i] == 2 * i + 100 * (2 * b + 2));
+        assert_true(numbers(ranks, r, program, "again", 0)[i] == 2 * i + 100 * (4 * a + 1));
     }
     for (int row = 0; row < 2; row++)
         for (int k = 0; k < 3; k++) {
             int from_b = 6 * row + 3 * b + k, from_a = 6 * row + 3 * a + k, at = 3 * row + k;
-            assert_true(numbers(cluster, r, program, "part", 0)[at] ==
+            assert_true(numbers(ranks, r, program, "part", 0)[at] ==
                         2 * from_b + 100 * (4 * a + 1));
-            assert_true(numbers(cluster, r, program, "cut", 0)[at] == 100 * r + from_a);
+            assert_true(numbers(ranks, r, program, "cut", 0)[at] == 100 * r + from_a);
         }
-    const int32_t *ids = (const int32_t *)numbers(cluster, r, program, "ids", 0);
+    const int32_t *ids = (const int32_t *)numbers(ranks, r, program, "ids", 0);
     assert_true(ids[0] == 2 * r && ids[1] == 2 * r + 1);
 }
 
@@ -194,16 +194,16 @@ static void collectives(void **state) {
     struct arena arena = {0};
     struct program *program = parse(&arena, exchange);
     struct backend_code *code = compile(&arena, program);
-    struct cluster cluster;
-    cluster_open(&cluster, &arena, program, 1);
-    fill_exchange(&cluster, program);
-    cluster_run(&cluster, backend_entry(harness_backend(), code, STEP_TRAIN));
+    struct ranks ranks;
+    ranks_open(&ranks, &arena, program, 1);
+    fill_exchange(&ranks, program);
+    ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
     for (int r = 0; r < 4; r++) {
-        check_flat(&cluster, program, r);
-        check_unit(&cluster, program, r);
+        check_flat(&ranks, program, r);
+        check_unit(&ranks, program, r);
     }
     backend_code_free(harness_backend(), code);
-    cluster_close(&cluster);
+    ranks_close(&ranks);
     arena_free(&arena);
 }
 
