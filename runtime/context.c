@@ -7,7 +7,7 @@
 void context_describe_statement(const struct place_program *program, int32_t statement, char *text,
                                 size_t bytes) {
     if (statement < 0) {
-        snprintf(text, bytes, "outside the step");
+        snprintf(text, bytes, "the host's part");
         return;
     }
     if (!program || statement >= program->n_statements) {
@@ -28,10 +28,11 @@ int32_t context_fail(struct place_context *context, int32_t statement, enum plac
     if (context->status != PLACE_OK)
         return context->status;
     context->status = status;
-    char where[256];
-    context_describe_statement(context->program, statement, where, sizeof where);
-    int used =
-        snprintf(context->message, sizeof context->message, "rank %d, %s: ", context->rank, where);
+    char where[256] = "";
+    if (statement >= 0)
+        context_describe_statement(context->program, statement, where, sizeof where);
+    int used = snprintf(context->message, sizeof context->message, "rank %d%s%s: ", context->rank,
+                        *where ? ", " : "", where);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(context->message + used, sizeof context->message - (size_t)used, format, arguments);

@@ -27,6 +27,7 @@ enum place_status {
     PLACE_ERROR_ABORTED,   /* another rank failed, or Ctrl-C */
     PLACE_ERROR_MISMATCH,  /* members of a group disagree about a collective */
     PLACE_ERROR_DEADLOCK,  /* every rank waits for another */
+    PLACE_ERROR_HOST,      /* a file, the data, the machine, or a loss that is not a number */
 };
 
 /* Element types; the numbers are part of the ABI. */

@@ -1,0 +1,194 @@
+/* A rank's memory (see arena.h). */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include "runtime/host/arena.h"
+#include "runtime/host/layout.h"
+#include "runtime/host/random.h"
+#include "runtime/team.h"
+#include "runtime/transport/collective.h"
+
+/* A NaN as two f32, as an f64, and as bf16; negative as i32. */
+static const uint64_t canary = UINT64_C(0xfff5a5a5fff5a5a5);
+enum { FILL_GRAIN = 1 << 16 }; /* words of a tile */
+
+static size_t mapped_bytes(const struct place_context *context) {
+    int64_t bytes = context->program->arena_bytes;
+    return (size_t)((bytes + 4095) / 4096 * 4096 + (bytes == 0) * 4096);
+}
+
+static void fill_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    uint64_t *words = arguments;
+    for (int64_t i = begin; i < end; i++)
+        words[i] = canary;
+}
+
+int32_t arena_map(struct place_context *context) {
+    size_t bytes = mapped_bytes(context);
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return context_fail(
+            context, -1, PLACE_ERROR_HOST,
+            "cannot have %zu bytes of memory: %s; use fewer ranks or a smaller model", bytes,
+            strerror(errno));
+    context->head.arena = map;
+    team_run(context->team, (int64_t)(bytes / 8), FILL_GRAIN, fill_tile, map);
+    return PLACE_OK;
+}
+
+void arena_unmap(struct place_context *context) {
+    if (context->head.arena)
+        munmap(context->head.arena, mapped_bytes(context));
+    context->head.arena = NULL;
+}
+
+int64_t arena_touched_bytes(const struct place_context *context) {
+    const char *base = context->head.arena;
+    int64_t end = context->program->arena_bytes;
+    const char *pattern = (const char *)&canary;
+    while (end > 0 && end % 8 && base[end - 1] == pattern[(end - 1) % 8])
+        end--;
+    if (end % 8)
+        return end;
+    while (end > 0 && memcmp(base + end - 8, &canary, 8) == 0)
+        end -= 8;
+    while (end > 0 && base[end - 1] == pattern[(end - 1) % 8])
+        end--;
+    return end;
+}
+
+/* ---- initial values ---------------------------------------------------------------------------
+ */
+
+static void store(enum place_dtype dtype, void *item, int64_t index, const double *values,
+                  int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        if (dtype == PLACE_F64)
+            ((double *)item)[index + i] = values[i];
+        else
+            ((float *)item)[index + i] = (float)values[i];
+    }
+}
+
+struct initialization {
+    const struct place_tensor *tensor;
+    enum place_dtype dtype;
+    uint64_t key;
+    uint32_t layer;
+    void *item;
+    struct layout_run run;
+};
+enum { INIT_GRAIN = 4096, INIT_BLOCK = 256 };
+
+static void initialize_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    const struct initialization *init = arguments;
+    double values[INIT_BLOCK];
+    for (int64_t at = begin; at < end; at += INIT_BLOCK) {
+        int64_t count = end - at < INIT_BLOCK ? end - at : INIT_BLOCK;
+        if (init->tensor->init == PLACE_INIT_NORMAL)
+            random_normal(init->key, init->layer, init->run.global + at, init->tensor->init_std,
+                          values, count);
+        else
+            for (int64_t i = 0; i < count; i++)
+                values[i] = init->tensor->init == PLACE_INIT_ONES;
+        store(init->dtype, init->item, init->run.local + at, values, count);
+    }
+}
+
+/* A value is a function of (seed, tensor's name, layer, index in the whole tensor): every layout of
+ * every mesh begins with the same bits. */
+static void initialize_item(struct place_context *context, const struct place_buffer *buffer,
+                            int64_t item, uint64_t seed) {
+    const struct place_tensor *tensor = &context->program->tensors[buffer->tensor];
+    struct initialization init = {
+        .tensor = tensor,
+        .dtype = buffer->dtype,
+        .key = random_key(seed, tensor->name),
+        .layer = (uint32_t)(tensor->layers ? buffer->first_item + item : 0),
+        .item = layout_item(context, buffer, item),
+    };
+    struct layout_walk walk = layout_walk_begin(context->program, buffer, context->rank);
+    while (layout_walk_next(&walk, &init.run))
+        team_run(context->team, init.run.length, INIT_GRAIN, initialize_tile, &init);
+}
+
+int32_t arena_initialize(struct place_context *context, uint64_t seed) {
+    const struct place_program *program = context->program;
+    for (int pass = 0; pass < 2;
+         pass++) /* all zeros first: padding, and windows into whole buffers */
+        for (int32_t i = 0; i < program->n_buffers; i++) {
+            const struct place_buffer *buffer = &program->buffers[i];
+            if (buffer->class > PLACE_MOMENTUM)
+                continue;
+            bool values = buffer->class <= PLACE_MASTER;
+            if (values && buffer->dtype != PLACE_F32 && buffer->dtype != PLACE_F64)
+                return context_fail(
+                    context, -1, PLACE_ERROR_HOST,
+                    "parameters of buffer %s have a type that cannot be initialized", buffer->name);
+            if (pass == 0 && buffer->window_of < 0)
+                memset(layout_item(context, buffer, 0), 0, (size_t)layout_held_bytes(buffer));
+            for (int64_t item = 0; pass == 1 && values && item < buffer->count; item++)
+                initialize_item(context, buffer, item, seed);
+        }
+    return PLACE_OK;
+}
+
+/* ---- how much ---------------------------------------------------------------------------------
+ */
+
+int64_t arena_held_bytes(const struct place_program *program, enum held_state state) {
+    static const enum held_state of_class[] = {
+        [PLACE_PARAMETERS] = HELD_PARAMETERS,   [PLACE_MASTER] = HELD_OPTIMIZER,
+        [PLACE_MOMENT1] = HELD_OPTIMIZER,       [PLACE_MOMENT2] = HELD_OPTIMIZER,
+        [PLACE_MOMENTUM] = HELD_OPTIMIZER,      [PLACE_GRADIENTS] = HELD_GRADIENTS,
+        [PLACE_ACTIVATIONS] = HELD_ACTIVATIONS,
+    };
+    int64_t bytes = 0;
+    for (int32_t i = 0; i < program->n_buffers; i++) {
+        const struct place_buffer *buffer = &program->buffers[i];
+        if (buffer->class <= PLACE_ACTIVATIONS && of_class[buffer->class] == state)
+            bytes += layout_held_bytes(buffer);
+    }
+    return bytes;
+}
+
+/* A number in a file of one line, or INT64_MAX ("max", no such file). */
+static int64_t number_in(const char *path) {
+    FILE *file = fopen(path, "r");
+    long long number = INT64_MAX;
+    if (!file)
+        return INT64_MAX;
+    if (fscanf(file, "%lld", &number) != 1)
+        number = INT64_MAX;
+    fclose(file);
+    return number;
+}
+
+static int64_t available_memory(void) {
+    FILE *file = fopen("/proc/meminfo", "r");
+    char line[128];
+    long long kib = -1;
+    while (file && kib < 0 && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %lld", &kib) != 1)
+            kib = -1;
+    if (file)
+        fclose(file);
+    return kib < 0 ? INT64_MAX : kib * 1024;
+}
+
+int64_t machine_free_bytes(void) {
+    int64_t free_bytes = available_memory();
+    int64_t limit = number_in("/sys/fs/cgroup/memory.max");
+    if (limit != INT64_MAX) {
+        int64_t used = number_in("/sys/fs/cgroup/memory.current");
+        limit -= used == INT64_MAX ? 0 : used;
+    }
+    struct rlimit address_space;
+    if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY &&
+        (int64_t)address_space.rlim_cur < limit)
+        limit = (int64_t)address_space.rlim_cur;
+    return limit < free_bytes ? limit : free_bytes;
+}

@@ -1,0 +1,25 @@
+/* A rank's memory: exactly what the plan says, filled with a pattern that nobody computes. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include "runtime/context.h"
+
+/* Maps the arena and fills it with the canary: a NaN in every type, so that reading what was never
+ * written shows, and the touched extent can be measured. */
+int32_t arena_map(struct place_context *context);
+void arena_unmap(struct place_context *context);
+
+/* End of the last byte that differs from the canary. */
+int64_t arena_touched_bytes(const struct place_context *context);
+
+/* Initial values: parameters (and their master copies) by their tensor's rule, moments and all else
+ * that lives from step to step with zeros, padding included. */
+int32_t arena_initialize(struct place_context *context, uint64_t seed);
+
+/* Bytes of the buffers of a state on one device, as they are bound. */
+enum held_state { HELD_PARAMETERS, HELD_OPTIMIZER, HELD_GRADIENTS, HELD_ACTIVATIONS, HELD_STATES };
+int64_t arena_held_bytes(const struct place_program *program, enum held_state state);
+
+/* Bytes that this process can still have: of the machine, the control group and the limits, the
+ * least. */
+int64_t machine_free_bytes(void);

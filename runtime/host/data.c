@@ -1,0 +1,203 @@
+/* Token files and their order (see data.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "runtime/host/data.h"
+#include "runtime/host/layout.h"
+#include "runtime/host/random.h"
+
+static int token_width(const char *path) {
+    size_t length = strlen(path);
+    const char *end = length >= 4 ? path + length - 4 : "";
+    return strcmp(end, ".u16") == 0 ? 2 : strcmp(end, ".u32") == 0 ? 4 : 1;
+}
+
+static int map_file(struct dataset *set, int file, char *message, size_t message_bytes) {
+    struct stat status;
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        snprintf(message, message_bytes, "%s: not a regular file; give a file of text or tokens",
+                 set->path);
+        return -1;
+    }
+    set->size_bytes = status.st_size;
+    if (status.st_size == 0)
+        return 0;
+    void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (map == MAP_FAILED) {
+        snprintf(message, message_bytes, "%s: cannot be mapped: %s", set->path, strerror(errno));
+        return -1;
+    }
+    set->bytes = map;
+    return 0;
+}
+
+static int check_length(struct dataset *set, char *message, size_t message_bytes) {
+    set->tokens = set->size_bytes / set->width;
+    set->windows = set->tokens > 0 ? (set->tokens - 1) / set->sequence : 0;
+    if (set->size_bytes % set->width != 0) {
+        snprintf(
+            message, message_bytes,
+            "%s: %lld bytes are not a whole number of %d-byte tokens; the file is cut short or "
+            "its name is wrong",
+            set->path, (long long)set->size_bytes, set->width);
+        return -1;
+    }
+    if (set->windows == 0) {
+        snprintf(message, message_bytes,
+                 "%s: %lld tokens are fewer than one sequence of %lld and its successor; give more "
+                 "data or a shorter train.sequence",
+                 set->path, (long long)set->tokens, (long long)set->sequence);
+        return -1;
+    }
+    return 0;
+}
+
+int dataset_open(struct dataset *set, const char *path, int64_t sequence, char *message,
+                 size_t message_bytes) {
+    *set = (struct dataset){.path = path, .width = token_width(path), .sequence = sequence};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        snprintf(message, message_bytes, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    int status = map_file(set, file, message, message_bytes);
+    close(file);
+    if (status == 0)
+        status = check_length(set, message, message_bytes);
+    if (status != 0)
+        dataset_close(set);
+    return status;
+}
+
+void dataset_close(struct dataset *set) {
+    if (set->bytes)
+        munmap((void *)set->bytes, (size_t)set->size_bytes);
+    set->bytes = NULL;
+}
+
+int64_t dataset_token(const struct dataset *set, int64_t position) {
+    const unsigned char *at = set->bytes + position * set->width;
+    if (set->width == 1)
+        return at[0];
+    if (set->width == 2) {
+        uint16_t token = (uint16_t)(at[0] | at[1] << 8);
+        return token == UINT16_MAX ? -1 : token;
+    }
+    uint32_t token = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    return token == UINT32_MAX ? -1 : (int64_t)token;
+}
+
+int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) {
+    uint64_t n = (uint64_t)set->windows, epoch = (uint64_t)index / n;
+    uint64_t key = random_key(seed, "data") + epoch * UINT64_C(0x9E3779B97F4A7C15);
+    return (int64_t)random_permute(key, (uint64_t)index % n, n);
+}
+
+/* ---- a rank's samples -------------------------------------------------------------------------
+ */
+
+/* The rank's part of tokens or targets: of the batch, the axes that cut it are the outermost
+ * digits, then the microbatch, then what is local. */
+struct samples {
+    const struct place_buffer *buffer;
+    int64_t first;        /* sample of the step that row 0 of microbatch 0 is */
+    int64_t rows;         /* of a microbatch */
+    int64_t begin, width; /* positions of the sequence */
+};
+
+static struct samples samples_of(const struct place_context *context, int32_t index) {
+    const struct place_program *program = context->program;
+    const struct place_buffer *buffer = &program->buffers[index];
+    const struct place_dimension *batch = &buffer->dims[0], *sequence = &buffer->dims[1];
+    struct samples samples = {.buffer = buffer};
+    samples.rows = batch->size / axes_parts(program, &batch->cut);
+    samples.first = axes_place(program, &batch->cut, context->rank) * buffer->count * samples.rows;
+    samples.width = sequence->size / axes_parts(program, &sequence->cut);
+    samples.begin = axes_place(program, &sequence->cut, context->rank) * samples.width;
+    return samples;
+}
+
+static int32_t *sample_row(struct place_context *context, const struct samples *samples,
+                           int64_t item, int64_t row) {
+    return (int32_t *)layout_item(context, samples->buffer, item) + row * samples->width;
+}
+
+static int32_t fail_token(struct place_context *context, const struct dataset *set,
+                          int64_t position, int64_t token) {
+    return context_fail(context, -1, PLACE_ERROR_HOST,
+                        "%s: token %lld at position %lld (byte %lld) is not below the vocabulary's "
+                        "%lld; use data made for this model or set model.vocab",
+                        set->path, (long long)token, (long long)position,
+                        (long long)(position * set->width), (long long)context->program->vocab);
+}
+
+/* Row of one sample: tokens `shift` behind the window's first. Masked tokens are read as 0. */
+static int32_t fill_row(struct place_context *context, const struct dataset *set,
+                        const struct samples *samples, int64_t window, int shift, int32_t *row) {
+    for (int64_t i = 0; i < samples->width; i++) {
+        if (window < 0) {
+            row[i] = shift ? -1 : 0;
+            continue;
+        }
+        int64_t position = window * set->sequence + samples->begin + i + shift;
+        int64_t token = dataset_token(set, position);
+        if (token >= context->program->vocab)
+            return fail_token(context, set, position, token);
+        row[i] = token < 0 && !shift ? 0 : (int32_t)token;
+    }
+    return PLACE_OK;
+}
+
+static int32_t fill_buffer(struct place_context *context, const struct dataset *set,
+                           enum data_order order, uint64_t seed, int64_t first, int32_t buffer,
+                           int shift) {
+    struct samples samples = samples_of(context, buffer);
+    for (int64_t item = 0; item < samples.buffer->count; item++)
+        for (int64_t row = 0; row < samples.rows; row++) {
+            int64_t index = first + samples.first + item * samples.rows + row;
+            int64_t window = order == DATA_SHUFFLED ? dataset_window(set, seed, index)
+                             : index < set->windows ? index
+                                                    : -1;
+            int32_t status = fill_row(context, set, &samples, window, shift,
+                                      sample_row(context, &samples, item, row));
+            if (status)
+                return status;
+        }
+    return PLACE_OK;
+}
+
+int32_t dataset_fill(struct place_context *context, const struct dataset *set,
+                     enum data_order order, uint64_t seed, int64_t first) {
+    const struct place_wellknown *known = &context->program->wellknown;
+    int32_t status = fill_buffer(context, set, order, seed, first, known->tokens, 0);
+    if (!status && known->targets >= 0)
+        status = fill_buffer(context, set, order, seed, first, known->targets, 1);
+    return status;
+}
+
+int64_t dataset_unmasked(const struct dataset *set, int64_t first, int64_t batch) {
+    int64_t count = 0, end = first + batch < set->windows ? first + batch : set->windows;
+    for (int64_t i = first * set->sequence + 1; i <= end * set->sequence; i++)
+        count += dataset_token(set, i) >= 0;
+    return count;
+}
+
+void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count) {
+    const struct place_wellknown *known = &context->program->wellknown;
+    struct samples samples = samples_of(context, known->tokens);
+    for (int64_t item = 0; item < samples.buffer->count; item++)
+        for (int64_t row = 0; row < samples.rows; row++) {
+            int32_t *at = sample_row(context, &samples, item, row);
+            for (int64_t i = 0; i < samples.width; i++)
+                at[i] = samples.begin + i < count ? tokens[samples.begin + i] : 0;
+        }
+    if (known->targets < 0)
+        return;
+    const struct place_buffer *targets = &context->program->buffers[known->targets];
+    for (int64_t item = 0; item < targets->count; item++)
+        memset(layout_item(context, targets, item), 0, (size_t)targets->stride_bytes);
+}

@@ -1,0 +1,43 @@
+/* Token files, and which window of one is which sample of which step. */
+#pragma once
+#include <stdint.h>
+#include "runtime/context.h"
+
+/* Text has a byte a token; names that end in .u16 or .u32 hold little-endian tokens, whose largest
+ * number is masked when it is a target. The file is mapped, never copied. */
+struct dataset {
+    const char *path;
+    const unsigned char *bytes;
+    int64_t size_bytes;
+    int64_t tokens;
+    int width;       /* bytes of a token: 1, 2, 4 */
+    int64_t windows; /* of sequence + 1 tokens, sequence apart */
+    int64_t sequence;
+};
+
+/* 0, or -1 with one line in `message` that says what to do. `set` is zero before. */
+int dataset_open(struct dataset *set, const char *path, int64_t sequence, char *message,
+                 size_t message_bytes);
+void dataset_close(struct dataset *set);
+
+/* The window that is sample `index` of the run (step * batch + place in the batch, from 0): every
+ * epoch is a permutation of all windows that depends on (seed, epoch) alone, and the next epoch
+ * follows at once, inside a step too. */
+int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index);
+
+enum data_order {
+    DATA_SHUFFLED,   /* samples of dataset_window */
+    DATA_SEQUENTIAL, /* sample i is window i; those behind the last window are masked altogether */
+};
+/* Fills this rank's tokens and targets with samples first .. first + batch - 1. */
+int32_t dataset_fill(struct place_context *context, const struct dataset *set,
+                     enum data_order order, uint64_t seed, int64_t first);
+/* Targets that are not masked in these windows of DATA_SEQUENTIAL, over all ranks. */
+int64_t dataset_unmasked(const struct dataset *set, int64_t first, int64_t batch);
+
+/* Fills every sample of this rank with the same `count` tokens, zeros behind them, nothing masked.
+ */
+void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count);
+
+/* Token `position` of the file, -1 for a mask. */
+int64_t dataset_token(const struct dataset *set, int64_t position);

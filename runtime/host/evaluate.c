@@ -1,0 +1,167 @@
+/* What a trained model says: its loss on held-out data, and tokens sampled from it. Both run the
+ * program's forward-only step on the same buffers as training. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/host/layout.h"
+#include "runtime/host/random.h"
+#include "runtime/host/session.h"
+#include "runtime/transport/transport.h"
+
+/* ---- loss -------------------------------------------------------------------------------------
+ */
+
+int32_t rank_evaluate(struct session *session, struct place_context *context) {
+    const struct place_program *program = session->program;
+    const struct dataset *set = &session->eval;
+    double sum = 0;
+    int64_t tokens = 0;
+    for (int64_t first = 0; first < set->windows; first += program->batch) {
+        int64_t count = dataset_unmasked(set, first, program->batch);
+        int32_t status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
+        if (!status)
+            status = program->evaluate(context);
+        if (!status) /* nobody fills the next batch while a peer may read this one */
+            status = context->transport->share(context, NULL, NULL, 0);
+        if (status)
+            return context_fail(context, -1, (enum place_status)status, "evaluation failed");
+        const struct place_buffer *loss = &program->buffers[program->wellknown.loss];
+        if (count > 0)
+            sum += *(double *)layout_item(context, loss, 0) * (double)count;
+        tokens += count;
+    }
+    if (context->rank == 0)
+        printf("eval: loss %.6f over %lld tokens of %s\n", sum / (double)tokens, (long long)tokens,
+               set->path);
+    return PLACE_OK;
+}
+
+/* ---- sampling ---------------------------------------------------------------------------------
+ */
+
+/* Logits of the first sequence at one position: what this rank holds of them; zero elsewhere. */
+static void own_logits(struct place_context *context, int64_t position, double *row) {
+    const struct place_program *program = context->program;
+    const struct place_buffer *logits = &program->buffers[program->wellknown.logits];
+    memset(row, 0, (size_t)program->vocab * sizeof *row);
+    if (!layout_is_first_copy(program, logits, context->rank))
+        return;
+    const void *item = layout_item(context, logits, 0);
+    int64_t begin = position * program->vocab, end = begin + program->vocab;
+    struct layout_walk walk = layout_walk_begin(program, logits, context->rank);
+    struct layout_run run;
+    while (layout_walk_next(&walk, &run))
+        for (int64_t i = 0; i < run.length; i++) {
+            int64_t global = run.global + i, local = run.local + i;
+            if (global >= begin && global < end)
+                row[global - begin] = logits->dtype == PLACE_F64 ? ((const double *)item)[local]
+                                                                 : ((const float *)item)[local];
+        }
+}
+
+/* The token at which the cumulated softmax passes `uniform`. */
+static int32_t choose(const double *logits, int64_t vocab, double uniform) {
+    double highest = logits[0], sum = 0;
+    for (int64_t i = 1; i < vocab; i++)
+        highest = fmax(highest, logits[i]);
+    for (int64_t i = 0; i < vocab; i++)
+        sum += exp(logits[i] - highest);
+    double left = uniform * sum;
+    for (int64_t i = 0; i < vocab; i++) {
+        left -= exp(logits[i] - highest);
+        if (left < 0)
+            return (int32_t)i;
+    }
+    return (int32_t)vocab - 1;
+}
+
+/* The text so far, and room for one row of logits of every rank. */
+struct sampler {
+    int32_t *tokens;
+    int64_t n, length; /* tokens so far; most that the model sees at once */
+    double *mine, *all;
+};
+
+static int32_t sample_token(struct session *session, struct place_context *context,
+                            struct sampler *sampler, int64_t number) {
+    const struct place_program *program = session->program;
+    data_fill_same(context, sampler->tokens, sampler->n);
+    int32_t status = program->evaluate(context);
+    if (status)
+        return context_fail(context, -1, (enum place_status)status, "sampling failed");
+    own_logits(context, sampler->n - 1, sampler->mine);
+    status = context->transport->share(context, sampler->mine, sampler->all,
+                                       (size_t)program->vocab * sizeof(double));
+    if (status)
+        return status;
+    double *sum = sampler->mine;
+    memset(sum, 0, (size_t)program->vocab * sizeof *sum);
+    for (int64_t r = 0; r < program->devices; r++)
+        for (int64_t i = 0; i < program->vocab; i++)
+            sum[i] += sampler->all[r * program->vocab + i];
+    double uniform = random_uniform(random_key(session->seed, "sample"), (uint64_t)number);
+    int32_t token = choose(sum, program->vocab, uniform);
+    if (sampler->n == sampler->length) {
+        sampler->n--;
+        memmove(sampler->tokens, sampler->tokens + 1, (size_t)sampler->n * sizeof *sampler->tokens);
+    }
+    sampler->tokens[sampler->n++] = token;
+    return PLACE_OK;
+}
+
+/* Bytes of text as they are, other tokens as numbers. What a terminal would obey is printed as '?'.
+ */
+static void print_token(const struct dataset *set, int64_t token) {
+    if (set->width != 1)
+        printf("%lld ", (long long)token);
+    else
+        putchar((token < 32 && token != '\n' && token != '\t') || token == 127 ? '?' : (int)token);
+}
+
+/* The prompt: the beginning of the data, a quarter of a sequence. */
+static void sampler_prompt(struct sampler *sampler, const struct dataset *set) {
+    int64_t count = sampler->length / 4 > 0 ? sampler->length / 4 : 1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t token = dataset_token(set, i);
+        sampler->tokens[sampler->n++] = token < 0 ? 0 : (int32_t)token;
+    }
+}
+
+static int32_t sample_all(struct session *session, struct place_context *context,
+                          struct sampler *sampler) {
+    bool speaks = context->rank == 0;
+    sampler_prompt(sampler, &session->data);
+    if (speaks)
+        printf("sample: ");
+    for (int64_t i = 0; speaks && i < sampler->n; i++)
+        print_token(&session->data, sampler->tokens[i]);
+    for (int64_t i = 0; i < session->options->sample; i++) {
+        int32_t status = sample_token(session, context, sampler, i);
+        if (status)
+            return status;
+        if (speaks)
+            print_token(&session->data, sampler->tokens[sampler->n - 1]);
+    }
+    if (speaks)
+        putchar('\n');
+    return PLACE_OK;
+}
+
+int32_t rank_sample(struct session *session, struct place_context *context) {
+    const struct place_program *program = session->program;
+    struct sampler sampler = {.length = program->sequence};
+    size_t row = (size_t)program->vocab * sizeof(double);
+    sampler.tokens = calloc((size_t)program->sequence + 1, sizeof *sampler.tokens);
+    sampler.mine = malloc(row);
+    sampler.all = malloc(row * (size_t)program->devices);
+    int32_t status = PLACE_OK;
+    if (sampler.tokens && sampler.mine && sampler.all)
+        status = sample_all(session, context, &sampler);
+    else
+        status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to sample");
+    free(sampler.tokens);
+    free(sampler.mine);
+    free(sampler.all);
+    return status;
+}

@@ -1,0 +1,113 @@
+/* Files that exist whole or not at all, and what happens to them on Ctrl-C (see file.h). The
+ * handler's few words are the runtime's only global state: signals belong to a process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "runtime/host/file.h"
+
+static _Atomic int interrupts;
+static const char *_Atomic unfinished; /* temporary file to remove on the way out */
+static struct sigaction previous_interrupt, previous_pipe;
+
+static void on_interrupt(int signal_number) {
+    if (atomic_fetch_add(&interrupts, 1) == 0)
+        return;
+    const char *path = atomic_load(&unfinished);
+    if (path)
+        unlink(path);
+    _exit(130);
+}
+
+void interrupts_begin(void) {
+    atomic_store(&interrupts, 0);
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    sigaction(SIGINT, &action, &previous_interrupt);
+    /* A closed pipe is an error of the write, reported as such. */
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, &previous_pipe);
+}
+
+void interrupts_end(void) {
+    sigaction(SIGINT, &previous_interrupt, NULL);
+    sigaction(SIGPIPE, &previous_pipe, NULL);
+}
+
+int interrupts_seen(void) {
+    return atomic_load(&interrupts);
+}
+
+static int is_directory(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int new_file_probe(const char *path) {
+    char copy[4096];
+    if (strlen(path) >= sizeof copy - 16 || !*path) {
+        errno = *path ? ENAMETOOLONG : ENOENT;
+        return -1;
+    }
+    if (is_directory(path)) {
+        errno = EISDIR;
+        return -1;
+    }
+    strcpy(copy, path);
+    return access(dirname(copy), W_OK | X_OK);
+}
+
+int new_file_open(struct new_file *file, const char *path) {
+    file->descriptor = -1;
+    if (new_file_probe(path) != 0)
+        return -1;
+    snprintf(file->path, sizeof file->path, "%s", path);
+    snprintf(file->temporary, sizeof file->temporary, "%s.%ld.part", path, (long)getpid());
+    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file->descriptor < 0)
+        return -1;
+    atomic_store(&unfinished, file->temporary);
+    return 0;
+}
+
+int new_file_write(struct new_file *file, const void *data, size_t bytes) {
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t n = write(file->descriptor, at, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+int new_file_commit(struct new_file *file) {
+    int failed = fsync(file->descriptor);
+    failed |= close(file->descriptor);
+    file->descriptor = -1;
+    if (!failed)
+        failed = rename(file->temporary, file->path);
+    if (failed) {
+        int reason = errno;
+        unlink(file->temporary);
+        errno = reason;
+    }
+    atomic_store(&unfinished, NULL);
+    return failed ? -1 : 0;
+}
+
+void new_file_discard(struct new_file *file) {
+    if (file->descriptor < 0)
+        return;
+    close(file->descriptor);
+    file->descriptor = -1;
+    unlink(file->temporary);
+    atomic_store(&unfinished, NULL);
+}

@@ -1,0 +1,26 @@
+/* Files that exist whole or not at all: written under another name, flushed to disk, then renamed.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct new_file {
+    int descriptor; /* -1: not open */
+    char path[4096], temporary[4200];
+};
+
+/* All return 0, or -1 with errno set. */
+int new_file_open(struct new_file *file, const char *path);
+int new_file_write(struct new_file *file, const void *data, size_t bytes);
+int new_file_commit(struct new_file *file);
+/* Removes what was written. Does nothing after a commit. */
+void new_file_discard(struct new_file *file);
+
+/* Whether `path` could be written, without writing it: 0, or -1 with errno set. */
+int new_file_probe(const char *path);
+
+/* Ctrl-C: finishes the step first, the second time ends the process at once with status 130,
+ * leaving no temporary file. */
+void interrupts_begin(void);
+void interrupts_end(void);
+int interrupts_seen(void);

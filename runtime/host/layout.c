@@ -1,0 +1,122 @@
+/* The arithmetic of layouts (see layout.h). */
+#include "runtime/host/layout.h"
+#include "runtime/transport/collective.h"
+
+int64_t axes_place(const struct place_program *program, const struct place_axes *axes,
+                   int32_t rank) {
+    int64_t place = 0;
+    for (int i = 0; i < axes->n; i++) {
+        const struct place_axis *axis = &program->axes[axes->axes[i]];
+        place = place * axis->size + rank / axis->stride % axis->size;
+    }
+    return place;
+}
+
+int64_t axes_parts(const struct place_program *program, const struct place_axes *axes) {
+    int64_t parts = 1;
+    for (int i = 0; i < axes->n; i++)
+        parts *= program->axes[axes->axes[i]].size;
+    return parts;
+}
+
+static int64_t local_elements(const struct place_program *program,
+                              const struct place_buffer *buffer) {
+    int64_t elements = 1;
+    for (int i = 0; i < buffer->rank; i++)
+        elements *= buffer->dims[i].size / axes_parts(program, &buffer->dims[i].cut);
+    return elements;
+}
+
+int64_t layout_item_elements(const struct place_program *program,
+                             const struct place_buffer *buffer) {
+    int64_t parts = axes_parts(program, &buffer->flat);
+    return (local_elements(program, buffer) + parts - 1) / parts;
+}
+
+int64_t layout_whole_elements(const struct place_buffer *buffer) {
+    int64_t elements = 1;
+    for (int i = 0; i < buffer->rank; i++)
+        elements *= buffer->dims[i].size;
+    return elements;
+}
+
+int64_t layout_held_bytes(const struct place_buffer *buffer) {
+    return buffer->window_of >= 0 ? 0 : buffer->count * buffer->stride_bytes;
+}
+
+void *layout_item(struct place_context *context, const struct place_buffer *buffer, int64_t item) {
+    const struct place_program *program = context->program;
+    int64_t inside = 0;
+    if (buffer->window_of >= 0) {
+        int64_t chunk = layout_item_elements(program, buffer) * dtype_size(buffer->dtype);
+        inside = axes_place(program, &buffer->flat, context->rank) * chunk;
+        buffer = &program->buffers[buffer->window_of];
+    }
+    return (char *)context->head.arena + buffer->offset_bytes + item * buffer->stride_bytes +
+           inside;
+}
+
+static uint32_t mask_of(const struct place_axes *axes) {
+    uint32_t mask = 0;
+    for (int i = 0; i < axes->n; i++)
+        mask |= UINT32_C(1) << axes->axes[i];
+    return mask;
+}
+
+bool layout_is_first_copy(const struct place_program *program, const struct place_buffer *buffer,
+                          int32_t rank) {
+    uint32_t used = mask_of(&buffer->flat);
+    for (int i = 0; i < buffer->rank; i++)
+        used |= mask_of(&buffer->dims[i].cut);
+    for (int i = 0; i < program->n_axes; i++) {
+        const struct place_axis *axis = &program->axes[i];
+        if (!(used >> i & 1) && rank / axis->stride % axis->size != 0)
+            return false;
+    }
+    return true;
+}
+
+struct layout_walk layout_walk_begin(const struct place_program *program,
+                                     const struct place_buffer *buffer, int32_t rank) {
+    struct layout_walk walk = {.row = 1};
+    int64_t stride = 1, local = 1;
+    for (int i = buffer->rank - 1; i >= 0; i--) {
+        const struct place_dimension *dim = &buffer->dims[i];
+        walk.sizes[i] = dim->size / axes_parts(program, &dim->cut);
+        walk.begins[i] = axes_place(program, &dim->cut, rank) * walk.sizes[i];
+        walk.strides[i] = stride;
+        stride *= dim->size;
+        local *= walk.sizes[i];
+        /* Dimensions behind the last one that is cut are whole: they and its part are one stretch.
+         */
+        if (walk.rank == 0)
+            walk.row = local;
+        if (walk.rank == 0 && walk.sizes[i] != dim->size)
+            walk.rank = i + 1;
+    }
+    int64_t parts = axes_parts(program, &buffer->flat);
+    int64_t chunk = (local + parts - 1) / parts;
+    walk.first = axes_place(program, &buffer->flat, rank) * chunk;
+    walk.position = walk.first;
+    walk.end = walk.first + chunk < local ? walk.first + chunk : local;
+    return walk;
+}
+
+bool layout_walk_next(struct layout_walk *walk, struct layout_run *run) {
+    if (walk->position >= walk->end)
+        return false;
+    int64_t row = walk->position / walk->row, inside = walk->position % walk->row;
+    int64_t global = inside;
+    if (walk->rank > 0)
+        global += walk->begins[walk->rank - 1] * walk->strides[walk->rank - 1];
+    for (int i = walk->rank - 2; i >= 0; i--) {
+        global += (walk->begins[i] + row % walk->sizes[i]) * walk->strides[i];
+        row /= walk->sizes[i];
+    }
+    int64_t length = walk->row - inside;
+    if (length > walk->end - walk->position)
+        length = walk->end - walk->position;
+    *run = (struct layout_run){walk->position - walk->first, global, length};
+    walk->position += length;
+    return true;
+}

@@ -1,0 +1,49 @@
+/* Where the elements of a logical tensor lie: the arithmetic of layouts for any rank of the mesh.
+ *
+ * A device's part of a tensor is walked as *runs*: stretches that are contiguous both on the device
+ * and in the whole row-major tensor. Initialisation, saving and input all go through them, so that
+ * each has one definition of which index is where. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "runtime/context.h"
+
+/* This rank's place along a list of axes, outermost most significant, and the product of their
+ * sizes. */
+int64_t axes_place(const struct place_program *program, const struct place_axes *axes,
+                   int32_t rank);
+int64_t axes_parts(const struct place_program *program, const struct place_axes *axes);
+
+/* Elements that one device holds of one item, padding included. */
+int64_t layout_item_elements(const struct place_program *program,
+                             const struct place_buffer *buffer);
+/* Elements of the whole logical tensor of one item. */
+int64_t layout_whole_elements(const struct place_buffer *buffer);
+/* Bytes of all items on one device; 0 for a window. */
+int64_t layout_held_bytes(const struct place_buffer *buffer);
+
+/* First byte of an item in the rank's own arena. */
+void *layout_item(struct place_context *context, const struct place_buffer *buffer, int64_t item);
+
+/* Of the ranks that hold copies of the same part, one: the one with coordinate 0 along the axes
+ * that cut nothing. */
+bool layout_is_first_copy(const struct place_program *program, const struct place_buffer *buffer,
+                          int32_t rank);
+
+struct layout_run {
+    int64_t local, global, length; /* first element in the item, in the whole tensor; elements */
+};
+struct layout_walk {
+    int64_t sizes[PLACE_RANK_LIMIT]; /* of the local tensor, up to the last dimension that is cut */
+    int64_t begins[PLACE_RANK_LIMIT];
+    int64_t strides[PLACE_RANK_LIMIT];
+    int rank;
+    int64_t row;           /* longest contiguous stretch */
+    int64_t first;         /* position of the item's element 0 in the local tensor */
+    int64_t position, end; /* in the local tensor */
+};
+/* Starts the walk over what `rank` holds of an item of the buffer. */
+struct layout_walk layout_walk_begin(const struct place_program *program,
+                                     const struct place_buffer *buffer, int32_t rank);
+/* The next run; false: that was all. What lies behind the last run is padding. */
+bool layout_walk_next(struct layout_walk *walk, struct layout_run *run);

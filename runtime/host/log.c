@@ -1,0 +1,158 @@
+/* The run's log (see log.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include "runtime/host/arena.h"
+#include "runtime/host/log.h"
+
+enum { LINE_BYTES = 16384 };
+
+struct line {
+    char text[LINE_BYTES];
+    size_t used;
+};
+
+static void line_add(struct line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void line_add(struct line *line, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(line->text + line->used, LINE_BYTES - line->used, format, arguments);
+    va_end(arguments);
+    line->used += (size_t)n;
+    if (line->used >= LINE_BYTES)
+        line->used = LINE_BYTES - 1;
+}
+
+size_t json_string(char *to, size_t bytes, const char *text) {
+    size_t used = 0;
+    char piece[8];
+    used += (size_t)snprintf(to, bytes, "\"");
+    for (; *text && used + 8 < bytes; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            snprintf(piece, sizeof piece, "\\%c", c);
+        else if (c < 32)
+            snprintf(piece, sizeof piece, "\\u%04x", c);
+        else
+            snprintf(piece, sizeof piece, "%c", c);
+        used += (size_t)snprintf(to + used, bytes - used, "%s", piece);
+    }
+    return used + (size_t)snprintf(to + used, bytes - used, "\"");
+}
+
+static void line_string(struct line *line, const char *text) {
+    if (!text)
+        line_add(line, "null");
+    else if (line->used < LINE_BYTES - 8)
+        line->used += json_string(line->text + line->used, LINE_BYTES - line->used, text);
+}
+
+/* JSON has no number for these. */
+static void line_number(struct line *line, const char *name, double value) {
+    if (isfinite(value))
+        line_add(line, ", \"%s\": %.17g", name, value);
+    else
+        line_add(line, ", \"%s\": null", name);
+}
+
+/* One write per line; what a full disk left of one is cut off again. */
+static int line_write(struct run_log *log, struct line *line, char *message, size_t message_bytes) {
+    line_add(line, "\n");
+    ssize_t n;
+    do
+        n = write(log->descriptor, line->text, line->used);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)line->used) {
+        log->length += n;
+        return 0;
+    }
+    int reason = n < 0 ? errno : ENOSPC;
+    if (n > 0 && ftruncate(log->descriptor, log->length) != 0)
+        reason = errno;
+    snprintf(message, message_bytes, "%s: the log cannot be written: %s", log->path,
+             strerror(reason));
+    return -1;
+}
+
+static int write_header(struct run_log *log, const struct place_program *program, char *message,
+                        size_t message_bytes) {
+    struct line line = {.used = 0};
+    line_add(&line, "{\"schema\": 1, \"plan_hash\": ");
+    line_string(&line, program->plan_hash);
+    line_add(&line, ", \"mesh\": [");
+    for (int i = 0; i < program->n_axes; i++) {
+        line_add(&line, "%s{\"axis\": ", i ? ", " : "");
+        line_string(&line, program->axes[i].name);
+        line_add(&line, ", \"size\": %lld, \"factors\": null}", (long long)program->axes[i].size);
+    }
+    static const char *const states[] = {"parameters", "optimizer", "gradients", "activations"};
+    line_add(&line, "], \"held\": {");
+    for (int i = 0; i < HELD_STATES; i++)
+        line_add(&line, "%s\"%s\": %lld", i ? ", " : "", states[i],
+                 (long long)arena_held_bytes(program, (enum held_state)i));
+    line_add(&line, "}}");
+    return line_write(log, &line, message, message_bytes);
+}
+
+int run_log_open(struct run_log *log, const char *path, const struct place_program *program,
+                 char *message, size_t message_bytes) {
+    *log = (struct run_log){.path = path};
+    log->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (log->descriptor < 0) {
+        snprintf(message, message_bytes, "%s: the log cannot be opened: %s", path, strerror(errno));
+        return -1;
+    }
+    if (flock(log->descriptor, LOCK_EX | LOCK_NB) != 0) {
+        snprintf(message, message_bytes,
+                 "%s: another run writes this log; give this one a log of its own", path);
+        run_log_close(log);
+        return -1;
+    }
+    /* Not a regular file (a pipe, /dev/null) has nothing to forget. */
+    if (ftruncate(log->descriptor, 0) != 0 && errno != EINVAL) {
+        snprintf(message, message_bytes, "%s: the log cannot be written: %s", path,
+                 strerror(errno));
+        run_log_close(log);
+        return -1;
+    }
+    int status = write_header(log, program, message, message_bytes);
+    if (status != 0)
+        run_log_close(log);
+    return status;
+}
+
+int run_log_step(struct run_log *log, const struct place_program *program,
+                 const struct step_record *record, char *message, size_t message_bytes) {
+    struct line line = {.used = 0};
+    line_add(&line, "{\"step\": %lld", (long long)record->step);
+    line_number(&line, "loss", record->loss);
+    line_number(&line, "grad_norm", record->grad_norm);
+    line_number(&line, "lr", record->learning_rate);
+    line_add(&line, ", \"tokens\": %lld", (long long)record->tokens);
+    line_number(&line, "seconds", record->seconds);
+    line_number(&line, "tokens_per_second", (double)record->tokens / record->seconds);
+    line_add(&line, ", \"bytes_sent\": {");
+    for (int32_t i = 0; i < program->n_traffic; i++) {
+        line_add(&line, "%s", i ? ", " : "");
+        line_string(&line, program->traffic[i].name);
+        line_add(&line, ": %lld", (long long)record->sent_bytes[i]);
+    }
+    line_add(&line, "}, \"peak_bytes\": %lld", (long long)record->peak_bytes);
+    if (!isfinite(record->loss))
+        line_add(&line, ", \"status\": \"nan\"");
+    line_add(&line, "}");
+    return line_write(log, &line, message, message_bytes);
+}
+
+void run_log_close(struct run_log *log) {
+    if (log->descriptor >= 0)
+        close(log->descriptor);
+    log->descriptor = -1;
+}

@@ -1,0 +1,31 @@
+/* The run's log: JSON lines (LANGUAGE.md 13), locked while it is written, whole lines only. */
+#pragma once
+#include <stdint.h>
+#include "runtime/place.h"
+
+/* What one step did, over all ranks. */
+struct step_record {
+    int64_t step;
+    double loss, grad_norm, learning_rate;
+    int64_t tokens;
+    double seconds;
+    const int64_t *sent_bytes; /* of every entry of place_program.traffic: maximum over ranks */
+    int64_t peak_bytes;        /* maximum over ranks */
+};
+
+struct run_log {
+    int descriptor; /* -1: no log */
+    int64_t length; /* bytes of whole lines */
+    const char *path;
+};
+
+/* Opens and locks the file, forgets what it held, writes the first line. 0, or -1 with one line in
+ * `message` (also when another run holds it, whose log then stays as it is). */
+int run_log_open(struct run_log *log, const char *path, const struct place_program *program,
+                 char *message, size_t message_bytes);
+int run_log_step(struct run_log *log, const struct place_program *program,
+                 const struct step_record *record, char *message, size_t message_bytes);
+void run_log_close(struct run_log *log);
+
+/* Appends a JSON string with its quotes. Returns the characters written, at most bytes - 1. */
+size_t json_string(char *to, size_t bytes, const char *text);

@@ -1,0 +1,147 @@
+/* The command line of a running program: a table of options, from which parsing and help are made.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/place.h"
+
+enum option_key {
+    OPTION_DATA = 256,
+    OPTION_STEPS,
+    OPTION_SEED,
+    OPTION_EVAL,
+    OPTION_SAVE,
+    OPTION_DUMP,
+    OPTION_LOG,
+    OPTION_SAMPLE,
+    OPTION_THREADS,
+    OPTION_QUIET,
+    OPTION_HELP,
+};
+
+static const struct run_option {
+    const char *name, *argument; /* argument null: a flag */
+    enum option_key key;
+    const char *help;
+} run_options[] = {
+    {"data", "FILE", OPTION_DATA, "text, or little-endian tokens in a .u16 or .u32 file"},
+    {"steps", "N", OPTION_STEPS, "optimizer steps"},
+    {"seed", "N", OPTION_SEED, "of initial values, data order and sampling"},
+    {"eval", "FILE", OPTION_EVAL, "report the loss on this data at the end"},
+    {"save", "FILE", OPTION_SAVE, "write the parameters (safetensors), also after Ctrl-C"},
+    {"dump", "FILE", OPTION_DUMP, "write parameters and optimizer states in logical form"},
+    {"log", "FILE", OPTION_LOG, "write a line of JSON per step"},
+    {"sample", "N", OPTION_SAMPLE, "print N sampled tokens after the last step"},
+    {"threads", "N", OPTION_THREADS, "threads of each rank (default: cores / ranks)"},
+    {"quiet", NULL, OPTION_QUIET, "print results and errors only"},
+    {"help", NULL, OPTION_HELP, "print this"},
+};
+enum { N_OPTIONS = sizeof run_options / sizeof run_options[0] };
+
+static void print_help(const char *program) {
+    printf("usage: %s --data FILE --steps N [options]\n", program);
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const struct run_option *option = &run_options[i];
+        char left[40];
+        snprintf(left, sizeof left, "--%s %s", option->name,
+                 option->argument ? option->argument : "");
+        printf("  %-16s %s\n", left, option->help);
+    }
+}
+
+/* A whole number of at most `limit`; false, with a message, for anything else. */
+static bool parse_number(const char *program, const char *name, const char *text, uint64_t limit,
+                         uint64_t *number) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno && value <= limit) {
+        *number = value;
+        return true;
+    }
+    fprintf(stderr, "%s: --%s takes a whole number from 0 to %" PRIu64 ", not '%s'\n", program,
+            name, limit, text);
+    return false;
+}
+
+static bool take_option(const char *program, int key, const char *argument,
+                        struct place_run_options *options) {
+    uint64_t number = 0;
+    switch (key) {
+    case OPTION_DATA:
+        options->data = argument;
+        return true;
+    case OPTION_EVAL:
+        options->eval = argument;
+        return true;
+    case OPTION_SAVE:
+        options->save = argument;
+        return true;
+    case OPTION_DUMP:
+        options->dump = argument;
+        return true;
+    case OPTION_LOG:
+        options->log = argument;
+        return true;
+    case OPTION_QUIET:
+        options->quiet = 1;
+        return true;
+    case OPTION_STEPS:
+        if (!parse_number(program, "steps", argument, INT64_C(1) << 40, &number))
+            return false;
+        options->steps = (int64_t)number;
+        return true;
+    case OPTION_SAMPLE:
+        if (!parse_number(program, "sample", argument, 1000000, &number))
+            return false;
+        options->sample = (int64_t)number;
+        return true;
+    case OPTION_THREADS:
+        if (!parse_number(program, "threads", argument, 1024, &number))
+            return false;
+        options->threads = (int32_t)number;
+        return true;
+    case OPTION_SEED:
+        options->has_seed = 1;
+        return parse_number(program, "seed", argument, UINT64_MAX, &options->seed);
+    default:
+        return false;
+    }
+}
+
+int place_options_parse(int argc, char **argv, struct place_run_options *options) {
+    struct option table[N_OPTIONS + 1] = {{0}};
+    for (int i = 0; i < N_OPTIONS; i++)
+        table[i] = (struct option){run_options[i].name,
+                                   run_options[i].argument ? required_argument : no_argument, NULL,
+                                   (int)run_options[i].key};
+    *options = (struct place_run_options){0};
+    optind = 1;
+    int key;
+    while ((key = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        if (key == OPTION_HELP) {
+            print_help(argv[0]);
+            return fflush(stdout) ? 1 : 0;
+        }
+        /* getopt_long has already said what is wrong with '?'. */
+        if (key == '?' || !take_option(argv[0], key, optarg, options))
+            return 2;
+    }
+    if (optind < argc) {
+        fprintf(stderr, "%s: '%s' is not an option; try --help\n", argv[0], argv[optind]);
+        return 2;
+    }
+    if (options->steps > 0 && !options->data) {
+        fprintf(stderr, "%s: --steps needs --data FILE\n", argv[0]);
+        return 2;
+    }
+    if (options->steps == 0 && options->data && !options->sample) {
+        fprintf(stderr, "%s: --data needs --steps N\n", argv[0]);
+        return 2;
+    }
+    return -1;
+}

@@ -1,0 +1,26 @@
+/* What a person sees of a run on stdout: a header, a line that keeps up with the steps, results. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "runtime/host/log.h"
+
+struct progress {
+    const struct place_program *program;
+    bool terminal; /* one line that is rewritten; else a line now and then */
+    bool quiet;
+    int64_t steps;
+    double started, shown; /* seconds on a monotonic clock */
+    double peak_flops;     /* of the machine, measured; 0: not known */
+    int line_width;        /* characters of the line on the terminal */
+};
+
+double clock_seconds(void);
+/* "12.3 MiB" */
+const char *format_bytes(char *text, size_t bytes, int64_t value);
+
+/* Terminal or not, and the time; nothing is printed. */
+void progress_begin(struct progress *progress, const struct place_program *program, int64_t steps,
+                    bool quiet);
+void progress_step(struct progress *progress, const struct step_record *record);
+/* Ends the line that is being rewritten. 0, or -1 when stdout cannot be written (errno). */
+int progress_end(struct progress *progress);

@@ -1,0 +1,193 @@
+/* The life of one rank. All ranks take the same way through these functions; what they decide
+ * together (stop after Ctrl-C, stop on a loss that is no number) they decide from records that all
+ * have seen. */
+#include <math.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/host/arena.h"
+#include "runtime/host/file.h"
+#include "runtime/host/layout.h"
+#include "runtime/host/session.h"
+#include "runtime/host/tensors.h"
+#include "runtime/transport/transport.h"
+
+/* What every rank tells the others after a step; `sent_bytes` has an entry for every place_traffic.
+ */
+struct report {
+    double loss, grad_norm, learning_rate;
+    int64_t peak_bytes;
+    int64_t interrupted;
+    int64_t sent_bytes[];
+};
+
+/* A rank's records of the step, allocated once. */
+struct reports {
+    size_t bytes;        /* of one */
+    struct report *mine; /* sent_bytes: since the rank was born until it is made a difference */
+    char *all;
+    int64_t *sent_before;
+    int64_t *sent_most; /* maximum over ranks */
+};
+
+static bool reports_allocate(struct reports *reports, const struct place_program *program) {
+    size_t n = (size_t)program->n_traffic + 1;
+    reports->bytes = sizeof(struct report) + n * sizeof(int64_t);
+    reports->mine = calloc(1, reports->bytes);
+    reports->all = calloc((size_t)program->devices, reports->bytes);
+    reports->sent_before = calloc(n, sizeof(int64_t));
+    reports->sent_most = calloc(n, sizeof(int64_t));
+    return reports->mine && reports->all && reports->sent_before && reports->sent_most;
+}
+
+static void reports_free(struct reports *reports) {
+    free(reports->mine);
+    free(reports->all);
+    free(reports->sent_before);
+    free(reports->sent_most);
+}
+
+static double scalar_of(struct place_context *context, int32_t buffer) {
+    if (buffer < 0)
+        return NAN;
+    return *(double *)layout_item(context, &context->program->buffers[buffer], 0);
+}
+
+/* Makes this rank's report; others may not yet have ended the step, but have read all they read
+ * from here. */
+static void report_fill(struct place_context *context, struct reports *reports) {
+    const struct place_program *program = context->program;
+    const struct place_wellknown *known = &program->wellknown;
+    struct report *mine = reports->mine;
+    mine->loss = scalar_of(context, known->loss);
+    mine->grad_norm = scalar_of(context, known->grad_norm);
+    mine->learning_rate = scalar_of(context, known->learning_rate);
+    mine->peak_bytes = arena_touched_bytes(context);
+    mine->interrupted = interrupts_seen();
+    for (int32_t i = 0; i < program->n_traffic; i++) {
+        int64_t sent = context->transport->sent_bytes(context, program->traffic[i].axis_mask);
+        mine->sent_bytes[i] = sent - reports->sent_before[i];
+        reports->sent_before[i] = sent;
+    }
+}
+
+/* Over all ranks: maxima, and whether anybody was interrupted. The loss has equal bits on all. */
+static bool reports_merge(const struct place_program *program, struct reports *reports,
+                          struct step_record *record) {
+    bool interrupted = false;
+    record->peak_bytes = 0;
+    memset(reports->sent_most, 0, (size_t)program->n_traffic * sizeof(int64_t));
+    for (int64_t rank = 0; rank < program->devices; rank++) {
+        const struct report *report =
+            (const struct report *)(reports->all + (size_t)rank * reports->bytes);
+        interrupted |= report->interrupted != 0;
+        if (report->peak_bytes > record->peak_bytes)
+            record->peak_bytes = report->peak_bytes;
+        for (int32_t i = 0; i < program->n_traffic; i++)
+            if (report->sent_bytes[i] > reports->sent_most[i])
+                reports->sent_most[i] = report->sent_bytes[i];
+    }
+    const struct report *first = (const struct report *)reports->all;
+    record->loss = first->loss;
+    record->grad_norm = first->grad_norm;
+    record->learning_rate = first->learning_rate;
+    record->sent_bytes = reports->sent_most;
+    return interrupted;
+}
+
+static int32_t show_step(struct session *session, struct place_context *context,
+                         const struct step_record *record) {
+    char message[512];
+    progress_step(&session->progress, record);
+    if (session->log.descriptor >= 0 &&
+        run_log_step(&session->log, session->program, record, message, sizeof message) != 0)
+        return context_fail(context, -1, PLACE_ERROR_HOST, "%s", message);
+    if (ferror(stdout))
+        return context_fail(context, -1, PLACE_ERROR_HOST, "standard output cannot be written: %s",
+                            strerror(errno));
+    return PLACE_OK;
+}
+
+static int32_t stop_on_nan(struct place_context *context, int64_t step) {
+    if (context->rank != 0)
+        return PLACE_ERROR_ABORTED; /* rank 0 says it */
+    return context_fail(context, -1, PLACE_ERROR_HOST,
+                        "step %lld: the loss is not a number; nothing was saved. A lower learning "
+                        "rate, a longer warmup or train.clip may help",
+                        (long long)step);
+}
+
+/* One step; *stop says that it was the last. */
+static int32_t train_step(struct session *session, struct place_context *context,
+                          struct reports *reports, int64_t step, bool *stop) {
+    const struct place_program *program = session->program;
+    struct step_record record = {.step = step, .tokens = program->batch * program->sequence};
+    int32_t status = dataset_fill(context, &session->data, DATA_SHUFFLED, session->seed,
+                                  (step - 1) * program->batch);
+    if (status)
+        return status;
+    if (program->wellknown.step >= 0)
+        *(double *)layout_item(context, &program->buffers[program->wellknown.step], 0) =
+            (double)step;
+    double begin = clock_seconds();
+    status = program->train(context);
+    if (status)
+        return context_fail(context, -1, (enum place_status)status, "the step failed");
+    report_fill(context, reports);
+    status = context->transport->share(context, reports->mine, reports->all, reports->bytes);
+    if (status)
+        return status;
+    record.seconds = clock_seconds() - begin;
+    *stop = reports_merge(program, reports, &record);
+    if (context->rank == 0)
+        status = show_step(session, context, &record);
+    if (!status && program->wellknown.loss >= 0 && !isfinite(record.loss))
+        status = stop_on_nan(context, step);
+    return status;
+}
+
+static int32_t train_steps(struct session *session, struct place_context *context) {
+    struct reports reports;
+    int32_t status = PLACE_OK;
+    bool stop = false;
+    if (!reports_allocate(&reports, session->program))
+        status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory for reports");
+    for (int64_t step = 1; step <= session->options->steps && !status && !stop; step++)
+        status = train_step(session, context, &reports, step, &stop);
+    reports_free(&reports);
+    if (stop)
+        atomic_store(&session->interrupted, 1);
+    if (context->rank == 0 && progress_end(&session->progress) != 0 && !status)
+        status = context_fail(context, -1, PLACE_ERROR_HOST,
+                              "standard output cannot be written: %s", strerror(errno));
+    return status;
+}
+
+/* What comes after the last step; after Ctrl-C only the files. */
+static int32_t finish(struct session *session, struct place_context *context) {
+    const struct place_run_options *options = session->options;
+    bool interrupted = atomic_load(&session->interrupted);
+    int32_t status = PLACE_OK;
+    if (options->eval && !interrupted)
+        status = rank_evaluate(session, context);
+    if (!status && options->sample > 0 && !interrupted)
+        status = rank_sample(session, context);
+    if (!status && options->save)
+        status = tensors_write(context, options->save, TENSORS_PARAMETERS);
+    if (!status && options->dump)
+        status = tensors_write(context, options->dump, TENSORS_ALL_STATES);
+    return status;
+}
+
+int32_t rank_run(struct session *session, struct place_context *context) {
+    int32_t status = arena_map(context);
+    if (!status)
+        status = arena_initialize(context, session->seed);
+    if (!status)
+        status = train_steps(session, context);
+    if (!status)
+        status = finish(session, context);
+    arena_unmap(context);
+    return status;
+}

@@ -1,0 +1,290 @@
+/* Running a program in this process: what must be true before a rank is born is checked here, with
+ * one message each; then all ranks of the mesh run as threads, or, under a launcher, this process's
+ * one. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/host/arena.h"
+#include "runtime/host/file.h"
+#include "runtime/host/session.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/product.h"
+#include "runtime/team.h"
+#include "runtime/transport/launch.h"
+#include "runtime/transport/transport.h"
+#include "runtime/workspace.h"
+
+enum { MESSAGE_BYTES = 1024 };
+
+static int available_cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* ---- before the ranks -------------------------------------------------------------------------
+ */
+
+/* Whether the descriptor can do what the options ask for. Null, or what is wrong. */
+static const char *check_program(const struct place_program *program,
+                                 const struct place_run_options *options) {
+    if (program->abi_version != PLACE_ABI_VERSION)
+        return "this program was made for another version of the runtime; build it again";
+    if (options->eval && (!program->evaluate || program->wellknown.loss < 0))
+        return "this program cannot evaluate; build it again without --eval";
+    if (options->sample > 0 && (!program->evaluate || program->wellknown.logits < 0))
+        return "this program keeps no logits, so nothing can be sampled; leave out --sample";
+    if (options->sample > 0 && !options->data)
+        return "--sample begins with the data's first tokens: give --data FILE";
+    if (options->steps > 0 && !options->data)
+        return "--steps needs --data FILE";
+    return NULL;
+}
+
+/* Refuses before anything is allocated; the numbers say why. `ranks` live in this process's
+ * machine. */
+static int check_memory(const struct session *session, int ranks, char *message) {
+    int64_t each =
+        session->program->arena_bytes +
+        session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD + PLACE_PRODUCT_BYTES_PER_THREAD);
+    int64_t free_bytes = machine_free_bytes();
+    if (each <= free_bytes / ranks)
+        return 0;
+    char total[32], one[32], there[32];
+    snprintf(message, MESSAGE_BYTES,
+             "%d ranks need %s of memory (%s each), but this machine has %s free; use fewer "
+             "ranks here, a smaller model or microbatch, or a strategy that shards more",
+             ranks, format_bytes(total, sizeof total, each * ranks),
+             format_bytes(one, sizeof one, each), format_bytes(there, sizeof there, free_bytes));
+    return -1;
+}
+
+static int check_target(const char *path, char *message) {
+    if (!path || new_file_probe(path) == 0)
+        return 0;
+    snprintf(message, MESSAGE_BYTES, "%s: cannot be written: %s", path, strerror(errno));
+    return -1;
+}
+
+/* Files, before time is spent: data open, targets writable. The log belongs to the process of rank
+ * 0. */
+static int open_files(struct session *session, bool has_first_rank, char *message) {
+    const struct place_run_options *options = session->options;
+    int64_t sequence = session->program->sequence;
+    if (options->data &&
+        dataset_open(&session->data, options->data, sequence, message, MESSAGE_BYTES) != 0)
+        return -1;
+    if (options->eval &&
+        dataset_open(&session->eval, options->eval, sequence, message, MESSAGE_BYTES) != 0)
+        return -1;
+    if (!has_first_rank)
+        return 0;
+    if (check_target(options->save, message) != 0 || check_target(options->dump, message) != 0)
+        return -1;
+    return options->log
+               ? run_log_open(&session->log, options->log, session->program, message, MESSAGE_BYTES)
+               : 0;
+}
+
+static void close_files(struct session *session) {
+    dataset_close(&session->data);
+    dataset_close(&session->eval);
+    run_log_close(&session->log);
+}
+
+/* What the product library reaches here on all cores: the best of a few products of a size that
+ * stays in cache, a few milliseconds in all. */
+static double measure_peak(int cores) {
+    enum { SIZE = 384 };
+    float *memory = calloc(3 * SIZE * SIZE, sizeof *memory);
+    double best = 0;
+    for (int i = 0; memory && i < 4; i++) {
+        struct product product = {.dtype = PLACE_F32,
+                                  .m = SIZE,
+                                  .n = SIZE,
+                                  .k = SIZE,
+                                  .a = memory,
+                                  .lda = SIZE,
+                                  .b = memory + SIZE * SIZE,
+                                  .ldb = SIZE,
+                                  .c = memory + 2 * SIZE * SIZE,
+                                  .ldc = SIZE};
+        double begin = clock_seconds();
+        product_compute(&product);
+        double rate = 2.0 * SIZE * SIZE * SIZE / (clock_seconds() - begin);
+        best = rate > best ? rate : best;
+    }
+    free(memory);
+    return best * cores;
+}
+
+static void print_header(const struct session *session, const struct kernels *kernels,
+                         const char *transport, int cores) {
+    const struct place_program *program = session->program;
+    char arena[32];
+    printf("%s: mesh", program->name);
+    for (int i = 0; i < program->n_axes; i++)
+        printf(" %s=%lld", program->axes[i].name, (long long)program->axes[i].size);
+    printf(", %lld rank%s x %d thread%s on %d core%s (%s)%s\n", (long long)program->devices,
+           program->devices == 1 ? "" : "s", session->threads, session->threads == 1 ? "" : "s",
+           cores, cores == 1 ? "" : "s", transport,
+           program->devices > cores ? ": more ranks than cores" : "");
+    printf("products: %s; kernels: x86-64-%s; memory: %s per rank\n", product_description(),
+           kernels->version, format_bytes(arena, sizeof arena, program->arena_bytes));
+    if (product_warning())
+        printf("note: %s\n", product_warning());
+    fflush(stdout);
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------
+ */
+
+struct rank_thread {
+    struct session *session;
+    struct place_context context;
+    pthread_t thread;
+};
+
+static void *rank_main(void *argument) {
+    struct rank_thread *self = argument;
+    struct place_context *context = &self->context;
+    context->team = team_create(self->session->threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
+    if (context->team)
+        rank_run(self->session, context);
+    else
+        context_fail(context, -1, PLACE_ERROR_HOST,
+                     "no memory or threads for a team of %d; use --threads 1",
+                     self->session->threads);
+    context->transport->leave(context);
+    team_destroy(context->team);
+    return NULL;
+}
+
+/* The failure that caused the others: of a rank that was not merely told to stop. */
+static const char *first_message(const struct rank_thread *threads, int n) {
+    const char *message = NULL;
+    for (int i = n - 1; i >= 0; i--)
+        if (threads[i].context.status &&
+            (!message || threads[i].context.status != PLACE_ERROR_ABORTED))
+            message = threads[i].context.message;
+    return message;
+}
+
+static int run_threads(struct session *session, const struct kernels *kernels, char *message) {
+    int n = (int)session->program->devices;
+    struct local_world *world = local_world_new(n);
+    struct rank_thread *threads = calloc((size_t)n, sizeof *threads);
+    if (!world || !threads) {
+        snprintf(message, MESSAGE_BYTES, "no memory for %d ranks", n);
+        local_world_free(world);
+        free(threads);
+        return -1;
+    }
+    int started = 0;
+    for (; started < n; started++) {
+        struct rank_thread *self = &threads[started];
+        self->session = session;
+        self->context.program = session->program;
+        self->context.kernels = kernels;
+        context_set_rank(&self->context, started);
+        local_join(world, &self->context);
+        if (pthread_create(&self->thread, NULL, rank_main, self) != 0)
+            break;
+    }
+    for (int i = started; i < n; i++) /* told to the ranks that live, who then end */
+        context_fail(&threads[i].context, -1, PLACE_ERROR_HOST, "no thread for this rank");
+    for (int i = 0; i < started; i++)
+        pthread_join(threads[i].thread, NULL);
+    const char *failure = first_message(threads, n);
+    if (failure)
+        snprintf(message, MESSAGE_BYTES, "%s", failure);
+    local_world_free(world);
+    free(threads);
+    return failure ? -1 : 0;
+}
+
+static int run_process(struct session *session, const struct kernels *kernels,
+                       const struct launch *launch, char *message) {
+    struct rank_thread self = {.session = session};
+    self.context.program = session->program;
+    self.context.kernels = kernels;
+    context_set_rank(&self.context, launch->rank);
+    launch->join(&self.context);
+    rank_main(&self);
+    if (self.context.status)
+        snprintf(message, MESSAGE_BYTES, "%s", self.context.message);
+    return self.context.status ? -1 : 0;
+}
+
+/* ---- the whole run ----------------------------------------------------------------------------
+ */
+
+static int run_session(struct session *session, const struct launch *launch, char *message) {
+    const struct place_program *program = session->program;
+    const char *why = NULL;
+    int cores = available_cores(),
+        ranks = launch->join ? launch->local_ranks : (int)program->devices;
+    session->threads = session->options->threads ? session->options->threads
+                       : cores > ranks           ? cores / ranks
+                                                 : 1;
+    const struct kernels *kernels = kernels_select(&why);
+    if (!kernels || product_load(&why) != PLACE_OK) {
+        snprintf(message, MESSAGE_BYTES, "%s", why);
+        return -1;
+    }
+    if (check_memory(session, ranks, message) != 0 ||
+        open_files(session, launch->rank == 0, message) != 0)
+        return -1;
+    bool quiet = session->options->quiet || launch->rank != 0;
+    if (!quiet)
+        print_header(session, kernels, launch->join ? "mpi" : "local", cores);
+    progress_begin(&session->progress, program, session->options->steps, quiet);
+    if (!quiet && program->flops_per_token > 0)
+        session->progress.peak_flops = measure_peak(cores);
+    return launch->join ? run_process(session, kernels, launch, message)
+                        : run_threads(session, kernels, message);
+}
+
+static int report_failure(const char *message) {
+    fflush(stdout);
+    fprintf(stderr, "error: %s\n", message);
+    return 1;
+}
+
+int place_run(const struct place_program *program, const struct place_run_options *options) {
+    struct session session = {.program = program, .options = options, .log.descriptor = -1};
+    session.seed = options->has_seed ? options->seed : program->seed;
+    char message[MESSAGE_BYTES] = "";
+    struct launch launch;
+    const char *wrong = check_program(program, options);
+    if (wrong)
+        return report_failure(wrong);
+    if (launch_find(program, &launch, message, sizeof message) != 0)
+        return report_failure(message);
+    interrupts_begin();
+    int status = run_session(&session, &launch, message);
+    bool saved = options->save && !status;
+    if (status)
+        status = report_failure(message);
+    else if (fflush(stdout) != 0 || ferror(stdout))
+        status = report_failure("standard output cannot be written");
+    else if (atomic_load(&session.interrupted)) {
+        if (launch.rank == 0)
+            fprintf(stderr, "interrupted after a whole step%s%s\n",
+                    saved ? "; parameters are in " : "", saved ? options->save : "");
+        status = 130;
+    }
+    interrupts_end();
+    close_files(&session);
+    launch_end(&launch, status);
+    return status;
+}
+
+int place_main(int argc, char **argv, const struct place_program *program) {
+    struct place_run_options options;
+    int status = place_options_parse(argc, argv, &options);
+    return status >= 0 ? status : place_run(program, &options);
+}

@@ -1,0 +1,28 @@
+/* One run, as all ranks of a process see it. Everything but `interrupted` is constant while ranks
+ * live; log and progress are touched by rank 0 alone. */
+#pragma once
+#include <stdatomic.h>
+#include "runtime/context.h"
+#include "runtime/host/data.h"
+#include "runtime/host/log.h"
+#include "runtime/host/progress.h"
+
+struct session {
+    const struct place_program *program;
+    const struct place_run_options *options;
+    uint64_t seed;
+    int threads; /* of each rank's team */
+    struct dataset data, eval;
+    struct run_log log;
+    struct progress progress;
+    _Atomic int interrupted; /* the ranks agreed to stop after a step */
+};
+
+/* The life of a rank whose context has rank, team and transport: initial values, steps, evaluation,
+ * samples, files. Returns the context's status. */
+int32_t rank_run(struct session *session, struct place_context *context);
+
+/* The mean loss over a file, printed by rank 0. */
+int32_t rank_evaluate(struct session *session, struct place_context *context);
+/* Samples tokens after a prompt from the start of the data, printed by rank 0. */
+int32_t rank_sample(struct session *session, struct place_context *context);

@@ -1,0 +1,21 @@
+/* Logical tensors put together from all ranks, and files of them. */
+#pragma once
+#include <stdint.h>
+#include "runtime/context.h"
+
+/* Puts one item together from the ranks that hold its parts. Called by all ranks; `whole` is the
+ * row-major tensor, on rank 0 only. `scratch` on rank 0 holds one rank's item. */
+int32_t tensor_gather(struct place_context *context, const struct place_buffer *buffer,
+                      int64_t item, void *whole, void *scratch);
+
+/* What a file of tensors holds. */
+enum tensor_selection {
+    TENSORS_PARAMETERS, /* under the names and in the shapes of place_tensor.saved_* */
+    TENSORS_ALL_STATES, /* "moment1/NAME/LAYER" ..., logical shapes; gradients whose bytes are their
+                           own */
+};
+
+/* Writes a safetensors file (8 bytes length, JSON header, data). Called by all ranks; rank 0
+ * writes. */
+int32_t tensors_write(struct place_context *context, const char *path,
+                      enum tensor_selection selection);

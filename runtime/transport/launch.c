@@ -1,0 +1,79 @@
+/* Finding a launcher and the transport to its other processes (see launch.h). */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/transport/launch.h"
+
+static const char module_name[] = "libplace_mpi.so";
+
+/* The first of these variables that is set, as a number; `otherwise` if none is. */
+static int32_t environment_number(const char *const *names, int32_t otherwise) {
+    for (; *names; names++)
+        if (getenv(*names))
+            return atoi(getenv(*names));
+    return otherwise;
+}
+
+/* Loads the module from a folder; null: it is not there, or `why` says why it cannot be loaded. */
+static void *load_from(const char *folder, char *why, size_t why_bytes) {
+    char path[4200];
+    snprintf(path, sizeof path, "%s/%s", folder, module_name);
+    if (access(path, R_OK) != 0)
+        return NULL;
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!library)
+        snprintf(why, why_bytes, "%s", dlerror());
+    return library;
+}
+
+/* Beside the executable, then where the installation keeps it. */
+static void *load_module(const struct place_program *program, char *why, size_t why_bytes) {
+    char folder[4096];
+    const char *said = getenv("PLACE_TRANSPORT_PATH");
+    void *library = said ? load_from(said, why, why_bytes) : NULL;
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (!library && length > 0) {
+        folder[length] = 0;
+        *strrchr(folder, '/') = 0;
+        library = load_from(folder, why, why_bytes);
+    }
+    if (!library && program->library_directory)
+        library = load_from(program->library_directory, why, why_bytes);
+    return library;
+}
+
+int launch_find(const struct place_program *program, struct launch *launch, char *message,
+                size_t message_bytes) {
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
+    static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                              NULL};
+    *launch = (struct launch){.local_ranks = 1};
+    int32_t processes = environment_number(sizes, 0);
+    if (processes <= 0)
+        return 0;
+    if (processes != program->devices) {
+        snprintf(message, message_bytes,
+                 "the launcher started %d processes, but the mesh has %lld devices; start %lld",
+                 processes, (long long)program->devices, (long long)program->devices);
+        return -1;
+    }
+    char why[512] = "it is neither beside the executable nor in the installation";
+    void *library = load_module(program, why, sizeof why);
+    const struct transport_module *module = library ? dlsym(library, "place_transport_mpi") : NULL;
+    if (!module || module->abi_version != PLACE_ABI_VERSION) {
+        snprintf(message, message_bytes, "%s cannot be used: %s", module_name,
+                 module ? "it belongs to another version of the runtime" : why);
+        return -1;
+    }
+    launch->local_ranks = environment_number(local_sizes, processes);
+    launch->join = module->join;
+    launch->end = module->end;
+    return module->begin(program, &launch->rank, message, message_bytes);
+}
+
+void launch_end(const struct launch *launch, int status) {
+    if (launch->end)
+        launch->end(status);
+}

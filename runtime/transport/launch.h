@@ -1,0 +1,30 @@
+/* Whether this process is one of several that a launcher started, and its way to the others.
+ *
+ * The MPI transport is a shared object of its own, loaded when a launcher's variables are found in
+ * the environment, so that a program that runs alone needs no MPI. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include "runtime/context.h"
+
+struct launch {
+    int32_t rank;                                /* 0 without a launcher */
+    int32_t local_ranks;                         /* processes on this machine */
+    void (*join)(struct place_context *context); /* null: no launcher, ranks are threads */
+    void (*end)(int status);
+};
+
+/* What the shared object exports as `place_transport_mpi`. */
+struct transport_module {
+    int32_t abi_version;
+    /* 0, or -1 with one line in `message`. */
+    int (*begin)(const struct place_program *program, int32_t *rank, char *message,
+                 size_t message_bytes);
+    void (*join)(struct place_context *context);
+    /* status 0: leaves in peace; else ends all processes. */
+    void (*end)(int status);
+};
+
+int launch_find(const struct place_program *program, struct launch *launch, char *message,
+                size_t message_bytes);
+void launch_end(const struct launch *launch, int status);

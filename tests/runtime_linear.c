@@ -1,0 +1,229 @@
+/* A program written by hand as the compiler would write one: a table [vocab, vocab] of next-token
+ * logits, its parameters and gradients sharded flat over `dp`, trained by SGD. It is an executable
+ * like a built one, so that everything around a step can be tested without the compiler;
+ * runtime_linear_test.py drives it.
+ *
+ * LINEAR_DEVICES sets the mesh (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in
+ * step 3: "nan", "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms).
+ * LINEAR_ARENA adds bytes to the arena. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "runtime/calls.h"
+#include "runtime/context.h"
+
+enum { VOCAB = 256, SEQUENCE = 16, BATCH = 8, MICROBATCHES = 2, ELEMENTS = VOCAB * VOCAB };
+enum {
+    W,
+    G,
+    WHOLE,
+    GRADIENT,
+    TOKENS,
+    TARGETS,
+    LOGITS,
+    LSE,
+    DLOGITS,
+    STEP,
+    LOSS,
+    NORM,
+    RATE,
+    COUNT,
+    SCALE,
+    N_BUFFERS
+};
+
+static struct place_axis axes[] = {{"dp", 1, 1}};
+static const struct place_tensor tensors[] = {{.name = "table",
+                                               .init = PLACE_INIT_NORMAL,
+                                               .init_std = 0.02,
+                                               .saved_name = "table.weight",
+                                               .saved_rows = VOCAB,
+                                               .saved_transposed = 1}};
+static const struct place_statement statements[] = {{"linear.place", 1, 1, "all_gather dp"},
+                                                    {"linear.place", 2, 1, "reduce_scatter dp"},
+                                                    {"linear.place", 3, 1, "all_reduce dp"},
+                                                    {"linear.place", 4, 1, "compute"}};
+static struct place_traffic traffic[] = {{1, "dp", 0}};
+static struct place_buffer buffers[N_BUFFERS];
+static struct place_program program;
+static const char *fault = "";
+static double base_rate = 20;
+
+static void *bytes_of(struct place_context *context, int buffer, int64_t item) {
+    return (char *)context->head.arena + buffers[buffer].offset_bytes +
+           item * buffers[buffer].stride_bytes;
+}
+
+static int32_t collective(struct place_context *context, int32_t statement, int32_t kind,
+                          int32_t dtype, int from, int to, int64_t chunk, int64_t valid) {
+    struct place_piece piece = {bytes_of(context, from, 0), bytes_of(context, to, 0), 1, chunk,
+                                valid};
+    int32_t status = place_collective_start(context, statement, 0, kind, 1, dtype, 1, &piece);
+    return status ? status : place_collective_wait(context, statement, 0);
+}
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        int32_t status_ = (call);                                                                  \
+        if (status_)                                                                               \
+            return status_;                                                                        \
+    } while (0)
+
+static int64_t rows_per_microbatch(void) {
+    return BATCH / MICROBATCHES / axes[0].size * SEQUENCE;
+}
+static int64_t chunk_elements(void) {
+    return (ELEMENTS + axes[0].size - 1) / axes[0].size;
+}
+
+/* Gathers the table, and computes logits and summed loss of every microbatch; with gradients if
+ * wanted. */
+static int32_t forward(struct place_context *context, int backward) {
+    int64_t rows = rows_per_microbatch();
+    TRY(collective(context, 0, PLACE_ALL_GATHER, PLACE_F32, W, WHOLE, chunk_elements(), ELEMENTS));
+    for (int m = 0; m < MICROBATCHES; m++)
+        TRY(place_count_tokens(context, 3, rows, bytes_of(context, TARGETS, m),
+                               bytes_of(context, COUNT, 0), m > 0));
+    TRY(collective(context, 2, PLACE_ALL_REDUCE, PLACE_F64, COUNT, COUNT, 0, 1));
+    TRY(place_scalar_divide(context, 3, 1, bytes_of(context, COUNT, 0),
+                            bytes_of(context, SCALE, 0)));
+    for (int m = 0; m < MICROBATCHES; m++) {
+        const void *tokens = bytes_of(context, TOKENS, m), *targets = bytes_of(context, TARGETS, m);
+        void *logits = bytes_of(context, LOGITS, 0);
+        TRY(place_embedding(context, 3, PLACE_F32, rows, VOCAB, tokens, 0, VOCAB,
+                            bytes_of(context, WHOLE, 0), logits));
+        TRY(place_cross_entropy(context, 3, PLACE_F32, rows, VOCAB, logits, targets,
+                                bytes_of(context, LOSS, 0), m > 0, bytes_of(context, LSE, 0)));
+        if (!backward)
+            continue;
+        void *dlogits = bytes_of(context, DLOGITS, 0);
+        TRY(place_cross_entropy_backward(context, 3, PLACE_F32, rows, VOCAB, logits, targets,
+                                         bytes_of(context, LSE, 0), bytes_of(context, SCALE, 0),
+                                         dlogits));
+        TRY(place_embedding_backward(context, 3, PLACE_F32, rows, VOCAB, tokens, 0, VOCAB, dlogits,
+                                     bytes_of(context, GRADIENT, 0), m > 0));
+    }
+    TRY(collective(context, 2, PLACE_ALL_REDUCE, PLACE_F64, LOSS, LOSS, 0, 1));
+    *(double *)bytes_of(context, LOSS, 0) *= *(double *)bytes_of(context, SCALE, 0);
+    return PLACE_OK;
+}
+
+static int32_t evaluate(struct place_context *context) {
+    return forward(context, 0);
+}
+
+static int32_t train(struct place_context *context) {
+    double step = *(double *)bytes_of(context, STEP, 0);
+    double *norm = bytes_of(context, NORM, 0), *rate = bytes_of(context, RATE, 0);
+    if (strcmp(fault, "slow") == 0)
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    TRY(forward(context, 1));
+    if (step == 3 && strcmp(fault, "deadlock") == 0 && context->rank == 1)
+        return PLACE_OK;
+    TRY(collective(context, 1, PLACE_REDUCE_SCATTER, PLACE_F32, GRADIENT, G, chunk_elements(),
+                   ELEMENTS));
+    TRY(place_square_sum(context, 3, PLACE_F32, chunk_elements(), bytes_of(context, G, 0), norm,
+                         0));
+    TRY(collective(context, 2, PLACE_ALL_REDUCE, PLACE_F64, NORM, NORM, 0, 1));
+    *norm = sqrt(*norm);
+    *rate = base_rate;
+    if (step == 3 && strcmp(fault, "nan") == 0)
+        *(double *)bytes_of(context, LOSS, 0) = NAN;
+    return place_sgd(context, 3, PLACE_F32, chunk_elements(), bytes_of(context, W, 0),
+                     bytes_of(context, G, 0), rate, NULL, 0);
+}
+
+/* ---- the descriptor ---------------------------------------------------------------------------
+ */
+
+static const struct place_axes none = {0}, over_dp = {1, {0}};
+
+static void add_buffer(int index, const char *name, enum place_class class, enum place_dtype dtype,
+                       int64_t items, int rank, struct place_dimension a, struct place_dimension b,
+                       struct place_dimension c) {
+    struct place_buffer *buffer = &buffers[index];
+    *buffer = (struct place_buffer){.name = name,
+                                    .tensor = -1,
+                                    .class = class,
+                                    .dtype = dtype,
+                                    .rank = rank,
+                                    .dims = {a, b, c},
+                                    .count = items,
+                                    .window_of = -1};
+    if (items > 1)
+        buffer->stack = PLACE_STACK_MICROBATCHES;
+    int64_t elements = 1;
+    for (int i = 0; i < rank; i++)
+        elements *= buffer->dims[i].size / (buffer->dims[i].cut.n ? axes[0].size : 1);
+    if (index == W || index == G || index == WHOLE || index == GRADIENT) {
+        int flat = index == W || index == G;
+        buffer->tensor = flat ? 0 : -1;
+        buffer->flat = flat ? over_dp : none;
+        elements = chunk_elements() * (flat ? 1 : axes[0].size); /* room for the padding */
+    }
+    buffer->stride_bytes = elements * (dtype == PLACE_F64 ? 8 : 4);
+    buffer->offset_bytes = program.arena_bytes;
+    program.arena_bytes += (buffer->stride_bytes * items + 63) / 64 * 64;
+}
+
+static void describe(void) {
+    struct place_dimension none_dim = {0}, vocab = {"vocab", VOCAB, none},
+                           batch = {"batch", BATCH / MICROBATCHES, over_dp},
+                           sequence = {"sequence", SEQUENCE, none};
+#define ADD(index, class, dtype, items, rank, ...)                                                 \
+    add_buffer(index, #index, PLACE_##class, PLACE_##dtype, items, rank, __VA_ARGS__)
+    ADD(W, PARAMETERS, F32, 1, 2, vocab, vocab, none_dim);
+    ADD(G, GRADIENTS, F32, 1, 2, vocab, vocab, none_dim);
+    ADD(WHOLE, TRANSIENT, F32, 1, 2, vocab, vocab, none_dim);
+    ADD(GRADIENT, TRANSIENT, F32, 1, 2, vocab, vocab, none_dim);
+    ADD(TOKENS, INPUT, I32, MICROBATCHES, 2, batch, sequence, none_dim);
+    ADD(TARGETS, INPUT, I32, MICROBATCHES, 2, batch, sequence, none_dim);
+    ADD(LOGITS, OUTPUT, F32, 1, 3, batch, sequence, vocab);
+    ADD(LSE, TRANSIENT, F32, 1, 2, batch, sequence, none_dim);
+    ADD(DLOGITS, TRANSIENT, F32, 1, 3, batch, sequence, vocab);
+    for (int i = STEP; i < N_BUFFERS; i++)
+        add_buffer(i, "scalar", i == STEP ? PLACE_INPUT : PLACE_OUTPUT, PLACE_F64, 1, 0, none_dim,
+                   none_dim, none_dim);
+    int64_t n = axes[0].size, padded = chunk_elements() * n;
+    traffic[0].train_bytes = 2 * (n - 1) * padded / n * 4 + 3 * (n - 1) * 8;
+    const char *extra = getenv("LINEAR_ARENA");
+    program.arena_bytes += extra ? atoll(extra) : 0;
+}
+
+int main(int argc, char **argv) {
+    const char *devices = getenv("LINEAR_DEVICES"), *rate = getenv("LINEAR_RATE");
+    axes[0].size = devices ? atoi(devices) : 1;
+    base_rate = rate ? atof(rate) : base_rate;
+    fault = getenv("LINEAR_FAULT") ? getenv("LINEAR_FAULT") : "";
+    program = (struct place_program){
+        .abi_version = PLACE_ABI_VERSION,
+        .name = "linear",
+        .plan_hash = "00c0ffee",
+        .n_axes = 1,
+        .axes = axes,
+        .devices = axes[0].size,
+        .n_tensors = 1,
+        .tensors = tensors,
+        .n_buffers = N_BUFFERS,
+        .buffers = buffers,
+        .n_statements = 4,
+        .statements = statements,
+        .n_traffic = 1,
+        .traffic = traffic,
+        .wellknown = {TOKENS, TARGETS, STEP, LOSS, NORM, RATE, LOGITS},
+        .batch = BATCH,
+        .sequence = SEQUENCE,
+        .microbatches = MICROBATCHES,
+        .vocab = VOCAB,
+        .seed = 1,
+        .train = train,
+        .evaluate = evaluate,
+    };
+    describe();
+    if (getenv("LINEAR_PREDICT")) /* for the test: bytes sent per step */
+        return printf("%lld %lld\n", (long long)traffic[0].train_bytes,
+                      (long long)program.arena_bytes) < 0;
+    return place_main(argc, argv, &program);
+}
