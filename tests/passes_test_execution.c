@@ -78,11 +78,7 @@ static double any_target(struct trial *t) {
     return random_uniform(&t->random, 0, 7) < 1 ? -1 : any_token(t);
 }
 
-static void begin(struct trial *t, enum model_family family, enum tiny_strategy strategy,
-                  int64_t microbatches, enum pass last) {
-    *t = (struct trial){.random = 7};
-    t->name = tiny_strategy_names[strategy];
-    t->config = tiny_strategy_config(&t->arena, family, strategy, microbatches);
+static void load(struct trial *t, enum pass last) {
     t->reference = compile(t, PASS_UPDATE);
     t->program = compile(t, last);
     t->machine = machine_new(&t->arena, t->reference);
@@ -92,6 +88,13 @@ static void begin(struct trial *t, enum model_family family, enum tiny_strategy 
             set_buffer(t, i,
                        t->reference->buffers[i].class == CLASS_PARAMETERS ? any_parameter
                                                                           : any_moment);
+}
+
+static void begin(struct trial *t, enum model_family family, enum tiny_strategy strategy,
+                  int64_t microbatches, enum pass last) {
+    *t = (struct trial){.random = 7, .name = tiny_strategy_names[strategy]};
+    t->config = tiny_strategy_config(&t->arena, family, strategy, microbatches);
+    load(t, last);
 }
 
 static void set_inputs(struct trial *t, int step) {
@@ -155,27 +158,44 @@ static void check_all(enum model_family family, int64_t microbatches, enum pass 
 }
 
 static void test_gpt2(void **state) {
-    check_all(FAMILY_GPT2, 1, PASS_PARTITION);
+    check_all(FAMILY_GPT2, 1, PASS_OVERLAP);
 }
 
 static void test_gpt2_microbatches(void **state) {
-    check_all(FAMILY_GPT2, 3, PASS_PARTITION);
+    check_all(FAMILY_GPT2, 3, PASS_OVERLAP);
 }
 
 static void test_llama(void **state) {
-    check_all(FAMILY_LLAMA, 1, PASS_PARTITION);
+    check_all(FAMILY_LLAMA, 1, PASS_OVERLAP);
 }
 
 static void test_llama_microbatches(void **state) {
-    check_all(FAMILY_LLAMA, 3, PASS_PARTITION);
+    check_all(FAMILY_LLAMA, 3, PASS_OVERLAP);
+}
+
+static void set_prefetch(struct config *config, int64_t prefetch) {
+    for (uint32_t i = 0; i < config->strategy.n_modes; i++)
+        config->strategy.modes[i].prefetch = prefetch;
+}
+
+// None, more than one, as many as there are layers.
+static void test_prefetch(void **state) {
+    static const int64_t depths[] = {0, 2, 5};
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        struct trial t = {.random = 7, .name = "zero3"};
+        t.config = tiny_strategy_config(&t.arena, FAMILY_LLAMA, TINY_ZERO3, 1);
+        set_prefetch(&t.config, depths[i]);
+        load(&t, PASS_OVERLAP);
+        check_step(&t, 0);
+        arena_free(&t.arena);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2),
-        cmocka_unit_test(test_gpt2_microbatches),
-        cmocka_unit_test(test_llama),
-        cmocka_unit_test(test_llama_microbatches),
+        cmocka_unit_test(test_gpt2),     cmocka_unit_test(test_gpt2_microbatches),
+        cmocka_unit_test(test_llama),    cmocka_unit_test(test_llama_microbatches),
+        cmocka_unit_test(test_prefetch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ struct mode_statement *tiny_mode(struct arena *arena, struct config *config, enu
                                     .extent = extent,
                                     .own_text = true,
                                     .unit = UNIT_LAYER,
-                                    .prefetch = 0,
+                                    .prefetch = 1,
                                     .reduce = REDUCE_DEFAULT,
                                     .bucket_bytes = 25 << 20,
                                     .origin.span = nowhere};

@@ -1,0 +1,395 @@
+// Overlap: moves the two halves of collectives apart, so that bytes travel while devices compute.
+//
+// Input: a partitioned program in which every start is followed by its wait. Output: the same
+// collectives in the same order on every device, with
+//   prefetch   in loops over layers, the gather of layer l + k starts before layer l is computed
+//              (k = the mode's option); the gathered buffers become k + 1 slots that are used in
+//              turn. The loop gets a prologue, which starts the first k gathers, and an epilogue,
+//              which computes the last k layers and starts none.
+//   late waits a wait moves down to the first statement that touches what travels. Out of a loop
+//              over layers if every iteration's bytes are items of their own: then all may be in
+//              flight at once, as gradients are that are reduced in place. Where they are not (an
+//              unreduced gradient that the next layer overwrites) the wait stays: moving it would
+//              cost memory, which the mode's table does not allow.
+//   early starts inside units, a sum starts where its last summand is made.
+//
+// A bucket is what one unit call makes: its tensors travel side by side. Larger buckets would have
+// to name several layers, and the text would grow with them.
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/placement.h"
+#include "passes/passes.h"
+#include "passes/place.h"
+
+struct overlapper {
+    struct program *program;
+    struct placement placement;
+    struct step *step;
+};
+
+// ---- copies -----------------------------------------------------------------------------------
+
+// A statement whose references may be changed without changing another's.
+static struct statement own_copy(struct overlapper *o, const struct statement *from) {
+    struct arena *arena = o->program->arena;
+    struct statement made = *from;
+    if (made.kind == STATEMENT_CALL) {
+        const struct unit *unit = &o->program->units[made.call.unit];
+        made.call.operands =
+            arena_copy(arena, made.call.operands, unit->n_parameters * sizeof *made.call.operands);
+        made.call.results =
+            arena_copy(arena, made.call.results, unit->n_results * sizeof *made.call.results);
+    } else if (made.kind == STATEMENT_START) {
+        made.start.pieces =
+            arena_copy(arena, made.start.pieces, made.start.n_pieces * sizeof *made.start.pieces);
+    } else if (made.kind == STATEMENT_LOOP) {
+        made.loop.body = (struct block){0};
+        for (uint32_t i = 0; i < from->loop.body.n; i++)
+            block_push(o->program, &made.loop.body, own_copy(o, &from->loop.body.statements[i]));
+    }
+    return made;
+}
+
+static void push_copies(struct overlapper *o, struct block *to, const struct statement *from,
+                        uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        block_push(o->program, to, own_copy(o, &from[i]));
+}
+
+// ---- which statements touch which buffers -----------------------------------------------------
+
+static buffer_id storage_of(const struct overlapper *o, buffer_id id) {
+    buffer_id whole = o->program->buffers[id].window_of;
+    return whole == NO_ID ? id : whole;
+}
+
+// Calls `visit` for every reference of a statement, but for those of a wait, which has none.
+typedef bool (*reference_test)(struct overlapper *, struct reference *, const void *what);
+
+static bool any_reference(struct overlapper *o, struct statement *s, reference_test test,
+                          const void *what);
+
+static bool any_in_block(struct overlapper *o, struct block *block, reference_test test,
+                         const void *what) {
+    bool any = false; // all are visited: tests may change what they see
+    for (uint32_t i = 0; i < block->n; i++)
+        any |= any_reference(o, &block->statements[i], test, what);
+    return any;
+}
+
+static bool any_reference(struct overlapper *o, struct statement *s, reference_test test,
+                          const void *what) {
+    bool any = false;
+    switch (s->kind) {
+    case STATEMENT_LOOP:
+        return any_in_block(o, &s->loop.body, test, what);
+    case STATEMENT_CALL:
+        for (uint32_t i = 0; i < o->program->units[s->call.unit].n_parameters; i++)
+            any |= test(o, &s->call.operands[i], what);
+        for (uint32_t i = 0; i < o->program->units[s->call.unit].n_results; i++)
+            any |= test(o, &s->call.results[i], what);
+        return any;
+    case STATEMENT_START:
+        for (uint32_t i = 0; i < s->start.n_pieces; i++) {
+            any |= test(o, &s->start.pieces[i].from, what);
+            any |= test(o, &s->start.pieces[i].to, what);
+        }
+        return any;
+    case STATEMENT_ZERO:
+        return test(o, &s->zero, what);
+    case STATEMENT_FREE:
+        return test(o, &s->free, what);
+    case STATEMENT_WAIT:
+        return false;
+    }
+    return false;
+}
+
+static bool is_among_pieces(struct overlapper *o, struct reference *reference, const void *what) {
+    const struct transfer *transfer = what;
+    buffer_id id = storage_of(o, reference->buffer);
+    for (uint32_t i = 0; i < transfer->n_pieces; i++)
+        if (storage_of(o, transfer->pieces[i].from.buffer) == id ||
+            storage_of(o, transfer->pieces[i].to.buffer) == id)
+            return true;
+    return false;
+}
+
+static bool touches(struct overlapper *o, struct statement *s, const struct transfer *transfer) {
+    return any_reference(o, s, is_among_pieces, transfer);
+}
+
+static bool is_pair(const struct block *block, uint32_t i) {
+    return i + 1 < block->n && block->statements[i].kind == STATEMENT_START &&
+           block->statements[i + 1].kind == STATEMENT_WAIT &&
+           block->statements[i].start.handle == block->statements[i + 1].wait.handle;
+}
+
+// ---- prefetch ---------------------------------------------------------------------------------
+
+// A loop that starts with gathers of what one iteration needs.
+struct pipeline {
+    struct loop *loop;
+    int variable;       // the loop's, by its depth
+    uint32_t n_leading; // statements: pairs of start and wait
+    int64_t ahead;      // k: how many iterations before its use a gather starts
+};
+
+static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
+                            int variable) {
+    if (transfer->kind != COLLECTIVE_ALL_GATHER)
+        return false;
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        const struct transfer_piece *piece = &transfer->pieces[i];
+        const struct buffer *to = &o->program->buffers[piece->to.buffer];
+        if (piece->from.index.variable != variable || to->class != CLASS_TRANSIENT ||
+            to->stack == STACK_LAYERS)
+            return false;
+    }
+    return true;
+}
+
+static int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *transfer) {
+    int64_t wanted = INT64_MAX;
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        uint32_t tensor = o->program->buffers[transfer->pieces[i].from.buffer].tensor;
+        int64_t prefetch = o->placement.tensors[tensor].prefetch;
+        wanted = prefetch < wanted ? prefetch : wanted;
+    }
+    return wanted;
+}
+
+static struct pipeline find_pipeline(const struct overlapper *o, struct loop *loop, int variable) {
+    struct pipeline p = {.loop = loop, .variable = variable, .ahead = loop->end - loop->begin - 1};
+    while (is_pair(&loop->body, p.n_leading)) {
+        const struct transfer *transfer = &loop->body.statements[p.n_leading].start;
+        if (!is_layer_gather(o, transfer, variable))
+            break;
+        int64_t wanted = wanted_prefetch(o, transfer);
+        p.ahead = wanted < p.ahead ? wanted : p.ahead;
+        p.n_leading += 2;
+    }
+    return p;
+}
+
+// References to a gathered buffer become those to the slot of this iteration.
+static bool to_slot(struct overlapper *o, struct reference *reference, const void *what) {
+    const struct pipeline *p = what;
+    for (uint32_t i = 0; i < p->n_leading; i += 2) {
+        const struct transfer *transfer = &p->loop->body.statements[i].start;
+        for (uint32_t k = 0; k < transfer->n_pieces; k++)
+            if (transfer->pieces[k].to.buffer == reference->buffer)
+                reference->index = index_variable(p->variable, 0, p->ahead + 1);
+    }
+    return false;
+}
+
+// The gathers of the iteration `ahead` iterations later than the loop's variable says.
+static void push_starts(struct overlapper *o, struct block *to, const struct pipeline *p,
+                        int64_t ahead) {
+    int64_t offset = p->loop->descending ? -ahead : ahead, slots = p->ahead + 1;
+    for (uint32_t i = 0; i < p->n_leading; i += 2) {
+        struct statement start = own_copy(o, &p->loop->body.statements[i]);
+        for (uint32_t k = 0; k < start.start.n_pieces; k++) {
+            start.start.pieces[k].from.index.offset += offset;
+            start.start.pieces[k].to.index = index_variable(p->variable, offset, slots);
+        }
+        start.start.handle_index = index_variable(p->variable, offset, slots);
+        block_push(o->program, to, start);
+    }
+}
+
+static void push_waits(struct overlapper *o, struct block *to, const struct pipeline *p) {
+    for (uint32_t i = 1; i < p->n_leading; i += 2) {
+        struct statement wait = p->loop->body.statements[i];
+        wait.wait.index = index_variable(p->variable, 0, p->ahead + 1);
+        block_push(o->program, to, wait);
+    }
+}
+
+// The part of the iterations between two places in the order of execution: `from` .. `to` counted
+// from the loop's first iteration.
+static struct statement part_of_loop(const struct statement *loop, int64_t from, int64_t to) {
+    struct statement part = *loop;
+    part.loop.body = (struct block){0};
+    if (loop->loop.descending) {
+        part.loop.begin = loop->loop.end - to;
+        part.loop.end = loop->loop.end - from;
+    } else {
+        part.loop.end = loop->loop.begin + to;
+        part.loop.begin = loop->loop.begin + from;
+    }
+    return part;
+}
+
+static void give_slots(struct overlapper *o, const struct pipeline *p) {
+    int64_t slots = p->ahead + 1;
+    for (uint32_t i = 0; i < p->n_leading; i += 2) {
+        const struct transfer *transfer = &p->loop->body.statements[i].start;
+        o->step->handles[transfer->handle].slots = slots;
+        for (uint32_t k = 0; k < transfer->n_pieces; k++) {
+            struct buffer *buffer = &o->program->buffers[transfer->pieces[k].to.buffer];
+            // A buffer has the same slots in all loops: they all go over the same layers.
+            CHECK(buffer->stack == STACK_NONE || buffer->count == slots);
+            buffer->stack = STACK_SLOTS;
+            buffer->count = slots;
+        }
+    }
+}
+
+static void push_pipelined(struct overlapper *o, struct block *to, struct statement *loop,
+                           const struct pipeline *p) {
+    int64_t n = loop->loop.end - loop->loop.begin;
+    struct statement *rest = &p->loop->body.statements[p->n_leading];
+    uint32_t n_rest = p->loop->body.n - p->n_leading;
+    struct statement prologue = part_of_loop(loop, 0, p->ahead);
+    struct statement middle = part_of_loop(loop, 0, n - p->ahead);
+    struct statement epilogue = part_of_loop(loop, n - p->ahead, n);
+    for (uint32_t i = 0; i < n_rest; i++)
+        any_reference(o, &rest[i], to_slot, p);
+    push_starts(o, &prologue.loop.body, p, 0);
+    push_starts(o, &middle.loop.body, p, p->ahead);
+    push_waits(o, &middle.loop.body, p);
+    push_copies(o, &middle.loop.body, rest, n_rest);
+    push_waits(o, &epilogue.loop.body, p);
+    push_copies(o, &epilogue.loop.body, rest, n_rest);
+    give_slots(o, p);
+    block_push(o->program, to, prologue);
+    block_push(o->program, to, middle);
+    block_push(o->program, to, epilogue);
+}
+
+static void prefetch_block(struct overlapper *o, struct block *block, int depth) {
+    struct block made = {0};
+    for (uint32_t i = 0; i < block->n; i++) {
+        struct statement *s = &block->statements[i];
+        if (s->kind != STATEMENT_LOOP) {
+            block_push(o->program, &made, *s);
+            continue;
+        }
+        prefetch_block(o, &s->loop.body, depth + 1);
+        struct pipeline p = find_pipeline(o, &s->loop, depth);
+        if (p.n_leading > 0 && p.ahead > 0)
+            push_pipelined(o, &made, s, &p);
+        else
+            block_push(o->program, &made, *s);
+    }
+    *block = made;
+}
+
+// ---- late waits -------------------------------------------------------------------------------
+
+static void move_down(struct block *block, uint32_t from, uint32_t to) {
+    struct statement moved = block->statements[from];
+    memmove(block->statements + from, block->statements + from + 1,
+            (to - from) * sizeof *block->statements);
+    block->statements[to] = moved;
+}
+
+// Moves the wait at `at` down to where something touches what travels, or to the end.
+static void sink(struct overlapper *o, struct block *block, uint32_t at,
+                 const struct transfer *transfer) {
+    uint32_t to = at;
+    while (to + 1 < block->n && !touches(o, &block->statements[to + 1], transfer))
+        to++;
+    move_down(block, at, to);
+}
+
+// Does every iteration send items of its own, that nothing else in the loop's body touches later?
+static bool may_leave_loop(struct overlapper *o, struct loop *loop, uint32_t start, int variable) {
+    const struct transfer *transfer = &loop->body.statements[start].start;
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        struct index from = transfer->pieces[i].from.index, to = transfer->pieces[i].to.index;
+        if (from.variable != variable || from.modulus || to.variable != variable || to.modulus)
+            return false;
+    }
+    for (uint32_t i = start + 2; i < loop->body.n; i++)
+        if (touches(o, &loop->body.statements[i], transfer))
+            return false;
+    return loop->begin == 0;
+}
+
+// A loop of waits alone, behind the loop that has the starts.
+static struct statement take_wait_out(struct overlapper *o, struct statement *loop, uint32_t start,
+                                      int variable) {
+    struct block *body = &loop->loop.body;
+    struct statement waits = *loop;
+    waits.loop.body = (struct block){0};
+    struct statement wait = body->statements[start + 1];
+    wait.wait.index = index_variable(variable, 0, loop->loop.end); // all in flight at once
+    body->statements[start].start.handle_index = wait.wait.index;
+    o->step->handles[wait.wait.handle].slots = loop->loop.end;
+    block_push(o->program, &waits.loop.body, wait);
+    move_down(body, start + 1, body->n - 1);
+    body->n--;
+    waits.span = wait.span;
+    return waits;
+}
+
+static void sink_block(struct overlapper *o, struct block *block, int depth);
+
+// Takes waits out of the loop at `at` and lets them sink behind it.
+static void sink_from_loop(struct overlapper *o, struct block *block, uint32_t at, int depth) {
+    sink_block(o, &block->statements[at].loop.body, depth + 1);
+    for (uint32_t i = 0; i < block->statements[at].loop.body.n; i++) {
+        struct statement *loop = &block->statements[at];
+        if (!is_pair(&loop->loop.body, i) || !may_leave_loop(o, &loop->loop, i, depth))
+            continue;
+        struct transfer transfer = loop->loop.body.statements[i].start;
+        struct statement waits = take_wait_out(o, loop, i, depth);
+        block_insert(o->program, block, at + 1, waits);
+        sink(o, block, at + 1, &transfer);
+    }
+}
+
+static void sink_block(struct overlapper *o, struct block *block, int depth) {
+    for (uint32_t i = block->n; i-- > 0;) {
+        if (block->statements[i].kind == STATEMENT_LOOP) {
+            sink_from_loop(o, block, i, depth);
+        } else if (is_pair(block, i)) {
+            struct transfer transfer = block->statements[i].start;
+            sink(o, block, i + 1, &transfer);
+        }
+    }
+}
+
+// ---- early starts in units --------------------------------------------------------------------
+
+static uint32_t producer_of(const struct unit *unit, value_id value, uint32_t before) {
+    for (uint32_t i = before; i-- > 0;)
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            if (unit->ops[i].results[k] == value)
+                return i;
+    return NO_ID;
+}
+
+static void start_early(struct unit *unit) {
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        if (unit->ops[i].kind != OP_ALL_REDUCE)
+            continue;
+        uint32_t producer = producer_of(unit, unit->ops[i].operands[0], i);
+        uint32_t to = producer == NO_ID ? 0 : producer + 1;
+        struct op moved = unit->ops[i];
+        memmove(unit->ops + to + 1, unit->ops + to, (i - to) * sizeof *unit->ops);
+        unit->ops[to] = moved;
+    }
+}
+
+// ---- the pass ---------------------------------------------------------------------------------
+
+bool overlap(struct program *program, const struct pass_context *context) {
+    struct overlapper o = {.program = program};
+    if (!placement_derive(context->config, program, program->arena, context->diagnostics,
+                          &o.placement))
+        return false;
+    for (int kind = 0; kind < N_STEPS; kind++) {
+        o.step = &program->steps[kind];
+        prefetch_block(&o, &o.step->body, 0);
+        sink_block(&o, &o.step->body, 0);
+    }
+    for (uint32_t u = 0; u < program->n_units; u++)
+        start_early(&program->units[u]);
+    program_number(program);
+    return true;
+}
