@@ -23,6 +23,7 @@ enum parameter {
     N_PARAMETERS
 };
 
+// Which options of a model bring a parameter with them.
 enum presence { ALWAYS, LEARNED_POSITIONS, LAYER_NORMS, BIASES, GATED, GATED_BIASES, UNTIED };
 enum start { START_NORMAL, START_RESIDUAL, START_ONES, START_ZEROS };
 
@@ -49,7 +50,8 @@ static const struct parameter_row parameter_rows[N_PARAMETERS] = {
 
 enum { MAX_BOUND = 32 }; // parameters or results of one unit
 
-// A unit and where its call finds everything.
+// A unit and where its call finds everything: one reference per parameter and result. Both steps
+// call the same forward units on the same buffers, so each call is described once.
 struct site {
     uint32_t unit;
     struct reference operands[MAX_BOUND], results[MAX_BOUND];
@@ -69,6 +71,7 @@ struct builder {
 
 // ---- parameters -------------------------------------------------------------------------------
 
+// The column `when` of parameters.def.
 static bool model_has(const struct model_config *model, enum presence when) {
     switch (when) {
     case ALWAYS:
@@ -89,6 +92,8 @@ static bool model_has(const struct model_config *model, enum presence when) {
     CHECK(false);
 }
 
+// Query heads are cut into groups that share a key/value head: HEADS counts the groups, so a mesh
+// that cuts heads cuts queries, keys and values in the same places.
 static int64_t size_of(const struct config *config, enum dimension dimension) {
     const struct model_config *model = &config->model;
     switch (dimension) {
@@ -124,6 +129,7 @@ static double start_std(const struct model_config *model, enum start start) {
     return model->init_std;
 }
 
+// The logical tensor of a row: one entry for all layers that have it.
 static struct tensor tensor_of(const struct config *config, const struct parameter_row *row) {
     const struct model_config *model = &config->model;
     struct tensor tensor = {.name = row->name, .span = model->origin.span};
@@ -142,11 +148,14 @@ static struct tensor tensor_of(const struct config *config, const struct paramet
     tensor.saved_name = row->saved_names[model->family];
     // Llama's linear layers are saved as [out, in]; tables are [rows, hidden] everywhere.
     tensor.saved_transposed = model->family == FAMILY_LLAMA && in_layers && is_weight;
+    // Known from the start, so that no gradient is ever derived for what is frozen.
     tensor.trainable = optimizer_rule_of(&config->train, &tensor)->optimizer.kind != OPTIMIZER_NONE;
     return tensor;
 }
 
-// Tensors of one saved name share the saved tensor's last dimension, in the order of the table.
+// Tensors of one saved name share the saved tensor's last dimension, in the order of the table:
+// GPT-2 saves queries, keys and values as one matrix [hidden, q | k | v]. We hold them apart, since
+// a mesh may cut them differently.
 static void set_saved_columns(struct program *program) {
     for (uint32_t i = 0; i < program->n_tensors; i++) {
         struct tensor *tensor = &program->tensors[i];
@@ -171,6 +180,7 @@ static void set_saved_columns(struct program *program) {
     }
 }
 
+// Every parameter's tensor, and the buffer of the same name that holds it.
 static void add_parameters(struct builder *b) {
     enum dtype dtype = b->config->train.precision.parameters;
     for (int i = 0; i < N_PARAMETERS; i++) {
@@ -198,6 +208,7 @@ static void add_parameters(struct builder *b) {
 
 // ---- other buffers ----------------------------------------------------------------------------
 
+// One item, not stacked; nothing here has an offset before the memory plan.
 static buffer_id add_buffer(struct builder *b, const char *name, enum buffer_class class,
                             enum dtype dtype, const enum dimension *dims, unsigned rank) {
     struct buffer buffer = {
@@ -222,6 +233,8 @@ static buffer_id add_scalar(struct builder *b, const char *name, enum buffer_cla
 
 // ---- writing a unit ---------------------------------------------------------------------------
 
+// Units are written one after the other: adding the next one may move those before it, so only the
+// unit being written is pointed to.
 static void begin_unit(struct builder *b, struct site *site, const char *name) {
     *site = (struct site){.unit = program_add_unit(b->program, name, b->emitter.span)};
     b->site = site;
@@ -236,6 +249,8 @@ static struct reference once(buffer_id buffer) {
     return at(buffer, index_constant(0));
 }
 
+// A parameter of the unit that its call takes `from` there. All are bound before the first op:
+// a parameter that comes later would move the values behind it.
 static value_id bind_operand(struct builder *b, const char *name, struct reference from) {
     struct unit *unit = b->emitter.unit;
     CHECK(unit->n_parameters < MAX_BOUND);
@@ -290,6 +305,8 @@ static value_id add_norm(struct builder *b, const char *name, value_id x, enum p
     return emit_with(&b->emitter, OP_LAYER_NORM, name, OPERANDS(x, g, c), &eps, 1)->results[0];
 }
 
+// Labels of the products: b batch, s sequence, h hidden, g groups of heads, r heads in a group,
+// d head_dim, f ffn, v vocab. A bias is as wide as all dimensions of the output but b and s.
 static value_id add_linear(struct builder *b, const char *name, const char *labels, value_id x,
                            enum parameter weight, enum parameter bias) {
     value_id w = parameter(b, weight);
@@ -302,6 +319,8 @@ static value_id add_linear(struct builder *b, const char *name, const char *labe
 
 // ---- the units --------------------------------------------------------------------------------
 
+// Counting and dividing are two units, so that a mesh can sum the counts in between. The divisor
+// is data: it depends on how many targets the whole step leaves unmasked.
 static void build_count(struct builder *b, struct site *site, buffer_id targets, buffer_id count) {
     begin_unit(b, site, "count_tokens");
     emit_roles(&b->emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
@@ -316,6 +335,8 @@ static void build_divisor(struct builder *b, struct site *site, buffer_id count,
     bind_result(b, emit(&b->emitter, OP_RECIPROCAL, "inverse_count", OPERANDS(t)), once(inverse));
 }
 
+// A learned position is a row of a table like a token, but its id is the position itself; it is
+// the same for all samples, so the sum with the tokens is that of a bias over [sequence, hidden].
 static void build_embedding(struct builder *b, struct site *site, buffer_id tokens) {
     struct emitter *e = &b->emitter;
     begin_unit(b, site, "embedding_forward");
@@ -334,6 +355,7 @@ static void build_embedding(struct builder *b, struct site *site, buffer_id toke
     bind_result(b, y, once(b->hidden));
 }
 
+// Frequencies follow from the attributes, angles from the positions: nothing is stored.
 static value_id add_rope(struct builder *b, const char *name, value_id x, value_id positions) {
     const struct rope_scaling *scaling = &b->model->rope_scaling;
     struct attribute attributes[] = {
@@ -347,6 +369,8 @@ static value_id add_rope(struct builder *b, const char *name, value_id x, value_
     return emit_with(&b->emitter, OP_ROPE, name, OPERANDS(x, positions), attributes, n)->results[0];
 }
 
+// Queries and keys get their positions as an operand. With the sequence cut, a device's slice of
+// iota still says where its rows stand, for the rotation and for the causal mask alike.
 static value_id build_attention(struct builder *b, value_id x) {
     struct emitter *e = &b->emitter;
     value_id n = add_norm(b, "attention.norm", x, PARAMETER_ATTENTION_NORM_GAIN,
@@ -393,6 +417,7 @@ static value_id add_activation(struct builder *b, value_id n) {
     return emit_with(e, OP_GELU, "mlp.activation", OPERANDS(up), &approximate, 1)->results[0];
 }
 
+// One layer, for all layers: it reads item l of the residual stream and writes item l + 1.
 static void build_block(struct builder *b, struct site *site) {
     struct emitter *e = &b->emitter;
     begin_unit(b, site, "block_forward");
@@ -408,6 +433,9 @@ static void build_block(struct builder *b, struct site *site) {
     bind_result(b, y, at(b->hidden, index_variable(0, 1, 0)));
 }
 
+// The summed loss, not the mean: the divisor is applied once, to its gradient. The logits are a
+// result, because the host samples from them after `evaluate` and because backward writes its own
+// gradient over them.
 static void build_head(struct builder *b, struct site *site, buffer_id targets,
                        buffer_id loss_sum) {
     struct emitter *e = &b->emitter;
@@ -429,6 +457,8 @@ static void build_head(struct builder *b, struct site *site, buffer_id targets,
     bind_result(b, logits, once(to));
 }
 
+// Only of `evaluate`: the train step computes the mean with its other scalars, at its end, where a
+// mesh sums them together.
 static void build_mean_loss(struct builder *b, struct site *site, buffer_id loss_sum,
                             buffer_id inverse, buffer_id loss) {
     begin_unit(b, site, "mean_loss");
@@ -439,6 +469,7 @@ static void build_mean_loss(struct builder *b, struct site *site, buffer_id loss
 
 // ---- the steps --------------------------------------------------------------------------------
 
+// References are copied: passes edit the calls of one step without touching the other's.
 static void push_call(struct builder *b, struct block *block, const struct site *site) {
     const struct unit *unit = &b->program->units[site->unit];
     struct arena *arena = b->program->arena;
@@ -473,6 +504,7 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
     push_call(b, &step->body, &sites->head);
 }
 
+// What the text form says of the configuration. One microbatch: the partition pass cuts the batch.
 static void set_sizes(struct program *program, const struct config *config) {
     const struct precision_config *precision = &config->train.precision;
     program->sizes = (struct sizes){.batch = config->train.batch,

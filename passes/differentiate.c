@@ -33,6 +33,7 @@ static bool is_trainable(const struct program *program, buffer_id buffer) {
     return tensor != NO_ID && program->tensors[tensor].trainable;
 }
 
+// One active operand makes all results active. Returns whether that was news.
 static bool mark_call(struct tape *tape, const struct call *call) {
     const struct unit *unit = &tape->program->units[call->unit];
     bool active = false, changed = false;
@@ -101,6 +102,7 @@ static struct reference cotangent_of(struct tape *tape, struct reference of) {
 
 // ---- what forward leaves behind ----------------------------------------------------------------
 
+// Every call of the unit, in both steps, has to say where the new result goes.
 static void extend_calls(struct program *program, struct block *block, uint32_t unit,
                          struct reference result) {
     uint32_t n = program->units[unit].n_results; // with the new one
@@ -225,6 +227,7 @@ static void reverse_call(struct tape *tape, const struct call *call, const struc
     block_push(program, block, made);
 }
 
+// Iterations in the opposite order; inside each, calls in the opposite order.
 static void reverse_loop(struct tape *tape, const struct statement *statement,
                          struct block *block) {
     const struct loop *loop = &statement->loop;

@@ -29,6 +29,7 @@ static value_id read_value(struct reverse *r, value_id forward);
 
 // ---- what rules are made of -------------------------------------------------------------------
 
+// Forward's values, as the backward unit has them.
 static value_id operand(struct reverse *r, const struct op *op, unsigned i) {
     return read_value(r, op->operands[i]);
 }
@@ -101,6 +102,7 @@ static void add(struct reverse *r, const struct op *op) {
     contribute(r, op, 1, cotangent(r, op));
 }
 
+// Also right for a square, where both operands are one value: it gets both contributions.
 static void mul(struct reverse *r, const struct op *op) {
     for (unsigned i = 0; i < 2; i++)
         if (needs(r, op, i))
@@ -109,6 +111,7 @@ static void mul(struct reverse *r, const struct op *op) {
                             OPERANDS(cotangent(r, op), operand(r, op, 1 - i))));
 }
 
+// The bias was repeated over the leading dimensions, so its cotangent is summed over them.
 static void add_bias(struct reverse *r, const struct op *op) {
     int keep = r->forward->values[op->operands[1]].type.rank;
     contribute(r, op, 0, cotangent(r, op));
@@ -125,6 +128,7 @@ static void scale(struct reverse *r, const struct op *op) {
                     OPERANDS(cotangent(r, op), operand(r, op, 1))));
 }
 
+// Activation functions: their backward op takes the input and the cotangent.
 static void elementwise(struct reverse *r, const struct op *op, enum op_kind backward) {
     value_id operands[] = {operand(r, op, 0), cotangent(r, op)};
     const struct op *made = emit_with(&r->emitter, backward, gradient_name(r, op, 0), operands, 2,
@@ -163,6 +167,7 @@ static void rms_norm(struct reverse *r, const struct op *op) {
         r, op, emit_with(&r->emitter, OP_RMS_NORM_BACKWARD, op_name(r, op), operands, 4, NULL, 0));
 }
 
+// A rotation is undone by the rotation back; its cotangent needs no value of forward.
 static void rope(struct reverse *r, const struct op *op) {
     value_id operands[] = {cotangent(r, op), operand(r, op, 1)};
     contribute_results(r, op,
@@ -170,6 +175,8 @@ static void rope(struct reverse *r, const struct op *op) {
                                  2, op->attributes, op->n_attributes));
 }
 
+// From the output and the log-sum-exp of each row the scores are computed again, tile by tile:
+// sequence x sequence is never stored (Dao et al. 2022).
 static void attention(struct reverse *r, const struct op *op) {
     value_id operands[] = {operand(r, op, 0), operand(r, op, 1), operand(r, op, 2),
                            result(r, op, 0),  result(r, op, 1),  cotangent(r, op),
@@ -179,6 +186,7 @@ static void attention(struct reverse *r, const struct op *op) {
                                  op->attributes, op->n_attributes));
 }
 
+// Ids are integers; only the table has a gradient.
 static void embedding(struct reverse *r, const struct op *op) {
     if (!needs(r, op, 1))
         return;
@@ -246,6 +254,7 @@ static value_id read_value(struct reverse *r, value_id forward) {
 
 // ---- parameters of the backward unit ----------------------------------------------------------
 
+// What a parameter of the unit is stands at the same place in `operands`.
 static value_id add_operand(struct reverse *r, struct backward_operand operand, const char *name,
                             struct tensor_type type, bool consumed) {
     struct program *program = r->emitter.program;
@@ -357,6 +366,8 @@ static void drop_unread(struct reverse *r) {
 
 // ---- the unit ---------------------------------------------------------------------------------
 
+// A value is needed if some wanted parameter leads to it. The others get no cotangent, so a frozen
+// tensor costs nothing.
 static void find_needed(struct reverse *r, const bool *wanted) {
     for (uint32_t i = 0; i < r->forward->n_parameters; i++)
         r->needed[i] = wanted[i];

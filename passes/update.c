@@ -63,6 +63,7 @@ static buffer_id add_scalar(struct updater *u, const char *name, enum buffer_cla
     return program_add_buffer(u->program, buffer);
 }
 
+// A moment lies as its parameter lies; the partition pass decides how much of it a device keeps.
 static buffer_id add_moment(struct updater *u, buffer_id parameter, enum buffer_class class) {
     struct buffer buffer = u->program->buffers[parameter];
     buffer.name = arena_format(u->program->arena, "%s.%s", buffer.name, class_names[class]);
@@ -92,6 +93,7 @@ static buffer_id rate_buffer(struct updater *u, const struct learning_rate *rate
 
 // ---- what is updated, and by which rule --------------------------------------------------------
 
+// Tied or not, the token table belongs to the embedding: it is updated once.
 static enum group group_of(const struct tensor *tensor) {
     switch (tensor->roles[0]) {
     case ROLE_EMBEDDING:
@@ -124,6 +126,7 @@ static struct trained state_of(struct updater *u, buffer_id parameter) {
     return state;
 }
 
+// In the order of the parameters' buffers, which is also the order of summing the norm.
 static void collect_states(struct updater *u) {
     struct program *program = u->program;
     uint32_t n = program->n_buffers;
@@ -152,6 +155,7 @@ static bool rules_fit(const struct program *program, const struct pass_context *
 
 // ---- writing units and their calls -------------------------------------------------------------
 
+// `max_bound`: at most so many parameters, and so many results.
 static void begin_unit(struct updater *u, const char *name, uint32_t max_bound) {
     uint32_t id = program_add_unit(u->program, name, u->config->train.origin.span);
     u->program->units[id].phase = PHASE_UPDATE;
@@ -178,6 +182,7 @@ static void bind_result(struct updater *u, value_id value, buffer_id to) {
     unit_add_result(u->program, unit, value, NO_ID);
 }
 
+// A result that replaces a parameter: parameters, moments and the norm's sum stay where they are.
 static void bind_in_place(struct updater *u, value_id value, value_id parameter) {
     struct unit *unit = u->emitter.unit;
     u->results[unit->n_results] = u->operands[parameter];
@@ -229,6 +234,8 @@ static void inherit_roles(struct updater *u, const struct trained *state) {
 
 // ---- norm --------------------------------------------------------------------------------------
 
+// The square of every gradient goes to the sum one after the other, so its order is fixed by the
+// program's text. The gradients are read before clipping, which needs the norm of all.
 static void append_norm(struct updater *u, enum group group) {
     if (group_is_empty(u, group))
         return;
@@ -263,6 +270,7 @@ static void append_norms(struct updater *u) {
 
 // ---- finish ------------------------------------------------------------------------------------
 
+// The attributes of a constant rate are not those of a cosine: absent means not used.
 static value_id emit_rate(struct updater *u, const struct learning_rate *rate, value_id step) {
     bool cosine = rate->kind == RATE_COSINE;
     struct attribute attributes[] = {
@@ -277,6 +285,8 @@ static value_id emit_rate(struct updater *u, const struct learning_rate *rate, v
         ->results[0];
 }
 
+// All scalars of the step in one small unit: everything before it is sums over devices, everything
+// after it is the same on all of them. Without a limit the factor is one.
 static void append_finish(struct updater *u) {
     struct program *program = u->program;
     double max_norm = u->config->train.clip;
@@ -310,6 +320,7 @@ struct bound { // one tensor's values in its update unit
     value_id parameter, gradient, moments[2];
 };
 
+// In the order parameter, moments, gradient, which keeps one tensor's rows together in the text.
 static struct bound bind_state(struct updater *u, const struct trained *state) {
     struct bound bound = {.parameter = bind_operand(u, short_name(u, state, ""), state->parameter)};
     for (int i = 0; i < 2; i++)
@@ -379,6 +390,7 @@ static bool group_has_rate(const struct updater *u, enum group group, buffer_id 
     return false;
 }
 
+// The gradient is multiplied by the clip factor inside the optimizer's op: no clipped copy exists.
 static void append_update(struct updater *u, enum group group) {
     if (group_is_empty(u, group))
         return;

@@ -17,7 +17,7 @@ static int64_t elements(const struct array *array) {
     return type_elements(&array->type);
 }
 
-// The product of the dimensions from `from` on.
+// The product of the dimensions from `from` on: how far apart neighbours in dimension from - 1 lie.
 static int64_t inner_elements(const struct array *array, unsigned from) {
     int64_t n = 1;
     for (unsigned i = from; i < array->type.rank; i++)
@@ -36,6 +36,8 @@ struct einsum_loop {
     int64_t size, strides[3];
 };
 
+// Collects the loops from "ab,bc->ac": a label that stands in several tensors steps in each of
+// them, one that is missing in a tensor has stride 0 there. Returns how many there are.
 static unsigned einsum_loops(const char *labels, const struct array *const tensors[3],
                              struct einsum_loop *loops) {
     char seen[3 * MAX_RANK + 1] = {0};
@@ -56,6 +58,7 @@ static unsigned einsum_loops(const char *labels, const struct array *const tenso
     return n;
 }
 
+// c += a b over all labels. Those that the result has not are summed because c stands still.
 static void einsum_add(const struct einsum_loop *loops, unsigned n, const double *a,
                        const double *b, double *c) {
     if (n == 0) {
@@ -87,6 +90,8 @@ static void mul(const struct op *op, const struct array *in, struct array *out) 
         out->data[i] = in[0].data[i] * in[1].data[i];
 }
 
+// The bias is repeated over the leading dimensions of x, sum_rows sums over them: both see a tensor
+// as rows of as many elements as the smaller one has.
 static void add_bias(const struct op *op, const struct array *in, struct array *out) {
     for (int64_t i = 0; i < elements(out); i++)
         out->data[i] = in[0].data[i] + in[1].data[i % elements(&in[1])];
@@ -120,6 +125,7 @@ static double gelu_phi(double x, bool approximate) {
     return 0.5 * (1 + erf(x / sqrt(2)));
 }
 
+// d phi / d x
 static double gelu_phi_slope(double x, bool approximate) {
     if (!approximate)
         return exp(-x * x / 2) / sqrt(2 * M_PI);
@@ -228,6 +234,7 @@ static void rms_norm_backward(const struct op *op, const struct array *in, struc
 
 // ---- positions and attention ------------------------------------------------------------------
 
+// The whole dimension, from 0. A device's slice of it is the caller's business.
 static void iota(const struct op *op, const struct array *in, struct array *out) {
     for (int64_t i = 0; i < elements(out); i++)
         out->data[i] = (double)i;
@@ -251,6 +258,8 @@ static double rope_frequency(const struct op *op, int64_t i, int64_t d) {
     return (1 - smooth) * frequency / factor + smooth * frequency;
 }
 
+// The pairs of a head are (i, i + d / 2), as in Hugging Face's rotate_half; every dimension between
+// the sequence and the last is heads.
 static void rotate(const struct op *op, const struct array *in, struct array *out, double sign) {
     unsigned rank = in[0].type.rank;
     int64_t d = in[0].type.dims[rank - 1].size, s = in[0].type.dims[1].size;
@@ -308,6 +317,7 @@ static int64_t key_offset(const struct attention_rows *n, int64_t row, int64_t t
     return ((sample * n->t + t) * n->g + head) * n->d;
 }
 
+// o = softmax(scale q k') v over the keys at or before the query's position.
 static void attention(const struct op *op, const struct array *in, struct array *out) {
     struct attention_rows n = attention_rows(&in[0], &in[1]);
     double scale = op_real(op, ATTRIBUTE_SCALE, 1);
@@ -334,6 +344,8 @@ static void attention(const struct op *op, const struct array *in, struct array 
     }
 }
 
+// With weights w = exp(score - lse): dv += w do, d score = w (do v - do o), where do o stands for
+// the sum over keys of w do v.
 static void attention_backward(const struct op *op, const struct array *in, struct array *out) {
     struct attention_rows n = attention_rows(&in[0], &in[1]);
     double scale = op_real(op, ATTRIBUTE_SCALE, 1);
@@ -378,6 +390,7 @@ static void embedding_backward(const struct op *op, const struct array *in, stru
                 add_scaled(out->data + v * h, 1, in[1].data + i * h, h);
 }
 
+// A target below zero is masked. Its row has statistics, but no loss.
 static void cross_entropy(const struct op *op, const struct array *in, struct array *out) {
     int64_t n = elements(&in[2]);
     double loss = 0;
@@ -429,6 +442,7 @@ static void square_root(const struct op *op, const struct array *in, struct arra
     out->data[0] = sqrt(in->data[0]);
 }
 
+// torch.nn.utils.clip_grad_norm_
 static void clip_factor(const struct op *op, const struct array *in, struct array *out) {
     double max_norm = op_real(op, ATTRIBUTE_MAX_NORM, INFINITY);
     out->data[0] = fmin(1, max_norm / (sqrt(in->data[0]) + 1e-6));
@@ -452,7 +466,8 @@ static void learning_rate(const struct op *op, const struct array *in, struct ar
 
 // ---- updates ----------------------------------------------------------------------------------
 
-// torch.optim.AdamW
+// torch.optim.AdamW: decay is apart from the gradient, both moments are corrected for starting at
+// zero, eps is added outside the root.
 static void adamw(const struct op *op, const struct array *in, struct array *out) {
     double lr = in[4].data[0], clip = in[5].data[0], t = in[6].data[0];
     double beta1 = op_real(op, ATTRIBUTE_BETA1, 0), beta2 = op_real(op, ATTRIBUTE_BETA2, 0);
@@ -477,6 +492,7 @@ static void sgd(const struct op *op, const struct array *in, struct array *out) 
         out->data[i] = in[0].data[i] - lr * (in[1].data[i] * clip + decay * in[0].data[i]);
 }
 
+// The momentum's buffer starts at zero, which makes the first step PyTorch's: b = g.
 static void sgd_momentum(const struct op *op, const struct array *in, struct array *out) {
     double lr = in[3].data[0], clip = in[4].data[0];
     double momentum = op_real(op, ATTRIBUTE_MOMENTUM, 0);

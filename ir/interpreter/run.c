@@ -24,6 +24,7 @@ void interpret_unit(const struct unit *unit, struct array *values, struct arena 
 
 // ---- programs ---------------------------------------------------------------------------------
 
+// Windows are a device's part of another buffer; one device has no parts.
 struct machine *machine_new(struct arena *arena, const struct program *program) {
     struct machine *machine = ARENA_NEW(arena, struct machine);
     machine->program = program;
@@ -51,6 +52,8 @@ static double *reference_item(const struct machine *machine, struct reference re
     return machine_item(machine, reference.buffer, index_at(reference.index, variables));
 }
 
+// Operands are read where they lie; nothing is written before the whole unit has run, so a result
+// in the place of a parameter needs no care.
 static void run_call(struct machine *machine, const struct call *call, const int64_t *variables) {
     const struct unit *unit = &machine->program->units[call->unit];
     struct arena scratch = {0};
