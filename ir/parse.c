@@ -859,10 +859,13 @@ static void find_parts(struct parser *p, struct program_part **parts, uint32_t *
         const char *dot = strchr(name, '.');
         if (!step && dot) {
             part.unit = dot + 1;
-        } else if (step) {
-            p->program->name = name;
-        } else {
+        } else if (!step) {
             FAIL(p, "expected `unit STRATEGY.UNIT {` here");
+        } else if (dot || p->program->name[0]) {
+            FAIL(p, dot ? "a step has the name of a strategy, without a dot"
+                        : "a text holds one step");
+        } else {
+            p->program->name = name;
         }
         uint32_t begin = p->token.begin;
         skip_braces(p);

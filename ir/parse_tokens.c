@@ -3,6 +3,7 @@
 #include "ir/parse_tokens.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static void scan_number(struct parser *p, struct token *token) {
     token->integer = strtoll(digits, NULL, 10);
     token->text = arena_string(p->arena, digits, n);
     p->at = at;
-    if (*end || n == 0)
+    if (*end || n == 0 || !isfinite(token->real))
         text_fail_at(p, token->begin, at, "`%s` is not a number", digits);
 }
 

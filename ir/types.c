@@ -136,11 +136,38 @@ static bool expand(const char *item, unsigned length, const struct capitals *cap
     return true;
 }
 
+// Labels of an attribute come from a text, so they may be anything: small letters are wanted, none
+// twice in an item, and as many items as there are operands and results.
+static bool labels_well_formed(const char *labels, unsigned n_operands, unsigned n_results) {
+    uint32_t seen = 0;
+    unsigned items = 1;
+    bool behind_arrow = false;
+    for (const char *c = labels; *c; c++) {
+        if (*c >= 'a' && *c <= 'z') {
+            if (seen >> (*c - 'a') & 1)
+                return false;
+            seen |= 1u << (*c - 'a');
+            continue;
+        }
+        seen = 0;
+        if (*c == ',') {
+            items++;
+        } else if (c[0] == '-' && c[1] == '>' && !behind_arrow && items == n_operands) {
+            behind_arrow = true;
+            items = 1;
+            c++;
+        } else {
+            return false;
+        }
+    }
+    return behind_arrow && items == n_results;
+}
+
 bool op_labels_of(const struct unit *unit, const struct op *op, struct op_labels *labels) {
     const char *signature = op_rows[op->kind].signature;
     if (strcmp(signature, "@labels") == 0) {
         const struct attribute *attribute = op_attribute(op, ATTRIBUTE_LABELS);
-        if (!attribute)
+        if (!attribute || !labels_well_formed(attribute->word, op->n_operands, op->n_results))
             return false;
         signature = attribute->word;
     }
