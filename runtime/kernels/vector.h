@@ -42,11 +42,71 @@
 #define VECTOR_SQRT(suffix, a)      VECTOR_JOINED2(VECTOR_SQRT_, suffix)(a)
 #define VECTOR_MAX(suffix, a, b)    VECTOR_JOINED2(VECTOR_MAX_, suffix)(a, b)
 
-/* The names of a template: N(x) is x with the suffix of the type that is being expanded (f32.h,
+/* The names of a template: typed(x) is x with the suffix of the type that is being expanded (f32.h,
  * f64.h). */
 #define JOINED(a, b)  a##_##b
 #define JOINED2(a, b) JOINED(a, b)
-#define N(name)       JOINED2(name, SUFFIX)
-#define VECTOR        N(vector)
-#define INTEGERS      N(integers)
+#define typed(name)   JOINED2(name, SUFFIX)
+#define VECTOR        typed(vector)
+#define INTEGERS      typed(integers)
 #define LANES         ((int64_t)(VECTOR_BYTES / sizeof(REAL)))
+
+/* Blocks of EDGE x EDGE elements are transposed in the registers that all versions have. to[j, i] =
+ * factor * from[i, j] */
+enum { TRANSPOSE_EDGE_f32 = 4, TRANSPOSE_EDGE_f64 = 2 };
+
+static inline void transpose_block_f32(const float *from, int64_t from_stride, float factor,
+                                       float *to, int64_t to_stride) {
+    __m128 row[4], scale = _mm_set1_ps(factor);
+    for (int i = 0; i < 4; i++)
+        row[i] = _mm_mul_ps(_mm_loadu_ps(from + i * from_stride), scale);
+    _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
+    for (int i = 0; i < 4; i++)
+        _mm_storeu_ps(to + i * to_stride, row[i]);
+}
+
+static inline void transpose_block_f64(const double *from, int64_t from_stride, double factor,
+                                       double *to, int64_t to_stride) {
+    __m128d scale = _mm_set1_pd(factor);
+    __m128d first = _mm_mul_pd(_mm_loadu_pd(from), scale);
+    __m128d second = _mm_mul_pd(_mm_loadu_pd(from + from_stride), scale);
+    _mm_storeu_pd(to, _mm_unpacklo_pd(first, second));
+    _mm_storeu_pd(to + to_stride, _mm_unpackhi_pd(first, second));
+}
+
+/* Sums of all lanes as a tree of halves: written out, since no order may be left to a compiler. */
+static inline float sum_four_f32(__m128 x) {
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_shuffle_ps(x, x, 1)));
+}
+
+static inline double sum_two_f64(__m128d x) {
+    return _mm_cvtsd_f64(_mm_add_sd(x, _mm_unpackhi_pd(x, x)));
+}
+
+#if defined __FMA__
+static inline float sum_eight_f32(__m256 x) {
+    return sum_four_f32(_mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1)));
+}
+
+static inline double sum_four_f64(__m256d x) {
+    return sum_two_f64(_mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1)));
+}
+#endif
+
+#if VECTOR_BYTES == 64
+#define VECTOR_SUM_f32(x)                                                                          \
+    sum_eight_f32(_mm256_add_ps(_mm512_castps512_ps256((__m512)(x)),                               \
+                                _mm512_extractf32x8_ps((__m512)(x), 1)))
+#define VECTOR_SUM_f64(x)                                                                          \
+    sum_four_f64(_mm256_add_pd(_mm512_castpd512_pd256((__m512d)(x)),                               \
+                               _mm512_extractf64x4_pd((__m512d)(x), 1)))
+#elif VECTOR_BYTES == 32
+#define VECTOR_SUM_f32(x) sum_eight_f32((__m256)(x))
+#define VECTOR_SUM_f64(x) sum_four_f64((__m256d)(x))
+#else
+#define VECTOR_SUM_f32(x) sum_four_f32((__m128)(x))
+#define VECTOR_SUM_f64(x) sum_two_f64((__m128d)(x))
+#endif
+
+#define VECTOR_SUM(suffix, x) VECTOR_JOINED2(VECTOR_SUM_, suffix)(x)

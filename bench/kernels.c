@@ -1,0 +1,262 @@
+/* Times the runtime's kernels alone, on the shapes of the GPT that docs and benchmarks use: 1,024
+ * tokens in sequences of 128, hidden 256, 4 heads, vocabulary 256. Prints one line per kernel:
+ * microseconds per call (the best of many), and GFLOP/s or GB/s, for a team of one thread and of
+ * all cores.
+ *
+ *     bench_kernels [seconds per line]
+ *
+ * PLACE_CPU=v2|v3|v4 takes another version of the kernels. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "runtime/calls.h"
+#include "runtime/context.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/product.h"
+#include "runtime/team.h"
+#include "runtime/workspace.h"
+
+enum {
+    BATCH = 8,
+    SEQUENCE = 128,
+    TOKENS = BATCH * SEQUENCE,
+    HIDDEN = 256,
+    HEADS = 4,
+    HEAD = 64,
+    VOCAB = 256
+};
+
+/* One float array for every operand; larger than any kernel's operands. */
+enum { ARRAY = 4 << 20, ARRAYS = 10 };
+
+struct bench {
+    struct place_context *context;
+    float *x[ARRAYS];
+    int32_t *tokens;
+    double scalar;
+    int64_t m, n, k; /* of products */
+    int transpose_a, transpose_b;
+    const struct math_function *function;
+};
+
+typedef void (*body)(struct bench *b);
+
+static double now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* Best time of a call in microseconds, over `seconds`. */
+static double best_us(struct bench *b, body run, double seconds) {
+    double best = INFINITY, end = now_us() + seconds * 1e6;
+    run(b);
+    do {
+        double start = now_us();
+        run(b);
+        best = fmin(best, now_us() - start);
+    } while (now_us() < end);
+    return best;
+}
+
+static void product(struct bench *b) {
+    place_product(b->context, 0, PLACE_F32, b->transpose_a, b->transpose_b, b->m, b->n, b->k,
+                  b->x[0], b->transpose_a ? b->m : b->k, b->x[1], b->transpose_b ? b->k : b->n, 0,
+                  b->x[2], b->n);
+}
+
+static void attention(struct bench *b) {
+    place_attention(b->context, 0, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD, b->x[0],
+                    b->x[1], b->x[2], 0, 0, 0.125, b->x[3], b->x[4]);
+}
+
+static void attention_backward(struct bench *b) {
+    place_attention_backward(b->context, 0, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD,
+                             b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], 0, 0, 0.125,
+                             b->x[6], b->x[7], b->x[8]);
+}
+
+static void long_attention(struct bench *b) {
+    place_attention(b->context, 0, PLACE_F32, 1, 2048, 2048, 2, 2, HEAD, b->x[0], b->x[1], b->x[2],
+                    0, 0, 0.125, b->x[3], b->x[4]);
+}
+
+static void long_attention_backward(struct bench *b) {
+    place_attention_backward(b->context, 0, PLACE_F32, 1, 2048, 2048, 2, 2, HEAD, b->x[0], b->x[1],
+                             b->x[2], b->x[3], b->x[4], b->x[5], 0, 0, 0.125, b->x[6], b->x[7],
+                             b->x[8]);
+}
+
+static void rope(struct bench *b) {
+    place_rope(b->context, 0, PLACE_F32, BATCH, SEQUENCE, HEADS, HEAD, b->x[0], 0, 10000, 1, 1, 4,
+               8192, 0, b->x[1]);
+}
+
+static void layer_norm(struct bench *b) {
+    place_layer_norm(b->context, 0, PLACE_F32, TOKENS, HIDDEN, b->x[0], b->x[1], b->x[2], 1e-5,
+                     b->x[3], b->x[4], b->x[5]);
+}
+
+static void layer_norm_backward(struct bench *b) {
+    place_layer_norm_backward(b->context, 0, PLACE_F32, TOKENS, HIDDEN, b->x[0], b->x[1], b->x[4],
+                              b->x[5], b->x[6], b->x[7], b->x[8], b->x[9], 0);
+}
+
+static void embedding(struct bench *b) {
+    place_embedding(b->context, 0, PLACE_F32, TOKENS, HIDDEN, b->tokens, 0, VOCAB, b->x[0],
+                    b->x[1]);
+}
+
+static void embedding_backward(struct bench *b) {
+    place_embedding_backward(b->context, 0, PLACE_F32, TOKENS, HIDDEN, b->tokens, 0, VOCAB, b->x[0],
+                             b->x[1], 1);
+}
+
+static void cross_entropy(struct bench *b) {
+    place_cross_entropy(b->context, 0, PLACE_F32, TOKENS, VOCAB, b->x[0], b->tokens, &b->scalar, 0,
+                        b->x[1]);
+}
+
+static void cross_entropy_backward(struct bench *b) {
+    place_cross_entropy_backward(b->context, 0, PLACE_F32, TOKENS, VOCAB, b->x[0], b->tokens,
+                                 b->x[1], &b->scalar, b->x[2]);
+}
+
+static void sum_rows(struct bench *b) {
+    place_sum_rows(b->context, 0, PLACE_F32, TOKENS, 4 * HIDDEN, b->x[0], b->x[1], 0);
+}
+
+static void square_sum(struct bench *b) {
+    place_square_sum(b->context, 0, PLACE_F32, ARRAY / 4, b->x[0], &b->scalar, 0);
+}
+
+static void adamw(struct bench *b) {
+    const double rate = 1e-9, step = 10;
+    place_adamw(b->context, 0, PLACE_F32, ARRAY / 4, b->x[0], b->x[1], b->x[2], b->x[3], &rate,
+                NULL, &step, 0.9, 0.95, 1e-8, 0.1);
+}
+
+static void apply_range(void *arguments, int64_t begin, int64_t end) {
+    struct bench *b = arguments;
+    b->function->apply_f32(b->x[0] + begin, b->x[1] + begin, end - begin);
+}
+
+static void apply(struct bench *b) {
+    place_parallel(b->context, 0, (void *)apply_range, b, TOKENS * 4 * HIDDEN, 16384);
+}
+
+static void nothing_range(void *arguments, int64_t begin, int64_t end) {
+}
+
+static void nothing(struct bench *b) {
+    place_parallel(b->context, 0, (void *)nothing_range, b, 8, 1);
+}
+
+/* work: GFLOP (of a causal mask, for attention) or GB per call; 0: not said. */
+static const struct line {
+    const char *name;
+    body run;
+    double work;
+    const char *unit;
+} lines[] = {
+    {"attention 8 x 128", attention, 4.0 * TOKENS *SEQUENCE / 2 * HIDDEN * 1e-9, "GFLOP/s"},
+    {"attention_backward 8 x 128", attention_backward, 10.0 * TOKENS *SEQUENCE / 2 * HIDDEN * 1e-9,
+     "GFLOP/s"},
+    {"attention 1 x 2048", long_attention, 4.0 * 2048 * 1024 * HIDDEN * 1e-9, "GFLOP/s"},
+    {"attention_backward 1 x 2048", long_attention_backward, 10.0 * 2048 * 1024 * HIDDEN * 1e-9,
+     "GFLOP/s"},
+    {"rope", rope, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
+    {"layer_norm", layer_norm, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
+    {"layer_norm_backward", layer_norm_backward, 3 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
+    {"embedding", embedding, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
+    {"embedding_backward", embedding_backward, 3 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
+    {"cross_entropy", cross_entropy, 4.0 * TOKENS *VOCAB * 1e-9, "GB/s"},
+    {"cross_entropy_backward", cross_entropy_backward, 2 * 4.0 * TOKENS *VOCAB * 1e-9, "GB/s"},
+    {"sum_rows", sum_rows, 4 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
+    {"square_sum of 1 M", square_sum, 4.0 * ARRAY / 4 * 1e-9, "GB/s"},
+    {"adamw of 1 M", adamw, 7 * 4.0 * ARRAY / 4 * 1e-9, "GB/s"},
+    {"an empty job of 8 ranges", nothing, 0, ""},
+};
+
+static void print_line(struct bench *b, struct place_context *const teams[2], const char *name,
+                       body run, double work, const char *unit, double seconds) {
+    printf("%-34s", name);
+    for (int i = 0; i < 2; i++) {
+        b->context = teams[i];
+        double us = best_us(b, run, seconds);
+        if (work > 0)
+            printf("%10.1f us %8.1f %s", us, work / us * 1e6, unit);
+        else
+            printf("%10.1f us", us);
+    }
+    printf("\n");
+}
+
+static void print_products(struct bench *b, struct place_context *const teams[2], double seconds) {
+    static const struct {
+        const char *name;
+        int64_t m, n, k;
+        int transpose_a, transpose_b;
+    } shapes[] = {
+        {"1024 x 256 x 256", 1024, 256, 256, 0, 0},
+        {"1024 x 1024 x 256", 1024, 1024, 256, 0, 0},
+        {"1024 x 256 x 1024", 1024, 256, 1024, 0, 0},
+        {"1024 x 256 x 256, b transposed", 1024, 256, 256, 0, 1},
+        {"1024 x 256 x 1024, b transposed", 1024, 256, 1024, 0, 1},
+        {"256 x 256 x 1024, a transposed", 256, 256, 1024, 1, 0},
+        {"256 x 1024 x 1024, a transposed", 256, 1024, 1024, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        b->m = shapes[i].m, b->n = shapes[i].n, b->k = shapes[i].k;
+        b->transpose_a = shapes[i].transpose_a, b->transpose_b = shapes[i].transpose_b;
+        char name[64];
+        snprintf(name, sizeof name, "product %s", shapes[i].name);
+        print_line(b, teams, name, product, 2e-9 * (double)(b->m * b->n * b->k), "GFLOP/s",
+                   seconds);
+    }
+}
+
+static void print_functions(struct bench *b, struct place_context *const teams[2], double seconds) {
+    for (const struct math_function *f = teams[0]->kernels->math_f32; f->name != NULL; f++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s of 1 M", f->name);
+        b->function = f;
+        print_line(b, teams, name, apply, 2 * 4.0 * TOKENS * 4 * HIDDEN * 1e-9, "GB/s", seconds);
+    }
+}
+
+static struct place_context *context_of(const struct kernels *kernels, int threads) {
+    struct place_context *context = calloc(1, sizeof *context);
+    context->kernels = kernels;
+    context->team = team_create(threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
+    return context;
+}
+
+int main(int argc, char **argv) {
+    double seconds = argc > 1 ? atof(argv[1]) : 0.05;
+    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const char *message = NULL;
+    const struct kernels *kernels = kernels_select(&message);
+    if (kernels == NULL || product_load(&message) != PLACE_OK) {
+        fprintf(stderr, "%s\n", message);
+        return 1;
+    }
+    struct bench b = {.scalar = 1e-3, .tokens = calloc(TOKENS, sizeof(int32_t))};
+    for (int i = 0; i < TOKENS; i++)
+        b.tokens[i] = i * 37 % VOCAB;
+    for (int i = 0; i < ARRAYS; i++) {
+        b.x[i] = calloc(ARRAY, sizeof(float));
+        for (int j = 0; j < ARRAY; j++)
+            b.x[i][j] = (float)((j * 29 + i) % 101) * 0.01f + 0.01f;
+    }
+    struct place_context *const teams[2] = {context_of(kernels, 1), context_of(kernels, cores)};
+    printf("kernels %s, products by %s, 1 thread and %d\n", kernels->version, product_description(),
+           cores);
+    print_products(&b, teams, seconds);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        print_line(&b, teams, lines[i].name, lines[i].run, lines[i].work, lines[i].unit, seconds);
+    print_functions(&b, teams, seconds);
+    return 0;
+}
