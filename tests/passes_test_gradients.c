@@ -340,9 +340,9 @@ static void begin_model(struct model_trial *trial, const struct config *config) 
                 data[k] = 1; // the step
         }
     }
-    double *targets =
-        machine_item(trial->machine, program_find_buffer(trial->program, "targets"), 0);
-    targets[1] = targets[4] = targets[17] = -1;
+    buffer_id targets = program_find_buffer(trial->program, "targets");
+    for (int64_t i = 1; i < machine_item_elements(trial->machine, targets); i += 4)
+        machine_item(trial->machine, targets, 0)[i] = -1;
 }
 
 static double model_loss(struct model_trial *trial) {
@@ -421,6 +421,20 @@ static void test_llama(void **state) {
     arena_free(&arena);
 }
 
+// One layer, one head, one sample of two tokens.
+static void test_smallest(void **state) {
+    for (int family = FAMILY_GPT2; family <= FAMILY_LLAMA; family++) {
+        struct arena arena = {0};
+        struct config config = tiny_config(&arena, (enum model_family)family);
+        config.model.layers = config.model.heads = config.model.kv_heads = 1;
+        config.model.head_dim = 2;
+        config.train.batch = 1;
+        config.train.sequence = 2;
+        check_model(&config, 0);
+        arena_free(&arena);
+    }
+}
+
 // What is frozen has no gradient, and the rest has the same one.
 static void test_frozen(void **state) {
     struct arena arena = {0};
@@ -446,7 +460,7 @@ int main(void) {
         cmocka_unit_test(test_attention),     cmocka_unit_test(test_embedding),
         cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_fan_out),
         cmocka_unit_test(test_gpt2),          cmocka_unit_test(test_llama),
-        cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_smallest),      cmocka_unit_test(test_frozen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
