@@ -21,9 +21,12 @@ struct config;
 struct source_files;
 
 struct backend_options {
-    bool baseline; // code for any x86-64-v3 machine, not just for this one
-    int threads;   // that compile side by side; 0: as many as there are cores
+    bool baseline;     // code for any x86-64-v3 machine, not just for this one
+    int threads;       // that compile side by side; 0: as many as there are cores
+    const char *cache; // directory of objects compiled before (jit only); NULL: compile everything
 };
+// $PLACE_CACHE (empty: none), else place in $XDG_CACHE_HOME or ~/.cache; NULL: none.
+const char *backend_cache_directory(struct arena *arena);
 
 struct backend; // the loaded code generator
 struct backend *backend_load(struct arena *arena, const char **why);

@@ -70,9 +70,12 @@ static void set_target(struct emitter *e, LLVMTargetMachineRef machine) {
     LLVMDisposeMessage(triple);
 }
 
-void module_optimise(struct emitter *e, LLVMTargetMachineRef machine) {
+void module_finish(struct emitter *e, LLVMTargetMachineRef machine) {
     set_target(e, machine);
     check_module(e->module);
+}
+
+void module_optimise(struct emitter *e, LLVMTargetMachineRef machine) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(e->module, "default<O2>", machine, options);
     CHECK(!error);
@@ -86,7 +89,7 @@ struct work {
     const struct backend_options *options;
     struct objects *objects;
     atomic_uint next; // piece that nobody has taken
-    atomic_bool failed;
+    atomic_bool failed, stored;
     struct arena *arena; // for the one message of the first failure
     pthread_mutex_t message_lock;
     const char *why;
@@ -110,6 +113,37 @@ static void fail(struct work *work, const char *message) {
     atomic_store(&work->failed, true);
 }
 
+static LLVMMemoryBufferRef compile_module(struct work *work, struct emitter *e,
+                                          LLVMTargetMachineRef machine) {
+    LLVMMemoryBufferRef object = NULL;
+    char *message = NULL;
+    module_optimise(e, machine);
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, LLVMObjectFile, &message,
+                                            &object)) {
+        fail(work, message);
+        LLVMDisposeMessage(message);
+    }
+    return object;
+}
+
+// From the cache, or compiled and left there.
+static LLVMMemoryBufferRef module_object(struct work *work, struct emitter *e,
+                                         LLVMTargetMachineRef machine) {
+    const char *directory = work->options->cache;
+    if (!directory)
+        return compile_module(work, e, machine);
+    const char *path = cache_path(e->arena, directory, machine, e->module);
+    LLVMMemoryBufferRef object = cache_find(path);
+    if (object)
+        return object;
+    object = compile_module(work, e, machine);
+    if (object) {
+        cache_store(e->arena, directory, path, object);
+        atomic_store(&work->stored, true);
+    }
+    return object;
+}
+
 static void compile_piece(struct work *work, uint32_t piece, struct arena *arena) {
     const struct program *program = work->program;
     const char *name = piece < program->n_units ? program->units[piece].name : "step", *why = NULL;
@@ -122,13 +156,8 @@ static void compile_piece(struct work *work, uint32_t piece, struct arena *arena
     emitter_open(&e, arena, program, name);
     e.has_fma = machine_has_fma(machine);
     emit_piece(&e, program, piece);
-    module_optimise(&e, machine);
-    char *message = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(machine, e.module, LLVMObjectFile, &message,
-                                            &work->objects->buffers[piece])) {
-        fail(work, message);
-        LLVMDisposeMessage(message);
-    }
+    module_finish(&e, machine);
+    work->objects->buffers[piece] = module_object(work, &e, machine);
     emitter_close(&e);
     LLVMDisposeTargetMachine(machine);
 }
@@ -178,6 +207,8 @@ bool compile_objects(struct arena *arena, const struct program *program,
     pthread_mutex_init(&work.message_lock, NULL);
     run_threads(&work, thread_count(options, objects->n));
     pthread_mutex_destroy(&work.message_lock);
+    if (atomic_load(&work.stored))
+        cache_trim(arena, options->cache);
     *why = work.why;
     for (uint32_t i = 0; work.why && i < objects->n; i++)
         if (objects->buffers[i])

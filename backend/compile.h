@@ -11,7 +11,8 @@
 // A machine to make code for. NULL: see `why`.
 LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_options *,
                                   const char **why);
-// Sets the module's target, checks it (debug builds) and runs LLVM's passes.
+// Sets the module's target and checks it (debug builds); then LLVM's passes may run.
+void module_finish(struct emitter *, LLVMTargetMachineRef);
 void module_optimise(struct emitter *, LLVMTargetMachineRef);
 bool machine_has_fma(LLVMTargetMachineRef);
 
@@ -22,6 +23,13 @@ struct objects {
 };
 bool compile_objects(struct arena *arena, const struct program *, const struct backend_options *,
                      struct objects *, const char **why);
+
+// cache.c: where the object of a module is if it was compiled before; the directory is
+// options->cache.
+const char *cache_path(struct arena *, const char *directory, LLVMTargetMachineRef, LLVMModuleRef);
+LLVMMemoryBufferRef cache_find(const char *path); // NULL: not there
+void cache_store(struct arena *, const char *directory, const char *path, LLVMMemoryBufferRef);
+void cache_trim(struct arena *, const char *directory);
 
 char *generate(struct arena *, const struct program *, const struct backend_options *,
                enum backend_output, size_t *size, const char **why);

@@ -42,6 +42,12 @@ static LLVMTypeRef kind_type(struct emitter *e, char kind) {
     }
 }
 
+void set_attribute(struct emitter *e, LLVMValueRef function, const char *name) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->llvm, kind, 0));
+}
+
 enum { MAX_ARGUMENTS = 32 };
 
 static LLVMTypeRef call_type(struct emitter *e, enum runtime_call call) {
@@ -58,9 +64,7 @@ static LLVMValueRef declare_call(struct emitter *e, enum runtime_call call) {
         return function;
     e->calls[call] = call_type(e, call);
     function = LLVMAddFunction(e->module, call_rows[call].name, e->calls[call]);
-    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
-    LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(e->llvm, nounwind, 0));
+    set_attribute(e, function, "nounwind");
     return function;
 }
 

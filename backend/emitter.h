@@ -58,6 +58,7 @@ void emitter_close(struct emitter *); // frees the module, too, unless it was ta
 // Begins `int32_t name(context, n_pointers pointers)`; the builder stands in its body.
 void function_begin(struct emitter *, LLVMValueRef function);
 void function_end(struct emitter *); // returns PLACE_OK
+void set_attribute(struct emitter *, LLVMValueRef function, const char *name);
 LLVMTypeRef function_type(struct emitter *, unsigned n_pointers);
 
 LLVMValueRef constant_i32(struct emitter *, int64_t value);

@@ -2,6 +2,7 @@
 // system's cc. Everything is made in a new directory beside the target, so that the last step is a
 // rename within one file system and a failure leaves nothing behind.
 #include "backend/backend.h"
+#include "backend/file.h"
 #include "backend/installation.h"
 
 #include <errno.h>
@@ -15,8 +16,6 @@
 
 extern char **environ;
 
-// ---- files ------------------------------------------------------------------------------------
-
 const char *library_directory(struct arena *arena) {
     char *path = arena_alloc(arena, 4096);
     ssize_t length = readlink("/proc/self/exe", path, 4095);
@@ -25,50 +24,6 @@ const char *library_directory(struct arena *arena) {
             ;
     path[length > 0 ? length : 0] = 0;
     return arena_format(arena, "%s/lib", path);
-}
-
-static const char *system_error(struct arena *arena, const char *path) {
-    return arena_format(arena, "cannot write `%s`: %s", path, strerror(errno));
-}
-
-static bool write_all(int file, const char *bytes, size_t size) {
-    while (size > 0) {
-        ssize_t written = write(file, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
-// Writes and closes; what a full disk holds back is said by one of the two.
-static bool fill_file(int file, const void *bytes, size_t size) {
-    bool good = file >= 0 && write_all(file, bytes, size);
-    int error = errno;
-    if (file >= 0 && close(file) != 0 && good)
-        return false;
-    if (!good)
-        errno = error;
-    return good;
-}
-
-bool backend_write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
-                        const char **why) {
-    char *temporary = arena_format(arena, "%s.XXXXXX", path);
-    int file = mkstemp(temporary);
-    mode_t mask = umask(0);
-    umask(mask);
-    if (file >= 0)
-        fchmod(file, 0666 & ~mask);
-    if (fill_file(file, bytes, size) && rename(temporary, path) == 0)
-        return true;
-    *why = system_error(arena, path);
-    if (file >= 0)
-        unlink(temporary);
-    return false;
 }
 
 static bool write_new(struct arena *arena, const char *path, const void *bytes, size_t size,

@@ -52,6 +52,7 @@ char *generate(struct arena *arena, const struct program *program,
     emitter_open(&e, arena, program, program->name);
     e.has_fma = machine_has_fma(machine);
     emit_program(&e, program);
+    module_finish(&e, machine);
     module_optimise(&e, machine);
     char *bytes = output == BACKEND_LLVM ? module_text(arena, e.module, size)
                                          : module_code(arena, machine, e.module, output, size, why);

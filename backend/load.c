@@ -33,6 +33,16 @@ struct backend *backend_load(struct arena *arena, const char **why) {
     return backend;
 }
 
+const char *backend_cache_directory(struct arena *arena) {
+    const char *own = getenv("PLACE_CACHE"), *common = getenv("XDG_CACHE_HOME");
+    if (own)
+        return *own ? own : NULL;
+    if (common && *common)
+        return arena_format(arena, "%s/place", common);
+    const char *home = getenv("HOME");
+    return home && *home ? arena_format(arena, "%s/.cache/place", home) : NULL;
+}
+
 const char *backend_refusal(const struct backend *backend, struct arena *arena,
                             const struct program *program) {
     return backend->generator->refusal(arena, program);

@@ -85,7 +85,9 @@ LLVMValueRef declare_unit(struct emitter *e, const struct unit *unit) {
     LLVMValueRef function = LLVMGetNamedFunction(e->module, name);
     if (function)
         return function;
-    return LLVMAddFunction(e->module, name, function_type(e, unit_pointer_count(unit)));
+    function = LLVMAddFunction(e->module, name, function_type(e, unit_pointer_count(unit)));
+    set_attribute(e, function, "noinline"); // the step's function stays small
+    return function;
 }
 
 static uint32_t *id_array(struct emitter *e, uint32_t n) {

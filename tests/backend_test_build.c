@@ -2,6 +2,7 @@
 // and what is said when they cannot be made.
 #include "backend_harness.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,6 +126,57 @@ static void says_that_cc_is_missing(void **state) {
     assert_non_null(strstr(why, "cc"));
 }
 
+static int files_in(const char *directory) {
+    int n = 0;
+    DIR *files = opendir(directory);
+    for (struct dirent *file; files && (file = readdir(files));)
+        n += file->d_name[0] != '.';
+    if (files)
+        closedir(files);
+    return n;
+}
+
+static void remove_files(struct fixture *f, const char *directory) {
+    DIR *files = opendir(directory);
+    for (struct dirent *file; (file = readdir(files));)
+        unlink(arena_format(&f->arena, "%s/%s", directory, file->d_name));
+    closedir(files);
+    rmdir(directory);
+}
+
+static void jit_with_cache(struct fixture *f, const char *cache) {
+    struct backend_options options = {.cache = cache};
+    const char *why;
+    struct backend_code *code =
+        backend_jit(harness_backend(), &f->arena, f->program, &options, &why);
+    assert_non_null(code);
+    assert_non_null(backend_entry(harness_backend(), code, STEP_TRAIN));
+    backend_code_free(harness_backend(), code);
+}
+
+// One object per module; a second time nothing is made anew, a changed unit makes one object more,
+// and a damaged object is replaced.
+static void caches_objects(void **state) {
+    struct fixture *f = *state;
+    const char *cache = arena_format(&f->arena, "%s/a/b", f->directory);
+    jit_with_cache(f, cache);
+    int n = files_in(cache);
+    assert_int_equal(n, f->program->n_units + 1);
+    jit_with_cache(f, cache);
+    assert_int_equal(files_in(cache), n);
+    for (uint32_t u = 0; u < f->program->n_units; u++)
+        for (uint32_t i = 0; i < f->program->units[u].n_ops; i++)
+            if (f->program->units[u].ops[i].kind == OP_LEARNING_RATE)
+                op_set_real(f->program, &f->program->units[u].ops[i], ATTRIBUTE_BASE, 0.5);
+    jit_with_cache(f, cache);
+    assert_int_equal(files_in(cache), n + 1);
+    system(arena_format(&f->arena, "for f in %s/*.o; do echo > $f; done", cache));
+    jit_with_cache(f, cache);
+    assert_int_equal(files_in(cache), n + 1);
+    remove_files(f, cache);
+    rmdir(arena_format(&f->arena, "%s/a", f->directory));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define FIXED(test) cmocka_unit_test_setup_teardown(test, open_fixture, close_fixture)
@@ -135,6 +187,7 @@ int main(void) {
         FIXED(says_what_cannot_be_written),
         FIXED(writes_whole_files),
         FIXED(says_that_cc_is_missing),
+        FIXED(caches_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

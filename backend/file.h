@@ -1,0 +1,15 @@
+// Writing files, for the parts of the backend that do.
+#ifndef PLACE_BACKEND_FILE_H
+#define PLACE_BACKEND_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ir/arena.h"
+
+// "cannot write `PATH`: what errno says".
+const char *system_error(struct arena *arena, const char *path);
+// Writes to an open file (or to none: -1, false) and closes it; errno says what went wrong.
+bool fill_file(int file, const void *bytes, size_t size);
+
+#endif
