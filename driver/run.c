@@ -26,10 +26,11 @@ static int train(struct compilation *c, const struct options *options) {
     const char *why = NULL;
     struct backend *backend = backend_load(&c->arena, &why);
     struct backend_code *code = NULL;
+    const struct backend_options jit = {.cache = backend_cache_directory(&c->arena)};
     if (backend)
         why = backend_refusal(backend, &c->arena, c->final);
     if (backend && !why)
-        code = backend_jit(backend, &c->arena, c->final, &(struct backend_options){0}, &why);
+        code = backend_jit(backend, &c->arena, c->final, &jit, &why);
     if (!code) {
         fprintf(stderr, "placec: %s: %s\n", c->path, why);
         return STATUS_REFUSED;
