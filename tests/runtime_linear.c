@@ -4,8 +4,8 @@
  * runtime_linear_test.py drives it.
  *
  * LINEAR_DEVICES sets the mesh (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in
- * step 3: "nan", "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms).
- * LINEAR_ARENA adds bytes to the arena. */
+ * step 3: "nan", "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms),
+ * "hang" (never ends). LINEAR_ARENA adds bytes to the arena. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +118,8 @@ static int32_t train(struct place_context *context) {
     double step = *(double *)bytes_of(context, STEP, 0);
     double *norm = bytes_of(context, NORM, 0), *rate = bytes_of(context, RATE, 0);
     if (strcmp(fault, "slow") == 0)
+        nanosleep(&(struct timespec){0, 50000000}, NULL);
+    while (step == 3 && strcmp(fault, "hang") == 0)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     TRY(forward(context, 1));
     if (step == 3 && strcmp(fault, "deadlock") == 0 && context->rank == 1)

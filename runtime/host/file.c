@@ -5,6 +5,7 @@
 #include <libgen.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +14,11 @@
 
 static _Atomic int interrupts;
 static const char *_Atomic unfinished; /* temporary file to remove on the way out */
-static struct sigaction previous_interrupt, previous_pipe;
+
+/* Signals that are held while a program runs, and what they did before. */
+static const int held[] = {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ};
+enum { HELD = sizeof held / sizeof held[0] };
+static struct sigaction previous[HELD];
 
 static void on_interrupt(int signal_number) {
     if (atomic_fetch_add(&interrupts, 1) == 0)
@@ -26,16 +31,18 @@ static void on_interrupt(int signal_number) {
 
 void interrupts_begin(void) {
     atomic_store(&interrupts, 0);
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
-    sigaction(SIGINT, &action, &previous_interrupt);
-    /* A closed pipe is an error of the write, reported as such. */
-    action.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &action, &previous_pipe);
+    for (int i = 0; i < HELD; i++) {
+        /* A closed pipe and a limit on file sizes are errors of the write, reported as such. */
+        bool interrupt = held[i] == SIGINT || held[i] == SIGTERM;
+        struct sigaction action = {.sa_handler = interrupt ? on_interrupt : SIG_IGN,
+                                   .sa_flags = SA_RESTART};
+        sigaction(held[i], &action, &previous[i]);
+    }
 }
 
 void interrupts_end(void) {
-    sigaction(SIGINT, &previous_interrupt, NULL);
-    sigaction(SIGPIPE, &previous_pipe, NULL);
+    for (int i = 0; i < HELD; i++)
+        sigaction(held[i], &previous[i], NULL);
 }
 
 int interrupts_seen(void) {

@@ -19,8 +19,8 @@ void new_file_discard(struct new_file *file);
 /* Whether `path` could be written, without writing it: 0, or -1 with errno set. */
 int new_file_probe(const char *path);
 
-/* Ctrl-C: finishes the step first, the second time ends the process at once with status 130,
- * leaving no temporary file. */
+/* Ctrl-C (and SIGTERM, which launchers send): finishes the step first, the second time ends the
+ * process at once with status 130, leaving no temporary file. */
 void interrupts_begin(void);
 void interrupts_end(void);
 int interrupts_seen(void);

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""Drives the hand-written program of runtime_linear.c as a person would: options, logs, saved files,
+interrupts, faults, broken data and full disks; under mpirun too where there is one.
+
+usage: runtime_linear_test.py PROGRAM LIBRARY_FOLDER [MPIRUN]"""
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM, LIBRARIES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+MPIRUN = sys.argv[3] if len(sys.argv) > 3 else None
+del sys.argv[1:]
+
+
+def environment(devices=1, **more):
+    env = dict(os.environ, LINEAR_DEVICES=str(devices), PLACE_TRANSPORT_PATH=LIBRARIES)
+    for name in list(env):
+        if name.startswith(("OMPI_", "PMI_", "PMIX_")):
+            del env[name]
+    env.update({name: str(value) for name, value in more.items()})
+    return env
+
+
+def run(*options, devices=1, prefix=(), limit=None, stdout=subprocess.PIPE, **more):
+    command = [*prefix, PROGRAM, *map(str, options)]
+    set_limit = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None
+    return subprocess.run(command, env=environment(devices, **more), stdout=stdout, stderr=subprocess.PIPE, text=True,
+                          errors="replace", timeout=120, preexec_fn=set_limit)
+
+
+def read_log(path):
+    with open(path) as file:
+        lines = file.read().split("\n")
+    assert lines.pop() == "", "a log ends with a whole line"
+    return [json.loads(line) for line in lines]
+
+
+def read_tensors(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    metadata = header.pop("__metadata__")
+    assert metadata == {"format": "pt"}
+    tensors, covered = {}, 0
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        assert begin == covered, "tensors follow one another"
+        covered = end
+        count = 1
+        for size in entry["shape"]:
+            count *= size
+        letter, width = {"F32": ("f", 4), "F64": ("d", 8)}[entry["dtype"]]
+        assert end - begin == count * width
+        tensors[name] = entry["shape"], struct.unpack(f"<{count}{letter}", data[8 + length + begin:8 + length + end])
+    assert 8 + length + covered == len(data)
+    return tensors
+
+
+class Linear(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="place_linear_")
+        self.addCleanup(shutil.rmtree, self.folder)
+        choose = random.Random(1).choice
+        self.data = self.path("text.txt")
+        with open(self.data, "w") as file:
+            file.write("".join(choose(["the cat ", "sat on ", "a mat. ", "dogs "]) for _ in range(2000)))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def files(self):
+        return sorted(os.listdir(self.folder))
+
+    def assertFails(self, result, *texts, status=1):
+        self.assertEqual(result.returncode, status, result.stderr)
+        for text in texts:
+            self.assertIn(text, result.stderr)
+
+    # ---- training ----
+
+    def test_trains_the_same_on_every_mesh(self):
+        logs, states = {}, {}
+        for devices in 1, 2, 4:
+            log, dump = self.path(f"{devices}.jsonl"), self.path(f"{devices}.safetensors")
+            result = run("--data", self.data, "--steps", 30, "--log", log, "--dump", dump, "--eval", self.data,
+                         devices=devices)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("eval: loss ", result.stdout)
+            logs[devices], states[devices] = read_log(log), read_tensors(dump)
+        for devices in 2, 4:
+            for one, other in zip(logs[1][1:], logs[devices][1:]):
+                self.assertAlmostEqual(one["loss"], other["loss"], places=5)
+            for name, (shape, values) in states[1].items():
+                other_shape, others = states[devices][name]
+                self.assertEqual(shape, other_shape)
+                self.assertLess(max(abs(a - b) for a, b in zip(values, others)), 1e-4)
+        steps = logs[1][1:]
+        self.assertLess(steps[-1]["loss"], steps[0]["loss"] / 3)
+
+    def test_measures_what_was_predicted(self):
+        for devices in 1, 2, 4:
+            log = self.path("run.jsonl")
+            predicted = run(devices=devices, LINEAR_PREDICT=1).stdout.split()
+            run("--data", self.data, "--steps", 3, "--log", log, devices=devices)
+            header, *steps = read_log(log)
+            self.assertEqual(header["mesh"], [{"axis": "dp", "size": devices, "factors": None}])
+            self.assertEqual(header["plan_hash"], "00c0ffee")
+            self.assertEqual(header["held"]["parameters"], 256 * 256 * 4 // devices)
+            for step in steps:
+                self.assertEqual(list(step), ["step", "loss", "grad_norm", "lr", "tokens", "seconds", "tokens_per_second",
+                                              "bytes_sent", "peak_bytes"])
+                self.assertEqual(step["bytes_sent"], {"dp": int(predicted[0])})
+                # The last buffer is a scalar, followed by 56 bytes of alignment.
+                self.assertEqual(step["peak_bytes"], int(predicted[1]) - 56)
+
+    def test_seed_decides(self):
+        logs = []
+        for seed in 5, 5, 6:
+            log = self.path("run.jsonl")
+            run("--data", self.data, "--steps", 4, "--seed", seed, "--log", log, devices=2)
+            logs.append([step["loss"] for step in read_log(log)[1:]])
+        self.assertEqual(logs[0], logs[1])
+        self.assertNotEqual(logs[0], logs[2])
+
+    def test_saves_the_transpose_under_its_name(self):
+        saved, dumped = self.path("p"), self.path("d")
+        run("--data", self.data, "--steps", 2, "--save", saved, "--dump", dumped, devices=4)
+        (shape, values), logical = read_tensors(saved)["table.weight"], read_tensors(dumped)["parameters/table"][1]
+        self.assertEqual(shape, [256, 256])
+        for row, column in (0, 1), (3, 200), (255, 0):
+            self.assertEqual(values[column * 256 + row], logical[row * 256 + column])
+        self.assertIn("gradients/table", read_tensors(dumped))
+        self.assertEqual(self.files(), ["d", "p", "text.txt"])
+
+    def test_samples(self):
+        result = run("--data", self.data, "--steps", 100, "--sample", 30, devices=2)
+        again = run("--data", self.data, "--steps", 100, "--sample", 30, devices=1)
+        self.assertEqual(result.returncode, 0)
+        text = result.stdout.split("sample: ")[1]
+        self.assertGreaterEqual(len(text), 30)
+        self.assertEqual(text, again.stdout.split("sample: ")[1])
+
+    def test_progress_is_plain_lines_in_a_pipe(self):
+        out = run("--data", self.data, "--steps", 200, devices=4).stdout
+        self.assertIn("linear: mesh dp=4, 4 ranks x ", out)
+        self.assertNotIn("\r", out)
+        self.assertIn("step 200/200  loss ", out)
+        self.assertLess(len(out.split("\n")), 60)
+
+    # ---- ending early ----
+
+    def test_interrupt_finishes_the_step_and_saves(self):
+        saved, log = self.path("p"), self.path("l")
+        process = subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "1000", "--save", saved, "--log", log],
+                                   env=environment(2, LINEAR_FAULT="slow"), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("parameters are in", errors)
+        self.assertIn("table.weight", read_tensors(saved))
+        self.assertLess(len(read_log(log)), 500)
+
+    def test_second_interrupt_ends_at_once(self):
+        process = subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "1000", "--save", self.path("p")],
+                                   env=environment(2, LINEAR_FAULT="hang"), stdout=subprocess.DEVNULL)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=5), 130)
+        self.assertEqual(self.files(), ["text.txt"])
+
+    def test_a_loss_that_is_not_a_number_stops(self):
+        log, saved = self.path("l"), self.path("p")
+        result = run("--data", self.data, "--steps", 9, "--log", log, "--save", saved, devices=2, LINEAR_FAULT="nan")
+        self.assertFails(result, "step 3: the loss is not a number")
+        last = read_log(log)[-1]
+        self.assertEqual((last["step"], last["loss"], last["status"]), (3, None, "nan"))
+        self.assertFalse(os.path.exists(saved))
+
+    def test_deadlock_names_all_ranks(self):
+        result = run("--data", self.data, "--steps", 9, devices=3, LINEAR_FAULT="deadlock")
+        self.assertFails(result, "deadlock", "rank 0 waits for rank 1", "linear.place:2:1 (reduce_scatter dp",
+                         "rank 1 waits for rank 0 to reach the end of the step")
+
+    # ---- bad input ----
+
+    def test_command_line(self):
+        for options, text in ((["--steps", "x"], "--steps takes a whole number"), (["--steps", "-1"], "not '-1'"),
+                              (["--bogus"], "bogus"), (["file"], "'file' is not an option"),
+                              (["--steps", "3"], "--steps needs --data"), (["--data", "f"], "--data needs --steps"),
+                              (["--steps", "99999999999999999999", "--data", "f"], "whole number")):
+            self.assertFails(run(*options), text, status=2)
+        self.assertEqual(run("--help").returncode, 0)
+
+    def test_data(self):
+        for name, content, text in (("empty", b"", "0 tokens are fewer than one sequence of 16"),
+                                    ("short", b"0123456789abcdef", "16 tokens are fewer"),
+                                    ("odd.u16", b"123", "not a whole number of 2-byte tokens"),
+                                    ("big.u16", struct.pack("<40H", *([7] * 20 + [300] * 20)), "token 300 at position")):
+            with open(self.path(name), "wb") as file:
+                file.write(content)
+            self.assertFails(run("--data", self.path(name), "--steps", 5, devices=2), name, text)
+        self.assertFails(run("--data", self.path("none"), "--steps", 5), "none: No such file")
+        self.assertFails(run("--data", self.folder, "--steps", 5), "not a regular file")
+
+    def test_memory_is_refused_before_it_is_taken(self):
+        result = run("--data", self.data, "--steps", 1, devices=8, LINEAR_ARENA=1 << 45)
+        self.assertFails(result, "8 ranks need 256.0 TiB of memory (32.0 TiB each), but this machine has")
+
+    def test_targets_are_checked_before_training(self):
+        for option in "--save", "--dump", "--log":
+            self.assertFails(run("--data", self.data, "--steps", 1, option, self.path("no/such/file")),
+                             "no/such/file", "No such file or directory")
+            self.assertFails(run("--data", self.data, "--steps", 1, option, self.folder), "Is a directory")
+
+    def test_full_disk(self):
+        self.assertFails(run("--data", self.data, "--steps", 2, "--log", "/dev/full"), "/dev/full", "No space left")
+        saved = self.path("p")
+        with open(saved, "w") as file:
+            file.write("what was there before")
+        result = run("--data", self.data, "--steps", 2, "--save", saved, devices=2, limit=100000)
+        self.assertFails(result, "cannot be written: File too large")
+        with open(saved) as file:
+            self.assertEqual(file.read(), "what was there before")
+        self.assertEqual(self.files(), ["p", "text.txt"])
+        with open("/dev/full", "w") as full:
+            self.assertFails(run("--data", self.data, "--steps", 2, stdout=full), "standard output cannot be written")
+
+    def test_log_that_a_run_holds(self):
+        log = self.path("l")
+        first = subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "40", "--log", log],
+                                 env=environment(2, LINEAR_FAULT="slow"), stdout=subprocess.DEVNULL)
+        time.sleep(0.7)
+        self.assertFails(run("--data", self.data, "--steps", 2, "--log", log), "another run writes this log")
+        self.assertEqual(first.wait(timeout=30), 0)
+        self.assertEqual(len(read_log(log)), 41)
+
+    def test_log_keeps_whole_lines_on_a_full_disk(self):
+        log = self.path("l")
+        self.assertFails(run("--data", self.data, "--steps", 90, "--log", log, limit=2000), "the log cannot be written")
+        self.assertGreater(len(read_log(log)), 3)
+
+    def test_closed_pipe(self):
+        process = subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "200"], env=environment(2, LINEAR_FAULT="slow"),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        process.stdout.close()
+        self.assertIn("standard output cannot be written: Broken pipe", process.stderr.read())
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=30), 1)
+
+
+@unittest.skipUnless(MPIRUN, "no mpirun")
+class Processes(Linear):
+    """What changes when ranks are processes."""
+
+    def launch(self, count, *options, devices=None, **more):
+        prefix = [MPIRUN, "-n", str(count), "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+        return run(*options, devices=devices or count, prefix=prefix, **more)
+
+    def test_gives_the_same_bits_as_threads(self):
+        for devices in 3, 4:
+            files = []
+            for launch in run, lambda *options, devices: self.launch(devices, *options):
+                log, dump = self.path("l"), self.path("d")
+                result = launch("--data", self.data, "--steps", 10, "--log", log, "--dump", dump, devices=devices)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                with open(dump, "rb") as file:
+                    files.append((file.read(), [(s["loss"], s["grad_norm"], s["bytes_sent"], s["peak_bytes"])
+                                                for s in read_log(log)[1:]]))
+            self.assertEqual(files[0], files[1])
+
+    def test_failures_end_the_job(self):
+        self.assertFails(self.launch(3, "--data", self.data, "--steps", 5, devices=4),
+                         "the launcher started 3 processes, but the mesh has 4 devices")
+        result = self.launch(2, "--data", self.data, "--steps", 9, LINEAR_FAULT="nan")
+        self.assertIn("step 3: the loss is not a number", result.stderr)
+        self.assertNotEqual(result.returncode, 0)
+        result = self.launch(2, "--data", self.data, "--steps", 9, LINEAR_FAULT="deadlock", PLACE_TIMEOUT=1)
+        self.assertIn("no answer for 1 seconds", result.stderr)
+
+    def test_without_the_transport(self):
+        result = self.launch(2, "--data", self.data, "--steps", 5, PLACE_TRANSPORT_PATH=self.folder)
+        self.assertIn("libplace_mpi.so cannot be used", result.stderr)
+
+
+for name in dir(Linear):  # those of the base class have run
+    if name.startswith("test_"):
+        setattr(Processes, name, Processes.__dict__.get(name))
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,330 @@
+/* What the host computes without running a step: layouts, random numbers, order of data, the arena.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "runtime/host/arena.h"
+#include "runtime/host/data.h"
+#include "runtime/host/layout.h"
+#include "runtime/host/log.h"
+#include "runtime/host/random.h"
+#include "runtime/team.h"
+#include "runtime/transport/collective.h"
+
+/* A mesh a=2, b=3, c=2. */
+static const struct place_axis axes[] = {{"a", 2, 6}, {"b", 3, 2}, {"c", 2, 1}};
+static const struct place_tensor tensors[] = {
+    {.name = "w", .layers = 3, .init = PLACE_INIT_NORMAL, .init_std = 0.5}};
+static struct place_program program = {
+    .n_axes = 3, .axes = axes, .devices = 12, .vocab = 256, .n_tensors = 1, .tensors = tensors};
+
+enum { D0 = 4, D1 = 5, D2 = 6, WHOLE = D0 * D1 * D2 };
+
+/* [4, 5, 6] with dimensions 0 and 2 cut and the rest flat, as bits say. */
+static struct place_buffer make_buffer(int form) {
+    struct place_buffer buffer = {.name = "w",
+                                  .class = PLACE_PARAMETERS,
+                                  .dtype = PLACE_F64,
+                                  .rank = 3,
+                                  .dims = {{"x", D0, {0}}, {"y", D1, {0}}, {"z", D2, {0}}},
+                                  .stack = PLACE_STACK_LAYERS,
+                                  .count = 3,
+                                  .window_of = -1};
+    if (form < 8 && (form & 1))
+        buffer.dims[0].cut = (struct place_axes){1, {2}};
+    if (form & 2)
+        buffer.dims[2].cut = (struct place_axes){1, {1}};
+    if (form & 4)
+        buffer.flat = (struct place_axes){1, {0}};
+    if (form == 8)
+        buffer.flat = (struct place_axes){2, {1, 0}};
+    if (form == 9)
+        buffer.dims[2].cut = (struct place_axes){2, {1, 2}};
+    buffer.stride_bytes = layout_item_elements(&program, &buffer) * 8;
+    return buffer;
+}
+enum { FORMS = 10 };
+
+static void first_copies_partition_the_tensor(void **state) {
+    for (int form = 0; form < FORMS; form++) {
+        struct place_buffer buffer = make_buffer(form);
+        int seen[WHOLE] = {0};
+        for (int32_t rank = 0; rank < 12; rank++) {
+            if (!layout_is_first_copy(&program, &buffer, rank))
+                continue;
+            struct layout_walk walk = layout_walk_begin(&program, &buffer, rank);
+            struct layout_run run;
+            while (layout_walk_next(&walk, &run)) {
+                assert_in_range(run.local + run.length, 1, layout_item_elements(&program, &buffer));
+                for (int64_t i = 0; i < run.length; i++)
+                    seen[run.global + i]++;
+            }
+        }
+        for (int i = 0; i < WHOLE; i++)
+            if (seen[i] != 1)
+                fail_msg("form %d: element %d is held %d times", form, i, seen[i]);
+    }
+}
+
+static void walks_follow_the_cut_dimensions(void **state) {
+    struct place_buffer buffer = make_buffer(3);
+    /* Rank a=0 b=2 c=1: x in 2..3, z in 4..5. */
+    struct layout_walk walk = layout_walk_begin(&program, &buffer, 5);
+    struct layout_run run;
+    for (int64_t x = 2; x < 4; x++)
+        for (int64_t y = 0; y < D1; y++) {
+            assert_true(layout_walk_next(&walk, &run));
+            assert_int_equal(run.global, (x * D1 + y) * D2 + 4);
+            assert_int_equal(run.length, 2);
+        }
+    assert_false(layout_walk_next(&walk, &run));
+}
+
+/* An arena with one buffer, on `rank`. */
+static struct place_context arena_of(struct place_buffer *buffer, int32_t rank) {
+    program.n_buffers = 1;
+    program.buffers = buffer;
+    program.arena_bytes = buffer->count * buffer->stride_bytes;
+    struct place_context context = {.program = &program};
+    context_set_rank(&context, rank);
+    context.team = team_create(1, 64);
+    assert_int_equal(arena_map(&context), PLACE_OK);
+    return context;
+}
+
+static void arena_end(struct place_context *context) {
+    arena_unmap(context);
+    team_destroy(context->team);
+}
+
+static void initial_values_do_not_depend_on_the_layout(void **state) {
+    static double whole[3][WHOLE];
+    struct place_buffer plain = make_buffer(0);
+    struct place_context context = arena_of(&plain, 0);
+    assert_int_equal(arena_initialize(&context, 7), PLACE_OK);
+    memcpy(whole, context.head.arena, sizeof whole);
+    arena_end(&context);
+    for (int form = 1; form < FORMS; form++)
+        for (int32_t rank = 0; rank < 12; rank += 5) {
+            struct place_buffer buffer = make_buffer(form);
+            context = arena_of(&buffer, rank);
+            arena_initialize(&context, 7);
+            for (int64_t layer = 0; layer < 3; layer++) {
+                const double *item = layout_item(&context, &buffer, layer);
+                struct layout_walk walk = layout_walk_begin(&program, &buffer, rank);
+                struct layout_run run;
+                int64_t filled = 0;
+                while (layout_walk_next(&walk, &run)) {
+                    assert_memory_equal(item + run.local, whole[layer] + run.global,
+                                        (size_t)run.length * 8);
+                    filled = run.local + run.length;
+                }
+                for (; filled < layout_item_elements(&program, &buffer); filled++)
+                    assert_true(item[filled] == 0); /* padding */
+            }
+            arena_end(&context);
+        }
+    assert_true(whole[0][0] != whole[1][0]);
+}
+
+static void the_touched_extent_is_exact(void **state) {
+    struct place_buffer buffer = make_buffer(0);
+    struct place_context context = arena_of(&buffer, 0);
+    char *bytes = context.head.arena;
+    static const int64_t ends[] = {1, 7, 8, 9, 1000, 2879, 2880};
+    assert_int_equal(arena_touched_bytes(&context), 0);
+    assert_true(isnan(*(double *)bytes) && isnan(*(float *)bytes));
+    for (int i = 0; i < 7; i++) {
+        bytes[ends[i] - 1] = 3;
+        assert_int_equal(arena_touched_bytes(&context), ends[i]);
+    }
+    arena_end(&context);
+}
+
+/* ---- random numbers ---------------------------------------------------------------------------
+ */
+
+/* Known answers of Random123's distribution (kat_vectors), philox4x32-10. */
+static void philox_gives_the_published_words(void **state) {
+    uint32_t zero[4] = {0}, ones[4] = {~0u, ~0u, ~0u, ~0u}, words[4];
+    philox(zero, 0, words);
+    static const uint32_t of_zero[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+    assert_memory_equal(words, of_zero, sizeof words);
+    philox(ones, UINT64_MAX, words);
+    static const uint32_t of_ones[4] = {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd};
+    assert_memory_equal(words, of_ones, sizeof words);
+}
+
+static void normal_numbers_have_their_moments(void **state) {
+    enum { N = 40000 };
+    static double values[N];
+    random_normal(random_key(3, "x"), 0, 0, 2, values, N);
+    double sum = 0, squares = 0, fourth = 0;
+    for (int i = 0; i < N; i++) {
+        sum += values[i];
+        squares += values[i] * values[i];
+        fourth += pow(values[i], 4);
+    }
+    assert_true(fabs(sum / N) < 0.05);
+    assert_true(fabs(squares / N - 4) < 0.15);
+    assert_true(fabs(fourth / N / 48 - 1) < 0.1);
+    double alone;
+    random_normal(random_key(3, "x"), 0, 777, 2, &alone, 1); /* an odd place, asked for by itself */
+    assert_true(alone == values[777]);
+}
+
+static void permutations_are_bijective(void **state) {
+    static const uint64_t sizes[] = {1, 2, 3, 17, 256, 1000};
+    for (int s = 0; s < 6; s++) {
+        char seen[1000] = {0};
+        int moved = 0;
+        for (uint64_t i = 0; i < sizes[s]; i++) {
+            uint64_t to = random_permute(99, i, sizes[s]);
+            assert_true(to < sizes[s] && !seen[to]);
+            seen[to] = 1;
+            moved += to != i;
+        }
+        assert_true(sizes[s] < 17 || moved > (int)sizes[s] / 2);
+    }
+}
+
+/* ---- data -------------------------------------------------------------------------------------
+ */
+
+static const char *write_file(const char *suffix, const void *data, size_t bytes) {
+    static char path[64];
+    snprintf(path, sizeof path, "/tmp/place_host_%ld%s", (long)getpid(), suffix);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fwrite(data, 1, bytes, file);
+    fclose(file);
+    return path;
+}
+
+static void an_epoch_takes_every_window_once(void **state) {
+    char text[101], message[256];
+    memset(text, 'x', sizeof text);
+    struct dataset set;
+    const char *path = write_file("", text, sizeof text);
+    assert_int_equal(dataset_open(&set, path, 10, message, sizeof message), 0);
+    assert_int_equal(set.windows, 10);
+    int64_t first[10];
+    for (int epoch = 0; epoch < 3; epoch++) {
+        int seen = 0, same = 0;
+        for (int i = 0; i < 10; i++) {
+            int64_t window = dataset_window(&set, 5, epoch * 10 + i);
+            seen |= 1 << window;
+            first[i] = epoch == 0 ? window : first[i];
+            same += first[i] == window;
+        }
+        assert_int_equal(seen, 1023);
+        assert_true(epoch == 0 || same < 10);
+    }
+    dataset_close(&set);
+    unlink(path);
+}
+
+static void tokens_have_their_width_and_mask(void **state) {
+    static const unsigned char bytes[] = {1, 0, 2, 1, 255, 255, 4, 0};
+    char message[256];
+    struct dataset set;
+    const char *path = write_file(".u16", bytes, sizeof bytes);
+    assert_int_equal(dataset_open(&set, path, 3, message, sizeof message), 0);
+    assert_int_equal(dataset_token(&set, 1), 258);
+    assert_int_equal(dataset_token(&set, 2), -1);
+    assert_int_equal(dataset_unmasked(&set, 0, 1), 2);
+    dataset_close(&set);
+    assert_int_equal(dataset_open(&set, path, 4, message, sizeof message), -1);
+    assert_non_null(strstr(message, "fewer than one sequence of 4"));
+    unlink(path);
+    path = write_file(".u32", bytes, sizeof bytes - 1);
+    assert_int_equal(dataset_open(&set, path, 1, message, sizeof message), -1);
+    assert_non_null(strstr(message, "not a whole number of 4-byte tokens"));
+    unlink(path);
+    assert_int_equal(dataset_open(&set, "/tmp", 1, message, sizeof message), -1);
+    assert_non_null(strstr(message, "not a regular file"));
+    assert_int_equal(dataset_open(&set, path, 1, message, sizeof message), -1);
+    assert_non_null(strstr(message, "No such file"));
+}
+
+/* Every sample is on exactly one place: batch cut by a and c, sequence by b, two microbatches. */
+static void samples_are_dealt_out_once(void **state) {
+    static unsigned char text[6 * 40 + 1];
+    char message[256];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (unsigned char)i;
+    struct dataset set;
+    const char *path = write_file("", text, sizeof text);
+    assert_int_equal(dataset_open(&set, path, 6, message, sizeof message), 0);
+    struct place_buffer buffers[2];
+    for (int i = 0; i < 2; i++) {
+        buffers[i] =
+            (struct place_buffer){.name = "tokens",
+                                  .tensor = -1,
+                                  .class = PLACE_INPUT,
+                                  .dtype = PLACE_I32,
+                                  .rank = 2,
+                                  .dims = {{"batch", 8, {2, {0, 2}}}, {"sequence", 6, {1, {1}}}},
+                                  .stack = PLACE_STACK_MICROBATCHES,
+                                  .count = 2,
+                                  .window_of = -1,
+                                  .stride_bytes = 2 * 2 * 4,
+                                  .offset_bytes = i * 32};
+    }
+    program.n_buffers = 2;
+    program.buffers = buffers;
+    program.arena_bytes = 64;
+    program.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1};
+    char seen[256] = {0};
+    for (int32_t rank = 0; rank < 12; rank++) {
+        _Alignas(16) int32_t arena[16];
+        struct place_context context = {.program = &program, .head.arena = arena};
+        context_set_rank(&context, rank);
+        assert_int_equal(dataset_fill(&context, &set, DATA_SEQUENTIAL, 0, 0), PLACE_OK);
+        for (int i = 0; i < 8; i++) {
+            assert_int_equal(arena[8 + i], arena[i] + 1); /* the successor */
+            seen[arena[i]]++;
+        }
+        /* Batch place is (a, c), then the microbatch, then the row: sample 4 (2a + c) + 2m + row.
+         */
+        int64_t a = rank / 6, b = rank / 2 % 3, c = rank % 2;
+        for (int m = 0; m < 2; m++)
+            for (int row = 0; row < 2; row++)
+                assert_int_equal(arena[m * 4 + row * 2],
+                                 (4 * (2 * a + c) + 2 * m + row) * 6 + 2 * b);
+    }
+    for (int i = 0; i < 16 * 6; i++)
+        assert_int_equal(seen[i], 1);
+    dataset_close(&set);
+    unlink(path);
+}
+
+static void strings_of_json_are_escaped(void **state) {
+    char text[64];
+    json_string(text, sizeof text, "a\"b\\c\n");
+    assert_string_equal(text, "\"a\\\"b\\\\c\\u000a\"");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_copies_partition_the_tensor),
+        cmocka_unit_test(walks_follow_the_cut_dimensions),
+        cmocka_unit_test(initial_values_do_not_depend_on_the_layout),
+        cmocka_unit_test(the_touched_extent_is_exact),
+        cmocka_unit_test(philox_gives_the_published_words),
+        cmocka_unit_test(normal_numbers_have_their_moments),
+        cmocka_unit_test(permutations_are_bijective),
+        cmocka_unit_test(an_epoch_takes_every_window_once),
+        cmocka_unit_test(tokens_have_their_width_and_mask),
+        cmocka_unit_test(samples_are_dealt_out_once),
+        cmocka_unit_test(strings_of_json_are_escaped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
