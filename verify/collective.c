@@ -1,0 +1,153 @@
+// Collectives as moves of digits: what a value is behind one, axis by axis. A summand becomes a
+// copy or a part; a part becomes a copy again; anything else adds or joins what does not belong
+// together.
+#include "verify/engine.h"
+
+static bool is_partial(const struct judgement *value, unsigned axis) {
+    return value->partial >> axis & 1;
+}
+
+static bool is_cut(const struct engine *e, const struct judgement *value, unsigned axis) {
+    return value->form != FORM_ANY && form_get(&e->digits, value->form)->owners >> axis & 1;
+}
+
+static bool is_zero_value(const struct engine *e, const struct judgement *value) {
+    return term_kind(e->terms, value->value.of) == NODE_ZERO;
+}
+
+// The adding half of all_reduce and reduce_scatter.
+static const struct fault *add_over(struct engine *e, enum collective_kind kind, unsigned axis,
+                                    struct judgement *value, struct span span) {
+    const char *name = e->program->mesh.axes[axis].name;
+    if (is_cut(e, value, axis))
+        return fault_make(
+            e, E411, span, NULL,
+            "%s over `%s` adds different parts: what it reads is %s, already cut over "
+            "`%s`, not a summand",
+            collective_names[kind], name, form_text(&e->digits, e->arena, value->form), name);
+    if (is_partial(value, axis)) {
+        value->partial &= ~(1u << axis);
+    } else if (!is_zero_value(e, value)) {
+        // N equal copies are added: harmless only if something divides by N.
+        scale_id copies = scale_rational(e->terms, e->program->mesh.axes[axis].size, 1);
+        value->value.scale = scale_multiply(e->terms, value->value.scale, copies);
+    }
+    value->bits |= 1u << axis;
+    return NULL;
+}
+
+static const struct fault *cut_partial_fault(struct engine *e, const char *what, unsigned axis,
+                                             struct span span) {
+    const char *name = e->program->mesh.axes[axis].name;
+    return fault_make(e, E410, span, NULL,
+                      "%s over `%s` takes apart what is still a summand over `%s`", what, name,
+                      name);
+}
+
+static const struct fault *shape_fault(struct engine *e, const char *what, unsigned axis,
+                                       const struct judgement *value, const char *why,
+                                       struct span span) {
+    return fault_make(e, E510, span, NULL, "%s over `%s` of what is %s: %s", what,
+                      e->program->mesh.axes[axis].name,
+                      form_text(&e->digits, e->arena, value->form), why);
+}
+
+static bool form_is_padded(const struct engine *e, form_id form) {
+    return form != FORM_ANY && form_get(&e->digits, form)->padded;
+}
+
+static const struct fault *cut_over(struct engine *e, const char *what,
+                                    const struct axis_list *axes, int dim, int64_t chunk,
+                                    struct judgement *value, struct span span) {
+    const char *why = NULL;
+    struct judgement before = *value;
+    if (value->form == FORM_ANY)
+        return NULL;
+    if (dim < 0) {
+        why = form_cut_flat(&e->digits, &value->form, axes, chunk);
+        if (!why && !form_is_padded(e, value->form))
+            value->clean = true;
+        return why ? shape_fault(e, what, axes->axes[0], &before, why, span) : NULL;
+    }
+    for (unsigned i = 0; i < axes->n && !why; i++)
+        if (e->program->mesh.axes[axes->axes[i]].size > 1)
+            why = form_cut(&e->digits, &value->form, dim, axes->axes[i]);
+    value->clean = false;
+    return why ? shape_fault(e, what, axes->axes[0], &before, why, span) : NULL;
+}
+
+static const struct fault *join_over(struct engine *e, const struct axis_list *axes, int dim,
+                                     int64_t chunk, struct judgement *value, struct span span) {
+    const char *why = NULL;
+    struct judgement before = *value;
+    value->clean = false;
+    for (unsigned i = 0; i < axes->n; i++) {
+        if (is_partial(value, axes->axes[i]))
+            return cut_partial_fault(e, "all_gather", axes->axes[i], span);
+        value->bits |= 1u << axes->axes[i];
+    }
+    if (value->form == FORM_ANY)
+        return NULL;
+    if (dim < 0)
+        why = form_join_flat(&e->digits, &value->form, axes, chunk);
+    for (unsigned i = axes->n; dim >= 0 && i-- > 0 && !why;)
+        if (e->program->mesh.axes[axes->axes[i]].size > 1)
+            why = form_join(&e->digits, &value->form, dim, axes->axes[i]);
+    return why ? shape_fault(e, "all_gather", axes->axes[0], &before, why, span) : NULL;
+}
+
+static void check_wire(struct engine *e, bool sums, const struct judgement *value,
+                       struct span span) {
+    const struct policy *policy = &e->program->policy;
+    enum dtype least = sums ? policy->reduce : policy->gather;
+    if (value->dtype == DTYPE_I32 || dtype_bytes[value->dtype] >= dtype_bytes[least])
+        return;
+    fault_report(e, fault_make(e, E415, span, NULL,
+                               "this collective sends %s, narrower than %s, which is declared",
+                               dtype_names[value->dtype], dtype_names[least]));
+}
+
+struct judgement collective_apply(struct engine *e, enum collective_kind kind,
+                                  const struct axis_list *axes, int dim, int64_t chunk,
+                                  const struct judgement *from, struct span span) {
+    struct judgement value = *from;
+    if (value.fault)
+        return value;
+    e->terms->site = &e->statement->span;
+    const struct fault *fault = NULL;
+    check_wire(e, kind != COLLECTIVE_ALL_GATHER, from, span);
+    if (kind == COLLECTIVE_ALL_GATHER) {
+        fault = join_over(e, axes, dim, chunk, &value, span);
+        return fault ? judgement_fault(fault) : value;
+    }
+    for (unsigned i = 0; i < axes->n && !fault; i++)
+        if (e->program->mesh.axes[axes->axes[i]].size > 1)
+            fault = add_over(e, kind, axes->axes[i], &value, span);
+    // What stands behind the source's elements is never read: zeros arrive in its place.
+    if (kind == COLLECTIVE_REDUCE_SCATTER && !form_is_padded(e, from->form))
+        value.clean = true;
+    if (!fault && kind == COLLECTIVE_REDUCE_SCATTER)
+        fault = cut_over(e, "reduce_scatter", axes, dim, chunk, &value, span);
+    return fault ? judgement_fault(fault) : value;
+}
+
+struct judgement slice_apply(struct engine *e, const struct axis_list *axes, int dim, int64_t chunk,
+                             const struct judgement *from, struct span span) {
+    struct judgement value = *from;
+    if (value.fault)
+        return value;
+    const struct fault *fault = NULL;
+    for (unsigned i = 0; i < axes->n && !fault; i++) {
+        unsigned axis = axes->axes[i];
+        if (e->program->mesh.axes[axis].size == 1)
+            continue;
+        if (is_partial(&value, axis))
+            fault = cut_partial_fault(e, "a slice", axis, span);
+        else if (is_cut(e, &value, axis))
+            fault =
+                shape_fault(e, "a slice", axis, &value, "it is cut over this axis already", span);
+    }
+    if (!fault)
+        fault = cut_over(e, "a slice", axes, dim, chunk, &value, span);
+    return fault ? judgement_fault(fault) : value;
+}

@@ -1,0 +1,288 @@
+// Digits and forms; see digits.h. The moves of digits that collectives make are here as arithmetic
+// on lists; which of them a value's type allows is collective.c's matter.
+#include "verify/digits.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+void digits_init(struct digits *digits, struct arena *arena, const struct mesh *mesh) {
+    *digits = (struct digits){.arena = arena, .mesh = mesh};
+    digits->dim_keys.arena = digits->form_keys.arena = arena;
+}
+
+// ---- making -----------------------------------------------------------------------------------
+
+static dim_id dim_intern(struct digits *digits, const struct dim_key *key) {
+    bool added;
+    dim_id id = intern(&digits->dim_keys, key, sizeof *key, &added);
+    if (!added)
+        return id;
+    struct dim_info info = {.key = interned(&digits->dim_keys, id), .local = 1, .total = 1};
+    for (uint32_t i = 0; i < key->n_digits; i++) {
+        info.total *= key->digits[i].size;
+        if (key->digits[i].owner == OWNER_LOCAL)
+            info.local *= key->digits[i].size;
+        else if (key->digits[i].owner == OWNER_TIME)
+            info.time = true;
+        else
+            info.owners |= 1u << (key->digits[i].owner - OWNER_AXIS);
+    }
+    if (key->n_levels) {
+        const struct form_info *whole = form_get(digits, key->whole);
+        info.flat = true;
+        info.owners |= whole->owners;
+        info.time = whole->time;
+        info.local = info.total = key->levels[key->n_levels - 1].chunk;
+        for (uint32_t i = 0; i < key->n_levels; i++) {
+            info.owners |= 1u << key->levels[i].axis;
+            info.total *= digits->mesh->axes[key->levels[i].axis].size;
+        }
+        info.padded = info.total != whole->elements;
+    }
+    ARENA_PUSH(digits->arena, digits->dims, digits->n_dims, digits->cap_dims, info);
+    return id;
+}
+
+dim_id dim_make(struct digits *digits, const struct digit *list, uint32_t n) {
+    struct dim_key key;
+    memset(&key, 0, sizeof key);
+    for (uint32_t i = 0; i < n; i++) {
+        struct digit *last = key.n_digits ? &key.digits[key.n_digits - 1] : NULL;
+        if (list[i].size == 1)
+            continue;
+        if (last && last->owner == OWNER_LOCAL && list[i].owner == OWNER_LOCAL) {
+            last->size *= list[i].size;
+            continue;
+        }
+        CHECK(key.n_digits < MAX_DIGITS);
+        key.digits[key.n_digits++] = list[i];
+    }
+    return dim_intern(digits, &key);
+}
+
+form_id form_make(struct digits *digits, const dim_id *dims, uint32_t rank) {
+    struct form_key key = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        key.dims[i] = dims[i];
+    bool added;
+    form_id id = intern(&digits->form_keys, &key, sizeof key, &added);
+    if (!added)
+        return id;
+    struct form_info info = {.key = interned(&digits->form_keys, id), .elements = 1};
+    for (uint32_t i = 0; i < rank; i++) {
+        const struct dim_info *dim = dim_get(digits, dims[i]);
+        info.owners |= dim->owners;
+        info.time |= dim->time;
+        info.padded |= dim->padded;
+        info.elements *= dim->local;
+    }
+    ARENA_PUSH(digits->arena, digits->forms, digits->n_forms, digits->cap_forms, info);
+    return id;
+}
+
+form_id form_local(struct digits *digits, const struct dim *dims, uint32_t rank) {
+    dim_id made[MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++)
+        made[i] = dim_make(digits, &(struct digit){dims[i].size, OWNER_LOCAL}, 1);
+    return form_make(digits, made, rank);
+}
+
+bool form_is_flat(const struct digits *digits, form_id form) {
+    const struct form_key *key = form_get(digits, form)->key;
+    return key->rank == 1 && dim_get(digits, key->dims[0])->flat;
+}
+
+bool form_fits(const struct digits *digits, form_id form, const struct tensor_type *type) {
+    if (form == FORM_ANY)
+        return true;
+    const struct form_key *key = form_get(digits, form)->key;
+    if (key->rank != type->rank)
+        return false;
+    for (unsigned i = 0; i < key->rank; i++)
+        if (dim_get(digits, key->dims[i])->local != type->dims[i].size)
+            return false;
+    return true;
+}
+
+static form_id with_dim(struct digits *digits, form_id form, int dim, dim_id to) {
+    struct form_key key = *form_get(digits, form)->key;
+    key.dims[dim] = to;
+    return form_make(digits, key.dims, key.rank);
+}
+
+// ---- cuts along a dimension -------------------------------------------------------------------
+
+const char *form_cut(struct digits *digits, form_id *form, int dim, unsigned axis) {
+    const struct form_key *key = form_get(digits, *form)->key;
+    int64_t size = digits->mesh->axes[axis].size;
+    if (dim < 0 || dim >= (int)key->rank || dim_get(digits, key->dims[dim])->flat)
+        return "there is no such dimension";
+    const struct dim_key *old = dim_get(digits, key->dims[dim])->key;
+    struct digit list[MAX_DIGITS + 1];
+    uint32_t n = 0, i = 0;
+    while (i < old->n_digits && old->digits[i].owner != OWNER_LOCAL)
+        list[n++] = old->digits[i++];
+    if (i == old->n_digits || old->digits[i].size % size || old->n_digits + 1 > MAX_DIGITS)
+        return "the dimension's outermost local digit is not divisible by the axis";
+    list[n++] = (struct digit){size, OWNER_AXIS + axis};
+    list[n++] = (struct digit){old->digits[i].size / size, OWNER_LOCAL};
+    for (i++; i < old->n_digits; i++)
+        list[n++] = old->digits[i];
+    *form = with_dim(digits, *form, dim, dim_make(digits, list, n));
+    return NULL;
+}
+
+// A gather puts the parts one behind the other, so the axis's digit must be the most significant of
+// what is local afterwards.
+const char *form_join(struct digits *digits, form_id *form, int dim, unsigned axis) {
+    const struct form_key *key = form_get(digits, *form)->key;
+    if (dim < 0 || dim >= (int)key->rank || dim_get(digits, key->dims[dim])->flat)
+        return "there is no such dimension";
+    const struct dim_key *old = dim_get(digits, key->dims[dim])->key;
+    struct digit list[MAX_DIGITS];
+    bool local_before = false, found = false;
+    for (uint32_t i = 0; i < old->n_digits; i++) {
+        list[i] = old->digits[i];
+        if (list[i].owner == OWNER_AXIS + axis) {
+            if (local_before)
+                return "parts would come to lie in another order than the dimension's";
+            list[i].owner = OWNER_LOCAL;
+            found = true;
+        }
+        local_before |= list[i].owner == OWNER_LOCAL;
+    }
+    if (!found)
+        return "the axis does not cut this dimension";
+    *form = with_dim(digits, *form, dim, dim_make(digits, list, old->n_digits));
+    return NULL;
+}
+
+// ---- flat -------------------------------------------------------------------------------------
+
+const char *form_cut_flat(struct digits *digits, form_id *form, const struct axis_list *axes,
+                          int64_t chunk) {
+    struct dim_key key;
+    memset(&key, 0, sizeof key);
+    key.whole = *form;
+    int64_t elements = form_get(digits, *form)->elements, chunks = 1;
+    if (form_is_flat(digits, *form))
+        key = *dim_get(digits, form_get(digits, *form)->key->dims[0])->key;
+    for (unsigned i = 0; i < axes->n; i++)
+        chunks *= digits->mesh->axes[axes->axes[i]].size;
+    if (chunk * chunks < elements)
+        return "the chunks are too small";
+    for (unsigned i = 0; i < axes->n; i++) {
+        int64_t size = digits->mesh->axes[axes->axes[i]].size;
+        chunks /= size;
+        if (size == 1)
+            continue;
+        if (key.n_levels == MAX_LEVELS)
+            return "too many axes";
+        key.levels[key.n_levels++] = (struct level){axes->axes[i], chunk * chunks};
+    }
+    if (key.n_levels == 0)
+        return NULL;
+    dim_id dim = dim_intern(digits, &key);
+    *form = form_make(digits, &dim, 1);
+    return NULL;
+}
+
+const char *form_join_flat(struct digits *digits, form_id *form, const struct axis_list *axes,
+                           int64_t chunk) {
+    for (unsigned i = axes->n; i-- > 0;) {
+        if (digits->mesh->axes[axes->axes[i]].size == 1)
+            continue;
+        if (!form_is_flat(digits, *form))
+            return "the axis does not cut this tensor's flat form";
+        struct dim_key key = *dim_get(digits, form_get(digits, *form)->key->dims[0])->key;
+        struct level *last = &key.levels[key.n_levels - 1];
+        if (last->axis != axes->axes[i] || last->chunk != chunk)
+            return "parts would come to lie in another order than the tensor's";
+        memset(last, 0, sizeof *last);
+        if (--key.n_levels == 0) {
+            *form = key.whole;
+            continue;
+        }
+        // What is left is a chunk of the next level, without the padding behind it.
+        chunk = key.levels[key.n_levels - 1].chunk;
+        dim_id dim = dim_intern(digits, &key);
+        *form = form_make(digits, &dim, 1);
+    }
+    return NULL;
+}
+
+form_id form_declared(struct digits *digits, const struct program *program,
+                      const struct buffer *buffer) {
+    dim_id dims[MAX_RANK];
+    for (unsigned i = 0; i < buffer->rank; i++) {
+        struct digit list[MAX_AXES + 2];
+        uint32_t n = 0;
+        int64_t left = buffer->dims[i].size;
+        for (unsigned k = 0; k < buffer->layout.cuts[i].n; k++) {
+            unsigned axis = buffer->layout.cuts[i].axes[k];
+            int64_t size = digits->mesh->axes[axis].size;
+            list[n++] = (struct digit){size, OWNER_AXIS + axis};
+            left /= size;
+        }
+        if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH) {
+            list[n++] = (struct digit){buffer->count, OWNER_TIME};
+            left /= buffer->count;
+        }
+        list[n++] = (struct digit){left, OWNER_LOCAL};
+        dims[i] = dim_make(digits, list, n);
+    }
+    form_id form = form_make(digits, dims, buffer->rank);
+    if (buffer->layout.flat.n == 0)
+        return form;
+    struct tensor_type type = buffer_type(program, buffer);
+    CHECK(!form_cut_flat(digits, &form, &buffer->layout.flat, type.dims[0].size));
+    return form;
+}
+
+// ---- messages ---------------------------------------------------------------------------------
+
+static void print_dim(const struct digits *digits, FILE *to, const struct dim_info *dim) {
+    for (uint32_t i = 0; i < dim->key->n_digits; i++) {
+        const struct digit *digit = &dim->key->digits[i];
+        if (digit->owner == OWNER_LOCAL)
+            fprintf(to, "[%" PRId64 "]", digit->size);
+        else
+            fprintf(to, "[%s %" PRId64 "]",
+                    digit->owner == OWNER_TIME ? "microbatch"
+                                               : digits->mesh->axes[digit->owner - OWNER_AXIS].name,
+                    digit->size);
+    }
+    if (dim->key->n_digits == 0)
+        fputs("[1]", to);
+}
+
+const char *form_text(const struct digits *digits, struct arena *arena, form_id form) {
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    CHECK(to);
+    if (form == FORM_ANY) {
+        fputs("zeros", to);
+    } else if (form_is_flat(digits, form)) {
+        const struct dim_key *key = dim_get(digits, form_get(digits, form)->key->dims[0])->key;
+        fputs("flat over ", to);
+        for (uint32_t i = 0; i < key->n_levels; i++)
+            fprintf(to, "%s%s", i ? "*" : "", digits->mesh->axes[key->levels[i].axis].name);
+        fprintf(to, " in chunks of %" PRId64, key->levels[key->n_levels - 1].chunk);
+    } else {
+        const struct form_key *key = form_get(digits, form)->key;
+        for (uint32_t i = 0; i < key->rank; i++) {
+            fputs(i ? " x " : "", to);
+            print_dim(digits, to, dim_get(digits, key->dims[i]));
+        }
+        if (key->rank == 0)
+            fputs("a scalar", to);
+    }
+    fclose(to);
+    const char *kept = arena_string(arena, text, length);
+    free(text);
+    return kept;
+}

@@ -1,0 +1,92 @@
+// Where the parts of a logical dimension are: a list of mixed-radix digits, the most significant
+// first, each local to a device, owned by an axis factor (the device's coordinate is the digit), or
+// owned by time (the microbatch is). [dp 4][time 8][2] is a batch of 64: 4 devices, 8 microbatches,
+// 2 sequences at once. Local digits lie in memory in the order of the list.
+//
+// A form is the list of a tensor's dimensions. A tensor may also be *flat*: its local part
+// flattened, padded, and cut by axes into chunks; that is a form of one dimension of a kind of its
+// own, so that everything elementwise works on flat shards without knowing it.
+#ifndef PLACE_VERIFY_DIGITS_H
+#define PLACE_VERIFY_DIGITS_H
+
+#include "ir/ir.h"
+#include "verify/intern.h"
+
+typedef uint32_t dim_id;
+typedef uint32_t form_id;
+#define FORM_ANY UINT32_MAX // of zeros, which are of every form
+#define NO_DIM   UINT32_MAX
+
+enum { OWNER_LOCAL = 0, OWNER_AXIS = 1, OWNER_TIME = 255 }; // axis a: OWNER_AXIS + a
+enum { MAX_DIGITS = 16, MAX_LEVELS = 8 };
+
+struct digit { // fields of one width: keys have no padding
+    int64_t size, owner;
+};
+struct level { // of a flat cut: the axis, and the elements of one of its chunks
+    int64_t axis, chunk;
+};
+struct dim_key {
+    uint32_t n_digits, n_levels;
+    form_id whole; // flat: the form that was flattened
+    struct digit digits[MAX_DIGITS];
+    struct level levels[MAX_LEVELS]; // outermost first
+};
+struct dim_info {
+    const struct dim_key *key;
+    uint32_t owners; // axes that own a digit
+    bool time, flat;
+    bool padded; // flat: the chunks hold more than the whole has
+    int64_t local, total;
+};
+struct form_key {
+    uint32_t rank;
+    dim_id dims[MAX_RANK];
+};
+struct form_info {
+    const struct form_key *key;
+    uint32_t owners;
+    bool time, padded;
+    int64_t elements; // local
+};
+
+struct digits {
+    struct arena *arena;
+    const struct mesh *mesh;
+    struct intern dim_keys, form_keys;
+    struct dim_info *dims;
+    uint32_t n_dims, cap_dims;
+    struct form_info *forms;
+    uint32_t n_forms, cap_forms;
+};
+
+void digits_init(struct digits *digits, struct arena *arena, const struct mesh *mesh);
+dim_id dim_make(struct digits *, const struct digit *list, uint32_t n); // merges and drops digits
+form_id form_make(struct digits *, const dim_id *dims, uint32_t rank);
+// A tensor of which every device has all.
+form_id form_local(struct digits *, const struct dim *dims, uint32_t rank);
+static inline const struct dim_info *dim_get(const struct digits *d, dim_id id) {
+    return &d->dims[id];
+}
+static inline const struct form_info *form_get(const struct digits *d, form_id id) {
+    return &d->forms[id];
+}
+bool form_is_flat(const struct digits *, form_id form);
+// Whether the local part has these sizes.
+bool form_fits(const struct digits *, form_id form, const struct tensor_type *type);
+
+// What an axis of size > 1 does to a form. NULL: done, `*form` is the new one; else why not.
+const char *form_cut(struct digits *, form_id *form, int dim, unsigned axis);
+const char *form_join(struct digits *, form_id *form, int dim, unsigned axis);
+// The same for a flat tensor and all the axes, outermost first; `chunk`: elements of the smaller
+// side's local part.
+const char *form_cut_flat(struct digits *, form_id *form, const struct axis_list *axes,
+                          int64_t chunk);
+const char *form_join_flat(struct digits *, form_id *form, const struct axis_list *axes,
+                           int64_t chunk);
+// The form of a buffer that the host or the initialisation filled by its declared layout.
+form_id form_declared(struct digits *, const struct program *program, const struct buffer *buffer);
+// For messages: "[dp 4][time 8][2] x [64], flat over dp".
+const char *form_text(const struct digits *, struct arena *arena, form_id form);
+
+#endif

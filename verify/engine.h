@@ -1,0 +1,188 @@
+// What the parts of the verifier share: judgements about values, faults, the store, the engine.
+#ifndef PLACE_VERIFY_ENGINE_H
+#define PLACE_VERIFY_ENGINE_H
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "ir/ir.h"
+#include "verify/digits.h"
+#include "verify/term.h"
+#include "verify/verify.h"
+
+// ---- faults -----------------------------------------------------------------------------------
+
+// Why a value has no meaning. It is not reported where it arises but when the value matters: dead
+// wrong code is no error, and of all that is wrong the first cause is told.
+struct fault {
+    enum diagnostic_code code;
+    struct span span;
+    const char *message;
+    const char *said;  // beside the carets; NULL: nothing
+    struct span other; // a second place, where `other_said` is not NULL
+    const char *other_said;
+    uint32_t order; // of creation: the smallest is the first cause
+    bool reported;
+};
+
+// ---- judgements -------------------------------------------------------------------------------
+
+// What a device-local value is (VERIFIER.md 1.1). With the coordinates on the axes that own digits
+// fixed, the sum over the axes of `partial` is scale * the slice of the term that the form says.
+struct judgement {
+    const struct fault *fault; // NULL, or nothing else has a meaning
+    struct scaled value;
+    form_id form;
+    int32_t microbatch; // coordinate of the digit that time owns; 0 without one
+    uint32_t partial;   // axes on which it is a summand
+    uint32_t bits;      // axes on which copies are equal to the bit; set where there are no copies
+    uint8_t dtype;
+    bool clean; // bytes behind or between its elements that are padding are zeros
+};
+
+// ---- store ------------------------------------------------------------------------------------
+
+enum item_state {
+    ITEM_EMPTY, // never written in this step
+    ITEM_READY,
+    ITEM_IN_FLIGHT, // the target of a transfer that nobody has waited for
+    ITEM_WINDOW,    // only the device's own shard is new; `value` is the shard's
+    ITEM_FREED,
+    ITEM_OVERWRITTEN, // in whole or part, by what stands at `by`
+    ITEM_CONSUMED,    // a unit used its place
+};
+struct item {
+    struct judgement value;
+    enum item_state state;
+    const struct span *by;
+};
+struct flight_piece {
+    uint32_t from, to; // items
+    bool from_window, to_window;
+    struct judgement value; // what arrives
+};
+struct flight {
+    uint32_t handle;
+    int64_t slot;
+    const struct statement *start;
+    struct flight_piece *pieces;
+    uint32_t n_pieces;
+};
+struct overlap_list {
+    buffer_id *buffers;
+    uint32_t n;
+};
+struct store {
+    uint32_t *first; // item of every buffer
+    struct item *items;
+    uint32_t n_items;
+    struct overlap_list *overlaps; // buffers that share bytes
+    struct flight *flights;
+    uint32_t n_flights, cap_flights;
+};
+
+// ---- engine -----------------------------------------------------------------------------------
+
+enum { MAX_DEPTH = 8 };
+// A microbatch index that stands for any one behind the first few (loop.c).
+enum { ANY_MICROBATCH = 1 << 28 };
+
+struct memo_entry {
+    struct judgement *results; // relative to the memo's base
+    struct judgement *parameters;
+    struct alias_use *uses; // relative too
+    uint32_t n_uses;
+    struct alias_made *made;
+    uint32_t n_made;
+    bool usable;
+};
+struct alias_made {
+    struct term of, as; // relative to base
+};
+
+struct engine {
+    struct arena *arena;
+    struct diagnostics *diagnostics;
+    const struct program *program;
+    bool is_reference;
+    struct terms *terms; // of both programs
+    struct digits digits;
+    struct store store;
+    struct found *found;
+    uint32_t all_axes;
+    uint32_t first_own_node; // terms before it are the reference's
+    // position
+    const struct step *step;
+    const struct statement *statement;
+    int64_t variables[MAX_DEPTH];
+    bool time_loop[MAX_DEPTH]; // the variable is the microbatch
+    int depth;
+    int64_t budget; // statements that may still be executed
+    bool recording; // train, not evaluate: found is filled
+    // memo of units
+    struct intern memo_keys;
+    struct memo_entry *memos;
+    uint32_t n_memos, cap_memos;
+    struct alias_made *made;
+    uint32_t n_made, cap_made;
+    uint32_t n_faults;
+    uint32_t n_reported;
+    bool overrun;
+};
+
+// fault.c
+const struct fault *fault_make(struct engine *, enum diagnostic_code, struct span, const char *said,
+                               const char *format, ...) __attribute__((format(printf, 5, 6)));
+void fault_also(const struct fault *, struct span other, const char *said); // a second place
+void fault_report(struct engine *, const struct fault *);
+struct judgement judgement_fault(const struct fault *);
+const char *mask_text(const struct engine *, uint32_t mask);
+const char *scale_text(const struct engine *, scale_id scale);
+const char *term_text(const struct engine *, struct scaled value, int depth);
+const char *microbatches_text(const struct engine *, struct term collected);
+
+// rule.c
+struct judgement judgement_of(struct engine *, struct scaled value, form_id form, enum dtype);
+void rule_apply(struct engine *, const struct unit *, const struct op *,
+                const struct judgement *operands, struct judgement *results);
+
+// collective.c: what the value is behind the collective. `chunk`: elements of the smaller side's
+// local part, for flat ones.
+struct judgement collective_apply(struct engine *, enum collective_kind, const struct axis_list *,
+                                  int dim, int64_t chunk, const struct judgement *,
+                                  struct span span);
+struct judgement slice_apply(struct engine *, const struct axis_list *, int dim, int64_t chunk,
+                             const struct judgement *, struct span span);
+
+// unit.c: the judgements of a unit's results, and of its parameters' places behind the call.
+void unit_evaluate(struct engine *, const struct unit *, uint32_t unit_id,
+                   const struct judgement *operands, struct judgement *results,
+                   struct judgement *parameters);
+
+// store.c
+void store_init(struct engine *, const struct step *step);
+struct judgement store_read(struct engine *, struct reference reference, struct span span);
+void store_write(struct engine *, struct reference reference, struct judgement value,
+                 struct span span);
+// The bytes are used for something that has no meaning; `state` says what.
+void store_clobber(struct engine *, struct reference reference, enum item_state state,
+                   struct span span);
+void store_start(struct engine *, const struct statement *);
+void store_wait(struct engine *, const struct statement *);
+struct judgement initial_judgement(struct engine *, buffer_id, int64_t item);
+
+// step.c, loop.c
+bool step_execute(struct engine *, enum step_kind); // false: gave up, said why
+void block_execute(struct engine *, const struct block *);
+void time_loop_execute(struct engine *, const struct statement *);
+void iteration_execute(struct engine *, const struct loop *, int64_t value, bool time);
+
+// diagnose.c: why what was found is not what is expected; NULL if it is.
+struct expectation {
+    struct scaled value;
+    const char *what; // "parameter `block.q.weight` of layer 3"
+    struct span span; // of the buffer
+};
+const struct fault *diagnose(struct engine *, const struct expectation *,
+                             const struct judgement *found);
+
+#endif

@@ -1,0 +1,224 @@
+// Faults, and the words for axes, scales and terms in messages.
+#include "verify/engine.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct fault *fault_make(struct engine *e, enum diagnostic_code code, struct span span,
+                               const char *said, const char *format, ...) {
+    char message[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    struct fault *fault = ARENA_NEW(e->arena, struct fault);
+    *fault = (struct fault){.code = code,
+                            .span = span,
+                            .message = arena_string(e->arena, message, strlen(message)),
+                            .said = said,
+                            .order = ++e->n_faults};
+    return fault;
+}
+
+void fault_also(const struct fault *fault, struct span other, const char *said) {
+    struct fault *mine = (struct fault *)fault;
+    mine->other = other;
+    mine->other_said = said;
+}
+
+static bool same_place(const struct diagnostic *d, const struct fault *fault) {
+    return d->code == fault->code && d->span.source == fault->span.source &&
+           d->span.begin == fault->span.begin && strcmp(d->message, fault->message) == 0;
+}
+
+// Once per place and message: a loop or a memo would say it again.
+void fault_report(struct engine *e, const struct fault *fault) {
+    struct fault *mine = (struct fault *)fault;
+    if (mine->reported)
+        return;
+    mine->reported = true;
+    e->n_reported += diagnostic_rows[fault->code].severity == SEVERITY_ERROR;
+    for (uint32_t i = 0; i < e->diagnostics->n_items; i++)
+        if (same_place(e->diagnostics->items[i], fault))
+            return;
+    struct diagnostic *d = report(e->diagnostics, fault->code, fault->span, "%s", fault->message);
+    if (fault->said)
+        diagnostic_say(d, "%s", fault->said);
+    if (fault->other_said)
+        diagnostic_note_at(d, fault->other, "%s", fault->other_said);
+}
+
+struct judgement judgement_fault(const struct fault *fault) {
+    return (struct judgement){.fault = fault, .form = FORM_ANY};
+}
+
+// ---- words ------------------------------------------------------------------------------------
+
+// A stream into the engine's arena.
+struct words {
+    FILE *to;
+    char *text;
+    size_t length;
+};
+
+static void words_begin(struct words *words) {
+    words->to = open_memstream(&words->text, &words->length);
+    CHECK(words->to);
+}
+
+static const char *words_end(struct words *words, struct arena *arena) {
+    fclose(words->to);
+    const char *kept = arena_string(arena, words->text, words->length);
+    free(words->text);
+    return kept;
+}
+
+const char *mask_text(const struct engine *e, uint32_t mask) {
+    struct words words;
+    words_begin(&words);
+    const char *between = "";
+    for (unsigned i = 0; i < e->program->mesh.n_axes; i++)
+        if (mask >> i & 1) {
+            fprintf(words.to, "%s`%s`", between, e->program->mesh.axes[i].name);
+            between = " and ";
+        }
+    return words_end(&words, e->arena);
+}
+
+static void print_term(const struct engine *e, FILE *to, struct scaled value, int depth);
+
+static void print_scale(const struct engine *e, FILE *to, scale_id id) {
+    const struct scale *scale = scale_get(e->terms, id);
+    if (scale->serial) {
+        fputs("a scale out of range", to);
+        return;
+    }
+    fprintf(to, "%" PRId64, scale->numerator);
+    if (scale->denominator != 1)
+        fprintf(to, "/%" PRId64, scale->denominator);
+    for (uint32_t i = 0; i < scale->n_factors; i++) {
+        fputs(scale->factors[i].power < 0 ? "/" : "*", to);
+        print_term(e, to, (struct scaled){scale->factors[i].of, SCALE_ONE}, 1);
+        if (abs(scale->factors[i].power) != 1)
+            fprintf(to, "^%d", abs(scale->factors[i].power));
+    }
+}
+
+static void print_leaf(const struct engine *e, FILE *to, const struct node *node) {
+    const struct intern *names = &e->terms->attributes;
+    switch (node->key->kind) {
+    case NODE_STATE:
+    case NODE_INPUT:
+        // A byte for the kind of state, then the name.
+        fputs((const char *)interned(names, node->key->attributes) + 1, to);
+        break;
+    case NODE_RESULT:
+        fputs((const char *)interned(names, node->key->attributes) + 2 * sizeof(uint32_t), to);
+        break;
+    case NODE_ONE:
+        fputs("1", to);
+        break;
+    case NODE_ZERO:
+        fputs("0", to);
+        break;
+    default:
+        fputs("unknown", to);
+    }
+}
+
+static void print_parts(const struct engine *e, FILE *to, const struct node *node, int32_t at,
+                        int depth) {
+    bool sum = node->key->kind == NODE_SUM;
+    for (uint32_t i = 0; i < node->n_parts; i++) {
+        const struct part *part = &node->key->parts[i];
+        bool indexed = e->terms->nodes[part->node].key->indexed;
+        struct scaled value = {{part->node, part->at + (indexed ? at : 0)}, part->scale};
+        if (i)
+            fputs(sum ? " + " : ", ", to);
+        if (i == 6 && node->n_parts > 8) {
+            fprintf(to, "%u more", node->n_parts - i);
+            return;
+        }
+        print_term(e, to, value, depth - 1);
+        if (sum && indexed && part->end > part->at + 1)
+            fprintf(to, "..%d", part->end + at - 1);
+        if (part->m_begin != ALL_MICROBATCHES)
+            fprintf(to, " of microbatches %d..%d", part->m_begin, part->m_end - 1);
+    }
+}
+
+static void print_term(const struct engine *e, FILE *to, struct scaled value, int depth) {
+    const struct node *node = &e->terms->nodes[value.of.node];
+    int kind = node->key->kind;
+    if (value.scale != SCALE_ONE) {
+        print_scale(e, to, value.scale);
+        fputs(" * ", to);
+    }
+    if (kind < N_OPS && node->n_parts > 0) {
+        fputs(op_rows[kind].text, to);
+        if (depth <= 0) {
+            fputs("(...)", to);
+            return;
+        }
+    }
+    if (kind == NODE_SCALED || kind == NODE_BROADCAST) {
+        print_parts(e, to, node, value.of.at, depth);
+        return;
+    }
+    if (node->n_parts > 0 || kind == OP_IOTA) {
+        fputs(kind == OP_IOTA ? "positions" : "(", to);
+        print_parts(e, to, node, value.of.at, depth);
+        if (kind != OP_IOTA)
+            fputs(")", to);
+        return;
+    }
+    print_leaf(e, to, node);
+    if (node->key->indexed)
+        fprintf(to, "[%d]", value.of.at);
+}
+
+const char *scale_text(const struct engine *e, scale_id scale) {
+    struct words words;
+    words_begin(&words);
+    print_scale(e, words.to, scale);
+    return words_end(&words, e->arena);
+}
+
+const char *term_text(const struct engine *e, struct scaled value, int depth) {
+    struct words words;
+    words_begin(&words);
+    print_term(e, words.to, value, depth);
+    return words_end(&words, e->arena);
+}
+
+static void print_microbatch(FILE *to, int32_t m) {
+    if (m >= ANY_MICROBATCH / 2)
+        fputs("m", to);
+    else
+        fprintf(to, "%d", m);
+}
+
+// "microbatches 0..2 (twice)"
+const char *microbatches_text(const struct engine *e, struct term collected) {
+    const struct node *node = &e->terms->nodes[collected.node];
+    struct words words;
+    words_begin(&words);
+    const char *between = "";
+    for (uint32_t i = 0; i < node->n_parts; i++) {
+        const struct part *part = &node->key->parts[i];
+        if (part->m_begin == ALL_MICROBATCHES)
+            continue;
+        fprintf(words.to, "%smicrobatch ", between);
+        print_microbatch(words.to, part->m_begin);
+        if (part->m_end > part->m_begin + 1) {
+            fputs(" to ", words.to);
+            print_microbatch(words.to, part->m_end - 1);
+        }
+        if (part->scale != SCALE_ONE)
+            fprintf(words.to, " times %s", scale_text(e, part->scale));
+        between = ", ";
+    }
+    return words_end(&words, e->arena);
+}

@@ -1,0 +1,587 @@
+// The one transfer rule: what an op makes of the judgements of its operands, derived from the
+// semantic signature in ops.def (labels, linear, whole, index) and nothing else. For every axis:
+//
+//   1. An axis that owns a digit of a label owns the same digit of that label in every operand that
+//      has it, and of one label only. What is mixed nonlinearly (`whole`) must be local. A label
+//      that the result has passes its digits on; a contracted one makes the result a summand.
+//   2. A summand may enter only where the op is linear: in a product with copies, beside summands
+//   in
+//      a sum. A copy that is added to summands counts once on each of N devices, so N times.
+//   3. Otherwise all are copies, and their bits are as equal as the operands'.
+//
+// Anything else has no meaning and is a fault. Terms are put into normal form here: sums (sum.c),
+// scales pulled out of what is linear, products sorted and their labels renumbered, casts dropped.
+#include "verify/engine.h"
+
+#include <string.h>
+
+enum { N_LABELS = 256 };
+
+struct context {
+    struct engine *engine;
+    const struct unit *unit;
+    const struct op *op;
+    const struct op_row *row;
+    const struct judgement *operands;
+    struct op_labels labels;
+    dim_id dims[N_LABELS];   // of each label
+    uint8_t first[N_LABELS]; // the operand that said so
+    const struct fault *fault;
+};
+
+static const char *operand_name(const struct context *c, unsigned i) {
+    return c->unit->values[c->op->operands[i]].name;
+}
+
+static const char *result_name(const struct context *c, unsigned i) {
+    return c->unit->values[c->op->results[i]].name;
+}
+
+// ---- what the row says ------------------------------------------------------------------------
+
+static bool reads(const struct op *op, unsigned result, unsigned operand) {
+    static const struct {
+        enum op_kind kind;
+        unsigned result;
+        const char *operands;
+    } rows[] = {
+#define READS(op, result, operands) {OP_##op, result, operands},
+#include "verify/reads.def"
+#undef READS
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kind == op->kind && rows[i].result == result)
+            return strchr(rows[i].operands, (char)('0' + operand)) != NULL;
+    return true;
+}
+
+static bool is_additive(const struct op_row *row) {
+    return strchr(row->linear, '+') != NULL;
+}
+
+static bool is_linear_in(const struct op_row *row, unsigned operand) {
+    return strchr(row->linear, (char)('0' + operand)) != NULL;
+}
+
+// ---- labels -----------------------------------------------------------------------------------
+
+static void bind_label(struct context *c, unsigned char label, dim_id dim, unsigned operand) {
+    if (c->dims[label] == NO_DIM) {
+        c->dims[label] = dim;
+        c->first[label] = (uint8_t)operand;
+        return;
+    }
+    if (c->dims[label] == dim || c->fault)
+        return;
+    struct engine *e = c->engine;
+    unsigned other = c->first[label];
+    c->fault = fault_make(
+        e, E510, c->op->span, NULL,
+        "`%s` meets parts that are cut differently: `%s` is %s, `%s` is %s", c->row->text,
+        operand_name(c, other), form_text(&e->digits, e->arena, c->operands[other].form),
+        operand_name(c, operand), form_text(&e->digits, e->arena, c->operands[operand].form));
+}
+
+static void bind_labels(struct context *c) {
+    struct engine *e = c->engine;
+    memset(c->dims, 0xff, sizeof c->dims);
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        const struct judgement *operand = &c->operands[i];
+        if (operand->form == FORM_ANY)
+            continue;
+        const struct form_key *form = form_get(&e->digits, operand->form)->key;
+        CHECK(strlen(c->labels.operands[i]) == form->rank);
+        for (unsigned k = 0; k < form->rank; k++)
+            bind_label(c, (unsigned char)c->labels.operands[i][k], form->dims[k], i);
+    }
+}
+
+// One axis may own digits of one label only, and none of a label that must be whole.
+static void check_owners(struct context *c) {
+    struct engine *e = c->engine;
+    uint32_t taken = 0;
+    for (unsigned label = 0; label < N_LABELS && !c->fault; label++) {
+        if (c->dims[label] == NO_DIM)
+            continue;
+        const struct dim_info *dim = dim_get(&e->digits, c->dims[label]);
+        if (dim->owners & taken)
+            c->fault = fault_make(e, E510, c->op->span, NULL,
+                                  "`%s` pairs parts of one dimension with parts of another over %s",
+                                  c->row->text, mask_text(e, dim->owners & taken));
+        taken |= dim->owners;
+        if (label && strchr(c->row->whole, (int)label) && (dim->owners || dim->time || dim->flat))
+            c->fault =
+                fault_make(e, E510, c->op->span, NULL,
+                           "`%s` needs whole rows of `%s`, of which a device has a part only",
+                           c->row->text, operand_name(c, c->first[label]));
+    }
+}
+
+// "2:v": operand 2 must count the positions that label v's digits select.
+static void check_index_operands(struct context *c) {
+    struct engine *e = c->engine;
+    for (const char *at = c->row->index; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+        unsigned operand = (unsigned)(at[0] - '0');
+        struct scaled value = c->operands[operand].value;
+        if (c->fault || (term_kind(e->terms, value.of) == OP_IOTA && value.scale == SCALE_ONE))
+            continue;
+        c->fault = fault_make(e, E512, c->op->span, NULL,
+                              "`%s` needs the positions of its rows in `%s`, which holds %s",
+                              c->row->text, operand_name(c, operand), term_text(e, value, 2));
+    }
+}
+
+static uint32_t owners_of_operand(const struct context *c, unsigned i) {
+    form_id form = c->operands[i].form;
+    return form == FORM_ANY ? 0 : form_get(&c->engine->digits, form)->owners;
+}
+
+static bool time_of_operand(const struct context *c, unsigned i) {
+    form_id form = c->operands[i].form;
+    return form != FORM_ANY && form_get(&c->engine->digits, form)->time;
+}
+
+static bool collected(const struct context *c, unsigned i) {
+    return term_is_collected(c->engine->terms, c->operands[i].value.of);
+}
+
+// All operands that are cut by time must be of one microbatch.
+static void check_microbatches(struct context *c) {
+    int first = -1;
+    for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++) {
+        if (!time_of_operand(c, i))
+            continue;
+        if (first < 0)
+            first = (int)i;
+        if (c->operands[i].microbatch != c->operands[first].microbatch)
+            c->fault = fault_make(c->engine, E512, c->op->span, NULL,
+                                  "`%s` and `%s` are of different microbatches",
+                                  operand_name(c, (unsigned)first), operand_name(c, i));
+    }
+}
+
+// ---- summands ---------------------------------------------------------------------------------
+
+static const struct fault *summand_fault(struct context *c, unsigned i, uint32_t axes) {
+    struct engine *e = c->engine;
+    const char *text = mask_text(e, axes);
+    return fault_make(
+        e, E410, c->op->span, "here the sum is needed",
+        "`%s` is still a summand over %s where `%s` needs the whole sum: no reduction "
+        "over %s comes before",
+        operand_name(c, i), text, c->row->text, text);
+}
+
+// Operand i is a sum over some microbatches only, and the op is not a sum itself.
+static const struct fault *collected_fault(struct context *c, unsigned i) {
+    struct engine *e = c->engine;
+    bool inside = false;
+    for (int k = 0; k < e->depth; k++)
+        inside |= e->time_loop[k];
+    return fault_make(e, inside ? E414 : E412, c->op->span, NULL,
+                      "`%s` is used by `%s` when it holds %s of %d microbatches",
+                      operand_name(c, i), c->row->text,
+                      microbatches_text(e, c->operands[i].value.of), e->terms->microbatches);
+}
+
+// Rule 2 for one result: the axes on which it is a summand because operands are.
+static uint32_t partial_of_operands(struct context *c, unsigned result) {
+    uint32_t all = 0;
+    for (unsigned i = 0; i < c->op->n_operands; i++)
+        if (reads(c->op, result, i))
+            all |= c->operands[i].partial;
+    for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++) {
+        if (!reads(c->op, result, i))
+            continue;
+        uint32_t mine = c->operands[i].partial;
+        if (mine && !is_linear_in(c->row, i))
+            c->fault = summand_fault(c, i, mine);
+        for (unsigned k = 0; k < c->op->n_operands && !c->fault; k++) {
+            if (!reads(c->op, result, k))
+                continue;
+            if (mine & owners_of_operand(c, k))
+                c->fault = summand_fault(c, i, mine & owners_of_operand(c, k));
+            else if (k != i && !is_additive(c->row) && mine & c->operands[k].partial)
+                c->fault = summand_fault(c, i, mine & c->operands[k].partial);
+        }
+    }
+    return all;
+}
+
+// The axes, and time, of the labels that are summed over.
+static uint32_t contracted_owners(struct context *c, unsigned result, bool *time, int32_t *m) {
+    struct engine *e = c->engine;
+    uint32_t owners = 0;
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        if (!reads(c->op, result, i) || c->operands[i].form == FORM_ANY)
+            continue;
+        for (const char *label = c->labels.operands[i]; *label; label++) {
+            if (strchr(c->labels.results[result], *label))
+                continue;
+            const struct dim_info *dim = dim_get(&e->digits, c->dims[(unsigned char)*label]);
+            owners |= dim->owners;
+            if (dim->time) {
+                *time = true;
+                *m = c->operands[i].microbatch;
+            }
+            if (dim->padded && !c->operands[i].clean && !c->fault)
+                c->fault =
+                    fault_make(e, E412, c->op->span, NULL,
+                               "`%s` sums `%s` with its padding, which is not known to be zeros",
+                               c->row->text, operand_name(c, i));
+        }
+    }
+    return owners;
+}
+
+// ---- terms ------------------------------------------------------------------------------------
+
+// Equal attributes get equal numbers. What says where, not what (axes, dim), is left out.
+static uint32_t attributes_of(struct engine *e, const struct op *op) {
+    char bytes[512];
+    uint32_t size = 0;
+    for (unsigned name = 0; name < N_ATTRIBUTES; name++) {
+        const struct attribute *attribute = op_attribute(op, name);
+        if (!attribute || attribute_kinds[name] == KIND_AXES || name == ATTRIBUTE_DIM)
+            continue;
+        const void *from = &attribute->integer;
+        uint32_t length = sizeof attribute->integer;
+        if (attribute_kinds[name] == KIND_REAL)
+            from = &attribute->real;
+        if (attribute_kinds[name] == KIND_WORD) {
+            from = attribute->word;
+            length = (uint32_t)strlen(attribute->word) + 1;
+        }
+        CHECK(size + 1 + length <= sizeof bytes);
+        bytes[size++] = (char)name;
+        memcpy(bytes + size, from, length);
+        size += length;
+    }
+    return size ? intern(&e->terms->attributes, bytes, size, NULL) + 1 : 0;
+}
+
+static struct scaled sum_term(struct context *c) {
+    struct engine *e = c->engine;
+    struct sum sum = {0};
+    uint32_t all = c->operands[0].partial | c->operands[1].partial;
+    for (unsigned i = 0; i < 2; i++) {
+        struct scaled value = c->operands[i].value;
+        if (c->op->kind == OP_ADD_BIAS && i == 1 && term_kind(e->terms, value.of) != NODE_ZERO) {
+            struct part part = part_of(value.of);
+            uint32_t leading =
+                (uint32_t)(strlen(c->labels.operands[0]) - strlen(c->labels.operands[1]));
+            value.of = term_make(e->terms, NODE_BROADCAST, 0, leading, &part, 1);
+        }
+        int64_t copies = 1; // every device adds its copy to its summand
+        for (unsigned axis = 0; axis < e->program->mesh.n_axes; axis++)
+            if ((all & ~c->operands[i].partial) >> axis & 1)
+                copies *= e->program->mesh.axes[axis].size;
+        sum_add(e->terms, &sum, value, scale_rational(e->terms, copies, 1));
+    }
+    return sum_finish(e->terms, &sum);
+}
+
+// Label lists with letters in the order of first use, so that equal products have equal labels.
+static void renumber_labels(const struct op_labels *labels, const unsigned order[2], char out[64]) {
+    char names[N_LABELS] = {0};
+    char next = 'a';
+    unsigned n = 0;
+    const char *lists[3] = {labels->operands[order[0]], labels->operands[order[1]],
+                            labels->results[0]};
+    for (int i = 0; i < 3; i++) {
+        for (const char *label = lists[i]; *label; label++) {
+            char *name = &names[(unsigned char)*label];
+            if (!*name)
+                *name = next++;
+            out[n++] = *name;
+        }
+        out[n++] = i < 2 ? ',' : 0;
+    }
+}
+
+static bool part_before(const struct part *a, const struct part *b) {
+    return a->node != b->node ? a->node < b->node : a->at < b->at;
+}
+
+// Products are commutative: operands in the order of their terms.
+static struct scaled product_term(struct context *c) {
+    struct terms *terms = c->engine->terms;
+    struct scaled a = c->operands[0].value, b = c->operands[1].value;
+    scale_id scale = scale_multiply(terms, a.scale, b.scale);
+    if (c->op->kind == OP_MUL) {
+        if (term_kind(terms, a.of) == NODE_ONE)
+            return (struct scaled){b.of, scale};
+        if (term_kind(terms, b.of) == NODE_ONE)
+            return (struct scaled){a.of, scale};
+    }
+    struct part left = part_of(a.of), right = part_of(b.of);
+    unsigned straight[2] = {0, 1}, crossed[2] = {1, 0};
+    char labels[64], other[64];
+    renumber_labels(&c->labels, straight, labels);
+    renumber_labels(&c->labels, crossed, other);
+    bool cross =
+        part_before(&right, &left) || (!part_before(&left, &right) && strcmp(other, labels) < 0);
+    struct part parts[2] = {cross ? right : left, cross ? left : right};
+    const char *chosen = cross ? other : labels;
+    uint32_t attributes =
+        intern(&terms->attributes, chosen, (uint32_t)strlen(chosen) + 1, NULL) + 1;
+    return (struct scaled){term_make(terms, OP_EINSUM, 0, attributes, parts, 2), scale};
+}
+
+static struct scaled scale_term(struct context *c) {
+    struct terms *terms = c->engine->terms;
+    struct scaled x = c->operands[0].value, factor = c->operands[1].value;
+    scale_id scale = scale_multiply(terms, factor.scale, scale_of_term(terms, factor.of));
+    return (struct scaled){x.of, scale_multiply(terms, x.scale, scale)};
+}
+
+static struct scaled reciprocal_term(struct context *c) {
+    struct terms *terms = c->engine->terms;
+    struct scaled x = c->operands[0].value;
+    scale_id scale = scale_multiply(terms, x.scale, scale_of_term(terms, x.of));
+    return (struct scaled){term_constant(terms, NODE_ONE), scale_invert(terms, scale)};
+}
+
+static struct scaled general_term(struct context *c, unsigned result) {
+    struct terms *terms = c->engine->terms;
+    struct part parts[MAX_OPERANDS];
+    uint32_t n = 0;
+    scale_id scale = SCALE_ONE;
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        if (!reads(c->op, result, i))
+            continue;
+        struct scaled value = c->operands[i].value;
+        if (is_linear_in(c->row, i)) {
+            scale = scale_multiply(terms, scale, value.scale);
+            parts[n++] = part_of(value.of);
+        } else {
+            parts[n++] = part_of(term_with_scale(terms, value));
+        }
+    }
+    uint32_t attributes = attributes_of(c->engine, c->op);
+    return (struct scaled){term_make(terms, c->op->kind, result, attributes, parts, n), scale};
+}
+
+static struct scaled result_term(struct context *c, unsigned result) {
+    switch (c->op->kind) {
+    case OP_ADD:
+    case OP_ADD_BIAS:
+    case OP_ACCUMULATE:
+        return sum_term(c);
+    case OP_EINSUM:
+    case OP_MUL:
+        return product_term(c);
+    case OP_SCALE:
+        return scale_term(c);
+    case OP_RECIPROCAL:
+        return reciprocal_term(c);
+    default:
+        return general_term(c, result);
+    }
+}
+
+// Whether the sum over microbatches can be taken behind the op just as well: sums and scales keep
+// their normal form; any other linear op is applied to each summand (collected_term).
+static bool passes_collected(const struct context *c, unsigned i) {
+    if (is_additive(c->row) || (c->op->kind == OP_SCALE && i == 0))
+        return true;
+    if (!is_linear_in(c->row, i) || c->op->kind == OP_SCALE)
+        return false;
+    for (unsigned k = 0; k < c->op->n_operands; k++)
+        if (k != i && (collected(c, k) || time_of_operand(c, k)))
+            return false;
+    return true;
+}
+
+static void check_collected(struct context *c, unsigned result) {
+    for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++)
+        if (reads(c->op, result, i) && collected(c, i) && !passes_collected(c, i))
+            c->fault = collected_fault(c, i);
+}
+
+// f(sum over some microbatches of e) = sum over them of f(e), for f linear in operand i.
+static struct scaled collected_term(struct context *c, unsigned result, unsigned i) {
+    struct terms *terms = c->engine->terms;
+    struct judgement operands[MAX_OPERANDS];
+    const struct judgement *all = c->operands;
+    struct sum parts = {0}, made = {0};
+    memcpy(operands, all, c->op->n_operands * sizeof *operands);
+    sum_add(terms, &parts, all[i].value, SCALE_ONE);
+    c->operands = operands;
+    for (uint32_t k = 0; k < parts.n; k++) {
+        struct summand *part = &parts.items[k];
+        if (part->end != part->at + 1) { // a sum over layers is not taken apart
+            made.n = 0;
+            sum_add(terms, &made, (struct scaled){term_unknown(terms), SCALE_ONE}, SCALE_ONE);
+            break;
+        }
+        operands[i].value = (struct scaled){{part->node, part->at}, part->scale};
+        sum_add_collected(terms, &made, result_term(c, result), part->m_begin, part->m_end);
+    }
+    c->operands = all;
+    return sum_finish(terms, &made);
+}
+
+static struct scaled value_of_result(struct context *c, unsigned result) {
+    if (!is_additive(c->row) && c->op->kind != OP_SCALE)
+        for (unsigned i = 0; i < c->op->n_operands; i++)
+            if (reads(c->op, result, i) && collected(c, i))
+                return collected_term(c, result, i);
+    return result_term(c, result);
+}
+
+// ---- results ----------------------------------------------------------------------------------
+
+static bool is_zero(const struct context *c, unsigned i) {
+    return term_kind(c->engine->terms, c->operands[i].value.of) == NODE_ZERO;
+}
+
+// A product with zeros is zeros; so is a sum of zeros.
+static bool result_is_zero(const struct context *c) {
+    bool all = true;
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        if (is_zero(c, i) && is_linear_in(c->row, i) && !is_additive(c->row))
+            return true;
+        all = all && is_zero(c, i);
+    }
+    return all && is_additive(c->row);
+}
+
+static form_id result_form(struct context *c, unsigned result) {
+    dim_id dims[MAX_RANK];
+    uint32_t n = 0;
+    for (const char *label = c->labels.results[result]; *label; label++) {
+        dims[n] = c->dims[(unsigned char)*label];
+        bool flat = dims[n] != NO_DIM && dim_get(&c->engine->digits, dims[n])->flat;
+        if (dims[n] == NO_DIM || (flat && strlen(c->labels.results[result]) > 1)) {
+            c->fault = fault_make(c->engine, E490, c->op->span, NULL,
+                                  "`%s` is made of zeros or flat shards only, of which nothing is "
+                                  "known here",
+                                  result_name(c, result));
+            return FORM_ANY;
+        }
+        n++;
+    }
+    return form_make(&c->engine->digits, dims, n);
+}
+
+// Padding of flat shards stays zero in ops that make zeros of zeros.
+static bool result_clean(const struct context *c) {
+    bool keeps = is_additive(c->row) || c->op->kind == OP_SCALE || c->op->kind == OP_MUL ||
+                 c->op->kind == OP_ADAMW || c->op->kind == OP_SGD || c->op->kind == OP_SGD_MOMENTUM;
+    for (unsigned i = 0; i < c->op->n_operands; i++)
+        keeps = keeps && (c->operands[i].clean || !c->labels.operands[i][0]);
+    return keeps;
+}
+
+static struct judgement result_of(struct context *c, unsigned result) {
+    struct engine *e = c->engine;
+    struct judgement made = {.dtype = c->unit->values[c->op->results[result]].type.dtype,
+                             .bits = e->all_axes};
+    if (result_is_zero(c)) {
+        made.value = (struct scaled){term_constant(e->terms, NODE_ZERO), SCALE_ONE};
+        made.form = FORM_ANY;
+        made.clean = true;
+        return made;
+    }
+    bool time = false;
+    int32_t m = 0;
+    made.partial = partial_of_operands(c, result) | contracted_owners(c, result, &time, &m);
+    check_collected(c, result);
+    made.form = c->fault ? FORM_ANY : result_form(c, result);
+    if (c->fault)
+        return judgement_fault(c->fault);
+    made.value = value_of_result(c, result);
+    if (time)
+        made.value = sum_microbatch(e->terms, made.value, m);
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        if (!reads(c->op, result, i))
+            continue;
+        made.bits &= c->operands[i].bits;
+        if (time_of_operand(c, i) && form_get(&e->digits, made.form)->time)
+            made.microbatch = c->operands[i].microbatch;
+    }
+    // Where it is cut or a summand, there are no copies whose bits could differ.
+    made.bits |= made.partial | form_get(&e->digits, made.form)->owners;
+    made.clean = form_is_flat(&e->digits, made.form) && result_clean(c);
+    if (made.form != FORM_ANY && form_is_flat(&e->digits, made.form) &&
+        !form_get(&e->digits, made.form)->padded)
+        made.clean = true;
+    return made;
+}
+
+static struct judgement iota_of(struct engine *e, const struct unit *unit, const struct op *op) {
+    const struct tensor_type *type = &unit->values[op->results[0]].type;
+    struct axis_list axes = op_axes(op);
+    struct digit list[MAX_AXES + 1];
+    int64_t total = type->dims[0].size;
+    uint32_t n = 0;
+    for (unsigned i = 0; i < axes.n; i++) {
+        int64_t size = e->program->mesh.axes[axes.axes[i]].size;
+        list[n++] = (struct digit){size, OWNER_AXIS + axes.axes[i]};
+        total *= size;
+    }
+    list[n++] = (struct digit){type->dims[0].size, OWNER_LOCAL};
+    dim_id dim = dim_make(&e->digits, list, n);
+    int64_t key[2] = {op_integer(op, ATTRIBUTE_DIMENSION, 0), total};
+    uint32_t attributes = intern(&e->terms->attributes, key, sizeof key, NULL) + 1;
+    struct scaled value = {term_leaf(e->terms, OP_IOTA, attributes, false, 0), SCALE_ONE};
+    return judgement_of(e, value, form_make(&e->digits, &dim, 1), type->dtype);
+}
+
+struct judgement judgement_of(struct engine *e, struct scaled value, form_id form,
+                              enum dtype dtype) {
+    return (struct judgement){
+        .value = value, .form = form, .bits = e->all_axes, .dtype = (uint8_t)dtype};
+}
+
+// GI-5 and its kin: a class of statements has a least type.
+static void check_precision(const struct context *c) {
+    const struct policy *policy = &c->engine->program->policy;
+    const struct tensor_type *type = &c->unit->values[c->op->results[0]].type;
+    enum dtype least = DTYPE_NONE;
+    if (c->op->kind == OP_EINSUM)
+        least = policy->compute;
+    else if (c->op->kind == OP_ACCUMULATE && type->rank > 0)
+        least = policy->accumulate;
+    if (dtype_bytes[type->dtype] >= dtype_bytes[least])
+        return;
+    fault_report(c->engine, fault_make(c->engine, E415, c->op->span, NULL,
+                                       "`%s` computes in %s, narrower than %s, which is declared",
+                                       c->row->text, dtype_names[type->dtype], dtype_names[least]));
+}
+
+void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
+                const struct judgement *operands, struct judgement *results) {
+    const struct fault *first = NULL;
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (operands[i].fault && (!first || operands[i].fault->order < first->order))
+            first = operands[i].fault;
+    for (unsigned i = 0; first && i < op->n_results; i++)
+        results[i] = judgement_fault(first);
+    if (first)
+        return;
+    e->terms->site = &op->span;
+    if (op->kind == OP_IOTA) {
+        results[0] = iota_of(e, unit, op);
+        return;
+    }
+    if (op->kind == OP_CAST) {
+        results[0] = operands[0];
+        results[0].dtype = (uint8_t)unit->values[op->results[0]].type.dtype;
+        return;
+    }
+    struct context c = {
+        .engine = e, .unit = unit, .op = op, .row = &op_rows[op->kind], .operands = operands};
+    CHECK(op_labels_of(unit, op, &c.labels));
+    check_precision(&c);
+    bind_labels(&c);
+    check_owners(&c);
+    check_index_operands(&c);
+    check_microbatches(&c);
+    for (unsigned i = 0; i < op->n_results; i++) {
+        const struct fault *common = c.fault;
+        results[i] = c.fault ? judgement_fault(c.fault) : result_of(&c, i);
+        c.fault = common;
+    }
+}

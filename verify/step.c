@@ -1,0 +1,206 @@
+// Executes the statements of a step on the abstract store.
+//
+// Loops over layers are executed: a call whose operands differ from an earlier one's in the layer
+// only costs a look-up (unit.c), so that depth is cheap. Loops over microbatches are proved by
+// induction (loop.c).
+#include "verify/engine.h"
+
+#include <string.h>
+
+enum { MAX_STATEMENTS = 1000 * 1000 };
+
+// ---- calls ------------------------------------------------------------------------------------
+
+// What a call writes anew is undefined from its beginning, since it may write before it has read
+// all: so an operand which shares bytes with a result or with the unit's frame is poisoned first.
+static void claim_places(struct engine *e, const struct call *call, const struct unit *unit,
+                         struct span span) {
+    if (unit->frame != NO_ID && unit->frame_bytes > 0)
+        store_clobber(e, (struct reference){unit->frame, index_constant(0)}, ITEM_OVERWRITTEN,
+                      span);
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == NO_ID)
+            store_clobber(e, call->results[i], ITEM_OVERWRITTEN, span);
+}
+
+static struct judgement read_operand(struct engine *e, const struct call *call,
+                                     const struct unit *unit, uint32_t i, struct span span) {
+    struct judgement value = store_read(e, call->operands[i], span);
+    if (value.fault || form_fits(&e->digits, value.form, &unit->values[i].type))
+        return value;
+    return judgement_fault(
+        fault_make(e, E510, span, NULL, "`%s` holds %s, which is not what unit `%s` takes as `%s`",
+                   e->program->buffers[call->operands[i].buffer].name,
+                   form_text(&e->digits, e->arena, value.form), unit->name, unit->values[i].name));
+}
+
+static bool in_place(const struct unit *unit, uint32_t parameter) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == parameter)
+            return true;
+    return false;
+}
+
+// Code writes an in-place result where the operand is, whatever the text binds the result to.
+static void check_places(struct engine *e, const struct call *call, const struct unit *unit,
+                         struct span span) {
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        uint32_t parameter = unit->results[i].in_parameter;
+        if (parameter == NO_ID)
+            continue;
+        struct reference from = call->operands[parameter], to = call->results[i];
+        if (from.buffer == to.buffer &&
+            index_at(from.index, e->variables) == index_at(to.index, e->variables))
+            continue;
+        fault_report(e, fault_make(e, E611, span, NULL,
+                                   "unit `%s` makes `%s` in the place of `%s`, but the call binds "
+                                   "them to different places",
+                                   unit->name, unit->values[unit->results[i].value].name,
+                                   unit->values[parameter].name));
+    }
+}
+
+static void execute_call(struct engine *e, const struct statement *statement) {
+    const struct call *call = &statement->call;
+    const struct unit *unit = &e->program->units[call->unit];
+    struct judgement few[3][64];
+    bool many = unit->n_parameters > 64 || unit->n_results > 64;
+    uint32_t n = unit->n_parameters + unit->n_results + 1;
+    struct judgement *operands = many ? ARENA_ARRAY(e->arena, struct judgement, n) : few[0];
+    struct judgement *after = many ? ARENA_ARRAY(e->arena, struct judgement, n) : few[1];
+    struct judgement *results = many ? ARENA_ARRAY(e->arena, struct judgement, n) : few[2];
+    check_places(e, call, unit, statement->span);
+    claim_places(e, call, unit, statement->span);
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        operands[i] = read_operand(e, call, unit, i, statement->span);
+    unit_evaluate(e, unit, call->unit, operands, results, after);
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        if (after[i].fault && !operands[i].fault)
+            store_write(e, call->operands[i], after[i], statement->span);
+        else if (unit->consumed[i] && !in_place(unit, i))
+            store_clobber(e, call->operands[i], ITEM_CONSUMED, statement->span);
+    }
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        store_write(e, call->results[i], results[i], statement->span);
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+static struct judgement zeros(struct engine *e, const struct buffer *buffer) {
+    struct scaled zero = {term_constant(e->terms, NODE_ZERO), SCALE_ONE};
+    struct judgement value = judgement_of(e, zero, FORM_ANY, buffer->dtype);
+    value.clean = true;
+    return value;
+}
+
+// Whether the variable of the loop at `depth` is the microbatch: it indexes what is stacked so.
+static bool indexes_microbatches(const struct program *program, const struct block *block,
+                                 int depth);
+
+static bool reference_in_time(const struct program *program, struct reference reference,
+                              int depth) {
+    return reference.index.variable == depth &&
+           program->buffers[reference.buffer].stack == STACK_MICROBATCHES;
+}
+
+static bool statement_in_time(const struct program *program, const struct statement *statement,
+                              int depth) {
+    switch (statement->kind) {
+    case STATEMENT_LOOP:
+        return indexes_microbatches(program, &statement->loop.body, depth);
+    case STATEMENT_CALL: {
+        const struct unit *unit = &program->units[statement->call.unit];
+        for (uint32_t i = 0; i < unit->n_parameters; i++)
+            if (reference_in_time(program, statement->call.operands[i], depth))
+                return true;
+        return false;
+    }
+    case STATEMENT_ZERO:
+        return reference_in_time(program, statement->zero, depth);
+    default:
+        return false;
+    }
+}
+
+static bool indexes_microbatches(const struct program *program, const struct block *block,
+                                 int depth) {
+    for (uint32_t i = 0; i < block->n; i++)
+        if (statement_in_time(program, &block->statements[i], depth))
+            return true;
+    return false;
+}
+
+void iteration_execute(struct engine *e, const struct loop *loop, int64_t value, bool time) {
+    e->variables[e->depth] = value;
+    e->time_loop[e->depth] = time;
+    e->depth++;
+    block_execute(e, &loop->body);
+    e->depth--;
+    e->time_loop[e->depth] = false;
+}
+
+static void execute_loop(struct engine *e, const struct statement *statement) {
+    const struct loop *loop = &statement->loop;
+    CHECK(e->depth < MAX_DEPTH);
+    if (e->program->sizes.microbatches > 1 &&
+        indexes_microbatches(e->program, &loop->body, e->depth)) {
+        time_loop_execute(e, statement);
+        return;
+    }
+    for (int64_t i = 0; i < loop->end - loop->begin && !e->overrun; i++)
+        iteration_execute(e, loop, loop->descending ? loop->end - 1 - i : loop->begin + i, false);
+}
+
+static void execute(struct engine *e, const struct statement *statement) {
+    e->statement = statement;
+    e->terms->site = &statement->span;
+    switch (statement->kind) {
+    case STATEMENT_LOOP:
+        execute_loop(e, statement);
+        break;
+    case STATEMENT_CALL:
+        execute_call(e, statement);
+        break;
+    case STATEMENT_START:
+        store_start(e, statement);
+        break;
+    case STATEMENT_WAIT:
+        store_wait(e, statement);
+        break;
+    case STATEMENT_ZERO:
+        store_write(e, statement->zero, zeros(e, &e->program->buffers[statement->zero.buffer]),
+                    statement->span);
+        break;
+    case STATEMENT_FREE:
+        store_clobber(e, statement->free, ITEM_FREED, statement->span);
+        break;
+    }
+}
+
+void block_execute(struct engine *e, const struct block *block) {
+    for (uint32_t i = 0; i < block->n && !e->overrun; i++) {
+        if (e->budget-- <= 0) {
+            e->overrun = true;
+            fault_report(e, fault_make(e, E491, block->statements[i].span, NULL,
+                                       "this step has more than %d statements to follow one by "
+                                       "one, and its loops have no invariant that was found",
+                                       MAX_STATEMENTS));
+            return;
+        }
+        execute(e, &block->statements[i]);
+    }
+}
+
+bool step_execute(struct engine *e, enum step_kind kind) {
+    e->step = &e->program->steps[kind];
+    e->recording = kind == STEP_TRAIN && !e->is_reference;
+    e->budget = MAX_STATEMENTS;
+    e->overrun = false;
+    e->depth = 0;
+    store_init(e, e->step);
+    block_execute(e, &e->step->body);
+    for (uint32_t i = 0; i < e->store.n_flights; i++)
+        fault_report(e, fault_make(e, E612, e->store.flights[i].start->span, NULL,
+                                   "nothing waits for this transfer before the step ends"));
+    return !e->overrun;
+}

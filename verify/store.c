@@ -1,0 +1,435 @@
+// The abstract store: what every item of every buffer holds while a step is executed.
+//
+// Buffers have addresses once memory is planned, and buffers that share bytes poison one another
+// when written: so the plan is proved with the rest. A transfer keeps its sources busy and its
+// targets undefined until it is waited for. A window is the device's own shard of a buffer: after
+// writing it the whole is neither old nor new until it has been gathered.
+#include "verify/engine.h"
+
+#include <inttypes.h>
+
+static const struct buffer *buffer_of(const struct engine *e, buffer_id id) {
+    return &e->program->buffers[id];
+}
+
+// The buffer that has the bytes: a window's whole.
+static buffer_id owner_of(const struct engine *e, buffer_id id) {
+    const struct buffer *buffer = buffer_of(e, id);
+    return buffer->window_of == NO_ID ? id : buffer->window_of;
+}
+
+static int64_t index_of(const struct engine *e, struct reference reference) {
+    return index_at(reference.index, e->variables);
+}
+
+// The item, or NO_ID where the index has no fixed value or is outside.
+static uint32_t item_of(const struct engine *e, struct reference reference) {
+    int64_t index = index_of(e, reference);
+    buffer_id owner = owner_of(e, reference.buffer);
+    if (index < 0 || index >= buffer_of(e, owner)->count)
+        return NO_ID;
+    return e->store.first[owner] + (uint32_t)index;
+}
+
+static buffer_id buffer_of_item(const struct engine *e, uint32_t item) {
+    uint32_t low = 0, high = e->program->n_buffers;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (e->store.first[middle] <= item)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const char *item_name(const struct engine *e, uint32_t item) {
+    const struct buffer *buffer = buffer_of(e, buffer_of_item(e, item));
+    if (buffer->stack == STACK_NONE)
+        return buffer->name;
+    return arena_format(e->arena, "%s[%" PRIu32 "]", buffer->name,
+                        item - e->store.first[buffer - e->program->buffers]);
+}
+
+// ---- the state at the beginning ---------------------------------------------------------------
+
+// A byte for what kind of state it is, then the name: equal for the reference and the final
+// program.
+static uint32_t leaf_name(struct engine *e, char kind, const char *name) {
+    const char *key = arena_format(e->arena, "%c%s", kind, name);
+    uint32_t size = 1;
+    while (key[size])
+        size++;
+    return intern(&e->terms->attributes, key, size + 1, NULL);
+}
+
+struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t index) {
+    const struct buffer *buffer = buffer_of(e, id);
+    form_id form = form_declared(&e->digits, e->program, buffer);
+    struct scaled value = {{0, 0}, SCALE_ONE};
+    if (buffer->class == CLASS_INPUT) {
+        value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', buffer->name), false, 0);
+    } else {
+        const struct tensor *tensor = &e->program->tensors[buffer->tensor];
+        enum buffer_class class = buffer->class;
+        if (class == CLASS_MASTER)
+            class = CLASS_PARAMETERS; // one value, kept in two types
+        value.of = term_leaf(e->terms, NODE_STATE, leaf_name(e, (char)('A' + class), tensor->name),
+                             tensor->layers > 0, (int32_t)index);
+    }
+    struct judgement initial = judgement_of(e, value, form, buffer->dtype);
+    if (form_get(&e->digits, form)->time)
+        initial.microbatch = (int32_t)index;
+    return initial;
+}
+
+static bool bytes_intersect(const struct program *program, const struct buffer *a,
+                            const struct buffer *b) {
+    return a->offset_bytes >= 0 && b->offset_bytes >= 0 &&
+           a->offset_bytes < b->offset_bytes + buffer_bytes(program, b) &&
+           b->offset_bytes < a->offset_bytes + buffer_bytes(program, a);
+}
+
+static void find_overlaps(struct engine *e) {
+    uint32_t n = e->program->n_buffers;
+    e->store.overlaps = ARENA_ARRAY(e->arena, struct overlap_list, n);
+    buffer_id *found = ARENA_ARRAY(e->arena, buffer_id, n);
+    for (buffer_id a = 0; a < n; a++) {
+        uint32_t count = 0;
+        for (buffer_id b = 0; b < n; b++)
+            if (a != b && buffer_of(e, a)->window_of == NO_ID &&
+                buffer_of(e, b)->window_of == NO_ID &&
+                bytes_intersect(e->program, buffer_of(e, a), buffer_of(e, b)))
+                found[count++] = b;
+        e->store.overlaps[a] =
+            (struct overlap_list){arena_copy(e->arena, found, count * sizeof *found), count};
+    }
+}
+
+void store_init(struct engine *e, const struct step *step) {
+    uint32_t n = e->program->n_buffers;
+    struct store *store = &e->store;
+    *store = (struct store){.first = ARENA_ARRAY(e->arena, uint32_t, n + 1)};
+    for (buffer_id id = 0; id < n; id++) {
+        store->first[id] = store->n_items;
+        if (buffer_of(e, id)->window_of == NO_ID)
+            store->n_items += (uint32_t)buffer_of(e, id)->count;
+    }
+    store->first[n] = store->n_items;
+    store->items = ARENA_ARRAY(e->arena, struct item, store->n_items + 1);
+    find_overlaps(e);
+    for (buffer_id id = 0; id < n; id++) {
+        const struct buffer *buffer = buffer_of(e, id);
+        if (!class_persistent[buffer->class] && buffer->class != CLASS_INPUT)
+            continue;
+        for (int64_t i = 0; i < buffer->count && buffer->window_of == NO_ID; i++) {
+            struct item *item = &store->items[store->first[id] + (uint32_t)i];
+            item->state = ITEM_READY;
+            item->value = initial_judgement(e, id, i);
+        }
+    }
+}
+
+// ---- reading ----------------------------------------------------------------------------------
+
+static const struct fault *state_fault(struct engine *e, uint32_t at, struct span span) {
+    const struct item *item = &e->store.items[at];
+    const char *name = item_name(e, at);
+    const struct buffer *buffer = buffer_of(e, buffer_of_item(e, at));
+    const struct fault *fault;
+    const char *said = "here";
+    switch (item->state) {
+    case ITEM_IN_FLIGHT:
+        fault = fault_make(e, E610, span, "nothing waits for it before this",
+                           "`%s` is read while it is still on its way", name);
+        said = "the transfer starts here";
+        break;
+    case ITEM_WINDOW:
+        fault = fault_make(e, E511, span, NULL,
+                           "`%s` is read when only this device's shard of it is new", name);
+        said = "the shard was written here";
+        break;
+    case ITEM_FREED:
+        fault = fault_make(e, E611, span, NULL, "`%s` is read after it was freed", name);
+        said = "freed here";
+        break;
+    case ITEM_OVERWRITTEN:
+        fault =
+            fault_make(e, E611, span, NULL, "`%s` is read after its bytes were overwritten", name);
+        said = "overwritten here";
+        break;
+    case ITEM_CONSUMED:
+        fault = fault_make(e, E611, span, NULL, "`%s` is read after a call consumed it", name);
+        said = "consumed here";
+        break;
+    default:
+        return fault_make(e, buffer->tensor == NO_ID ? E611 : E412, span, NULL,
+                          "`%s` is read, but nothing was written there in this step", name);
+    }
+    if (item->by)
+        fault_also(fault, *item->by, said);
+    return fault;
+}
+
+static struct judgement read_window(struct engine *e, buffer_id window, uint32_t at,
+                                    struct span span) {
+    const struct item *item = &e->store.items[at];
+    const struct buffer *buffer = buffer_of(e, window);
+    if (item->state == ITEM_WINDOW)
+        return item->value;
+    if (item->state != ITEM_READY)
+        return judgement_fault(state_fault(e, at, span));
+    struct tensor_type type = buffer_type(e->program, buffer);
+    return slice_apply(e, &buffer->layout.flat, -1, type.dims[0].size, &item->value, span);
+}
+
+struct judgement store_read(struct engine *e, struct reference reference, struct span span) {
+    const struct buffer *buffer = buffer_of(e, reference.buffer);
+    if (buffer->class == CLASS_INPUT) {
+        const struct item *item = &e->store.items[e->store.first[reference.buffer]];
+        if (item->state != ITEM_READY)
+            return judgement_fault(state_fault(e, e->store.first[reference.buffer], span));
+        struct judgement value = item->value;
+        if (form_get(&e->digits, value.form)->time)
+            value.microbatch = (int32_t)index_of(e, reference);
+        return value;
+    }
+    uint32_t at = item_of(e, reference);
+    if (at == NO_ID)
+        return judgement_fault(
+            fault_make(e, E611, span, NULL, "`%s` has no such item", buffer->name));
+    if (buffer->window_of != NO_ID)
+        return read_window(e, reference.buffer, at, span);
+    const struct item *item = &e->store.items[at];
+    return item->state == ITEM_READY ? item->value : judgement_fault(state_fault(e, at, span));
+}
+
+// ---- writing ----------------------------------------------------------------------------------
+
+struct bytes {
+    int64_t begin, end;
+};
+
+static struct bytes bytes_of(const struct engine *e, uint32_t item) {
+    buffer_id id = buffer_of_item(e, item);
+    const struct buffer *buffer = buffer_of(e, id);
+    int64_t stride = buffer_item_bytes(e->program, buffer);
+    int64_t begin = buffer->offset_bytes + (item - e->store.first[id]) * stride;
+    return (struct bytes){begin, begin + stride};
+}
+
+static bool items_overlap(const struct engine *e, uint32_t a, uint32_t b) {
+    if (a == b)
+        return true;
+    const struct buffer *left = buffer_of(e, buffer_of_item(e, a));
+    const struct buffer *right = buffer_of(e, buffer_of_item(e, b));
+    if (left == right || left->offset_bytes < 0 || right->offset_bytes < 0)
+        return false;
+    struct bytes x = bytes_of(e, a), y = bytes_of(e, b);
+    return x.begin < y.end && y.begin < x.end;
+}
+
+static void overwrite_item(struct engine *e, uint32_t at, const struct span *by) {
+    struct item *item = &e->store.items[at];
+    if (item->state == ITEM_EMPTY)
+        return;
+    if (item->state != ITEM_FREED && item->state != ITEM_CONSUMED) {
+        item->state = ITEM_OVERWRITTEN;
+        item->by = by;
+    }
+}
+
+// What shares bytes with the item loses its value.
+static void poison_overlaps(struct engine *e, uint32_t at, const struct span *by) {
+    buffer_id id = buffer_of_item(e, at);
+    const struct overlap_list *overlaps = &e->store.overlaps[id];
+    if (overlaps->n == 0)
+        return;
+    struct bytes bytes = bytes_of(e, at);
+    for (uint32_t i = 0; i < overlaps->n; i++) {
+        const struct buffer *other = buffer_of(e, overlaps->buffers[i]);
+        int64_t stride = buffer_item_bytes(e->program, other);
+        if (stride == 0)
+            continue;
+        int64_t low = bytes.begin - other->offset_bytes, high = bytes.end - other->offset_bytes;
+        int64_t first = low <= 0 ? 0 : low / stride;
+        int64_t last = high <= 0 ? -1 : (high - 1) / stride;
+        if (other->class == CLASS_INPUT && first < other->count && last >= 0)
+            first = 0; // its microbatches are read as one
+        for (int64_t k = first; k <= last && k < other->count; k++)
+            overwrite_item(e, e->store.first[overlaps->buffers[i]] + (uint32_t)k, by);
+    }
+}
+
+// A write to what a transfer reads or delivers spoils what it delivers.
+static void disturb_flights(struct engine *e, uint32_t at, struct span span) {
+    for (uint32_t f = 0; f < e->store.n_flights; f++) {
+        struct flight *flight = &e->store.flights[f];
+        for (uint32_t i = 0; i < flight->n_pieces; i++) {
+            struct flight_piece *piece = &flight->pieces[i];
+            bool source = items_overlap(e, at, piece->from);
+            if (piece->value.fault || (!source && !items_overlap(e, at, piece->to)))
+                continue;
+            const struct fault *fault = fault_make(
+                e, E610, span, NULL, "`%s` is written while a transfer still %s it",
+                item_name(e, source ? piece->from : piece->to), source ? "reads" : "fills");
+            fault_also(fault, flight->start->span, "the transfer starts here");
+            piece->value = judgement_fault(fault);
+        }
+    }
+}
+
+static void touch(struct engine *e, uint32_t at, struct span span) {
+    if (e->store.n_flights)
+        disturb_flights(e, at, span);
+    poison_overlaps(e, at, &e->statement->span);
+}
+
+static void note_found(struct engine *e, buffer_id id, const struct judgement *value) {
+    if (!e->recording || value->fault || value->form == FORM_ANY)
+        return;
+    struct found *found = &e->found[id];
+    const struct form_info *form = form_get(&e->digits, value->form);
+    found->seen = true;
+    found->sharded |= form->owners;
+    const struct buffer *buffer = buffer_of(e, id);
+    for (unsigned i = 0; i < form->key->rank && i < buffer->rank; i++)
+        if (buffer->dims[i].dimension == DIM_BATCH)
+            found->data |= dim_get(&e->digits, form->key->dims[i])->owners;
+}
+
+void store_write(struct engine *e, struct reference reference, struct judgement value,
+                 struct span span) {
+    const struct buffer *buffer = buffer_of(e, reference.buffer);
+    uint32_t at = item_of(e, reference);
+    if (at == NO_ID) {
+        fault_report(e, fault_make(e, E611, span, NULL, "`%s` has no such item", buffer->name));
+        return;
+    }
+    touch(e, at, span);
+    struct item *item = &e->store.items[at];
+    item->value = value;
+    item->by = &e->statement->span;
+    item->state = buffer->window_of == NO_ID ? ITEM_READY : ITEM_WINDOW;
+    if (buffer->class == CLASS_INPUT)
+        e->store.items[e->store.first[reference.buffer]].state = ITEM_OVERWRITTEN;
+    note_found(e, reference.buffer, &value);
+}
+
+void store_clobber(struct engine *e, struct reference reference, enum item_state state,
+                   struct span span) {
+    uint32_t at = item_of(e, reference);
+    if (at == NO_ID)
+        return;
+    touch(e, at, span);
+    e->store.items[at].state = state;
+    e->store.items[at].by = &e->statement->span;
+}
+
+// ---- transfers --------------------------------------------------------------------------------
+
+static struct flight *find_flight(struct engine *e, uint32_t handle, int64_t slot) {
+    for (uint32_t i = 0; i < e->store.n_flights; i++)
+        if (e->store.flights[i].handle == handle && e->store.flights[i].slot == slot)
+            return &e->store.flights[i];
+    return NULL;
+}
+
+// Parameters that were gathered: what the letter S* means.
+static void note_gather(struct engine *e, const struct transfer *start, uint32_t from,
+                        const struct judgement *value) {
+    const struct buffer *buffer = buffer_of(e, buffer_of_item(e, from));
+    if (!e->recording || value->fault || start->kind != COLLECTIVE_ALL_GATHER ||
+        buffer->class != CLASS_PARAMETERS)
+        return;
+    e->found[buffer - e->program->buffers].gathered |= (uint32_t)axis_list_mask(&start->axes);
+}
+
+static struct judgement piece_value(struct engine *e, const struct statement *statement,
+                                    const struct transfer_piece *piece) {
+    const struct transfer *start = &statement->start;
+    struct judgement from = store_read(e, piece->from, statement->span);
+    const struct buffer *source = buffer_of(e, piece->from.buffer);
+    const struct buffer *target = buffer_of(e, piece->to.buffer);
+    struct tensor_type part =
+        buffer_type(e->program, start->kind == COLLECTIVE_ALL_GATHER ? source : target);
+    struct judgement value = collective_apply(e, start->kind, &start->axes, start->dim,
+                                              type_elements(&part), &from, statement->span);
+    struct tensor_type type = buffer_type(e->program, target);
+    if (value.fault || form_fits(&e->digits, value.form, &type))
+        return value;
+    return judgement_fault(fault_make(e, E510, statement->span, NULL,
+                                      "what arrives in `%s` is %s, for which it has "
+                                      "no room or too much",
+                                      target->name, form_text(&e->digits, e->arena, value.form)));
+}
+
+static struct flight_piece start_piece(struct engine *e, const struct statement *statement,
+                                       const struct transfer_piece *piece) {
+    struct flight_piece made = {.from = item_of(e, piece->from),
+                                .to = item_of(e, piece->to),
+                                .from_window = buffer_of(e, piece->from.buffer)->window_of != NO_ID,
+                                .to_window = buffer_of(e, piece->to.buffer)->window_of != NO_ID,
+                                .value = piece_value(e, statement, piece)};
+    if (made.from == NO_ID || made.to == NO_ID) {
+        made.from = made.to = NO_ID;
+        return made;
+    }
+    note_gather(e, &statement->start, made.from, &made.value);
+    if (made.from != made.to && items_overlap(e, made.from, made.to))
+        made.value =
+            judgement_fault(fault_make(e, E610, statement->span, NULL, "`%s` and `%s` share bytes",
+                                       item_name(e, made.from), item_name(e, made.to)));
+    return made;
+}
+
+void store_start(struct engine *e, const struct statement *statement) {
+    const struct transfer *start = &statement->start;
+    struct flight flight = {.handle = start->handle,
+                            .slot = index_at(start->handle_index, e->variables),
+                            .start = statement,
+                            .n_pieces = start->n_pieces};
+    const struct flight *before = find_flight(e, flight.handle, flight.slot);
+    if (before) {
+        const struct fault *fault = fault_make(
+            e, E612, statement->span, NULL, "`%s` is started again before anything waited for it",
+            e->step->handles[start->handle].name);
+        fault_also(fault, before->start->span, "started here");
+        fault_report(e, fault);
+    }
+    flight.pieces = ARENA_ARRAY(e->arena, struct flight_piece, start->n_pieces);
+    for (uint32_t i = 0; i < start->n_pieces; i++)
+        flight.pieces[i] = start_piece(e, statement, &start->pieces[i]);
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        uint32_t to = flight.pieces[i].to;
+        if (to == NO_ID)
+            continue;
+        touch(e, to, statement->span);
+        e->store.items[to].state = ITEM_IN_FLIGHT;
+        e->store.items[to].by = &statement->span;
+    }
+    ARENA_PUSH(e->arena, e->store.flights, e->store.n_flights, e->store.cap_flights, flight);
+}
+
+void store_wait(struct engine *e, const struct statement *statement) {
+    int64_t slot = index_at(statement->wait.index, e->variables);
+    struct flight *flight = find_flight(e, statement->wait.handle, slot);
+    if (!flight) {
+        fault_report(e, fault_make(e, E612, statement->span, NULL,
+                                   "this waits for `%s`, of which nothing is on its way",
+                                   e->step->handles[statement->wait.handle].name));
+        return;
+    }
+    for (uint32_t i = 0; i < flight->n_pieces; i++) {
+        const struct flight_piece *piece = &flight->pieces[i];
+        const struct transfer_piece *names = &flight->start->start.pieces[i];
+        if (piece->to == NO_ID)
+            continue;
+        struct item *item = &e->store.items[piece->to];
+        item->value = piece->value;
+        item->state = piece->to_window ? ITEM_WINDOW : ITEM_READY;
+        item->by = &flight->start->span;
+        note_found(e, names->to.buffer, &piece->value);
+    }
+    *flight = e->store.flights[--e->store.n_flights];
+}

@@ -1,0 +1,249 @@
+// Terms, aliases and scales; see term.h. The normalising constructors of ops are in rule.c, those
+// of sums in sum.c.
+#include "verify/term.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+
+enum { MAX_PARTS = 4096 };
+
+void terms_init(struct terms *terms, struct arena *arena, int32_t microbatches) {
+    *terms = (struct terms){.arena = arena, .microbatches = microbatches};
+    terms->keys.arena = terms->attributes.arena = terms->scales.arena = arena;
+    struct alias none = {0};
+    ARENA_PUSH(arena, terms->aliases, terms->n_aliases, terms->cap_aliases, none);
+    CHECK(scale_rational(terms, 1, 1) == SCALE_ONE);
+}
+
+// ---- nodes ------------------------------------------------------------------------------------
+
+static uint32_t node_of(struct terms *terms, const struct node_key *key, uint32_t n_parts) {
+    bool added;
+    uint32_t size = (uint32_t)(sizeof *key + n_parts * sizeof key->parts[0]);
+    uint32_t id = intern(&terms->keys, key, size, &added);
+    if (added) {
+        struct node node = {
+            .key = interned(&terms->keys, id), .n_parts = n_parts, .origin = terms->site};
+        ARENA_PUSH(terms->arena, terms->nodes, terms->n_nodes, terms->cap_nodes, node);
+    }
+    return id;
+}
+
+uint32_t term_find_alias(const struct terms *terms, struct term of) {
+    uint32_t i = terms->nodes[of.node].alias;
+    while (i && !(terms->aliases[i].begin <= of.at && of.at < terms->aliases[i].end))
+        i = terms->aliases[i].next;
+    return i;
+}
+
+static struct term canonical(struct terms *terms, struct term term) {
+    uint32_t i = 0;
+    // A node without aliases may get one later, while a memo of its evaluation lives: only the
+    // reference makes aliases, and its memos are not used by the final program.
+    if (terms->nodes[term.node].alias) {
+        i = term_find_alias(terms, term);
+        if (terms->logging) {
+            struct alias_use use = {term, i};
+            ARENA_PUSH(terms->arena, terms->uses, terms->n_uses, terms->cap_uses, use);
+        }
+    }
+    if (!i)
+        return term;
+    return (struct term){terms->aliases[i].node, term.at + terms->aliases[i].offset};
+}
+
+struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t attributes,
+                      struct part *parts, uint32_t n_parts) {
+    CHECK(n_parts <= MAX_PARTS);
+    _Alignas(struct node_key) char bytes[sizeof(struct node_key) + 16 * sizeof(struct part)];
+    struct node_key *key = (struct node_key *)bytes;
+    if (n_parts > 16)
+        key = arena_alloc(terms->arena, sizeof *key + n_parts * sizeof *parts);
+    *key = (struct node_key){
+        .kind = (uint16_t)kind, .result = (uint8_t)result, .attributes = attributes};
+    int32_t base = 0;
+    for (uint32_t i = 0; i < n_parts && !key->indexed; i++)
+        if (terms->nodes[parts[i].node].key->indexed) {
+            key->indexed = 1;
+            base = parts[i].at;
+        }
+    for (uint32_t i = 0; i < n_parts; i++) {
+        key->parts[i] = parts[i];
+        if (terms->nodes[parts[i].node].key->indexed) {
+            key->parts[i].at -= base;
+            key->parts[i].end -= base;
+        }
+    }
+    return canonical(terms, (struct term){node_of(terms, key, n_parts), base});
+}
+
+struct term term_leaf(struct terms *terms, int kind, uint32_t attributes, bool indexed,
+                      int32_t at) {
+    struct node_key key = {.kind = (uint16_t)kind, .indexed = indexed, .attributes = attributes};
+    return (struct term){node_of(terms, &key, 0), indexed ? at : 0};
+}
+
+struct term term_constant(struct terms *terms, int kind) {
+    return term_leaf(terms, kind, 0, false, 0);
+}
+
+struct term term_unknown(struct terms *terms) {
+    return term_leaf(terms, NODE_UNKNOWN, ++terms->serial, false, 0);
+}
+
+struct part part_of(struct term term) {
+    return (struct part){.node = term.node,
+                         .at = term.at,
+                         .end = term.at + 1,
+                         .m_begin = ALL_MICROBATCHES,
+                         .m_end = ALL_MICROBATCHES};
+}
+
+struct term term_with_scale(struct terms *terms, struct scaled value) {
+    if (value.scale == SCALE_ONE)
+        return value.of;
+    struct part part = part_of(value.of);
+    part.scale = value.scale;
+    return term_make(terms, NODE_SCALED, 0, 0, &part, 1);
+}
+
+void term_alias(struct terms *terms, struct term of, struct term as) {
+    struct node *node = &terms->nodes[of.node];
+    int32_t offset = as.at - of.at;
+    for (uint32_t i = node->alias; i; i = terms->aliases[i].next) {
+        struct alias *alias = &terms->aliases[i];
+        if (alias->node != as.node || alias->offset != offset || of.at < alias->begin - 1 ||
+            of.at > alias->end)
+            continue;
+        alias->begin = of.at < alias->begin ? of.at : alias->begin;
+        alias->end = of.at >= alias->end ? of.at + 1 : alias->end;
+        return;
+    }
+    struct alias alias = {of.at, of.at + 1, as.node, offset, node->alias};
+    node->alias = terms->n_aliases;
+    ARENA_PUSH(terms->arena, terms->aliases, terms->n_aliases, terms->cap_aliases, alias);
+}
+
+// ---- scales -----------------------------------------------------------------------------------
+
+static int64_t gcd(int64_t a, int64_t b) {
+    a = a < 0 ? -a : a;
+    b = b < 0 ? -b : b;
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a ? a : 1;
+}
+
+static scale_id scale_intern(struct terms *terms, struct scale scale) {
+    int64_t divisor = gcd(scale.numerator, scale.denominator);
+    if (scale.denominator < 0)
+        divisor = -divisor;
+    struct scale key;
+    memset(&key, 0, sizeof key); // padding is part of the key
+    key.numerator = scale.numerator / divisor;
+    key.denominator = scale.denominator / divisor;
+    key.serial = scale.serial;
+    if (key.numerator != 0)
+        for (uint32_t i = 0; i < scale.n_factors; i++)
+            key.factors[key.n_factors++] = scale.factors[i];
+    return intern(&terms->scales, &key, sizeof key, NULL);
+}
+
+// A scale that the arithmetic here cannot hold is equal to no other: at worst nothing is proved.
+static scale_id scale_unknown(struct terms *terms) {
+    return scale_intern(
+        terms, (struct scale){.numerator = 1, .denominator = 1, .serial = ++terms->serial});
+}
+
+const struct scale *scale_get(const struct terms *terms, scale_id scale) {
+    return interned(&terms->scales, scale);
+}
+
+bool scale_is_zero(const struct terms *terms, scale_id scale) {
+    return scale_get(terms, scale)->numerator == 0;
+}
+
+scale_id scale_rational(struct terms *terms, int64_t numerator, int64_t denominator) {
+    return scale_intern(terms, (struct scale){.numerator = numerator, .denominator = denominator});
+}
+
+scale_id scale_of_term(struct terms *terms, struct term scalar) {
+    if (term_kind(terms, scalar) == NODE_ONE)
+        return SCALE_ONE;
+    return scale_intern(
+        terms,
+        (struct scale){.numerator = 1, .denominator = 1, .n_factors = 1, .factors = {{scalar, 1}}});
+}
+
+static bool factor_before(struct factor a, struct factor b) {
+    return a.of.node != b.of.node ? a.of.node < b.of.node : a.of.at < b.of.at;
+}
+
+// Merges two sorted lists of factors, adding powers. False: too many.
+static bool merge_factors(struct scale *to, const struct scale *a, const struct scale *b) {
+    uint32_t i = 0, k = 0;
+    while (i < a->n_factors || k < b->n_factors) {
+        struct factor next;
+        if (k == b->n_factors ||
+            (i < a->n_factors && factor_before(a->factors[i], b->factors[k]))) {
+            next = a->factors[i++];
+        } else if (i == a->n_factors || factor_before(b->factors[k], a->factors[i])) {
+            next = b->factors[k++];
+        } else {
+            next = a->factors[i++];
+            next.power += b->factors[k++].power;
+        }
+        if (next.power == 0)
+            continue;
+        if (to->n_factors == MAX_FACTORS)
+            return false;
+        to->factors[to->n_factors++] = next;
+    }
+    return true;
+}
+
+scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b) {
+    if (a == SCALE_ONE || b == SCALE_ONE)
+        return a == SCALE_ONE ? b : a;
+    const struct scale *left = scale_get(terms, a), *right = scale_get(terms, b);
+    struct scale product = {0};
+    // Crosswise first, so that the products stay small.
+    int64_t c = gcd(left->numerator, right->denominator);
+    int64_t d = gcd(right->numerator, left->denominator);
+    if (left->serial || right->serial || !merge_factors(&product, left, right) ||
+        __builtin_mul_overflow(left->numerator / c, right->numerator / d, &product.numerator) ||
+        __builtin_mul_overflow(left->denominator / d, right->denominator / c, &product.denominator))
+        return scale_unknown(terms);
+    return scale_intern(terms, product);
+}
+
+scale_id scale_invert(struct terms *terms, scale_id a) {
+    struct scale scale = *scale_get(terms, a);
+    if (scale.serial || scale.numerator == 0)
+        return scale_unknown(terms);
+    int64_t numerator = scale.numerator;
+    scale.numerator = scale.denominator;
+    scale.denominator = numerator;
+    for (uint32_t i = 0; i < scale.n_factors; i++)
+        scale.factors[i].power = -scale.factors[i].power;
+    return scale_intern(terms, scale);
+}
+
+bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum) {
+    struct scale left = *scale_get(terms, a), right = *scale_get(terms, b);
+    if (left.serial || right.serial || left.n_factors != right.n_factors ||
+        memcmp(left.factors, right.factors, left.n_factors * sizeof *left.factors) != 0)
+        return false;
+    int64_t x, y;
+    if (__builtin_mul_overflow(left.numerator, right.denominator, &x) ||
+        __builtin_mul_overflow(right.numerator, left.denominator, &y) ||
+        __builtin_add_overflow(x, y, &left.numerator) ||
+        __builtin_mul_overflow(left.denominator, right.denominator, &left.denominator))
+        return false;
+    *sum = scale_intern(terms, left);
+    return true;
+}

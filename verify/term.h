@@ -1,0 +1,173 @@
+// Terms: what a value is about. Two values with the same term, scale included, are the same logical
+// tensor; the reference program's values are put in first, so that a value of the final program
+// which means the same finds the number that is there already.
+//
+// Layers. A term is a node and an index (`at`), and operands inside a node carry their index
+// relative to the node's own: f(h[3], w[4]) and f(h[7], w[8]) are one node at 3 and at 7. So a
+// block is one set of nodes, however many layers there are. Where the reference computes a value in
+// a loop over layers the node is given an *alias*, the leaf "result of that call at l", valid for
+// exactly the indices at which the reference computed it. That is how h[l+1] = block(h[l], w[l]) is
+// said without nesting.
+//
+// Sums are linear combinations in normal form: of a node at layers [at, end) from microbatches
+// [m_begin, m_end), each with a scale. A sum over all microbatches says so by ALL; anything less is
+// a gradient that is still being collected.
+//
+// A scale is a rational number times powers of scalar terms (the token count, to the power -1).
+#ifndef PLACE_VERIFY_TERM_H
+#define PLACE_VERIFY_TERM_H
+
+#include "ir/ir.h"
+#include "verify/intern.h"
+
+struct term {
+    uint32_t node;
+    int32_t at; // layer; 0 if the node has no index
+};
+
+typedef uint32_t scale_id;
+enum { SCALE_ONE = 0 };
+struct scaled {
+    struct term of;
+    scale_id scale;
+};
+
+enum node_kind {        // beside enum op_kind
+    NODE_STATE = N_OPS, // a parameter or moment at the start of the step; attributes: kind, tensor
+    NODE_INPUT,         // what the host wrote; attributes: name
+    NODE_RESULT,        // what a call of the reference made; attributes: its number
+    NODE_SUM,
+    NODE_SCALED,    // a scale where it cannot be pulled out: the operand of a nonlinear op
+    NODE_BROADCAST, // repeated along new leading dimensions; attributes: their number
+    NODE_ONE,
+    NODE_ZERO,
+    NODE_UNKNOWN, // equal to nothing but itself
+};
+
+enum { ALL_MICROBATCHES = -1 };
+
+// An operand of a node, or a summand.
+struct part {
+    uint32_t node;
+    int32_t at;  // relative to the node's index
+    int32_t end; // of sums: layers at .. end-1 are summed
+    scale_id scale;
+    int32_t m_begin, m_end;
+};
+struct node_key {
+    uint16_t kind;
+    uint8_t result; // of an op with several
+    uint8_t indexed;
+    uint32_t attributes;
+    struct part parts[];
+};
+struct node {
+    const struct node_key *key;
+    uint32_t n_parts;
+    uint32_t alias;            // first of a list in terms.aliases; 0: none
+    const struct span *origin; // what made it first
+};
+struct alias {
+    int32_t begin, end; // indices of the node for which it holds
+    uint32_t node;
+    int32_t offset; // the alias's index less the node's
+    uint32_t next;
+};
+// One question that an evaluation put to the aliases: the answer depends on the absolute index, so
+// a memo that is used at another index must put it again (unit.c).
+struct alias_use {
+    struct term of;
+    uint32_t alias; // 0: none fitted
+};
+
+enum { MAX_FACTORS = 6 };
+struct factor {
+    struct term of;
+    int32_t power;
+};
+struct scale {
+    int64_t numerator, denominator;
+    uint32_t n_factors, serial; // serial: not 0 for a scale equal to nothing but itself
+    struct factor factors[MAX_FACTORS];
+};
+
+struct terms {
+    struct arena *arena;
+    struct intern keys, attributes, scales;
+    struct node *nodes;
+    uint32_t n_nodes, cap_nodes;
+    struct alias *aliases;
+    uint32_t n_aliases, cap_aliases;
+    struct alias_use *uses; // the log; only grows while `logging`
+    uint32_t n_uses, cap_uses;
+    bool logging;
+    int32_t microbatches;
+    const struct span *site; // what is being evaluated: origin of new nodes
+    uint32_t serial;
+};
+
+void terms_init(struct terms *terms, struct arena *arena, int32_t microbatches);
+
+// A node of `kind`; parts have absolute indices. The result is canonical: aliases are followed.
+struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t attributes,
+                      struct part *parts, uint32_t n_parts);
+struct term term_leaf(struct terms *terms, int kind, uint32_t attributes, bool indexed, int32_t at);
+struct term term_unknown(struct terms *terms);            // a fresh one
+struct term term_constant(struct terms *terms, int kind); // NODE_ONE, NODE_ZERO
+struct part part_of(struct term term);
+// The term as the operand of a nonlinear op.
+struct term term_with_scale(struct terms *terms, struct scaled value);
+
+static inline int term_kind(const struct terms *terms, struct term term) {
+    return terms->nodes[term.node].key->kind;
+}
+static inline bool term_indexed(const struct terms *terms, struct term term) {
+    return terms->nodes[term.node].key->indexed;
+}
+static inline bool term_equal(struct term a, struct term b) {
+    return a.node == b.node && a.at == b.at;
+}
+static inline bool scaled_equal(struct scaled a, struct scaled b) {
+    return term_equal(a.of, b.of) && a.scale == b.scale;
+}
+// Says that at its index `of` is the leaf `as`; extends an alias that says so for its neighbour.
+void term_alias(struct terms *terms, struct term of, struct term as);
+// What a logged use would be answered at another index.
+uint32_t term_find_alias(const struct terms *terms, struct term of);
+
+scale_id scale_rational(struct terms *terms, int64_t numerator, int64_t denominator);
+scale_id scale_of_term(struct terms *terms, struct term scalar);
+scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b);
+scale_id scale_invert(struct terms *terms, scale_id a);
+// a + b where their scalar factors are equal.
+bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum);
+const struct scale *scale_get(const struct terms *terms, scale_id scale);
+bool scale_is_zero(const struct terms *terms, scale_id scale);
+
+// ---- sums (sum.c) -----------------------------------------------------------------------------
+struct summand { // with absolute indices
+    uint32_t node;
+    int32_t at, end;
+    scale_id scale;
+    int32_t m_begin, m_end;
+};
+struct sum {
+    struct summand *items;
+    uint32_t n, cap;
+};
+// Appends value * factor to the sum.
+void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id factor);
+// The same of what was collected from microbatches [m_begin, m_end), or ALL_MICROBATCHES twice.
+void sum_add_collected(struct terms *terms, struct sum *sum, struct scaled value, int32_t m_begin,
+                       int32_t m_end);
+// The normal form; the first summand's scale is pulled out of the whole.
+struct scaled sum_finish(struct terms *terms, struct sum *sum);
+// The value as it is collected from microbatch m only.
+struct scaled sum_microbatch(struct terms *terms, struct scaled value, int32_t m);
+// A sum over some of the microbatches, or from some of them more than once.
+bool term_is_collected(const struct terms *terms, struct term term);
+// Moves every microbatch boundary b to move(b) (loop.c).
+struct scaled sum_rename(struct terms *terms, struct scaled value, int32_t (*move)(int32_t, void *),
+                         void *data);
+
+#endif

@@ -1,0 +1,387 @@
+// Units: evaluates a unit's ops in order on judgements, with the memory its values were given.
+//
+// Memory is part of what is proved. A result overwrites whatever shares its bytes: the value it is
+// in place of, and values of the frame that overlap. Reading one of those later is a fault, and so
+// is overwriting the source of a collective that is in flight. An inline value has no bytes: its
+// operands must still be there where it is used.
+//
+// A call is remembered by its operands' judgements with layer indices relative to the first of
+// them, so that a block is evaluated once for all layers but the first and the last. Aliases of
+// terms hold for absolute indices; a memo keeps which it asked for and is used only where all
+// answer the same.
+#include "verify/engine.h"
+
+#include <string.h>
+
+struct evaluation {
+    struct engine *engine;
+    const struct unit *unit;
+    struct judgement *values;
+    const struct op **dead; // the op that overwrote a value's bytes; NULL: they are there
+    const struct op **made; // the op that made a value
+    value_id *root;         // the value that has the bytes, parameters included
+    value_id *source;       // of a value in flight: what its collective reads; else NO_ID
+    bool *clobbered;        // parameters that were overwritten although they may only be read
+};
+
+// ---- memory -----------------------------------------------------------------------------------
+
+static void find_roots(struct evaluation *v) {
+    const struct unit *unit = v->unit;
+    for (uint32_t i = 0; i < unit->n_values; i++)
+        v->root[i] = value_root(unit, i);
+    // What ends up in a parameter's place has been there from its root on.
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        const struct unit_result *result = &unit->results[i];
+        value_id root = value_root(unit, result->value);
+        if (result->in_parameter == NO_ID || unit->values[root].storage == STORAGE_UNPLANNED)
+            continue;
+        for (uint32_t k = 0; k < unit->n_values; k++)
+            if (v->root[k] == root)
+                v->root[k] = result->in_parameter;
+    }
+}
+
+static bool share_bytes(const struct evaluation *v, value_id a, value_id b) {
+    if (v->root[a] == v->root[b])
+        return true;
+    const struct value *left = &v->unit->values[v->root[a]];
+    const struct value *right = &v->unit->values[v->root[b]];
+    return left->storage == STORAGE_FRAME && right->storage == STORAGE_FRAME &&
+           left->offset_bytes < right->offset_bytes + type_bytes(&right->type) &&
+           right->offset_bytes < left->offset_bytes + type_bytes(&left->type);
+}
+
+static bool has_bytes(const struct evaluation *v, value_id id) {
+    enum value_storage storage = v->unit->values[id].storage;
+    return storage != STORAGE_UNPLANNED && storage != STORAGE_INLINE;
+}
+
+static bool may_overwrite(const struct evaluation *v, uint32_t parameter) {
+    if (v->unit->consumed[parameter])
+        return true;
+    for (uint32_t i = 0; i < v->unit->n_results; i++)
+        if (v->unit->results[i].in_parameter == parameter)
+            return true;
+    return false;
+}
+
+// An op wrote value `id`: what had its bytes before is gone. A wait moves nothing.
+static void overwrite(struct evaluation *v, value_id id, const struct op *op) {
+    struct engine *e = v->engine;
+    if (!has_bytes(v, id))
+        return;
+    for (value_id other = 0; other < v->unit->n_values; other++) {
+        bool exists = other < v->unit->n_parameters || v->made[other];
+        if (other == id || !exists || !has_bytes(v, other) || !share_bytes(v, id, other))
+            continue;
+        v->dead[other] = op;
+        if (other < v->unit->n_parameters && !may_overwrite(v, other))
+            v->clobbered[other] = true;
+    }
+    for (value_id flying = 0; flying < v->unit->n_values; flying++) {
+        value_id source = v->source[flying];
+        if (source == NO_ID || flying == id || op->kind == OP_WAIT || !share_bytes(v, id, source))
+            continue;
+        v->values[flying] = judgement_fault(
+            fault_make(e, E610, op->span, NULL, "`%s` overwrites `%s` while a collective reads it",
+                       v->unit->values[id].name, v->unit->values[source].name));
+    }
+}
+
+// The judgement of an operand where an op reads it.
+static struct judgement read_value(struct evaluation *v, value_id id, const struct op *op) {
+    struct engine *e = v->engine;
+    const struct value *value = &v->unit->values[id];
+    if (v->dead[id])
+        return judgement_fault(fault_make(e, E611, op->span, NULL,
+                                          "`%s` is read after `%s` took its place", value->name,
+                                          v->unit->values[v->dead[id]->results[0]].name));
+    if (v->source[id] != NO_ID && op->kind != OP_WAIT)
+        return judgement_fault(fault_make(
+            e, E610, op->span, NULL, "`%s` is read before anything waits for it", value->name));
+    if (value->storage == STORAGE_INLINE && v->made[id])
+        for (unsigned i = 0; i < v->made[id]->n_operands; i++) {
+            struct judgement inner = read_value(v, v->made[id]->operands[i], op);
+            if (inner.fault)
+                return inner;
+        }
+    return v->values[id];
+}
+
+// ---- ops --------------------------------------------------------------------------------------
+
+static void start_op(struct evaluation *v, const struct op *op, const struct judgement *from) {
+    const struct tensor_type *source = &v->unit->values[op->operands[0]].type;
+    const struct tensor_type *target = &v->unit->values[op->results[0]].type;
+    enum collective_kind kind = op->kind == OP_ALL_REDUCE   ? COLLECTIVE_ALL_REDUCE
+                                : op->kind == OP_ALL_GATHER ? COLLECTIVE_ALL_GATHER
+                                                            : COLLECTIVE_REDUCE_SCATTER;
+    struct axis_list axes = op_axes(op);
+    int dim = (int)op_integer(op, ATTRIBUTE_DIM, -1);
+    int64_t chunk = type_elements(kind == COLLECTIVE_ALL_GATHER ? source : target);
+    v->values[op->results[0]] =
+        collective_apply(v->engine, kind, &axes, dim, chunk, from, op->span);
+    v->source[op->results[0]] = op->operands[0];
+}
+
+static void check_form(struct evaluation *v, const struct op *op, value_id id) {
+    struct judgement *value = &v->values[id];
+    const struct tensor_type *type = &v->unit->values[id].type;
+    struct engine *e = v->engine;
+    if (value->fault || form_fits(&e->digits, value->form, type))
+        return;
+    *value = judgement_fault(
+        fault_make(e, E510, op->span, NULL, "`%s` is %s, which is not what its type says",
+                   v->unit->values[id].name, form_text(&e->digits, e->arena, value->form)));
+}
+
+// Where the reference makes a result in a loop over layers, the result gets a name of its own. Sums
+// over the step keep their normal form instead.
+static void name_result(struct evaluation *v, const struct op *op, value_id id) {
+    struct engine *e = v->engine;
+    struct judgement *value = &v->values[id];
+    if (!e->is_reference || e->depth == 0 || value->fault || op->kind == OP_ACCUMULATE)
+        return;
+    int kind = term_kind(e->terms, value->value.of);
+    if (kind >= N_OPS && kind != NODE_SUM)
+        return;
+    for (uint32_t i = 0; i < v->unit->n_results; i++) {
+        if (v->unit->results[i].value != id)
+            continue;
+        char key[256];
+        uint32_t number[2] = {e->statement->id, i};
+        memcpy(key, number, sizeof number);
+        int length = snprintf(key + sizeof number, sizeof key - sizeof number, "%s",
+                              v->unit->values[id].name);
+        size_t room = sizeof key - sizeof number - 1;
+        size_t text = (size_t)length < room ? (size_t)length : room;
+        uint32_t name =
+            intern(&e->terms->attributes, key, (uint32_t)(sizeof number + text + 1), NULL);
+        struct term leaf =
+            term_leaf(e->terms, NODE_RESULT, name, true, (int32_t)e->variables[e->depth - 1]);
+        term_alias(e->terms, value->value.of, leaf);
+        struct alias_made made = {value->value.of, leaf};
+        ARENA_PUSH(e->arena, e->made, e->n_made, e->cap_made, made);
+        value->value.of = leaf;
+        return;
+    }
+}
+
+static void evaluate_op(struct evaluation *v, const struct op *op) {
+    struct judgement operands[MAX_OPERANDS], results[MAX_RESULTS];
+    for (unsigned i = 0; i < op->n_operands; i++)
+        operands[i] = read_value(v, op->operands[i], op);
+    switch (op->kind) {
+    case OP_ALL_REDUCE:
+    case OP_ALL_GATHER:
+    case OP_REDUCE_SCATTER:
+        start_op(v, op, &operands[0]);
+        break;
+    case OP_WAIT:
+        v->values[op->results[0]] = operands[0];
+        if (v->source[op->operands[0]] == NO_ID && !operands[0].fault)
+            v->values[op->results[0]] = judgement_fault(
+                fault_make(v->engine, E612, op->span, NULL, "nothing is in flight here"));
+        v->source[op->operands[0]] = NO_ID;
+        break;
+    case OP_SLICE: {
+        struct axis_list axes = op_axes(op);
+        v->values[op->results[0]] = slice_apply(
+            v->engine, &axes, (int)op_integer(op, ATTRIBUTE_DIM, -1),
+            type_elements(&v->unit->values[op->results[0]].type), &operands[0], op->span);
+        break;
+    }
+    default:
+        rule_apply(v->engine, v->unit, op, operands, results);
+        for (unsigned i = 0; i < op->n_results; i++)
+            v->values[op->results[i]] = results[i];
+    }
+    for (unsigned i = 0; i < op->n_results; i++) {
+        v->made[op->results[i]] = op;
+        check_form(v, op, op->results[i]);
+        name_result(v, op, op->results[i]);
+        overwrite(v, op->results[i], op);
+    }
+}
+
+static void finish_results(struct evaluation *v, struct judgement *results) {
+    struct engine *e = v->engine;
+    static const struct op end = {.kind = N_OPS};
+    for (uint32_t i = 0; i < v->unit->n_results; i++) {
+        value_id id = v->unit->results[i].value;
+        const struct op *made = v->made[id] ? v->made[id] : &end;
+        results[i] = read_value(v, id, made);
+        // Elements behind an accumulator's are untouched where it is added to in place.
+        uint32_t place = v->unit->results[i].in_parameter;
+        if (place != NO_ID && !results[i].fault && made->kind == OP_ACCUMULATE &&
+            !(results[i].form != FORM_ANY && form_is_flat(&e->digits, results[i].form)))
+            results[i].clean = v->values[place].clean;
+    }
+}
+
+static void evaluate(struct engine *e, const struct unit *unit, const struct judgement *operands,
+                     struct judgement *results, struct judgement *parameters) {
+    uint32_t n = unit->n_values + 1;
+    struct evaluation v = {.engine = e,
+                           .unit = unit,
+                           .values = ARENA_ARRAY(e->arena, struct judgement, n),
+                           .dead = ARENA_ARRAY(e->arena, const struct op *, n),
+                           .made = ARENA_ARRAY(e->arena, const struct op *, n),
+                           .root = ARENA_ARRAY(e->arena, value_id, n),
+                           .source = ARENA_ARRAY(e->arena, value_id, n),
+                           .clobbered = ARENA_ARRAY(e->arena, bool, n)};
+    memset(v.source, 0xff, n * sizeof *v.source);
+    memcpy(v.values, operands, unit->n_parameters * sizeof *operands);
+    find_roots(&v);
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        evaluate_op(&v, &unit->ops[i]);
+    finish_results(&v, results);
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        parameters[i] = operands[i];
+        if (v.clobbered[i])
+            parameters[i] = judgement_fault(fault_make(
+                e, E611, unit->span, NULL, "unit `%s` overwrites `%s`, which its caller keeps",
+                unit->name, unit->values[i].name));
+    }
+}
+
+// ---- memo -------------------------------------------------------------------------------------
+
+struct key_operand { // fields of one width: keys have no padding
+    uint32_t node, scale, form, partial, bits, fault, rest;
+    int32_t at, microbatch;
+};
+struct call_key {
+    uint32_t unit;
+    int32_t loop; // the reference's layer, relative to the base: results are named after it
+    uint32_t in_time_loop;
+    uint32_t caller; // the reference's: results are named after the call
+    struct key_operand operands[];
+};
+
+static int32_t base_of(const struct engine *e, const struct judgement *operands, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!operands[i].fault && term_indexed(e->terms, operands[i].value.of))
+            return operands[i].value.of.at;
+    return e->depth ? (int32_t)e->variables[e->depth - 1] : 0;
+}
+
+static void shift_term(const struct engine *e, struct term *term, int32_t by) {
+    if (term_indexed(e->terms, *term))
+        term->at += by;
+}
+
+static void shift(const struct engine *e, struct judgement *values, uint32_t n, int32_t by) {
+    for (uint32_t i = 0; i < n; i++)
+        if (!values[i].fault)
+            shift_term(e, &values[i].value.of, by);
+}
+
+static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgement *operands,
+                       uint32_t n, int32_t base, bool *added) {
+    uint32_t size = (uint32_t)(sizeof(struct call_key) + n * sizeof(struct key_operand));
+    _Alignas(8) char bytes[8192];
+    struct call_key *key =
+        size <= sizeof bytes ? (struct call_key *)bytes : arena_alloc(e->arena, size);
+    memset(key, 0, sizeof *key);
+    key->unit = unit_id;
+    if (e->is_reference && e->depth)
+        key->loop = (int32_t)e->variables[e->depth - 1] - base;
+    key->caller = e->is_reference ? e->statement->id : 0;
+    for (int i = 0; i < e->depth; i++)
+        key->in_time_loop |= e->time_loop[i];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct judgement *from = &operands[i];
+        bool indexed = !from->fault && term_indexed(e->terms, from->value.of);
+        key->operands[i] = (struct key_operand){
+            .node = from->value.of.node,
+            .scale = from->value.scale,
+            .form = from->form,
+            .partial = from->partial,
+            .bits = from->bits,
+            .fault = from->fault ? from->fault->order : 0,
+            .rest = from->dtype | (uint32_t)from->clean << 8,
+            .at = from->value.of.at - (indexed ? base : 0),
+            .microbatch = from->microbatch,
+        };
+    }
+    return intern(&e->memo_keys, key, size, added);
+}
+
+// A scale that holds a scalar of one layer cannot be moved to another.
+static bool scales_move(const struct engine *e) {
+    for (uint32_t i = 0; i < e->terms->scales.n; i++) {
+        const struct scale *scale = scale_get(e->terms, i);
+        for (uint32_t k = 0; k < scale->n_factors; k++)
+            if (term_indexed(e->terms, scale->factors[k].of))
+                return false;
+    }
+    return true;
+}
+
+// The entry's aliases, asked for again at this base. In the reference those that it made hold for
+// one layer more.
+static bool memo_fits(struct engine *e, const struct memo_entry *entry, int32_t base) {
+    if (!entry->usable)
+        return false;
+    for (uint32_t i = 0; i < entry->n_made; i++) {
+        struct alias_made made = entry->made[i];
+        shift_term(e, &made.of, base);
+        made.as.at += base;
+        term_alias(e->terms, made.of, made.as);
+    }
+    for (uint32_t i = 0; i < entry->n_uses; i++) {
+        struct term of = entry->uses[i].of;
+        shift_term(e, &of, base);
+        if (term_find_alias(e->terms, of) != entry->uses[i].alias)
+            return false;
+    }
+    return true;
+}
+
+static void remember(struct engine *e, struct memo_entry *entry, const struct unit *unit,
+                     const struct judgement *results, const struct judgement *parameters,
+                     int32_t base) {
+    entry->results = arena_copy(e->arena, results, unit->n_results * sizeof *results);
+    entry->parameters = arena_copy(e->arena, parameters, unit->n_parameters * sizeof *parameters);
+    shift(e, entry->results, unit->n_results, -base);
+    shift(e, entry->parameters, unit->n_parameters, -base);
+    entry->n_uses = e->terms->n_uses;
+    entry->uses = arena_copy(e->arena, e->terms->uses, entry->n_uses * sizeof *entry->uses);
+    for (uint32_t i = 0; i < entry->n_uses; i++)
+        shift_term(e, &entry->uses[i].of, -base);
+    entry->n_made = e->n_made;
+    entry->made = arena_copy(e->arena, e->made, entry->n_made * sizeof *entry->made);
+    for (uint32_t i = 0; i < entry->n_made; i++) {
+        shift_term(e, &entry->made[i].of, -base);
+        entry->made[i].as.at -= base;
+    }
+    entry->usable = scales_move(e);
+}
+
+void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
+                   const struct judgement *operands, struct judgement *results,
+                   struct judgement *parameters) {
+    int32_t base = base_of(e, operands, unit->n_parameters);
+    bool added;
+    uint32_t key = key_of(e, unit_id, operands, unit->n_parameters, base, &added);
+    if (added) {
+        struct memo_entry none = {0};
+        ARENA_PUSH(e->arena, e->memos, e->n_memos, e->cap_memos, none);
+    }
+    struct memo_entry *entry = &e->memos[key];
+    if (!added && memo_fits(e, entry, base)) {
+        memcpy(results, entry->results, unit->n_results * sizeof *results);
+        memcpy(parameters, entry->parameters, unit->n_parameters * sizeof *parameters);
+        shift(e, results, unit->n_results, base);
+        shift(e, parameters, unit->n_parameters, base);
+        return;
+    }
+    e->terms->n_uses = 0;
+    e->n_made = 0;
+    e->terms->logging = true;
+    evaluate(e, unit, operands, results, parameters);
+    e->terms->logging = false;
+    remember(e, entry, unit, results, parameters, base);
+}

@@ -1,0 +1,303 @@
+// The obligations: what the step must leave behind (VERIFIER.md 2). Both programs are executed on
+// abstract stores over one table of terms, the reference first; then every state of the final
+// program must be what the reference's is, in the form and with the equal bits that it began with,
+// so that the next step finds what this one assumed.
+//
+//   O1 every parameter and moment holds the reference's next value    O2 in the form it began with
+//   O3 operands of calls fit (step.c)                                 O4 reported scalars agree
+//   O5 every transfer is waited for (step.c)                          O6 types are wide enough
+//   O7 copies have equal bits
+#include "verify/verify.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verify/engine.h"
+
+enum { MAX_REPORTED = 5 };
+
+struct check {
+    struct engine reference, final;
+    struct store train, evaluate; // of the reference, after its steps
+    const struct fault **faults;  // what keeps the program from being accepted
+    uint32_t n_faults, cap_faults;
+};
+
+static void add_fault(struct check *c, const struct fault *fault) {
+    if (fault)
+        ARENA_PUSH(c->final.arena, c->faults, c->n_faults, c->cap_faults, fault);
+}
+
+static void init_engine(struct engine *e, const struct program *program, struct terms *terms,
+                        struct arena *arena, struct diagnostics *diagnostics) {
+    *e = (struct engine){.arena = arena,
+                         .diagnostics = diagnostics,
+                         .program = program,
+                         .terms = terms,
+                         .all_axes = (uint32_t)((UINT64_C(1) << program->mesh.n_axes) - 1)};
+    digits_init(&e->digits, arena, &program->mesh);
+    e->memo_keys.arena = arena;
+    e->found = ARENA_ARRAY(arena, struct found, program->n_buffers + 1);
+}
+
+// ---- pairs of buffers -------------------------------------------------------------------------
+
+static enum buffer_class class_of(const struct buffer *buffer) {
+    return buffer->class == CLASS_MASTER ? CLASS_PARAMETERS : buffer->class;
+}
+
+// The buffer of `in` that holds the same state as `buffer` of `of`.
+static buffer_id counterpart(const struct program *in, const struct program *of,
+                             const struct buffer *buffer) {
+    const char *name = of->tensors[buffer->tensor].name;
+    for (buffer_id i = 0; i < in->n_buffers; i++) {
+        const struct buffer *other = &in->buffers[i];
+        if (class_persistent[other->class] && class_of(other) == class_of(buffer) &&
+            strcmp(in->tensors[other->tensor].name, name) == 0)
+            return i;
+    }
+    return NO_ID;
+}
+
+static bool is_state_buffer(const struct buffer *buffer) {
+    return class_persistent[buffer->class] && buffer->tensor != NO_ID && buffer->window_of == NO_ID;
+}
+
+static const char *state_text(const struct engine *e, const struct buffer *buffer, int64_t item) {
+    const struct tensor *tensor = &e->program->tensors[buffer->tensor];
+    const char *kind = buffer->class == CLASS_PARAMETERS ? "parameter" : class_names[buffer->class];
+    if (tensor->layers == 0)
+        return arena_format(e->arena, "%s `%s`", kind, tensor->name);
+    return arena_format(e->arena, "%s `%s` of layer %" PRId64, kind, tensor->name, item);
+}
+
+static bool same_dims(const struct buffer *a, const struct buffer *b) {
+    bool same = a->rank == b->rank;
+    for (unsigned i = 0; same && i < a->rank; i++)
+        same = a->dims[i].size == b->dims[i].size && a->dims[i].dimension == b->dims[i].dimension;
+    return same;
+}
+
+// ---- states -----------------------------------------------------------------------------------
+
+static enum dtype least_type(const struct policy *policy, enum buffer_class class) {
+    switch (class) {
+    case CLASS_PARAMETERS:
+        return policy->parameters;
+    case CLASS_MASTER:
+        return policy->master;
+    case CLASS_MOMENT1:
+    case CLASS_MOMENT2:
+    case CLASS_MOMENTUM:
+        return policy->moments;
+    case CLASS_GRADIENTS:
+        return policy->gradients;
+    default:
+        return DTYPE_NONE;
+    }
+}
+
+static void check_types(struct check *c) {
+    struct engine *e = &c->final;
+    for (buffer_id i = 0; i < e->program->n_buffers; i++) {
+        const struct buffer *buffer = &e->program->buffers[i];
+        enum dtype least = least_type(&e->program->policy, buffer->class);
+        if (buffer->dtype != DTYPE_I32 && dtype_bytes[buffer->dtype] < dtype_bytes[least])
+            add_fault(c, fault_make(e, E415, buffer->span, NULL,
+                                    "`%s` is kept in %s, narrower than %s, which is declared",
+                                    buffer->name, dtype_names[buffer->dtype], dtype_names[least]));
+    }
+}
+
+// The same value again in the same form, so that the next step finds what this one assumed.
+static const struct fault *check_form(struct engine *e, const struct buffer *buffer,
+                                      const struct judgement *found, const char *what) {
+    form_id form = form_declared(&e->digits, e->program, buffer);
+    if (found->form != form)
+        return fault_make(e, E510, buffer->span, NULL, "%s begins the step as %s and ends it as %s",
+                          what, form_text(&e->digits, e->arena, form),
+                          form_text(&e->digits, e->arena, found->form));
+    if (found->bits != e->all_axes)
+        return fault_make(e, E513, buffer->span, NULL,
+                          "copies of %s over %s may differ in their last bits", what,
+                          mask_text(e, e->all_axes & ~found->bits));
+    return NULL;
+}
+
+static const struct fault *check_item(struct engine *e, buffer_id id, int64_t item,
+                                      struct scaled expected) {
+    const struct buffer *buffer = &e->program->buffers[id];
+    struct expectation expectation = {
+        .value = expected, .what = state_text(e, buffer, item), .span = buffer->span};
+    struct judgement found = store_read(
+        e, (struct reference){.buffer = id, .index = index_constant(item)}, buffer->span);
+    const struct fault *fault = diagnose(e, &expectation, &found);
+    return fault ? fault : check_form(e, buffer, &found, expectation.what);
+}
+
+// One fault per buffer is enough: the other layers' are alike.
+static void check_state(struct check *c, buffer_id id, const struct store *reference) {
+    struct engine *e = &c->final;
+    const struct buffer *buffer = &e->program->buffers[id];
+    const struct program *theirs = c->reference.program;
+    buffer_id other = counterpart(theirs, e->program, buffer);
+    if (other == NO_ID || !same_dims(buffer, &theirs->buffers[other]) ||
+        buffer->count != theirs->buffers[other].count) {
+        add_fault(c, fault_make(e, E514, buffer->span, NULL,
+                                "%s is no state of the model's training on one device",
+                                state_text(e, buffer, 0)));
+        return;
+    }
+    for (int64_t i = 0; i < buffer->count; i++) {
+        struct scaled expected = reference
+                                     ? reference->items[reference->first[other] + i].value.value
+                                     : initial_judgement(e, id, i).value;
+        const struct fault *fault = check_item(e, id, i, expected);
+        add_fault(c, fault);
+        if (fault)
+            return;
+    }
+}
+
+static void check_states(struct check *c, const struct store *reference) {
+    const struct program *ours = c->final.program, *theirs = c->reference.program;
+    for (buffer_id i = 0; i < ours->n_buffers; i++)
+        if (is_state_buffer(&ours->buffers[i]))
+            check_state(c, i, reference);
+    for (buffer_id i = 0; i < theirs->n_buffers; i++)
+        if (is_state_buffer(&theirs->buffers[i]) &&
+            counterpart(ours, theirs, &theirs->buffers[i]) == NO_ID)
+            add_fault(c, fault_make(&c->final, E514, ours->steps[STEP_TRAIN].span, NULL,
+                                    "nothing holds %s",
+                                    state_text(&c->reference, &theirs->buffers[i], 0)));
+}
+
+// ---- what is reported and what is read --------------------------------------------------------
+
+static void check_output(struct check *c, buffer_id theirs, const struct judgement *expected,
+                         enum step_kind kind) {
+    struct engine *e = &c->final;
+    const char *name = c->reference.program->buffers[theirs].name;
+    buffer_id id = program_find_buffer(e->program, name);
+    if (id == NO_ID) {
+        add_fault(c, fault_make(e, E514, e->program->steps[kind].span, NULL,
+                                "nothing holds the output `%s`", name));
+        return;
+    }
+    const struct buffer *buffer = &e->program->buffers[id];
+    struct expectation expectation = {.value = expected->value,
+                                      .what = arena_format(e->arena, "output `%s`", name),
+                                      .span = buffer->span};
+    struct judgement found =
+        store_read(e, (struct reference){.buffer = id, .index = index_constant(0)}, buffer->span);
+    const struct fault *fault = diagnose(e, &expectation, &found);
+    if (!fault && found.form != FORM_ANY && form_get(&e->digits, found.form)->owners)
+        fault = fault_make(e, E510, buffer->span, NULL, "%s is in parts", expectation.what);
+    add_fault(c, fault);
+}
+
+static void check_outputs(struct check *c, const struct store *reference, enum step_kind kind) {
+    const struct program *theirs = c->reference.program;
+    for (buffer_id i = 0; i < theirs->n_buffers; i++) {
+        const struct item *item = &reference->items[reference->first[i]];
+        if (theirs->buffers[i].class == CLASS_OUTPUT && item->state == ITEM_READY)
+            check_output(c, i, &item->value, kind);
+    }
+}
+
+// Inputs are the host's: they must be the ones that the reference reads.
+static void check_inputs(struct check *c) {
+    struct engine *e = &c->final;
+    for (buffer_id i = 0; i < e->program->n_buffers; i++) {
+        const struct buffer *buffer = &e->program->buffers[i];
+        if (buffer->class != CLASS_INPUT)
+            continue;
+        buffer_id other = program_find_buffer(c->reference.program, buffer->name);
+        bool same = other != NO_ID && same_dims(buffer, &c->reference.program->buffers[other]) &&
+                    (buffer->stack != STACK_MICROBATCHES ||
+                     buffer->count == e->program->sizes.microbatches);
+        if (!same)
+            add_fault(c, fault_make(e, E514, buffer->span, NULL,
+                                    "input `%s` is not what the training on one device reads",
+                                    buffer->name));
+    }
+}
+
+// ---- the verdict ------------------------------------------------------------------------------
+
+static void run_reference(struct check *c) {
+    struct engine *e = &c->reference;
+    e->is_reference = true;
+    if (e->program->steps[STEP_TRAIN].present) {
+        step_execute(e, STEP_TRAIN);
+        c->train = e->store;
+    }
+    if (e->program->steps[STEP_EVALUATE].present) {
+        step_execute(e, STEP_EVALUATE);
+        c->evaluate = e->store;
+    }
+    c->final.first_own_node = e->terms->n_nodes;
+}
+
+static void run_final(struct check *c) {
+    struct engine *e = &c->final;
+    check_inputs(c);
+    check_types(c);
+    if (e->program->steps[STEP_TRAIN].present && c->train.items && step_execute(e, STEP_TRAIN)) {
+        check_states(c, &c->train);
+        check_outputs(c, &c->train, STEP_TRAIN);
+    }
+    if (e->program->steps[STEP_EVALUATE].present && c->evaluate.items &&
+        step_execute(e, STEP_EVALUATE)) {
+        check_states(c, NULL);
+        check_outputs(c, &c->evaluate, STEP_EVALUATE);
+    }
+}
+
+static int by_order(const void *left, const void *right) {
+    const struct fault *a = *(const struct fault *const *)left;
+    const struct fault *b = *(const struct fault *const *)right;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static bool same_cause(const struct fault *a, const struct fault *b) {
+    return a->code == b->code && a->span.source == b->span.source && a->span.begin == b->span.begin;
+}
+
+// One report per place and code, first causes first; the rest is counted.
+static void report_faults(struct check *c) {
+    uint32_t n_reported = 0, n_left = 0;
+    qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
+    for (uint32_t i = 0; i < c->n_faults; i++) {
+        bool seen = false;
+        for (uint32_t k = 0; k < i && !seen; k++)
+            seen = same_cause(c->faults[i], c->faults[k]);
+        if (seen)
+            continue;
+        if (n_reported++ < MAX_REPORTED)
+            fault_report(&c->final, c->faults[i]);
+        else
+            n_left++;
+    }
+    if (n_left)
+        diagnostic_note(c->final.diagnostics->items[c->final.diagnostics->n_items - 1],
+                        "%u more follow, maybe from the same cause", n_left);
+}
+
+struct verdict verify(const struct program *reference, const struct program *final,
+                      struct arena *arena, struct diagnostics *diagnostics) {
+    struct terms *terms = ARENA_NEW(arena, struct terms);
+    struct check *c = ARENA_NEW(arena, struct check);
+    terms_init(terms, arena, (int32_t) final->sizes.microbatches);
+    init_engine(&c->reference, reference, terms, arena, diagnostics);
+    init_engine(&c->final, final, terms, arena, diagnostics);
+    run_reference(c);
+    run_final(c);
+    report_faults(c);
+    bool accepted = c->n_faults + c->final.n_reported + c->reference.n_reported == 0;
+    // A refusal is called refuted when a difference has been computed; nothing computes one yet.
+    return (struct verdict){.kind = accepted ? VERDICT_ACCEPTED : VERDICT_UNPROVED,
+                            .buffers = c->final.found,
+                            .n_terms = terms->n_nodes};
+}

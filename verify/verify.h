@@ -1,0 +1,40 @@
+// The verifier: does this program train as one device would?
+//
+// It recomputes, from the ops and statements of the final program alone, what every value is about
+// and how it is spread over the devices, and compares what the step leaves behind with what the
+// reference program leaves behind. It never reads the placement that was declared, nor what passes
+// intended; the layouts of persistent and input buffers it takes as facts about who fills them.
+// How it does that: term.h (what values are about), digits.h (how they are spread), rule.c (what
+// ops do), collective.c, unit.c, store.c and step.c (what statements do), loop.c, diagnose.c (why
+// not).
+#ifndef PLACE_VERIFY_VERIFY_H
+#define PLACE_VERIFY_VERIFY_H
+
+#include "ir/ir.h"
+
+enum verdict_kind {
+    VERDICT_ACCEPTED,
+    VERDICT_REFUTED,  // a difference was computed
+    VERDICT_UNPROVED, // no proof was found; reasons are in the diagnostics
+};
+
+// What the storage of a buffer was found to be in the train step, as masks over mesh axes.
+struct found {
+    bool seen;         // something was ever stored there
+    uint32_t sharded;  // axes that own a digit of what it holds
+    uint32_t data;     // of these, axes that cut the batch
+    uint32_t gathered; // parameters: axes on which all_gathers of it were found
+};
+
+struct verdict {
+    enum verdict_kind kind;
+    struct found *buffers; // one for each of the final program, in its order
+    uint32_t n_terms;      // for reports
+};
+
+// Both programs must have passed program_check, and have been numbered. Everything that stays is
+// allocated in `arena`. Whatever keeps the program from being accepted is reported.
+struct verdict verify(const struct program *reference, const struct program *final,
+                      struct arena *arena, struct diagnostics *diagnostics);
+
+#endif
