@@ -1,0 +1,95 @@
+// What the derived programs send, on the 124M shape of gpt2 in fp32 with one microbatch: the ratios
+// that the theory of placement says.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/diagnostic.h"
+#include "passes/account.h"
+#include "passes/passes.h"
+#include "tests/tiny_models.h"
+#include "tests/tiny_strategies.h"
+
+static void make_124M(struct config *config, bool tied) {
+    struct model_config *model = &config->model;
+    model->layers = 12;
+    model->hidden = 768;
+    model->heads = model->kv_heads = 12;
+    model->head_dim = 64;
+    model->ffn = 3072;
+    model->vocab = 50257;
+    model->sequence_limit = 1024;
+    model->tied = tied;
+    config->train.sequence = 256;
+    config->train.batch = config->mesh.axes[0].size;
+    config->train.microbatch = 1;
+    struct precision_config *p = &config->train.precision;
+    p->parameters = p->moments = p->gradients = p->activations = p->compute = p->accumulate =
+        p->gather = p->reduce = DTYPE_F32;
+}
+
+struct volume {
+    double all, blocks, embedding; // bytes in one step, scalars left out
+};
+
+static struct volume volume_of(enum tiny_strategy strategy, bool tied, int64_t devices) {
+    struct arena arena = {0};
+    struct config config = tiny_strategy_config(&arena, FAMILY_GPT2, strategy, 1);
+    config.mesh.axes[0].size = devices;
+    make_124M(&config, tied);
+    struct source_files sources = {0};
+    struct pass_context context = {&config, diagnostics_new(&arena, &sources)};
+    struct program *program = program_new(&arena, "main");
+    assert_true(passes_run(program, &context, PASS_BUILD, N_PASSES - 1));
+    const struct account *account_of = account(program, &arena);
+    struct volume volume = {0};
+    for (uint32_t i = 0; i < account_of->n_transfers; i++) {
+        const struct account_transfer *t = &account_of->transfers[i];
+        if (t->state == N_STATES)
+            continue;
+        volume.all += (double)t->bytes;
+        if (t->role == ROLE_LAYERS)
+            volume.blocks += (double)t->bytes;
+        if (t->role == ROLE_EMBEDDING)
+            volume.embedding += (double)t->bytes;
+    }
+    arena_free(&arena);
+    return volume;
+}
+
+static void expect_ratio(double found, double base, double expected) {
+    if (fabs(found / base - expected) > 0.005)
+        fail_msg("%.4f times as many bytes, expected %.2f", found / base, expected);
+}
+
+static void test_ratios(void **state) {
+    static const int64_t sizes[] = {2, 4, 8};
+    for (unsigned i = 0; i < 3; i++) {
+        struct volume ddp = volume_of(TINY_DDP, true, sizes[i]);
+        expect_ratio(volume_of(TINY_ZERO1, true, sizes[i]).all, ddp.all, 1);
+        expect_ratio(volume_of(TINY_ZERO2, true, sizes[i]).all, ddp.all, 1);
+        struct volume zero3 = volume_of(TINY_ZERO3, true, sizes[i]);
+        expect_ratio(zero3.blocks, ddp.blocks, 1.5);
+        expect_ratio(zero3.all, ddp.all, 1.65);
+        expect_ratio(volume_of(TINY_FSDP_KEEP, true, sizes[i]).blocks, ddp.blocks, 1);
+    }
+}
+
+// Backward does not read an embedding table that is not the head's.
+static void test_untied_embedding(void **state) {
+    struct volume ddp = volume_of(TINY_DDP, false, 4);
+    expect_ratio(volume_of(TINY_ZERO3, false, 4).embedding, ddp.embedding, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_untied_embedding),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
