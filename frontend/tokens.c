@@ -68,14 +68,16 @@ static bool is_meant_as_unit(const struct parser *p, const char *word, bool adja
     return at == p->length || !strchr("=:.([*", p->text[at]);
 }
 
-int token_number(struct parser *p, PLACE_STYPE *value, const char *text, uint32_t length) {
+int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int length, int *kept) {
     size_t digits = number_length(text), blanks = strspn(text + digits, " \t");
-    const char *word = arena_string(p->arena, text + digits + blanks, length - digits - blanks);
+    const char *word =
+        arena_string(p->arena, text + digits + blanks, (size_t)length - digits - blanks);
     int unit = measuring_unit_find(word, strlen(word));
     struct ast_number number = read_number(p, text, digits);
     if (unit < 0 && (!*word || !is_meant_as_unit(p, word, blanks == 0))) {
         value->number = number;
-        return (int)digits;
+        *kept = (int)digits;
+        return NUMBER;
     }
     value->quantity.number = number;
     value->quantity.unit = unit < 0 ? N_MEASURING_UNITS : (enum measuring_unit)unit;
@@ -89,7 +91,8 @@ int token_number(struct parser *p, PLACE_STYPE *value, const char *text, uint32_
             value->quantity.unit = meant;
         }
     }
-    return (int)length;
+    *kept = length;
+    return QUANTITY;
 }
 
 // ---- words and strings ------------------------------------------------------------------------

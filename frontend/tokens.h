@@ -6,8 +6,8 @@
 #include "place.tab.h"
 
 // Called by the rules of grammar/place.l. A token is its number; `value` is what it carries.
-// Reads a number and the unit behind it; returns how many bytes are the token's.
-int token_number(struct parser *p, PLACE_STYPE *value, const char *text, uint32_t length);
+// Reads a number and the unit behind it; `kept` is how many bytes are the token's.
+int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int length, int *kept);
 int token_word(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
 int token_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
 int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
