@@ -34,11 +34,11 @@ void parse_source(struct arena *arena, struct diagnostics *diagnostics, uint32_t
     file->source = source;
 }
 
-struct ast_value *parse_value(struct arena *arena, struct diagnostics *diagnostics,
-                              uint32_t source) {
-    struct parser p = {.arena = arena, .diagnostics = diagnostics, .goal = PARSE_VALUE};
+struct ast_field parse_setting(struct arena *arena, struct diagnostics *diagnostics,
+                               uint32_t source) {
+    struct parser p = {.arena = arena, .diagnostics = diagnostics, .goal = PARSE_SETTING};
     parse(&p, source);
-    return p.value;
+    return p.setting;
 }
 
 // ---- messages ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ struct open_bracket {
 };
 
 // What the text is, said to the grammar by the first token.
-enum parse_goal { PARSE_FILE, PARSE_VALUE };
+enum parse_goal { PARSE_FILE, PARSE_SETTING };
 
 struct parser {
     struct arena *arena;
@@ -36,15 +36,15 @@ struct parser {
     uint32_t held_remaining; // brackets that stay open when it is let go
     bool stopped;            // nesting too deep: only the end follows
 
-    struct ast_file file;    // results
-    struct ast_value *value; // of PARSE_VALUE
+    struct ast_file file;     // results
+    struct ast_field setting; // of PARSE_SETTING
 };
 
 // Parses the source and appends what is well-formed to the file; the rest is reported.
 void parse_source(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
                   struct ast_file *file);
-// Parses the source as one value, as -D takes it. NULL: reported.
-struct ast_value *parse_value(struct arena *arena, struct diagnostics *diagnostics,
-                              uint32_t source);
+// Parses the source as one field, as -D takes it. Without a value where that was reported.
+struct ast_field parse_setting(struct arena *arena, struct diagnostics *diagnostics,
+                               uint32_t source);
 
 #endif

@@ -287,7 +287,7 @@ int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p) {
     if (!p->started) {
         p->started = true;
         *span = span_of(p->source, 0, 0);
-        return p->goal == PARSE_FILE ? GOAL_FILE : GOAL_VALUE;
+        return p->goal == PARSE_FILE ? GOAL_FILE : GOAL_SETTING;
     }
     int token = 0;
     if (p->held_token < 0)

@@ -65,7 +65,7 @@ static void yyerror(struct span *span, struct parser *p, const char *message);
 %token STRATEGY "strategy" STEP "step" UNIT "unit"
 %token SPLIT "split" OVER "over" SCHEDULE "schedule" FROM "from" STATES "states" ON "on" OF "of"
 %token USE "use" IN "in" RELAX "relax" LINK "link" BY "by"
-%token GOAL_FILE "a file" GOAL_VALUE "a value"
+%token GOAL_FILE "a file" GOAL_SETTING "a setting"
 
 %type <name> of on
 %type <names> names factors product dotted
@@ -96,7 +96,7 @@ static void yyerror(struct span *span, struct parser *p, const char *message);
 %%
 
 goal: GOAL_FILE items
-    | GOAL_VALUE sum { p->value = $2; }
+    | GOAL_SETTING field { p->setting = $2; }
     ;
 
 items: %empty

@@ -1,0 +1,107 @@
+// Blocks of plain fields, from tables: each row says what may stand there and where it goes.
+#include "frontend/resolve.h"
+
+#include <float.h>
+#include <string.h>
+
+static const char *const norm_words[] = {"layernorm", "rmsnorm"};
+static const char *const activation_words[] = {"gelu_tanh", "gelu", "swiglu"};
+static const char *const position_words[] = {"learned", "rope"};
+_Static_assert(NORM_RMS == 1 && ACTIVATION_SWIGLU == 2 && POSITION_ROPE == 1,
+               "the words stand in the order of the enums");
+
+int find_field(const struct field_row *rows, int n, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+bool read_field(struct resolver *r, const struct field_row *row, const struct ast_value *value,
+                void *target) {
+    void *member = (char *)target + row->offset;
+    const char *what = arena_format(r->arena, "`%s`", row->name);
+    int choice;
+    switch (row->kind) {
+    case FIELD_SIZE:
+        return read_integer(r, value, what, 1, LIMIT_SIZE, member);
+    case FIELD_COUNT:
+        return read_integer(r, value, what, 0, INT64_MAX, member);
+    case FIELD_REAL:
+        return read_real(r, value, what, 0, DBL_MAX, member);
+    case FIELD_POSITIVE:
+        return read_real(r, value, what, DBL_MIN, DBL_MAX, member);
+    case FIELD_FLAG:
+        return read_flag(r, value, what, member);
+    case FIELD_BYTES:
+        return read_bytes_quantity(r, value, what, member);
+    case FIELD_BYTES_PER_S:
+        return read_quantity(r, value, what, MEASURE_BYTES_PER_S, member);
+    case FIELD_FLOPS_PER_S:
+        return read_quantity(r, value, what, MEASURE_FLOPS_PER_S, member);
+    case FIELD_NORM:
+        if (!read_choice(r, value, what, norm_words, 2, &choice))
+            return false;
+        *(enum norm_kind *)member = (enum norm_kind)choice;
+        return true;
+    case FIELD_ACTIVATION:
+        if (!read_choice(r, value, what, activation_words, 3, &choice))
+            return false;
+        *(enum activation_kind *)member = (enum activation_kind)choice;
+        return true;
+    case FIELD_POSITION:
+        if (!read_choice(r, value, what, position_words, 2, &choice))
+            return false;
+        *(enum position_kind *)member = (enum position_kind)choice;
+        return true;
+    }
+    return false;
+}
+
+static bool is_overridden(const struct field_said *said, const struct origin *origin) {
+    return said->origin.kind == ORIGIN_STATEMENT && origin->kind == ORIGIN_STATEMENT;
+}
+
+// Everything about one name of the field's list.
+static int take_path(struct resolver *r, const struct field_row *rows, int n, const char *what,
+                     const struct ast_field *field, const struct ast_path *path,
+                     const struct origin *origin, void *target, struct field_said *said) {
+    struct ast_name name = path->items[0].name;
+    int i = find_field(rows, n, name.text);
+    if (i < 0) {
+        const char *names[64];
+        for (int k = 0; k < n; k++)
+            names[k] = rows[k].name;
+        report_unknown(r, E104, name, what, names, (size_t)n);
+        return -1;
+    }
+    if (path->n > 1 || path->items[0].has_slice) {
+        report(r->diagnostics, E105, path->span, "`%s` takes no selector", name.text);
+        return -1;
+    }
+    // What the command line says replaces what the file says; the file says it once.
+    if (said[i].said && is_overridden(&said[i], origin)) {
+        report_twice(r, path->span, said[i].origin.span, arena_format(r->arena, "`%s`", name.text));
+        return -1;
+    }
+    said[i] = (struct field_said){true, *origin};
+    return read_field(r, &rows[i], field->value, target) ? i : -1;
+}
+
+int take_field(struct resolver *r, const struct field_row *rows, int n, const char *what,
+               const struct ast_field *field, const struct origin *origin, void *target,
+               struct field_said *said) {
+    if (!field->value) {
+        report(r->diagnostics, E104, field->paths.span, "no %s `%s` is a block", what,
+               field->paths.items[0].items[0].name.text);
+        return -1;
+    }
+    int row = -1;
+    for (uint32_t i = 0; i < field->paths.n; i++) {
+        struct origin here = *origin;
+        if (here.kind == ORIGIN_STATEMENT)
+            here.span = field->span;
+        row = take_path(r, rows, n, what, field, &field->paths.items[i], &here, target, said);
+    }
+    return row;
+}

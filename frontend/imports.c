@@ -1,0 +1,198 @@
+// The items of a file and of all that it imports, in one list. An import is sought beside the file
+// that names it, then in the installed library. A file that two others import is read once; one
+// that leads back to itself is refused.
+#include "frontend/read.h"
+#include "frontend/resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *item_kind_word(enum ast_item_kind kind) {
+    switch (kind) {
+    case ITEM_IMPORT:
+        return "import";
+    case ITEM_MODEL_FILE:
+    case ITEM_MODEL_FAMILY:
+        return "model";
+    case ITEM_DEVICE:
+        return "device";
+    case ITEM_MESH:
+        return "mesh";
+    case ITEM_TRAIN:
+        return "train";
+    case ITEM_STRATEGY:
+        return "strategy";
+    case ITEM_STEP:
+        return "step";
+    case ITEM_UNIT:
+        return "unit";
+    }
+    return "item";
+}
+
+char *path_beside(struct arena *arena, const char *path, const char *name) {
+    const char *slash = strrchr(path, '/');
+    if (name[0] == '/' || !slash)
+        return arena_string(arena, name, strlen(name));
+    return arena_format(arena, "%.*s/%s", (int)(slash - path), path, name);
+}
+
+// ---- duplicates -------------------------------------------------------------------------------
+
+static bool same_declaration(const struct ast_item *a, const struct ast_item *b) {
+    if (strcmp(item_kind_word(a->kind), item_kind_word(b->kind)) != 0 ||
+        strcmp(a->name.text, b->name.text) != 0)
+        return false;
+    return a->kind != ITEM_UNIT || strcmp(a->program.unit.text, b->program.unit.text) == 0;
+}
+
+static void add_item(struct resolver *r, const struct ast_item *item, uint32_t file) {
+    for (uint32_t i = 0; i < r->n_items; i++) {
+        const struct ast_item *first = r->items[i].item;
+        if (!same_declaration(first, item))
+            continue;
+        const char *kind = item_kind_word(item->kind);
+        report_twice(r, item->name.span, first->name.span,
+                     item->kind == ITEM_TRAIN
+                         ? "`train`"
+                         : arena_format(r->arena, "%s `%s`", kind, item->name.text));
+        return;
+    }
+    ARENA_PUSH(r->arena, r->items, r->n_items, r->items_capacity, (struct found_item){item, file});
+}
+
+// ---- files ------------------------------------------------------------------------------------
+
+// One file on the way from the user's to the one being read.
+struct import_chain {
+    const struct import_chain *outer;
+    uint32_t file;
+    unsigned depth;
+};
+
+static void load_file(struct resolver *r, uint32_t file, const struct import_chain *outer);
+
+static bool is_open(const struct resolver *r, const struct import_chain *chain,
+                    const char *identity) {
+    for (; chain; chain = chain->outer)
+        if (strcmp(r->files[chain->file].identity, identity) == 0)
+            return true;
+    return false;
+}
+
+// One name per file, however its path is written; what is no file (stdin) is its own.
+static const char *identity_of(struct arena *arena, const char *path) {
+    char *real = realpath(path, NULL);
+    const char *identity = real ? arena_string(arena, real, strlen(real)) : path;
+    free(real);
+    return identity;
+}
+
+static const char *find_import(struct resolver *r, const char *importer, const char *name) {
+    const char *beside = path_beside(r->arena, importer, name);
+    if (access(beside, F_OK) == 0 || !r->options->library_directory)
+        return access(beside, F_OK) == 0 ? beside : NULL;
+    const char *installed = arena_format(r->arena, "%s/%s", r->options->library_directory, name);
+    return access(installed, F_OK) == 0 ? installed : NULL;
+}
+
+static void load_import(struct resolver *r, const struct ast_item *item,
+                        const struct import_chain *chain) {
+    struct span span = item->import.span;
+    const char *path = find_import(r, r->files[chain->file].path, item->import.text);
+    if (!path) {
+        struct diagnostic *d =
+            report(r->diagnostics, E110, span, "no file `%s`", item->import.text);
+        diagnostic_note(d, "sought beside the importing file%s%s",
+                        r->options->library_directory ? " and in " : "",
+                        r->options->library_directory ? r->options->library_directory : "");
+        return;
+    }
+    const char *identity = identity_of(r->arena, path);
+    if (is_open(r, chain, identity)) {
+        report(r->diagnostics, E111, span, "`%s` imports itself, by way of this import",
+               item->import.text);
+        return;
+    }
+    for (uint32_t i = 0; i < r->n_files; i++)
+        if (strcmp(r->files[i].identity, identity) == 0)
+            return;
+    if (chain->depth == LIMIT_IMPORT_DEPTH || r->n_files == LIMIT_IMPORTS) {
+        report(r->diagnostics, E110, span, "more than %d files import each other",
+               chain->depth == LIMIT_IMPORT_DEPTH ? LIMIT_IMPORT_DEPTH : LIMIT_IMPORTS);
+        return;
+    }
+    uint32_t source;
+    if (!read_source(r->arena, r->diagnostics, path, span, &source))
+        return;
+    struct loaded_file file = {.path = path, .identity = identity};
+    parse_source(r->arena, r->diagnostics, source, &file.ast);
+    ARENA_PUSH(r->arena, r->files, r->n_files, r->files_capacity, file);
+    load_file(r, r->n_files - 1, chain);
+}
+
+static void load_file(struct resolver *r, uint32_t file, const struct import_chain *outer) {
+    struct import_chain chain = {outer, file, outer ? outer->depth + 1 : 0};
+    const struct ast_file ast = r->files[file].ast; // a copy: `files` grows
+    for (uint32_t i = 0; i < ast.n; i++) {
+        if (ast.items[i].kind == ITEM_IMPORT)
+            load_import(r, &ast.items[i], &chain);
+        else
+            add_item(r, &ast.items[i], file);
+    }
+}
+
+void load_items(struct resolver *r, const struct ast_file *file) {
+    const char *path = r->diagnostics->sources->items[file->source].name;
+    struct loaded_file first = {path, identity_of(r->arena, path), *file};
+    ARENA_PUSH(r->arena, r->files, r->n_files, r->files_capacity, first);
+    load_file(r, 0, NULL);
+}
+
+// ---- finding ----------------------------------------------------------------------------------
+
+static bool is_kind(const struct ast_item *item, enum ast_item_kind kind) {
+    return strcmp(item_kind_word(item->kind), item_kind_word(kind)) == 0;
+}
+
+static const struct found_item *find_named(struct resolver *r, enum ast_item_kind kind,
+                                           struct ast_name name) {
+    const char **names = ARENA_ARRAY(r->arena, const char *, r->n_items);
+    size_t n = 0;
+    for (uint32_t i = 0; i < r->n_items; i++) {
+        if (!is_kind(r->items[i].item, kind))
+            continue;
+        if (strcmp(r->items[i].item->name.text, name.text) == 0)
+            return &r->items[i];
+        names[n++] = r->items[i].item->name.text;
+    }
+    report_unknown(r, E103, name, item_kind_word(kind), names, n);
+    return NULL;
+}
+
+const struct found_item *find_item(struct resolver *r, enum ast_item_kind kind,
+                                   struct ast_name name) {
+    if (name.text)
+        return find_named(r, kind, name);
+    const struct found_item *only = NULL;
+    for (uint32_t i = 0; i < r->n_items; i++) {
+        const struct found_item *found = &r->items[i];
+        if (!is_kind(found->item, kind))
+            continue;
+        if (only) {
+            struct diagnostic *d = report(r->diagnostics, E117, name.span,
+                                          "which %s? the file has several", item_kind_word(kind));
+            diagnostic_label(d, only->item->name.span, "this one");
+            diagnostic_label(d, found->item->name.span, "or this one");
+            if (kind == ITEM_MODEL_FAMILY || kind == ITEM_MESH)
+                diagnostic_help(d, "say it behind the strategy's name: `%s %s`",
+                                kind == ITEM_MESH ? "on" : "of", only->item->name.text);
+            return NULL;
+        }
+        only = found;
+    }
+    if (!only)
+        report(r->diagnostics, E109, name.span, "the file has no `%s`", item_kind_word(kind));
+    return only;
+}

@@ -1,0 +1,160 @@
+// From the syntax tree of a file to a configuration: which items are meant, in which order they are
+// resolved (a strategy's slices need the model, its axes the mesh; --ranks needs the strategy), and
+// what is refused as a whole.
+#include "frontend/resolve.h"
+
+#include <string.h>
+
+// ---- which strategy ---------------------------------------------------------------------------
+
+static bool is_strategy(const struct found_item *found) {
+    return found->item->kind == ITEM_STRATEGY && found->file == 0;
+}
+
+// `main`, else the only strategy of the user's file without parameters. NULL with `*open` true:
+// there are several.
+static const struct found_item *default_strategy(const struct resolver *r, bool *open) {
+    const struct found_item *only = NULL;
+    *open = false;
+    for (uint32_t i = 0; i < r->n_items; i++) {
+        const struct found_item *found = &r->items[i];
+        if (!is_strategy(found))
+            continue;
+        if (strcmp(found->item->name.text, "main") == 0) {
+            *open = false;
+            return found;
+        }
+        if (found->item->strategy.parameters.n)
+            continue;
+        *open |= only != NULL;
+        only = found;
+    }
+    return *open ? NULL : only;
+}
+
+static bool has_only_strategies(const struct resolver *r) {
+    bool some = false;
+    for (uint32_t i = 0; i < r->n_items; i++) {
+        if (r->items[i].file != 0)
+            continue;
+        if (!is_strategy(&r->items[i]))
+            return false;
+        some = true;
+    }
+    return some;
+}
+
+static void report_open_choice(struct resolver *r) {
+    struct diagnostic *d = NULL;
+    for (uint32_t i = 0; i < r->n_items; i++) {
+        const struct found_item *found = &r->items[i];
+        if (!is_strategy(found) || found->item->strategy.parameters.n)
+            continue;
+        if (!d)
+            d = report(r->diagnostics, E117, found->item->name.span,
+                       "which strategy? the file has several, and none is called `main`");
+        else
+            diagnostic_label(d, found->item->name.span, "or this one");
+    }
+    diagnostic_help(d, "give `--strategy NAME`, or name one of them `main`");
+}
+
+static void report_no_strategy(struct resolver *r, const struct ast_file *file) {
+    struct span span = file->n ? file->items[file->n - 1].span : span_of(file->source, 0, 0);
+    struct diagnostic *d =
+        report(r->diagnostics, E109, span_of(span.source, span.begin, span.begin),
+               "the file has no strategy");
+    diagnostic_help(d, "add `strategy main { ... }`");
+}
+
+// The strategy that is meant; NULL: none, which may be right (a library).
+static const struct found_item *choose_strategy(struct resolver *r, const struct ast_file *file,
+                                                bool *open) {
+    *open = false;
+    if (r->options->strategy) {
+        struct ast_name name = {r->options->strategy, span_nowhere()};
+        return find_item(r, ITEM_STRATEGY, name);
+    }
+    const struct found_item *found = default_strategy(r, open);
+    if (*open)
+        report_open_choice(r);
+    else if (!found && !has_only_strategies(r))
+        report_no_strategy(r, file);
+    return found;
+}
+
+// ---- all parts --------------------------------------------------------------------------------
+
+// Written-out programs of the user's file are not taken in yet.
+static void refuse_programs(struct resolver *r) {
+    for (uint32_t i = 0; i < r->n_items; i++) {
+        const struct ast_item *item = r->items[i].item;
+        if (item->kind == ITEM_STEP || item->kind == ITEM_UNIT)
+            report_unsupported(r, item->name.span, UNSUPPORTED_EDITED_PROGRAM);
+    }
+}
+
+static const struct found_item *find_part(struct resolver *r, const struct found_item *strategy,
+                                          enum ast_item_kind kind, struct ast_name named) {
+    if (!named.text)
+        named.span = strategy->item->name.span;
+    return find_item(r, kind, named);
+}
+
+static void resolve_parts(struct resolver *r, const struct found_item *strategy) {
+    struct ast_name unnamed = {NULL, strategy->item->name.span};
+    const struct ast_item *item = strategy->item;
+    const struct found_item *model = find_part(r, strategy, ITEM_MODEL_FAMILY, item->strategy.of);
+    const struct found_item *mesh = find_part(r, strategy, ITEM_MESH, item->strategy.on);
+    const struct found_item *train = find_part(r, strategy, ITEM_TRAIN, unnamed);
+    const struct found_item *device =
+        mesh ? find_item(r, ITEM_DEVICE, mesh->item->mesh.device) : NULL;
+    if (model)
+        resolve_model(r, model);
+    if (device)
+        resolve_device(r, device);
+    if (train)
+        resolve_train(r, train);
+    if (!mesh)
+        return;
+    resolve_mesh(r, mesh);
+    if (r->config->mesh.n_axes)
+        resolve_strategy(r, strategy);
+}
+
+// What needs several parts, when each is well.
+static void finish(struct resolver *r, const struct found_item *strategy) {
+    struct ast_name unnamed = {NULL, strategy->item->name.span};
+    struct ast_name on = strategy->item->strategy.on;
+    const struct found_item *mesh = find_item(r, ITEM_MESH, on.text ? on : unnamed);
+    report_unused_settings(r);
+    finish_mesh(r, mesh);
+    if (r->config->total_devices)
+        finish_train(r);
+}
+
+bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
+                      const struct ast_file *file, const struct frontend_options *options,
+                      struct config *config) {
+    uint32_t errors_before = diagnostics->n_errors;
+    static const struct frontend_options no_options = {0};
+    struct resolver r = {.arena = arena,
+                         .diagnostics = diagnostics,
+                         .options = options ? options : &no_options,
+                         .config = config};
+    *config = (struct config){0};
+    load_settings(&r);
+    load_items(&r, file);
+    refuse_programs(&r);
+    bool open;
+    const struct found_item *strategy = choose_strategy(&r, file, &open);
+    if (strategy)
+        resolve_parts(&r, strategy);
+    else if (!open && has_only_strategies(&r))
+        for (uint32_t i = 0; i < r.n_items; i++)
+            if (is_strategy(&r.items[i]))
+                check_strategy_alone(&r, &r.items[i]);
+    if (strategy && diagnostics->n_errors == errors_before)
+        finish(&r, strategy);
+    return diagnostics->n_errors == errors_before;
+}

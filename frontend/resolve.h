@@ -1,0 +1,168 @@
+// What the parts of resolution share: the files read, the items found in them, settings of the
+// command line, and readers of values. Private to frontend/.
+#ifndef PLACE_FRONTEND_RESOLVE_H
+#define PLACE_FRONTEND_RESOLVE_H
+
+#include "frontend/frontend.h"
+#include "frontend/parser.h"
+#include "ir/limits.h"
+
+struct loaded_file {
+    const char *path;     // as messages show it
+    const char *identity; // the same for all ways to write it
+    struct ast_file ast;
+};
+
+// An item with where it was found; the user's own file is number 0.
+struct found_item {
+    const struct ast_item *item;
+    uint32_t file;
+};
+
+struct setting { // -D, parsed
+    const char *argument;
+    struct ast_field field;
+    bool used;
+};
+
+struct resolver {
+    struct arena *arena;
+    struct diagnostics *diagnostics;
+    const struct frontend_options *options;
+    struct config *config;
+
+    struct loaded_file *files;
+    uint32_t n_files, files_capacity;
+    struct found_item *items; // of all files, in the order of reading
+    uint32_t n_items, items_capacity;
+    struct setting *settings;
+    uint32_t n_settings;
+
+    uint32_t n_statements; // expanded so far
+};
+
+// ---- imports.c --------------------------------------------------------------------------------
+// Takes in the file and all that it imports; reports what is declared twice.
+void load_items(struct resolver *r, const struct ast_file *file);
+// The item of a kind that is meant: by name, or (without text in the name, whose span is then where
+// errors are shown) the only one there is. NULL: reported.
+const struct found_item *find_item(struct resolver *r, enum ast_item_kind kind,
+                                   struct ast_name name);
+const char *item_kind_word(enum ast_item_kind kind);
+// The path of a file named in another: beside it.
+char *path_beside(struct arena *arena, const char *path, const char *name);
+
+// ---- values.c ---------------------------------------------------------------------------------
+// Readers of values. False: reported. Nothing is written then.
+bool read_integer(struct resolver *r, const struct ast_value *value, const char *what,
+                  int64_t minimum, int64_t maximum, int64_t *out);
+bool read_real(struct resolver *r, const struct ast_value *value, const char *what, double minimum,
+               double maximum, double *out);
+bool read_flag(struct resolver *r, const struct ast_value *value, const char *what, bool *out);
+bool read_quantity(struct resolver *r, const struct ast_value *value, const char *what,
+                   enum measure measure, double *out);
+bool read_bytes_quantity(struct resolver *r, const struct ast_value *value, const char *what,
+                         int64_t *out);
+// One of the names; their order is the result.
+bool read_choice(struct resolver *r, const struct ast_value *value, const char *what,
+                 const char *const *names, int n, int *out);
+void report_wrong_kind(struct resolver *r, const struct ast_value *value, const char *what,
+                       const char *wanted);
+// "no field `x`" with what was probably meant; `code` is E103 or E104.
+struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
+                                  struct ast_name name, const char *kind, const char *const *names,
+                                  size_t n);
+struct diagnostic *report_twice(struct resolver *r, struct span span, struct span first,
+                                const char *what);
+// The feature's row in unsupported.def, refused here.
+enum unsupported {
+#define UNSUPPORTED(name, text) UNSUPPORTED_##name,
+#include "frontend/unsupported.def"
+#undef UNSUPPORTED
+    N_UNSUPPORTED
+};
+struct diagnostic *report_unsupported(struct resolver *r, struct span span,
+                                      enum unsupported feature);
+
+// ---- tables of fields (fields.c) --------------------------------------------------------------
+enum field_kind {
+    FIELD_SIZE,        // int64_t, 1 to LIMIT_SIZE
+    FIELD_COUNT,       // int64_t, from 0
+    FIELD_REAL,        // double, from 0
+    FIELD_POSITIVE,    // double, above 0
+    FIELD_FLAG,        // bool
+    FIELD_BYTES,       // int64_t
+    FIELD_BYTES_PER_S, // double
+    FIELD_FLOPS_PER_S, // double
+    FIELD_NORM,        // enums of ir/config.h
+    FIELD_ACTIVATION,
+    FIELD_POSITION,
+};
+struct field_row {
+    const char *name;
+    enum field_kind kind;
+    size_t offset; // in the struct that the table is about
+};
+// Which fields of a table have been said, and where.
+struct field_said {
+    bool said;
+    struct origin origin;
+};
+int find_field(const struct field_row *rows, int n, const char *name);
+bool read_field(struct resolver *r, const struct field_row *row, const struct ast_value *value,
+                void *target);
+// Reads one plain field (`name = value`) of a block into its member; reports unknown fields and
+// those said twice. Returns the row, -1: reported.
+int take_field(struct resolver *r, const struct field_row *rows, int n, const char *what,
+               const struct ast_field *field, const struct origin *origin, void *target,
+               struct field_said *said);
+
+// ---- settings (settings.c) --------------------------------------------------------------------
+void load_settings(struct resolver *r);
+// The next setting after `*at` whose first step is `head` and that has more steps; its field
+// without that step. False: none.
+bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast_field *field,
+                  struct origin *origin);
+// The setting that is the name alone, or NULL.
+struct setting *find_setting(struct resolver *r, const char *name);
+void report_unused_settings(struct resolver *r);
+struct origin setting_origin(const struct resolver *r, const struct setting *setting);
+
+// ---- the parts --------------------------------------------------------------------------------
+void resolve_model(struct resolver *r, const struct found_item *found);
+void resolve_device(struct resolver *r, const struct found_item *found);
+// Sizes are as written; mesh_finish takes them from the command line and checks the total.
+void resolve_mesh(struct resolver *r, const struct found_item *found);
+void finish_mesh(struct resolver *r, const struct found_item *found);
+void resolve_train(struct resolver *r, const struct found_item *found);
+void finish_train(struct resolver *r);
+void resolve_strategy(struct resolver *r, const struct found_item *found);
+// The atomic axes of a product, outermost first. False: reported.
+bool resolve_axes(struct resolver *r, const struct ast_names *names, struct axis_list *list);
+// A file of strategies with parameters: each is expanded on a mesh made of its parameters.
+void check_strategy_alone(struct resolver *r, const struct found_item *found);
+
+static inline struct origin origin_statement(struct span span) {
+    return (struct origin){.kind = ORIGIN_STATEMENT, .span = span};
+}
+
+// ---- selectors (resolve_selector.c) -----------------------------------------------------------
+// Roles from step number `first` of the path on, appended to `outer`. False: reported.
+bool resolve_selector(struct resolver *r, const struct ast_path *path, uint32_t first,
+                      const struct selector *outer, struct selector *out);
+
+// ---- config.json (config_json.c) --------------------------------------------------------------
+enum { MODEL_FIELD_KINDS = 32 };
+struct model_draft {
+    struct model_config *config;
+    struct field_said said[MODEL_FIELD_KINDS];
+};
+extern const struct field_row model_field_rows[];
+extern const int n_model_field_rows;
+const struct model_config *family_defaults(enum model_family family);
+// Reads a Hugging Face configuration into the draft on top of its family's defaults. False:
+// reported.
+bool read_config_json(struct resolver *r, const char *path, struct span from,
+                      struct model_draft *draft);
+
+#endif

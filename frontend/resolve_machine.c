@@ -1,0 +1,236 @@
+// Devices and meshes. A mesh's axes are the atomic ones; a product is another name for a list of
+// axes that are declared above it.
+#include "frontend/resolve.h"
+
+#include <string.h>
+
+// ---- device -----------------------------------------------------------------------------------
+
+static const struct field_row device_field_rows[] = {
+    {"memory", FIELD_BYTES, offsetof(struct device_config, memory_bytes)},
+    {"host_memory", FIELD_BYTES, offsetof(struct device_config, host_memory_bytes)},
+    {"compute", FIELD_FLOPS_PER_S, offsetof(struct device_config, flops_per_s)},
+    {"bandwidth", FIELD_BYTES_PER_S, offsetof(struct device_config, bandwidth_bytes_per_s)},
+    {"host_link", FIELD_BYTES_PER_S, offsetof(struct device_config, host_link_bytes_per_s)},
+};
+enum { N_DEVICE_FIELDS = sizeof device_field_rows / sizeof *device_field_rows };
+
+void resolve_device(struct resolver *r, const struct found_item *found) {
+    struct device_config *device = &r->config->device;
+    const struct ast_block *block = &found->item->device;
+    struct field_said said[N_DEVICE_FIELDS] = {0};
+    device->name = found->item->name.text;
+    device->origin = origin_statement(found->item->name.span);
+    for (uint32_t i = 0; i < block->n; i++)
+        take_field(r, device_field_rows, N_DEVICE_FIELDS, "field of a device", &block->items[i],
+                   &device->origin, device, said);
+}
+
+// ---- axes -------------------------------------------------------------------------------------
+
+static const struct mesh_product *find_product(const struct mesh *mesh, const char *name) {
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        if (strcmp(mesh->products[i].name, name) == 0)
+            return &mesh->products[i];
+    return NULL;
+}
+
+static bool is_declared(struct resolver *r, const struct mesh *mesh, struct ast_name name) {
+    int axis = mesh_find_axis(mesh, name.text);
+    const struct mesh_product *product = find_product(mesh, name.text);
+    if (axis >= 0)
+        report_twice(r, name.span, mesh->axes[axis].span,
+                     arena_format(r->arena, "axis `%s`", name.text));
+    else if (product)
+        report_twice(r, name.span, product->span, arena_format(r->arena, "axis `%s`", name.text));
+    return axis >= 0 || product;
+}
+
+// link(50 GB/s, 10 us)
+static void read_link(struct resolver *r, const struct ast_arguments *link,
+                      struct mesh_axis *axis) {
+    for (uint32_t i = 0; i < link->n; i++) {
+        const struct ast_argument *argument = &link->items[i];
+        if (argument->kind != ARGUMENT_VALUE || argument->name.text || i > 1) {
+            report(r->diagnostics, E105, argument->span,
+                   "a link takes a bandwidth and a latency: `link(50 GB/s, 10 us)`");
+            return;
+        }
+        if (i == 0)
+            read_quantity(r, argument->value, "the bandwidth of a link", MEASURE_BYTES_PER_S,
+                          &axis->link_bytes_per_s);
+        else
+            read_quantity(r, argument->value, "the latency of a link", MEASURE_SECONDS,
+                          &axis->link_latency_s);
+    }
+}
+
+static bool has_room(struct resolver *r, uint32_t n, struct span span) {
+    if (n == MAX_AXES)
+        report(r->diagnostics, E107, span, "a mesh has at most %d axes", MAX_AXES);
+    return n < MAX_AXES;
+}
+
+static void add_axis(struct resolver *r, const struct ast_axis *ast, struct mesh *mesh) {
+    struct mesh_axis axis = {.name = ast->name.text, .size = 1, .span = ast->name.span};
+    const char *what = arena_format(r->arena, "the size of axis `%s`", axis.name);
+    const struct setting *setting = find_setting(r, axis.name);
+    read_integer(r, ast->size, what, 1, LIMIT_DEVICES, &axis.size);
+    if (setting)
+        read_integer(r, setting->field.value, what, 1, LIMIT_DEVICES, &axis.size);
+    if (ast->has_link)
+        read_link(r, &ast->link, &axis);
+    if (has_room(r, mesh->n_axes, ast->span))
+        mesh->axes[mesh->n_axes++] = axis;
+}
+
+// The atomic axes that a name stands for, appended; false: reported.
+static bool append_axes(struct resolver *r, const struct mesh *mesh, struct ast_name name,
+                        const char *remedy, struct axis_list *list) {
+    int axis = mesh_find_axis(mesh, name.text);
+    const struct mesh_product *product = find_product(mesh, name.text);
+    if (axis < 0 && !product) {
+        const char *names[2 * MAX_AXES];
+        size_t n = 0;
+        for (uint32_t i = 0; i < mesh->n_axes; i++)
+            names[n++] = mesh->axes[i].name;
+        for (uint32_t i = 0; i < mesh->n_products; i++)
+            names[n++] = mesh->products[i].name;
+        struct diagnostic *d = report_unknown(r, E103, name, "axis of the mesh", names, n);
+        if (remedy)
+            diagnostic_note(d, "%s", remedy);
+        return false;
+    }
+    struct axis_list added = {.n = 1, .axes = {(uint8_t)(axis < 0 ? 0 : axis)}};
+    if (product)
+        added = product->axes;
+    for (uint32_t i = 0; i < added.n; i++) {
+        if (axis_list_mask(list) >> added.axes[i] & 1) {
+            report(r->diagnostics, E120, name.span, "axis `%s` is in this product twice",
+                   mesh->axes[added.axes[i]].name);
+            return false;
+        }
+        list->axes[list->n++] = added.axes[i];
+    }
+    return true;
+}
+
+bool resolve_axes(struct resolver *r, const struct ast_names *names, struct axis_list *list) {
+    *list = (struct axis_list){0};
+    for (uint32_t i = 0; i < names->n; i++)
+        if (!append_axes(r, &r->config->mesh, names->items[i], NULL, list))
+            return false;
+    return true;
+}
+
+static void add_product(struct resolver *r, const struct ast_axis *ast, struct mesh *mesh) {
+    struct mesh_product product = {.name = ast->name.text, .span = ast->name.span};
+    for (uint32_t i = 0; i < ast->factors.n; i++)
+        if (!append_axes(r, mesh, ast->factors.items[i],
+                         "the factors of a product are declared above it", &product.axes))
+            return;
+    if (has_room(r, mesh->n_products, ast->span))
+        mesh->products[mesh->n_products++] = product;
+}
+
+// ---- mesh -------------------------------------------------------------------------------------
+
+static bool is_total(const struct ast_axis *axis) {
+    return axis->kind == AXIS_SIZE && strcmp(axis->name.text, "devices") == 0;
+}
+
+void resolve_mesh(struct resolver *r, const struct found_item *found) {
+    struct mesh *mesh = &r->config->mesh;
+    const struct ast_axes *axes = &found->item->mesh.axes;
+    mesh->name = found->item->name.text;
+    for (uint32_t i = 0; i < axes->n; i++) {
+        const struct ast_axis *axis = &axes->items[i];
+        if (is_total(axis) || is_declared(r, mesh, axis->name))
+            continue;
+        // `dp = shard` is a product of one.
+        if (axis->kind == AXIS_SIZE && axis->size->kind != AST_NAME)
+            add_axis(r, axis, mesh);
+        else if (axis->kind == AXIS_PRODUCT)
+            add_product(r, axis, mesh);
+        else
+            report_wrong_kind(r, axis->size, arena_format(r->arena, "axis `%s`", axis->name.text),
+                              "a number of devices or a product of axes");
+    }
+    if (!mesh->n_axes)
+        report(r->diagnostics, E109, found->item->name.span, "mesh `%s` has no axis", mesh->name);
+}
+
+// ---- the number of devices --------------------------------------------------------------------
+
+// The outermost axis that some `split batch` outside of scopes names; -1: none.
+static int outermost_batch_axis(const struct config *config) {
+    int outermost = -1;
+    for (uint32_t i = 0; i < config->strategy.n_splits; i++) {
+        const struct split_statement *split = &config->strategy.splits[i];
+        for (uint32_t d = 0; d < split->n_dimensions && !split->scope_depth; d++)
+            for (uint32_t k = 0; k < split->axes.n && split->dimensions[d] == DIM_BATCH; k++)
+                if (outermost < 0 || split->axes.axes[k] < outermost)
+                    outermost = split->axes.axes[k];
+    }
+    return outermost;
+}
+
+static void apply_ranks(struct resolver *r) {
+    struct mesh *mesh = &r->config->mesh;
+    int64_t ranks = r->options->ranks, devices = mesh_devices(mesh);
+    struct span span = r->config->strategy.name_span;
+    int axis = outermost_batch_axis(r->config);
+    if (axis < 0) {
+        report(r->diagnostics, E118, span,
+               "`--ranks %lld` resizes the axis that splits the batch, and none does",
+               (long long)ranks);
+        return;
+    }
+    int64_t others = devices / mesh->axes[axis].size;
+    if (ranks < 1 || ranks % others != 0) {
+        struct diagnostic *d =
+            report(r->diagnostics, E118, mesh->axes[axis].span,
+                   "`--ranks %lld` does not fit: the other axes have %lld devices",
+                   (long long)ranks, (long long)others);
+        diagnostic_help(d, "give a multiple of %lld", (long long)others);
+        return;
+    }
+    mesh->axes[axis].size = ranks / others;
+}
+
+// The product of the sizes, which may exceed every integer.
+static bool total_fits(const struct mesh *mesh) {
+    int64_t total = 1;
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        if (__builtin_mul_overflow(total, mesh->axes[i].size, &total) || total > LIMIT_DEVICES)
+            return false;
+    return true;
+}
+
+static void check_stated_total(struct resolver *r, const struct ast_axis *stated) {
+    const struct setting *setting = find_setting(r, "devices");
+    const struct ast_value *value = setting ? setting->field.value : stated->size;
+    int64_t devices;
+    if (!read_integer(r, value, "`devices`", 1, LIMIT_DEVICES, &devices) || r->options->ranks)
+        return;
+    int64_t product = mesh_devices(&r->config->mesh);
+    if (devices != product)
+        report(r->diagnostics, E120, value->span,
+               "the mesh states %lld devices, but its axes make %lld", (long long)devices,
+               (long long)product);
+}
+
+void finish_mesh(struct resolver *r, const struct found_item *found) {
+    const struct ast_axes *axes = &found->item->mesh.axes;
+    if (!total_fits(&r->config->mesh)) {
+        report(r->diagnostics, E107, found->item->name.span, "mesh `%s` has more than %d devices",
+               found->item->name.text, LIMIT_DEVICES);
+        return;
+    }
+    if (r->options->ranks)
+        apply_ranks(r);
+    for (uint32_t i = 0; i < axes->n; i++)
+        if (is_total(&axes->items[i]))
+            check_stated_total(r, &axes->items[i]);
+    r->config->total_devices = (uint64_t)mesh_devices(&r->config->mesh);
+}

@@ -1,0 +1,194 @@
+// Models: fields of the file over those of a config.json over the family's own, then what must hold
+// between them.
+#include "frontend/resolve.h"
+
+#include <string.h>
+
+const struct field_row model_field_rows[] = {
+#define MODEL_FIELD(name, kind, gpt2, llama)                                                       \
+    {#name, FIELD_##kind, offsetof(struct model_config, name)},
+#include "frontend/model_fields.def"
+#undef MODEL_FIELD
+};
+enum {
+#define MODEL_FIELD(name, kind, gpt2, llama) MODEL_##name,
+#include "frontend/model_fields.def"
+#undef MODEL_FIELD
+    N_MODEL_FIELDS
+};
+_Static_assert((int)N_MODEL_FIELDS <= (int)MODEL_FIELD_KINDS, "room in a draft");
+const int n_model_field_rows = N_MODEL_FIELDS;
+
+static const bool required_by[][N_MODEL_FIELDS] = {
+    [FAMILY_GPT2] =
+        {
+#define MODEL_FIELD(name, kind, gpt2, llama) gpt2,
+#include "frontend/model_fields.def"
+#undef MODEL_FIELD
+        },
+    [FAMILY_LLAMA] =
+        {
+#define MODEL_FIELD(name, kind, gpt2, llama) llama,
+#include "frontend/model_fields.def"
+#undef MODEL_FIELD
+        },
+};
+
+// What a family is, where the file says nothing else. Sizes that follow from others are 0 here.
+static const struct model_config families[] = {
+    [FAMILY_GPT2] = {.family = FAMILY_GPT2,
+                     .sequence_limit = 1024,
+                     .norm = NORM_LAYER,
+                     .activation = ACTIVATION_GELU_TANH,
+                     .position = POSITION_LEARNED,
+                     .biases = true,
+                     .tied = true,
+                     .norm_eps = 1e-5,
+                     .rope_theta = 1e4,
+                     .init_std = 0.02},
+    [FAMILY_LLAMA] = {.family = FAMILY_LLAMA,
+                      .norm = NORM_RMS,
+                      .activation = ACTIVATION_SWIGLU,
+                      .position = POSITION_ROPE,
+                      .norm_eps = 1e-5,
+                      .rope_theta = 1e4,
+                      .init_std = 0.02},
+};
+const struct model_config *family_defaults(enum model_family family) {
+    return &families[family];
+}
+static const char *const family_names[] = {[FAMILY_GPT2] = "gpt2", [FAMILY_LLAMA] = "llama"};
+
+// ---- reading ----------------------------------------------------------------------------------
+
+static bool is_expert_field(const struct ast_field *field) {
+    const char *name = field->paths.items[0].items[0].name.text;
+    return strcmp(name, "experts") == 0 || strcmp(name, "experts_per_token") == 0 ||
+           strcmp(name, "router") == 0 || strcmp(name, "balance_over") == 0;
+}
+
+static void take_block(struct resolver *r, const struct ast_block *block,
+                       struct model_draft *draft) {
+    struct origin origin = origin_statement(block->span);
+    for (uint32_t i = 0; i < block->n; i++) {
+        if (is_expert_field(&block->items[i]))
+            report_unsupported(r, block->items[i].span, UNSUPPORTED_EXPERT_MODEL);
+        else
+            take_field(r, model_field_rows, N_MODEL_FIELDS, "field of a model", &block->items[i],
+                       &origin, draft->config, draft->said);
+    }
+}
+
+static void take_settings(struct resolver *r, struct model_draft *draft) {
+    struct ast_field field;
+    struct origin origin;
+    for (uint32_t at = 0; next_setting(r, "model", &at, &field, &origin);)
+        take_field(r, model_field_rows, N_MODEL_FIELDS, "field of a model", &field, &origin,
+                   draft->config, draft->said);
+}
+
+// Starts the draft as the family, or from a config.json.
+static bool begin_model(struct resolver *r, const struct found_item *found,
+                        struct model_draft *draft) {
+    const struct ast_item *item = found->item;
+    struct ast_name source = item->model.source;
+    if (item->kind == ITEM_MODEL_FAMILY) {
+        int family = table_find(family_names, 2, source.text);
+        if (family < 0)
+            report_unknown(r, E103, source, "family of models", family_names, 2);
+        else
+            *draft->config = families[family];
+        return family >= 0;
+    }
+    const char *path = path_beside(r->arena, r->files[found->file].path, source.text);
+    return read_config_json(r, path, source.span, draft);
+}
+
+// ---- what must hold ---------------------------------------------------------------------------
+
+static bool check_required(struct resolver *r, const struct found_item *found,
+                           const struct model_draft *draft) {
+    const char *missing = "";
+    for (int i = 0; i < N_MODEL_FIELDS; i++)
+        if (required_by[draft->config->family][i] && !draft->said[i].said)
+            missing = arena_format(r->arena, "%s%s`%s`", missing, *missing ? ", " : "",
+                                   model_field_rows[i].name);
+    if (*missing)
+        report(r->diagnostics, E109, found->item->name.span, "model `%s` does not say %s",
+               found->item->name.text, missing);
+    return !*missing;
+}
+
+// A contradiction between two fields: at the second, with the first labelled.
+static struct diagnostic *report_contradiction(struct resolver *r, const struct model_draft *draft,
+                                               int at, int other, const char *message) {
+    const struct field_said *said = &draft->said[at], *with = &draft->said[other];
+    struct span span = said->said ? origin_span(&said->origin) : draft->config->origin.span;
+    struct diagnostic *d = report(r->diagnostics, E114, span, "%s", message);
+    if (said->said)
+        diagnostic_origin(d, &said->origin);
+    if (with->said && said->said)
+        diagnostic_label(d, origin_span(&with->origin), "and this");
+    return d;
+}
+
+static void derive_sizes(struct resolver *r, const struct model_draft *draft) {
+    struct model_config *model = draft->config;
+    if (!model->kv_heads)
+        model->kv_heads = model->heads;
+    if (!model->ffn)
+        model->ffn = 4 * model->hidden;
+    if (!model->head_dim && model->hidden % model->heads == 0)
+        model->head_dim = model->hidden / model->heads;
+    if (!model->head_dim)
+        report_contradiction(r, draft, MODEL_heads, MODEL_hidden,
+                             arena_format(r->arena, "hidden size %lld is no multiple of %lld heads",
+                                          (long long)model->hidden, (long long)model->heads));
+}
+
+static void check_sizes(struct resolver *r, const struct model_draft *draft) {
+    const struct model_config *model = draft->config;
+    if (model->heads % model->kv_heads != 0)
+        report_contradiction(r, draft, MODEL_kv_heads, MODEL_heads,
+                             arena_format(r->arena, "%lld query heads cannot share %lld key heads",
+                                          (long long)model->heads, (long long)model->kv_heads));
+    if (model->position == POSITION_ROPE && model->head_dim % 2)
+        report_contradiction(
+            r, draft, draft->said[MODEL_head_dim].said ? MODEL_head_dim : MODEL_heads,
+            MODEL_position,
+            arena_format(r->arena, "rotary positions need an even head size, not %lld",
+                         (long long)model->head_dim));
+    if (model->position == POSITION_LEARNED && !model->sequence_limit)
+        report(r->diagnostics, E109, model->origin.span, "learned positions need `sequence_limit`");
+}
+
+// Everything that is computed from sizes later (elements, bytes, operations of one tensor or of
+// all) stays below 2^62 if the parameters do below LIMIT_PARAMETERS.
+static void check_total(struct resolver *r, const struct model_config *model) {
+    double width = (double)model->head_dim * (double)(model->heads + model->kv_heads) * 2;
+    double layer = (double)model->hidden * (width + 3 * (double)model->ffn + 16);
+    double total =
+        layer * (double)model->layers +
+        (double)model->hidden * (2 * (double)model->vocab + (double)model->sequence_limit);
+    if (total > (double)LIMIT_PARAMETERS)
+        report(r->diagnostics, E107, model->origin.span,
+               "model `%s` has about %.2g parameters; at most 2^50 can be compiled", model->name,
+               total);
+}
+
+void resolve_model(struct resolver *r, const struct found_item *found) {
+    uint32_t errors_before = r->diagnostics->n_errors;
+    struct model_draft draft = {.config = &r->config->model};
+    if (!begin_model(r, found, &draft))
+        return;
+    draft.config->name = found->item->name.text;
+    draft.config->origin = origin_statement(found->item->name.span);
+    take_block(r, &found->item->model.block, &draft);
+    take_settings(r, &draft);
+    if (!check_required(r, found, &draft) || r->diagnostics->n_errors != errors_before)
+        return;
+    derive_sizes(r, &draft);
+    if (draft.config->head_dim)
+        check_sizes(r, &draft);
+    check_total(r, draft.config);
+}

@@ -1,0 +1,447 @@
+// `STATE.SELECTOR : MODE(AXES, options), ...` and tuples of letters, as mode statements: one for
+// each state and mode. What the language cannot mean is refused here (an option of another state's,
+// recomputed parameters); whether it fits the splits is judged by `place`.
+#include "frontend/expand.h"
+
+#include <string.h>
+
+enum mode {
+#define MODE(name, text, axes) MODE_##name,
+#define OPTION(mode, text, reader, states)
+#define RELAXED_OPTION(mode, text)
+#include "frontend/modes.def"
+#undef MODE
+    N_MODES
+};
+static const struct {
+    const char *text;
+    bool takes_axes;
+} mode_rows[N_MODES] = {
+#define MODE(name, text, axes) {text, axes},
+#include "frontend/modes.def"
+#undef MODE
+#undef OPTION
+#undef RELAXED_OPTION
+};
+
+// A mode while it is read.
+struct mode_reader {
+    struct resolver *r;
+    const struct frame *frame;
+    const struct scope *scope;
+    enum mode mode;
+    struct mode_statement *out;
+};
+
+// ---- options ----------------------------------------------------------------------------------
+// Each reads one value into the statement; what is wrong is reported.
+
+static void read_unit(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const units[] = {"tensor", "layer", "layers", "stage", "model"};
+    struct resolver *r = m->r;
+    if (value->kind == AST_CALL && strcmp(value->call.name.text, "layers") == 0) {
+        const struct ast_arguments *arguments = &value->call.arguments;
+        if (arguments->n != 1 || arguments->items[0].kind != ARGUMENT_VALUE) {
+            report_wrong_kind(r, value, "`unit`", "`layers(n)` with one number");
+            return;
+        }
+        if (!read_integer(r, arguments->items[0].value, "the number of layers", 1, LIMIT_SIZE,
+                          &m->out->unit_layers))
+            return;
+        m->out->unit = UNIT_LAYERS;
+    } else {
+        int unit;
+        if (!read_choice(r, value, "`unit`", units, 5, &unit))
+            return;
+        if (unit == UNIT_LAYERS) {
+            report_wrong_kind(r, value, "`unit`", "`layers(n)` with the number of layers");
+            return;
+        }
+        m->out->unit = (enum gather_unit)unit;
+    }
+    if (m->out->unit != UNIT_LAYER && m->mode == MODE_GATHERED)
+        report_unsupported(r, value->span, UNSUPPORTED_GATHER_UNIT);
+}
+
+static void read_prefetch(const struct mode_reader *m, const struct ast_value *value) {
+    read_integer(m->r, value, "`prefetch`", 0, 1024, &m->out->prefetch);
+}
+
+static void read_after_forward(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const words[] = {"freed", "kept", "sharded"};
+    int word;
+    if (value->kind == AST_CALL && strcmp(value->call.name.text, "sharded") == 0)
+        report_unsupported(m->r, value->span, UNSUPPORTED_RESHARD_AFTER_FORWARD);
+    else if (read_choice(m->r, value, "`after_forward`", words, 2, &word))
+        m->out->kept_after_forward = word == 1;
+}
+
+static void read_after_backward(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const words[] = {"freed", "kept"};
+    int word;
+    if (!read_choice(m->r, value, "`after_backward`", words, 2, &word))
+        return;
+    m->out->kept_after_backward = word == 1;
+    if (m->out->kept_after_backward)
+        report_unsupported(m->r, value->span, UNSUPPORTED_KEPT_AFTER_BACKWARD);
+}
+
+static void read_reduce(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const words[] = {"last", "each", "never"};
+    int word;
+    if (!read_choice(m->r, value, "`reduce`", words, m->scope->relaxed ? 3 : 2, &word)) {
+        struct diagnostic *d = m->r->diagnostics->n_items
+                                   ? m->r->diagnostics->items[m->r->diagnostics->n_items - 1]
+                                   : NULL;
+        if (d && value->kind == AST_NAME && strcmp(value->name, "never") == 0)
+            diagnostic_note(d, "`never` is legal inside `relax gradient_integrity` only");
+        return;
+    }
+    m->out->reduce = word == 0 ? REDUCE_LAST : word == 1 ? REDUCE_EACH : m->out->reduce;
+}
+
+static void read_bucket(const struct mode_reader *m, const struct ast_value *value) {
+    read_bytes_quantity(m->r, value, "`bucket`", &m->out->bucket_bytes);
+}
+
+static void read_offload_target(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const words[] = {"host", "disk"};
+    int word;
+    read_choice(m->r, value, "`to`", words, 2, &word);
+}
+
+static void read_offload_update(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const words[] = {"device", "host"};
+    int word;
+    read_choice(m->r, value, "`update`", words, 2, &word);
+}
+
+static const struct option_row {
+    enum mode mode;
+    const char *text;
+    void (*read)(const struct mode_reader *, const struct ast_value *); // NULL: relaxed only
+    const char *states;                                                 // letters of state_letters
+} option_rows[] = {
+#define MODE(name, text, axes)
+#define OPTION(mode, text, reader, states) {MODE_##mode, text, reader, states},
+#define RELAXED_OPTION(mode, text)         {MODE_##mode, text, NULL, "POGA"},
+#include "frontend/modes.def"
+#undef MODE
+#undef OPTION
+#undef RELAXED_OPTION
+};
+enum { N_OPTION_ROWS = sizeof option_rows / sizeof *option_rows };
+static const char state_letters[N_STATES] = {'P', 'O', 'G', 'A'};
+
+static void report_unknown_option(const struct mode_reader *m, struct ast_name name) {
+    const char *names[N_OPTION_ROWS];
+    size_t n = 0;
+    for (int i = 0; i < N_OPTION_ROWS; i++)
+        if (option_rows[i].mode == m->mode && option_rows[i].read)
+            names[n++] = option_rows[i].text;
+    report_unknown(m->r, E104, name,
+                   arena_format(m->r->arena, "option of `%s`", mode_rows[m->mode].text), names, n);
+}
+
+static void read_option(const struct mode_reader *m, const struct ast_argument *argument) {
+    const struct option_row *row = NULL;
+    for (int i = 0; i < N_OPTION_ROWS && !row; i++)
+        if (option_rows[i].mode == m->mode && strcmp(option_rows[i].text, argument->name.text) == 0)
+            row = &option_rows[i];
+    if (!row) {
+        report_unknown_option(m, argument->name);
+    } else if (!strchr(row->states, state_letters[m->out->state])) {
+        report(m->r->diagnostics, E121, argument->span, "`%s` is no option of %s", row->text,
+               state_names[m->out->state]);
+    } else if (row->read) {
+        row->read(m, substitute(m->frame, argument->value));
+    } else if (!m->scope->relaxed) {
+        struct diagnostic *d = report(m->r->diagnostics, E122, argument->span,
+                                      "`%s` changes the result of training", row->text);
+        diagnostic_help(d,
+                        "say so: `relax gradient_integrity, state_consistency over AXES { ... }`");
+    }
+}
+
+// ---- axes -------------------------------------------------------------------------------------
+
+static void read_by(const struct mode_reader *m, struct ast_name by) {
+    int dimension = table_find(dimension_names, N_DIMENSIONS, by.text);
+    if (strcmp(by.text, "flat") == 0)
+        return;
+    if (strcmp(by.text, "tensor") == 0) {
+        m->out->by = CUT_TENSOR;
+        report_unsupported(m->r, by.span, UNSUPPORTED_BY_TENSOR);
+    } else if (dimension > DIM_NONE && dimension < DIM_FLAT) {
+        m->out->by = CUT_DIMENSION;
+        m->out->by_dimension = (enum dimension)dimension;
+        if (m->out->state != STATE_ACTIVATIONS) // those are refused as a whole
+            report_unsupported(m->r, by.span, UNSUPPORTED_BY_DIMENSION);
+    } else {
+        const char *names[DIM_FLAT + 1];
+        for (int i = 1; i < DIM_FLAT; i++)
+            names[i - 1] = dimension_names[i];
+        names[DIM_FLAT - 1] = "flat";
+        names[DIM_FLAT] = "tensor";
+        report_unknown(m->r, E103, by, "way to cut a state", names, DIM_FLAT + 1);
+    }
+}
+
+// The first argument of an extent. False: reported.
+static bool read_axes(const struct mode_reader *m, const struct ast_argument *argument) {
+    struct ast_name name;
+    struct ast_names names = argument->axes;
+    if (argument->kind == ARGUMENT_VALUE) {
+        if (argument->value->kind != AST_NAME) {
+            report_wrong_kind(m->r, argument->value,
+                              arena_format(m->r->arena, "`%s`", mode_rows[m->mode].text),
+                              "an axis first");
+            return false;
+        }
+        name = (struct ast_name){argument->value->name, argument->value->span};
+        names = (struct ast_names){.items = &name, .n = 1, .span = name.span};
+    }
+    if (argument->kind == ARGUMENT_BY && m->mode != MODE_SHARDED) {
+        report(m->r->diagnostics, E121, argument->span, "only `sharded` is cut `by` something");
+        return false;
+    }
+    if (argument->kind == ARGUMENT_BY)
+        read_by(m, argument->by);
+    return resolve_product(m->r, m->frame, &names, &m->out->axes);
+}
+
+// ---- one mode ---------------------------------------------------------------------------------
+
+static void set_mode(enum mode mode, struct mode_statement *out) {
+    out->sets_extent = mode_rows[mode].takes_axes;
+    out->sets_residency = !out->sets_extent;
+    out->extent = mode == MODE_SHARDED    ? EXTENT_SHARDED
+                  : mode == MODE_GATHERED ? EXTENT_GATHERED
+                                          : EXTENT_REPLICATED;
+    out->residency = mode == MODE_OFFLOADED                                 ? RESIDENCY_OFFLOADED
+                     : mode == MODE_MATERIALIZED || mode == MODE_RECOMPUTED ? RESIDENCY_MATERIALIZED
+                                                                            : RESIDENCY_STORED;
+    out->unit = UNIT_LAYER;
+    out->prefetch = 1;
+    out->by = CUT_FLAT;
+    out->reduce = REDUCE_DEFAULT;
+}
+
+// Whether the mode means anything for the state.
+static bool check_meaning(const struct mode_reader *m, struct span span) {
+    enum state state = m->out->state;
+    struct diagnostic *d = NULL;
+    if (m->mode == MODE_RECOMPUTED && state != STATE_ACTIVATIONS) {
+        d = report(m->r->diagnostics, E121, span, "only activations are recomputed, not %s",
+                   state_names[state]);
+        diagnostic_help(d, "use `materialized`");
+    } else if (m->mode == MODE_MATERIALIZED && state == STATE_ACTIVATIONS) {
+        d = report(m->r->diagnostics, E121, span, "activations are not `materialized`");
+        diagnostic_help(d, "write `recomputed`");
+        diagnostic_edit(d, span, "recomputed");
+    } else if (m->mode == MODE_GATHERED && state == STATE_GRADIENTS) {
+        d = report(m->r->diagnostics, E121, span,
+                   "gradients are reduced once and used once; nothing gathers them");
+        diagnostic_help(d, "use `sharded`");
+    }
+    return !d;
+}
+
+// What is meant and means something, but is not built.
+static bool check_supported(const struct mode_reader *m, struct span span) {
+    int feature = -1;
+    if (m->mode == MODE_OFFLOADED)
+        feature = UNSUPPORTED_OFFLOADED;
+    else if (m->mode == MODE_MATERIALIZED)
+        feature = UNSUPPORTED_MATERIALIZED;
+    else if (m->mode == MODE_RECOMPUTED)
+        feature = UNSUPPORTED_RECOMPUTED;
+    else if (m->out->state == STATE_ACTIVATIONS && m->out->sets_extent &&
+             m->out->extent != EXTENT_REPLICATED)
+        feature = UNSUPPORTED_CUT_ACTIVATIONS;
+    else if (m->mode == MODE_GATHERED && m->out->state == STATE_OPTIMIZER)
+        feature = UNSUPPORTED_GATHERED_OPTIMIZER;
+    if (feature >= 0)
+        report_unsupported(m->r, span, (enum unsupported)feature);
+    return feature < 0;
+}
+
+static bool find_mode(struct resolver *r, struct ast_name name, enum mode *out) {
+    const char *names[N_MODES];
+    for (int i = 0; i < N_MODES; i++)
+        names[i] = mode_rows[i].text;
+    int mode = table_find(names, N_MODES, name.text);
+    if (mode < 0)
+        report_unknown(r, E103, name, "mode", names, N_MODES);
+    else
+        *out = (enum mode)mode;
+    return mode >= 0;
+}
+
+static void read_arguments(const struct mode_reader *m, const struct ast_mode *ast) {
+    const struct ast_arguments *arguments = &ast->arguments;
+    bool takes_axes = mode_rows[m->mode].takes_axes;
+    if (takes_axes && (!arguments->n || arguments->items[0].name.text)) {
+        struct diagnostic *d = report(m->r->diagnostics, E109, ast->span,
+                                      "`%s` does not say over which axis", ast->name.text);
+        diagnostic_help(d, "name the axis first: `%s(dp)`", ast->name.text);
+        return;
+    }
+    for (uint32_t i = 0; i < arguments->n; i++) {
+        const struct ast_argument *argument = &arguments->items[i];
+        if (i == 0 && takes_axes) {
+            read_axes(m, argument);
+        } else if (!argument->name.text) {
+            report(m->r->diagnostics, E105, argument->span,
+                   takes_axes ? "`%s` takes one product of axes; join axes with `*`"
+                              : "`%s` takes no axis, only options by name",
+                   ast->name.text);
+        } else {
+            read_option(m, argument);
+            for (uint32_t k = 0; k < i; k++)
+                if (arguments->items[k].name.text &&
+                    strcmp(arguments->items[k].name.text, argument->name.text) == 0)
+                    report_twice(m->r, argument->span, arguments->items[k].span,
+                                 arena_format(m->r->arena, "`%s`", argument->name.text));
+        }
+    }
+}
+
+static void push(struct expansion *e, const struct mode_statement *statement) {
+    ARENA_PUSH(e->r->arena, e->strategy->modes, e->strategy->n_modes, e->modes_capacity,
+               *statement);
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+static bool resolve_state(struct resolver *r, const struct ast_path *path, enum state *out) {
+    const struct ast_step *step = &path->items[0];
+    int state = table_find(state_names, N_STATES, step->name.text);
+    if (state < 0)
+        report_unknown(r, E103, step->name, "state", state_names, N_STATES);
+    else if (step->has_slice)
+        report(r->diagnostics, E105, step->slice.span, "only `layers` takes a slice");
+    else
+        *out = (enum state)state;
+    return state >= 0 && !step->has_slice;
+}
+
+// A statement has one extent per axis and one residency; `sharded(dp), gathered(dp)` contradicts.
+static void check_modes_agree(struct expansion *e, uint32_t first) {
+    const struct strategy_config *strategy = e->strategy;
+    for (uint32_t i = first; i < strategy->n_modes; i++)
+        for (uint32_t k = first; k < i; k++) {
+            const struct mode_statement *a = &strategy->modes[k], *b = &strategy->modes[i];
+            bool extents = a->sets_extent && b->sets_extent &&
+                           axis_list_mask(&a->axes) & axis_list_mask(&b->axes);
+            if (!extents && !(a->sets_residency && b->sets_residency))
+                continue;
+            const struct origin *origin = &b->origin;
+            report(e->r->diagnostics, E121, origin_span(origin),
+                   extents ? "this gives %s two extents on one axis"
+                           : "this gives %s two residencies",
+                   state_names[b->state]);
+        }
+}
+
+static void expand_path(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                        const struct ast_statement *statement, const struct ast_path *path) {
+    struct resolver *r = e->r;
+    struct mode_statement base = {
+        .own_text = !frame->outer,
+        .origin = origin_in_frame(r->arena, frame, statement->span),
+    };
+    if (!resolve_state(r, path, &base.state) ||
+        !resolve_selector(r, path, 1, &scope->selector, &base.selector))
+        return;
+    uint32_t first = e->strategy->n_modes;
+    for (uint32_t i = 0; i < statement->mode.modes.n; i++) {
+        const struct ast_mode *ast = &statement->mode.modes.items[i];
+        struct mode_statement out = base;
+        struct mode_reader m = {.r = r, .frame = frame, .scope = scope, .out = &out};
+        if (!find_mode(r, ast->name, &m.mode))
+            continue;
+        set_mode(m.mode, &out);
+        bool good = check_meaning(&m, ast->name.span);
+        read_arguments(&m, ast);
+        if (good && check_supported(&m, ast->span))
+            push(e, &out);
+    }
+    check_modes_agree(e, first);
+}
+
+void expand_mode(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                 const struct ast_statement *statement) {
+    for (uint32_t i = 0; i < statement->mode.states.n; i++)
+        expand_path(e, frame, scope, statement, &statement->mode.states.items[i]);
+}
+
+// ---- tuples -----------------------------------------------------------------------------------
+
+// R, S, S*, M, O; a residency may follow an extent. False: reported.
+static bool read_letter(const struct mode_reader *m, const struct ast_letter *letter,
+                        enum mode *extent, enum mode *residency) {
+    const char *text = letter->extent.text;
+    enum mode recomputed = m->out->state == STATE_ACTIVATIONS ? MODE_RECOMPUTED : MODE_MATERIALIZED;
+    *extent = MODE_REPLICATED;
+    *residency = MODE_STORED;
+    if (strcmp(text, "S") == 0)
+        *extent = letter->starred ? MODE_GATHERED : MODE_SHARDED;
+    else if (strcmp(text, "M") == 0)
+        *residency = recomputed;
+    else if (strcmp(text, "O") == 0)
+        *residency = MODE_OFFLOADED;
+    bool known = text[0] && !text[1] && strchr("RSMO", text[0]);
+    bool star_fits = !letter->starred || *extent == MODE_GATHERED;
+    const char *joined = letter->residency.text;
+    bool joined_known = !joined || strcmp(joined, "O") == 0 || strcmp(joined, "M") == 0;
+    if (joined && joined_known)
+        *residency = joined[0] == 'O' ? MODE_OFFLOADED : recomputed;
+    if (!known || !star_fits || !joined_known) {
+        struct diagnostic *d =
+            report(m->r->diagnostics, E105, letter->span, "this is not the letter of a mode");
+        diagnostic_help(d, "letters are R, S, S*, M and O; O or M may follow another, as in `S+O`");
+        return false;
+    }
+    return true;
+}
+
+static void expand_letter(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                          const struct ast_statement *statement, const struct axis_list *axes,
+                          enum state state) {
+    const struct ast_letter *letter = &statement->states.letters.items[state];
+    struct mode_statement out = {
+        .state = state,
+        .selector = scope->selector,
+        .origin = origin_in_frame(e->r->arena, frame, statement->span),
+    };
+    struct mode_reader m = {.r = e->r, .frame = frame, .scope = scope, .out = &out};
+    enum mode modes[2];
+    if (!read_letter(&m, letter, &modes[0], &modes[1]))
+        return;
+    for (int i = 0; i < 2; i++) {
+        if (i == 1 && modes[1] == MODE_STORED)
+            continue;
+        m.mode = modes[i];
+        set_mode(m.mode, &out);
+        out.axes = i == 0 ? *axes : (struct axis_list){0};
+        if (check_meaning(&m, letter->span) && check_supported(&m, letter->span))
+            push(e, &out);
+    }
+}
+
+void expand_states(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                   const struct ast_statement *statement) {
+    const struct ast_letters *letters = &statement->states.letters;
+    struct axis_list axes;
+    if (letters->n != N_STATES) {
+        struct diagnostic *d = report(e->r->diagnostics, E105, letters->span,
+                                      "a tuple has four letters, not %u", letters->n);
+        diagnostic_help(d, "they are for parameters, optimizer, gradients and activations");
+        return;
+    }
+    if (!resolve_product(e->r, frame, &statement->states.axes, &axes))
+        return;
+    for (int state = 0; state < N_STATES; state++)
+        expand_letter(e, frame, scope, statement, &axes, (enum state)state);
+}

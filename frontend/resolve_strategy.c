@@ -1,0 +1,440 @@
+// A strategy as a flat list of splits and modes: `use` replaced by what it brings, `in` by longer
+// selectors, parameters by what they were given, with the chain of where each comes from. What the
+// statements mean together is for `place` to judge.
+#include "frontend/expand.h"
+
+#include <string.h>
+
+// ---- names and origins ------------------------------------------------------------------------
+
+struct origin origin_in_frame(struct arena *arena, const struct frame *frame, struct span span) {
+    struct origin origin = origin_statement(span);
+    for (; frame->outer; frame = frame->outer) {
+        struct origin *inner = ARENA_NEW(arena, struct origin);
+        *inner = origin;
+        origin = (struct origin){.kind = ORIGIN_USE, .span = frame->use, .inner = inner};
+    }
+    return origin;
+}
+
+static const struct binding *find_binding(const struct frame *frame, const char *name) {
+    for (uint32_t i = 0; i < frame->n_bindings; i++)
+        if (strcmp(frame->bindings[i].name, name) == 0)
+            return &frame->bindings[i];
+    return NULL;
+}
+
+bool resolve_product(struct resolver *r, const struct frame *frame, const struct ast_names *names,
+                     struct axis_list *list) {
+    *list = (struct axis_list){0};
+    for (uint32_t i = 0; i < names->n; i++) {
+        const struct ast_name *name = &names->items[i];
+        const struct binding *binding = find_binding(frame, name->text);
+        struct ast_names one = {.items = (struct ast_name *)name, .n = 1, .span = name->span};
+        struct axis_list added;
+        if (binding && binding->kind == BINDING_VALUE) {
+            report(r->diagnostics, E105, name->span, "`%s` is a parameter, but no axis",
+                   name->text);
+            return false;
+        }
+        if (binding)
+            added = binding->axes;
+        else if (!resolve_axes(r, &one, &added))
+            return false;
+        if (axis_list_mask(list) & axis_list_mask(&added)) {
+            report(r->diagnostics, E120, name->span, "`%s` brings an axis in twice", name->text);
+            return false;
+        }
+        for (uint32_t k = 0; k < added.n; k++)
+            list->axes[list->n++] = added.axes[k];
+    }
+    return true;
+}
+
+const struct ast_value *substitute(const struct frame *frame, const struct ast_value *value) {
+    const struct binding *binding =
+        value->kind == AST_NAME ? find_binding(frame, value->name) : NULL;
+    return binding && binding->kind == BINDING_VALUE ? binding->value : value;
+}
+
+// Bounds what strategies that use each other several times can become.
+static bool has_room(struct expansion *e, struct span span) {
+    if (e->r->n_statements++ < LIMIT_STATEMENTS)
+        return true;
+    if (e->r->n_statements == LIMIT_STATEMENTS + 1)
+        report(e->r->diagnostics, E123, span, "the strategy expands to more than %d statements",
+               LIMIT_STATEMENTS);
+    return false;
+}
+
+// ---- split ------------------------------------------------------------------------------------
+
+// What refuses a split over this dimension; -1: nothing.
+static int split_unsupported(enum dimension dimension) {
+    switch (dimension) {
+    case DIM_SEQUENCE:
+        return UNSUPPORTED_SPLIT_SEQUENCE;
+    case DIM_LAYERS:
+        return UNSUPPORTED_SPLIT_LAYERS;
+    case DIM_VOCAB:
+        return UNSUPPORTED_SPLIT_VOCAB;
+    case DIM_EXPERTS:
+        return UNSUPPORTED_SPLIT_EXPERTS;
+    default:
+        return -1;
+    }
+}
+
+static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dimension *out) {
+    const char *names[N_DIMENSIONS];
+    size_t n = 0;
+    int found = table_find(dimension_names, N_DIMENSIONS, name.text);
+    for (int i = 0; i < N_DIMENSIONS; i++)
+        if (dimension_splittable[i])
+            names[n++] = dimension_names[i];
+    if (found < 0 || !dimension_splittable[found]) {
+        report_unknown(r, E103, name, "dimension that can be split", names, n);
+        return false;
+    }
+    *out = (enum dimension)found;
+    int unsupported = split_unsupported(*out);
+    if (unsupported >= 0)
+        report_unsupported(r, name.span, (enum unsupported)unsupported);
+    return unsupported < 0;
+}
+
+static void check_schedule(struct resolver *r, const struct ast_schedule *schedule) {
+    static const char *const methods[] = {"gpipe", "one_f_one_b", "interleaved",
+                                          "zb_h1", "zbv",         "dualpipe_v"};
+    if (schedule->kind == SCHEDULE_METHOD) {
+        const struct ast_value *value = schedule->value;
+        struct ast_name name =
+            value->kind == AST_CALL
+                ? value->call.name
+                : (struct ast_name){value->kind == AST_NAME ? value->name : "", value->span};
+        if (table_find(methods, 6, name.text) < 0) {
+            report_unknown(r, E103, name, "schedule", methods, 6);
+            return;
+        }
+    }
+    report_unsupported(r, schedule->span, UNSUPPORTED_SCHEDULE);
+}
+
+static void expand_split(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                         const struct ast_statement *statement) {
+    struct resolver *r = e->r;
+    const struct ast_names *names = &statement->split.dimensions;
+    struct split_statement split = {
+        .dimensions = ARENA_ARRAY(r->arena, enum dimension, names->n),
+        .scope = scope->selector,
+        .scope_depth = scope->depth,
+        .origin = origin_in_frame(r->arena, frame, statement->span),
+    };
+    bool good = true;
+    for (uint32_t i = 0; i < names->n; i++) {
+        enum dimension dimension;
+        if (!resolve_dimension(r, names->items[i], &dimension)) {
+            good = false;
+            continue;
+        }
+        for (uint32_t k = 0; k < split.n_dimensions; k++)
+            if (split.dimensions[k] == dimension)
+                report_twice(r, names->items[i].span, names->items[k].span,
+                             arena_format(r->arena, "`%s`", names->items[i].text));
+        split.dimensions[split.n_dimensions++] = dimension;
+    }
+    good &= resolve_product(r, frame, &statement->split.axes, &split.axes);
+    if (statement->split.schedule.kind != SCHEDULE_NONE)
+        check_schedule(r, &statement->split.schedule);
+    if (scope->depth)
+        report_unsupported(r, statement->span, UNSUPPORTED_SPLIT_IN_SCOPE);
+    else if (good)
+        ARENA_PUSH(r->arena, e->strategy->splits, e->strategy->n_splits, e->splits_capacity, split);
+}
+
+// ---- use --------------------------------------------------------------------------------------
+
+static void expand_body(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                        const struct ast_body *body);
+
+static const char *const parameter_kinds[] = {"axis", "number", "word"};
+
+static bool bind_value(struct resolver *r, const struct ast_parameter *parameter,
+                       const struct ast_value *value, struct binding *binding) {
+    bool number = strcmp(parameter->kind.text, "number") == 0;
+    bool fits = number ? value->kind == AST_NUMBER || value->kind == AST_QUANTITY
+                       : value->kind == AST_NAME || value->kind == AST_CALL;
+    if (!fits) {
+        report(r->diagnostics, E115, value->span, "parameter `%s` is a %s, not `%s`",
+               parameter->name.text, parameter->kind.text, ast_value_text(r->arena, value));
+        return false;
+    }
+    binding->kind = BINDING_VALUE;
+    binding->value = value;
+    return true;
+}
+
+// Gives a parameter what stands in the argument, read in the frame of the one who gives it.
+static bool bind(struct resolver *r, const struct frame *giver,
+                 const struct ast_parameter *parameter, const struct ast_argument *argument,
+                 struct binding *binding) {
+    *binding = (struct binding){.name = parameter->name.text};
+    if (strcmp(parameter->kind.text, "axis") != 0) {
+        if (argument->kind == ARGUMENT_VALUE)
+            return bind_value(r, parameter, substitute(giver, argument->value), binding);
+        report(r->diagnostics, E115, argument->span, "parameter `%s` is no axis",
+               parameter->name.text);
+        return false;
+    }
+    struct ast_name name = {.span = argument->span};
+    struct ast_names names = {.items = &name, .n = 1, .span = argument->span};
+    if (argument->kind == ARGUMENT_VALUE && argument->value->kind == AST_NAME) {
+        name = (struct ast_name){argument->value->name, argument->value->span};
+    } else if (argument->kind == ARGUMENT_PRODUCT) {
+        names = argument->axes;
+    } else {
+        report(r->diagnostics, E115, argument->span, "parameter `%s` is an axis",
+               parameter->name.text);
+        return false;
+    }
+    binding->kind = BINDING_AXES;
+    return resolve_product(r, giver, &names, &binding->axes);
+}
+
+static bool check_parameters(struct resolver *r, const struct ast_parameters *parameters) {
+    for (uint32_t i = 0; i < parameters->n; i++) {
+        const struct ast_parameter *parameter = &parameters->items[i];
+        if (table_find(parameter_kinds, 3, parameter->kind.text) < 0) {
+            report_unknown(r, E103, parameter->kind, "kind of parameter", parameter_kinds, 3);
+            return false;
+        }
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(parameters->items[k].name.text, parameter->name.text) == 0) {
+                report_twice(r, parameter->name.span, parameters->items[k].name.span,
+                             arena_format(r->arena, "parameter `%s`", parameter->name.text));
+                return false;
+            }
+    }
+    return true;
+}
+
+// The argument for a parameter: named, else by its place. NULL: not given.
+static const struct ast_argument *argument_for(const struct ast_arguments *arguments,
+                                               const struct ast_parameters *parameters,
+                                               uint32_t number) {
+    for (uint32_t i = 0; i < arguments->n; i++)
+        if (arguments->items[i].name.text &&
+            strcmp(arguments->items[i].name.text, parameters->items[number].name.text) == 0)
+            return &arguments->items[i];
+    bool placed = number < arguments->n && !arguments->items[number].name.text;
+    return placed ? &arguments->items[number] : NULL;
+}
+
+static bool check_arguments(struct resolver *r, const struct ast_statement *use,
+                            const struct ast_item *strategy) {
+    const struct ast_arguments *arguments = &use->use.arguments;
+    const struct ast_parameters *parameters = &strategy->strategy.parameters;
+    if (arguments->n > parameters->n) {
+        struct diagnostic *d =
+            report(r->diagnostics, E115, use->span, "`%s` has %u parameter%s, but is given %u",
+                   use->use.name.text, parameters->n, parameters->n == 1 ? "" : "s", arguments->n);
+        diagnostic_label(d, strategy->name.span, "declared here");
+        return false;
+    }
+    const char **names = ARENA_ARRAY(r->arena, const char *, parameters->n + 1);
+    for (uint32_t i = 0; i < parameters->n; i++)
+        names[i] = parameters->items[i].name.text;
+    for (uint32_t i = 0; i < arguments->n; i++)
+        if (arguments->items[i].name.text &&
+            table_find(names, (int)parameters->n, arguments->items[i].name.text) < 0) {
+            report_unknown(r, E115, arguments->items[i].name, "parameter", names, parameters->n);
+            return false;
+        }
+    return true;
+}
+
+static bool bind_arguments(struct resolver *r, const struct frame *giver,
+                           const struct ast_statement *use, struct frame *frame) {
+    const struct ast_parameters *parameters = &frame->strategy->strategy.parameters;
+    if (!check_parameters(r, parameters) || !check_arguments(r, use, frame->strategy))
+        return false;
+    frame->bindings = ARENA_ARRAY(r->arena, struct binding, parameters->n);
+    for (uint32_t i = 0; i < parameters->n; i++) {
+        const struct ast_parameter *parameter = &parameters->items[i];
+        const struct ast_argument *given = argument_for(&use->use.arguments, parameters, i);
+        struct ast_argument fallback = {.kind = ARGUMENT_VALUE, .value = parameter->value};
+        if (!given && !parameter->value) {
+            struct diagnostic *d =
+                report(r->diagnostics, E115, use->span, "parameter `%s` of `%s` is not given",
+                       parameter->name.text, use->use.name.text);
+            diagnostic_label(d, parameter->name.span, "declared here");
+            return false;
+        }
+        if (parameter->value)
+            fallback.span = parameter->value->span;
+        if (!bind(r, giver, parameter, given ? given : &fallback, &frame->bindings[i]))
+            return false;
+        frame->n_bindings = i + 1;
+    }
+    return true;
+}
+
+static bool is_being_expanded(const struct frame *frame, const struct ast_item *strategy) {
+    for (; frame; frame = frame->outer)
+        if (frame->strategy == strategy)
+            return true;
+    return false;
+}
+
+static void expand_use(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                       const struct ast_statement *statement) {
+    struct resolver *r = e->r;
+    const struct found_item *found = find_item(r, ITEM_STRATEGY, statement->use.name);
+    if (!found)
+        return;
+    if (is_being_expanded(frame, found->item)) {
+        struct diagnostic *d =
+            report(r->diagnostics, E116, statement->span, "`%s` uses itself, by way of this `use`",
+                   statement->use.name.text);
+        diagnostic_label(d, found->item->name.span, "declared here");
+        return;
+    }
+    if (frame->depth == LIMIT_USE_DEPTH) {
+        report(r->diagnostics, E123, statement->span, "`use` is nested more than %d deep",
+               LIMIT_USE_DEPTH);
+        return;
+    }
+    struct frame inner = {
+        .outer = frame,
+        .strategy = found->item,
+        .use = statement->span,
+        .depth = frame->depth + 1,
+    };
+    if (bind_arguments(r, frame, statement, &inner))
+        expand_body(e, &inner, scope, &found->item->strategy.body);
+}
+
+// ---- in and relax -----------------------------------------------------------------------------
+
+static void expand_in(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                      const struct ast_statement *statement) {
+    for (uint32_t i = 0; i < statement->in.selectors.n; i++) {
+        struct scope inner = *scope;
+        inner.depth++;
+        if (resolve_selector(e->r, &statement->in.selectors.items[i], 0, &scope->selector,
+                             &inner.selector))
+            expand_body(e, frame, &inner, &statement->in.body);
+    }
+}
+
+static void expand_relax(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                         const struct ast_statement *statement) {
+    static const char *const conditions[] = {"gradient_integrity", "state_consistency"};
+    struct axis_list axes;
+    for (uint32_t i = 0; i < statement->relax.conditions.n; i++)
+        if (table_find(conditions, 2, statement->relax.conditions.items[i].text) < 0)
+            report_unknown(e->r, E103, statement->relax.conditions.items[i], "condition",
+                           conditions, 2);
+    resolve_product(e->r, frame, &statement->relax.axes, &axes);
+    struct span head =
+        span_of(statement->span.source, statement->span.begin, statement->relax.axes.span.end);
+    report_unsupported(e->r, head, UNSUPPORTED_RELAX);
+    struct scope inner = *scope;
+    inner.relaxed = true;
+    expand_body(e, frame, &inner, &statement->relax.body);
+}
+
+static void expand_body(struct expansion *e, const struct frame *frame, const struct scope *scope,
+                        const struct ast_body *body) {
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct ast_statement *statement = &body->items[i];
+        if (!has_room(e, statement->span))
+            return;
+        switch (statement->kind) {
+        case STATEMENT_SPLIT:
+            expand_split(e, frame, scope, statement);
+            break;
+        case STATEMENT_MODE:
+            expand_mode(e, frame, scope, statement);
+            break;
+        case STATEMENT_STATES:
+            expand_states(e, frame, scope, statement);
+            break;
+        case STATEMENT_USE:
+            expand_use(e, frame, scope, statement);
+            break;
+        case STATEMENT_IN:
+            expand_in(e, frame, scope, statement);
+            break;
+        case STATEMENT_RELAX:
+            expand_relax(e, frame, scope, statement);
+            break;
+        }
+    }
+}
+
+// ---- the chosen strategy ----------------------------------------------------------------------
+
+// Parameters of the chosen strategy itself come from the command line, or are their defaults.
+static bool bind_settings(struct resolver *r, struct frame *frame) {
+    const struct ast_parameters *parameters = &frame->strategy->strategy.parameters;
+    if (!check_parameters(r, parameters))
+        return false;
+    struct frame nobody = {0};
+    frame->bindings = ARENA_ARRAY(r->arena, struct binding, parameters->n);
+    for (uint32_t i = 0; i < parameters->n; i++) {
+        const struct ast_parameter *parameter = &parameters->items[i];
+        const struct setting *setting = find_setting(r, parameter->name.text);
+        struct ast_argument argument = {.kind = ARGUMENT_VALUE,
+                                        .value = setting ? setting->field.value : parameter->value};
+        if (!argument.value) {
+            struct diagnostic *d =
+                report(r->diagnostics, E109, parameter->name.span,
+                       "parameter `%s` of the strategy is not given", parameter->name.text);
+            diagnostic_help(d, "give it on the command line: `-D %s=...`", parameter->name.text);
+            return false;
+        }
+        argument.span = argument.value->span;
+        if (!bind(r, &nobody, parameter, &argument, &frame->bindings[i]))
+            return false;
+        frame->n_bindings = i + 1;
+    }
+    return true;
+}
+
+static void expand_strategy(struct resolver *r, const struct found_item *found,
+                            const struct frame *frame) {
+    struct expansion e = {.r = r, .strategy = &r->config->strategy};
+    struct scope scope = {.selector.span = found->item->name.span};
+    e.strategy->name = found->item->name.text;
+    e.strategy->name_span = found->item->name.span;
+    expand_body(&e, frame, &scope, &found->item->strategy.body);
+}
+
+void resolve_strategy(struct resolver *r, const struct found_item *found) {
+    struct frame frame = {.strategy = found->item};
+    if (bind_settings(r, &frame))
+        expand_strategy(r, found, &frame);
+}
+
+void check_strategy_alone(struct resolver *r, const struct found_item *found) {
+    const struct ast_parameters *parameters = &found->item->strategy.parameters;
+    struct config scratch = {.mesh.name = "parameters"}, *kept = r->config;
+    struct frame frame = {.strategy = found->item};
+    if (!check_parameters(r, parameters))
+        return;
+    r->config = &scratch;
+    frame.bindings = ARENA_ARRAY(r->arena, struct binding, parameters->n);
+    for (uint32_t i = 0; i < parameters->n && i < MAX_AXES; i++) {
+        const struct ast_parameter *parameter = &parameters->items[i];
+        if (strcmp(parameter->kind.text, "axis") != 0)
+            continue; // its name stays a word
+        scratch.mesh.axes[scratch.mesh.n_axes] =
+            (struct mesh_axis){.name = parameter->name.text, .size = 2};
+        frame.bindings[frame.n_bindings++] =
+            (struct binding){.name = parameter->name.text,
+                             .axes = {.n = 1, .axes = {(uint8_t)scratch.mesh.n_axes++}}};
+    }
+    expand_strategy(r, found, &frame);
+    r->config = kept;
+}

@@ -1,0 +1,484 @@
+// The `train` block: the sizes of a step, optimizers by selector, precision.
+#include "frontend/resolve.h"
+
+#include <float.h>
+#include <string.h>
+
+static const struct field_row train_field_rows[] = {
+    {"batch", FIELD_SIZE, offsetof(struct train_config, batch)},
+    {"sequence", FIELD_SIZE, offsetof(struct train_config, sequence)},
+    {"microbatch", FIELD_SIZE, offsetof(struct train_config, microbatch)},
+    {"clip", FIELD_POSITIVE, offsetof(struct train_config, clip)},
+    {"seed", FIELD_COUNT, offsetof(struct train_config, seed)},
+    {"reproducible", FIELD_SIZE, offsetof(struct train_config, reproducible)},
+    // read by functions of their own, here for the list of names
+    {"optimizer", FIELD_COUNT, 0},
+    {"precision", FIELD_COUNT, 0},
+};
+enum { TRAIN_BATCH, TRAIN_SEQUENCE, TRAIN_MICROBATCH, N_TRAIN_FIELDS = 8 };
+
+struct train_draft {
+    struct train_config *config;
+    struct field_said said[N_TRAIN_FIELDS];
+    uint32_t optimizers_capacity;
+    bool precision_said;
+    struct span precision_span;
+};
+
+// ---- arguments of calls -----------------------------------------------------------------------
+
+// The arguments of a call by name; the first may be given without one when `positional` is its
+// name. Returns the value, NULL: not given. Marks it as taken.
+static const struct ast_value *take_argument(const struct ast_arguments *arguments,
+                                             const char *name, bool positional, uint64_t *taken) {
+    for (uint32_t i = 0; i < arguments->n && i < 64; i++) {
+        const struct ast_argument *argument = &arguments->items[i];
+        if (argument->kind != ARGUMENT_VALUE)
+            continue;
+        bool named = argument->name.text && strcmp(argument->name.text, name) == 0;
+        bool first = positional && i == 0 && !argument->name.text;
+        if (!named && !first)
+            continue;
+        *taken |= UINT64_C(1) << i;
+        return argument->value;
+    }
+    return NULL;
+}
+
+static void report_untaken(struct resolver *r, const struct ast_arguments *arguments,
+                           uint64_t taken, const char *function, const char *const *names,
+                           size_t n) {
+    for (uint32_t i = 0; i < arguments->n; i++) {
+        const struct ast_argument *argument = &arguments->items[i];
+        if (i < 64 && taken >> i & 1)
+            continue;
+        bool known = false;
+        for (size_t k = 0; k < n && argument->name.text; k++)
+            known |= strcmp(names[k], argument->name.text) == 0;
+        if (known)
+            report(r->diagnostics, E108, argument->span, "`%s` is given twice",
+                   argument->name.text);
+        else if (argument->name.text)
+            report_unknown(r, E104, argument->name,
+                           arena_format(r->arena, "argument of `%s`", function), names, n);
+        else
+            report(r->diagnostics, E105, argument->span, "`%s` takes its arguments by name",
+                   function);
+    }
+}
+
+static void take_real(struct resolver *r, const struct ast_arguments *arguments, const char *name,
+                      double minimum, double maximum, uint64_t *taken, double *out) {
+    const struct ast_value *value = take_argument(arguments, name, false, taken);
+    if (value)
+        read_real(r, value, arena_format(r->arena, "`%s`", name), minimum, maximum, out);
+}
+
+// ---- optimizers -------------------------------------------------------------------------------
+
+static void read_cosine(struct resolver *r, const struct ast_value *value,
+                        struct learning_rate *rate) {
+    static const char *const names[] = {"peak", "warmup", "steps", "minimum"};
+    const struct ast_arguments *arguments = &value->call.arguments;
+    uint64_t taken = 0;
+    const struct ast_value *peak = take_argument(arguments, names[0], true, &taken);
+    const struct ast_value *warmup = take_argument(arguments, names[1], false, &taken);
+    const struct ast_value *steps = take_argument(arguments, names[2], false, &taken);
+    rate->kind = RATE_COSINE;
+    if (peak)
+        read_real(r, peak, "the peak of `cosine`", 0, 1e6, &rate->base);
+    if (warmup)
+        read_integer(r, warmup, "`warmup`", 0, INT64_C(1) << 50, &rate->warmup_steps);
+    if (steps)
+        read_integer(r, steps, "`steps`", 1, INT64_C(1) << 50, &rate->steps);
+    take_real(r, arguments, names[3], 0, 1e6, &taken, &rate->minimum);
+    report_untaken(r, arguments, taken, "cosine", names, 4);
+    if (!peak || !steps)
+        report(r->diagnostics, E109, value->span,
+               "`cosine` needs a peak and `steps`: `cosine(3e-4, warmup = 100, steps = 1000)`");
+    else if (rate->steps <= rate->warmup_steps)
+        report(r->diagnostics, E107, value->span, "warm-up of %lld steps leaves none of %lld",
+               (long long)rate->warmup_steps, (long long)rate->steps);
+}
+
+static void read_rate(struct resolver *r, const struct ast_value *value,
+                      struct learning_rate *rate) {
+    if (value->kind == AST_CALL && strcmp(value->call.name.text, "cosine") == 0) {
+        *rate = (struct learning_rate){0};
+        read_cosine(r, value, rate);
+    } else if (value->kind == AST_NUMBER) {
+        *rate = (struct learning_rate){.kind = RATE_CONSTANT};
+        read_real(r, value, "`lr`", 0, 1e6, &rate->base);
+    } else {
+        report_wrong_kind(r, value, "`lr`", "a number or `cosine(...)`");
+    }
+}
+
+static void read_betas(struct resolver *r, const struct ast_value *value,
+                       struct optimizer_config *optimizer) {
+    if (value->kind != AST_TUPLE || value->elements.n != 2) {
+        report_wrong_kind(r, value, "`betas`", "two numbers, `(0.9, 0.95)`");
+        return;
+    }
+    double largest = 1 - DBL_EPSILON; // 1 would never forget, and divide by zero
+    read_real(r, value->elements.items[0], "the first of `betas`", 0, largest, &optimizer->beta1);
+    read_real(r, value->elements.items[1], "the second of `betas`", 0, largest, &optimizer->beta2);
+}
+
+static void read_adamw(struct resolver *r, const struct ast_value *value,
+                       struct optimizer_config *optimizer) {
+    static const char *const names[] = {"lr", "betas", "eps", "weight_decay"};
+    const struct ast_arguments *arguments = &value->call.arguments;
+    uint64_t taken = 0;
+    if (optimizer->kind != OPTIMIZER_ADAMW) // nothing to inherit: PyTorch's defaults
+        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_ADAMW,
+                                               .rate = optimizer->rate,
+                                               .beta1 = 0.9,
+                                               .beta2 = 0.999,
+                                               .eps = 1e-8,
+                                               .weight_decay = 0.01};
+    const struct ast_value *rate = take_argument(arguments, names[0], false, &taken);
+    const struct ast_value *betas = take_argument(arguments, names[1], false, &taken);
+    if (rate)
+        read_rate(r, rate, &optimizer->rate);
+    if (betas)
+        read_betas(r, betas, optimizer);
+    take_real(r, arguments, names[2], DBL_MIN, 1, &taken, &optimizer->eps);
+    take_real(r, arguments, names[3], 0, 1e6, &taken, &optimizer->weight_decay);
+    report_untaken(r, arguments, taken, "adamw", names, 4);
+}
+
+static void read_sgd(struct resolver *r, const struct ast_value *value,
+                     struct optimizer_config *optimizer) {
+    static const char *const names[] = {"lr", "momentum", "nesterov"};
+    const struct ast_arguments *arguments = &value->call.arguments;
+    uint64_t taken = 0;
+    if (optimizer->kind != OPTIMIZER_SGD)
+        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_SGD, .rate = optimizer->rate};
+    const struct ast_value *rate = take_argument(arguments, names[0], false, &taken);
+    const struct ast_value *nesterov = take_argument(arguments, names[2], false, &taken);
+    if (rate)
+        read_rate(r, rate, &optimizer->rate);
+    take_real(r, arguments, names[1], 0, 1 - DBL_EPSILON, &taken, &optimizer->momentum);
+    if (nesterov)
+        read_flag(r, nesterov, "`nesterov`", &optimizer->nesterov);
+    report_untaken(r, arguments, taken, "sgd", names, 3);
+    if (optimizer->nesterov && !optimizer->momentum)
+        report(r->diagnostics, E121, value->span, "`nesterov` needs a momentum above 0");
+}
+
+static bool read_optimizer(struct resolver *r, const struct ast_value *value,
+                           struct optimizer_config *optimizer) {
+    static const char *const names[] = {"adamw", "sgd", "none", "muon", "lamb", "adafactor"};
+    const char *name = value->kind == AST_CALL   ? value->call.name.text
+                       : value->kind == AST_NAME ? value->name
+                                                 : NULL;
+    int kind = name ? table_find(names, 6, name) : -1;
+    struct ast_value called = {
+        .kind = AST_CALL, .span = value->span, .call.name = {name, value->span}};
+    const struct ast_value *call = value->kind == AST_CALL ? value : &called;
+    if (kind < 0) {
+        int unused;
+        read_choice(r, value, "`optimizer`", names, 3, &unused);
+    } else if (kind == 0) {
+        read_adamw(r, call, optimizer);
+    } else if (kind == 1) {
+        read_sgd(r, call, optimizer);
+    } else if (kind == 2) {
+        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_NONE};
+    } else {
+        report_unsupported(r, value->span, UNSUPPORTED_OPTIMIZER_KIND);
+    }
+    return kind >= 0 && kind <= 2;
+}
+
+// True if every tensor that `inner` selects by its roles is one that `outer` does: the roles of
+// `outer` stand in `inner` in their order.
+static bool is_within(const struct selector *inner, const struct selector *outer) {
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < inner->n_roles && k < outer->n_roles; i++)
+        k += inner->roles[i] == outer->roles[k];
+    return k == outer->n_roles && !outer->has_slice;
+}
+
+// What a rule inherits from: the longest one before it that contains it.
+static const struct optimizer_rule *inherited_rule(const struct train_config *train,
+                                                   const struct selector *selector) {
+    const struct optimizer_rule *best = NULL;
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        const struct optimizer_rule *rule = &train->optimizers[i];
+        if (is_within(selector, &rule->selector) &&
+            (!best || rule->selector.n_roles >= best->selector.n_roles))
+            best = rule;
+    }
+    return best;
+}
+
+static bool same_selector(const struct selector *a, const struct selector *b) {
+    return a->n_roles == b->n_roles && memcmp(a->roles, b->roles, a->n_roles) == 0 &&
+           a->has_slice == b->has_slice && a->slice_begin == b->slice_begin &&
+           a->slice_end == b->slice_end && a->slice_step == b->slice_step;
+}
+
+static void take_optimizer(struct resolver *r, struct train_draft *draft,
+                           const struct ast_field *field, const struct ast_path *path,
+                           const struct origin *origin) {
+    struct train_config *train = draft->config;
+    struct optimizer_rule rule = {.origin = *origin};
+    struct selector everything = {.span = path->span};
+    if (!resolve_selector(r, path, 1, &everything, &rule.selector))
+        return;
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        struct optimizer_rule *other = &train->optimizers[i];
+        if (!same_selector(&other->selector, &rule.selector))
+            continue;
+        if (origin->kind == ORIGIN_COMMAND_LINE)
+            read_optimizer(r, field->value, &other->optimizer);
+        else
+            report_twice(r, path->span, other->selector.span, "the optimizer");
+        return;
+    }
+    const struct optimizer_rule *inherited = inherited_rule(train, &rule.selector);
+    rule.optimizer.kind = OPTIMIZER_NONE;
+    if (inherited)
+        rule.optimizer = inherited->optimizer;
+    if (read_optimizer(r, field->value, &rule.optimizer))
+        ARENA_PUSH(r->arena, train->optimizers, train->n_optimizers, draft->optimizers_capacity,
+                   rule);
+}
+
+// ---- precision --------------------------------------------------------------------------------
+
+static const char *const type_words[] = {"fp32", "fp64",     "bf16",     "fp16",
+                                         "fp8",  "fp8_e4m3", "fp8_e5m2", "none"};
+enum { N_TYPE_WORDS = 8, FIRST_UNSUPPORTED_TYPE = 2, TYPE_NONE_WORD = 7 };
+
+static const struct {
+    const char *name;
+    size_t offset;
+} precision_rows[] = {
+    {"parameters", offsetof(struct precision_config, parameters)},
+    {"master", offsetof(struct precision_config, master)},
+    {"moments", offsetof(struct precision_config, moments)},
+    {"gradients", offsetof(struct precision_config, gradients)},
+    {"activations", offsetof(struct precision_config, activations)},
+    {"compute", offsetof(struct precision_config, compute)},
+    {"accumulate", offsetof(struct precision_config, accumulate)},
+    {"gather", offsetof(struct precision_config, gather)},
+    {"reduce", offsetof(struct precision_config, reduce)},
+    {"dispatch", SIZE_MAX}, // of experts
+    {"combine", SIZE_MAX},
+};
+enum { N_PRECISION_ROWS = sizeof precision_rows / sizeof *precision_rows, MASTER_ROW = 1 };
+
+static void set_precision(struct precision_config *precision, enum dtype dtype) {
+    for (int i = 0; i < N_PRECISION_ROWS; i++)
+        if (precision_rows[i].offset != SIZE_MAX && i != MASTER_ROW)
+            *(enum dtype *)((char *)precision + precision_rows[i].offset) = dtype;
+    precision->master = DTYPE_NONE;
+}
+
+// A type by its name; false: reported.
+static bool read_type(struct resolver *r, const struct ast_value *value, const char *what,
+                      bool none_allowed, enum dtype *out) {
+    int word;
+    if (!read_choice(r, value, what, type_words, N_TYPE_WORDS - !none_allowed, &word))
+        return false;
+    if (word == TYPE_NONE_WORD) {
+        *out = DTYPE_NONE;
+        return true;
+    }
+    if (word >= FIRST_UNSUPPORTED_TYPE) {
+        report_unsupported(r, value->span, UNSUPPORTED_MIXED_PRECISION);
+        return false;
+    }
+    *out = word == 0 ? DTYPE_F32 : DTYPE_F64;
+    return true;
+}
+
+static void take_precision_path(struct resolver *r, struct precision_config *precision,
+                                const struct ast_field *field, const struct ast_path *path) {
+    struct ast_name name = path->items[0].name;
+    const char *names[N_PRECISION_ROWS];
+    for (int i = 0; i < N_PRECISION_ROWS; i++)
+        names[i] = precision_rows[i].name;
+    int row = table_find(names, N_PRECISION_ROWS, name.text);
+    if (row < 0) {
+        report_unknown(r, E104, name, "field of `precision`", names, N_PRECISION_ROWS);
+        return;
+    }
+    enum dtype type;
+    if (!read_type(r, field->value, arena_format(r->arena, "`%s`", name.text), row == MASTER_ROW,
+                   &type))
+        return;
+    if (path->n > 1)
+        report_unsupported(r, path->span, UNSUPPORTED_PRECISION_SELECTOR);
+    else if (precision_rows[row].offset != SIZE_MAX)
+        *(enum dtype *)((char *)precision + precision_rows[row].offset) = type;
+}
+
+// All fields in one type: what is compiled today. A master copy in the parameters' own type is
+// none.
+static void check_uniform(struct resolver *r, struct precision_config *precision,
+                          struct span span) {
+    if (precision->master == precision->parameters)
+        precision->master = DTYPE_NONE;
+    bool uniform = precision->master == DTYPE_NONE;
+    for (int i = 0; i < N_PRECISION_ROWS; i++)
+        if (precision_rows[i].offset != SIZE_MAX && i != MASTER_ROW)
+            uniform &= *(enum dtype *)((char *)precision + precision_rows[i].offset) ==
+                       precision->parameters;
+    if (!uniform)
+        report_unsupported(r, span, UNSUPPORTED_MIXED_PRECISION);
+}
+
+static void take_precision(struct resolver *r, struct train_draft *draft,
+                           const struct ast_field *field, const struct origin *origin) {
+    struct precision_config *precision = &draft->config->precision;
+    if (draft->precision_said && origin->kind == ORIGIN_STATEMENT) {
+        report_twice(r, field->span, draft->precision_span, "`precision`");
+        return;
+    }
+    uint32_t errors_before = r->diagnostics->n_errors;
+    draft->precision_said = true;
+    draft->precision_span = field->span;
+    precision->origin = *origin;
+    if (field->value) {
+        enum dtype dtype;
+        if (read_type(r, field->value, "`precision`", false, &dtype))
+            set_precision(precision, dtype);
+        return;
+    }
+    for (uint32_t i = 0; i < field->block.n; i++) {
+        const struct ast_field *inner = &field->block.items[i];
+        if (!inner->value)
+            report(r->diagnostics, E104, inner->span, "`precision` has no block inside");
+        for (uint32_t k = 0; k < inner->paths.n && inner->value; k++)
+            take_precision_path(r, precision, inner, &inner->paths.items[k]);
+    }
+    if (r->diagnostics->n_errors == errors_before)
+        check_uniform(r, precision, field->span);
+}
+
+// ---- the block --------------------------------------------------------------------------------
+
+static bool is_field(const struct ast_field *field, const char *name) {
+    return strcmp(field->paths.items[0].items[0].name.text, name) == 0;
+}
+
+static void take_train_field(struct resolver *r, struct train_draft *draft,
+                             const struct ast_field *field, const struct origin *origin) {
+    struct origin here = *origin;
+    if (here.kind == ORIGIN_STATEMENT)
+        here.span = field->span;
+    if (is_field(field, "precision")) {
+        take_precision(r, draft, field, &here);
+    } else if (is_field(field, "optimizer")) {
+        for (uint32_t i = 0; i < field->paths.n && field->value; i++)
+            take_optimizer(r, draft, field, &field->paths.items[i], &here);
+        if (!field->value)
+            report(r->diagnostics, E105, field->span, "`optimizer` takes a value: `= adamw(...)`");
+    } else {
+        take_field(r, train_field_rows, N_TRAIN_FIELDS, "field of `train`", field, &here,
+                   draft->config, draft->said);
+    }
+}
+
+// Rules that others inherit from come first: the optimizer without a selector, then in order.
+static void take_block(struct resolver *r, struct train_draft *draft,
+                       const struct ast_block *block) {
+    struct origin origin = origin_statement(block->span);
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < block->n; i++) {
+            const struct ast_field *field = &block->items[i];
+            bool plain_optimizer =
+                is_field(field, "optimizer") && field->paths.n == 1 && field->paths.items[0].n == 1;
+            if (plain_optimizer == (pass == 0))
+                take_train_field(r, draft, field, &origin);
+        }
+}
+
+static void check_train(struct resolver *r, const struct found_item *found,
+                        const struct train_draft *draft) {
+    const struct train_config *train = draft->config;
+    const char *missing = "";
+    if (!draft->said[TRAIN_BATCH].said)
+        missing = "`batch`";
+    if (!draft->said[TRAIN_SEQUENCE].said)
+        missing = arena_format(r->arena, "%s%s`sequence`", missing, *missing ? ", " : "");
+    bool has_base = train->n_optimizers && train->optimizers[0].selector.n_roles == 0;
+    if (!has_base)
+        missing = arena_format(r->arena, "%s%s`optimizer`", missing, *missing ? ", " : "");
+    if (*missing)
+        report(r->diagnostics, E109, found->item->name.span, "`train` does not say %s", missing);
+    for (uint32_t i = 0; i < train->n_optimizers && has_base; i++) {
+        const struct optimizer_rule *rule = &train->optimizers[i];
+        if (rule->optimizer.kind != OPTIMIZER_NONE && !rule->optimizer.rate.base &&
+            rule->optimizer.rate.kind == RATE_CONSTANT)
+            report(r->diagnostics, E109, origin_span(&rule->origin),
+                   "the optimizer has no learning rate: `lr` is missing or 0");
+    }
+    double tokens = (double)train->batch * (double)train->sequence;
+    if (tokens > (double)LIMIT_TOKENS)
+        report(r->diagnostics, E107, found->item->name.span,
+               "a step of %.3g tokens; at most 2^40 can be compiled", tokens);
+}
+
+void resolve_train(struct resolver *r, const struct found_item *found) {
+    uint32_t errors_before = r->diagnostics->n_errors;
+    struct train_draft draft = {.config = &r->config->train};
+    draft.config->origin = origin_statement(found->item->name.span);
+    set_precision(&draft.config->precision, DTYPE_F32);
+    draft.config->precision.origin =
+        (struct origin){.kind = ORIGIN_DEFAULT,
+                        .span = found->item->name.span,
+                        .text = "without `precision` all types are fp32"};
+    take_block(r, &draft, &found->item->train);
+    struct ast_field field;
+    struct origin origin;
+    for (uint32_t at = 0; next_setting(r, "train", &at, &field, &origin);)
+        take_train_field(r, &draft, &field, &origin);
+    draft.config->batch_origin = draft.said[TRAIN_BATCH].origin;
+    draft.config->sequence_origin = draft.said[TRAIN_SEQUENCE].origin;
+    draft.config->microbatch_origin = draft.said[TRAIN_MICROBATCH].origin;
+    if (r->diagnostics->n_errors == errors_before)
+        check_train(r, found, &draft);
+}
+
+// ---- what depends on the strategy -------------------------------------------------------------
+
+// Without `microbatch` a step is one microbatch: as much as the axes that split the batch leave.
+static void default_microbatch(struct config *config) {
+    int64_t parts = 1;
+    for (uint32_t i = 0; i < config->strategy.n_splits; i++) {
+        const struct split_statement *split = &config->strategy.splits[i];
+        for (uint32_t d = 0; d < split->n_dimensions && !split->scope_depth; d++)
+            if (split->dimensions[d] == DIM_BATCH)
+                parts *= mesh_group_size(&config->mesh, &split->axes);
+    }
+    struct train_config *train = &config->train;
+    // Where it does not divide, `place` says so of the batch.
+    train->microbatch = train->batch % parts == 0 ? train->batch / parts : 1;
+    train->microbatch_origin = (struct origin){
+        .kind = ORIGIN_DEFAULT,
+        .span = config->train.origin.span,
+        .text = "without `microbatch` each device takes its sequences at once",
+    };
+}
+
+void finish_train(struct resolver *r) {
+    struct train_config *train = &r->config->train;
+    struct model_config *model = &r->config->model;
+    if (!train->microbatch)
+        default_microbatch(r->config);
+    if (!model->sequence_limit) // rotary positions have no table to end
+        model->sequence_limit = train->sequence;
+    if (train->sequence > model->sequence_limit) {
+        struct diagnostic *d = report(r->diagnostics, E114, origin_span(&train->sequence_origin),
+                                      "sequences of %lld tokens, but the model has %lld positions",
+                                      (long long)train->sequence, (long long)model->sequence_limit);
+        diagnostic_origin(d, &train->sequence_origin);
+        diagnostic_label(d, model->origin.span, "`sequence_limit` is %lld",
+                         (long long)model->sequence_limit);
+    }
+}

@@ -1,0 +1,82 @@
+// -D on the command line: `dp=8`, `train.batch=64`, `model.layers=2`, `a=dp`. Each is a field in
+// the grammar's eyes, and a source of its own, so that messages point into it.
+#include "frontend/resolve.h"
+
+#include <string.h>
+
+static void load_setting(struct resolver *r, const char *argument) {
+    struct setting *setting = &r->settings[r->n_settings];
+    uint32_t source, errors_before = r->diagnostics->n_errors;
+    setting->argument = arena_format(r->arena, "-D %s", argument);
+    if (!frontend_read_text(r->arena, r->diagnostics, "<command line>", argument, strlen(argument),
+                            &source))
+        return;
+    setting->field = parse_setting(r->arena, r->diagnostics, source);
+    if (r->diagnostics->n_errors != errors_before)
+        return;
+    if (!setting->field.value || setting->field.paths.n != 1) {
+        report(r->diagnostics, E118, span_of(source, 0, (uint32_t)strlen(argument)),
+               "`%s` is not of the form `name=value`", setting->argument);
+        return;
+    }
+    r->n_settings++;
+}
+
+void load_settings(struct resolver *r) {
+    r->settings = ARENA_ARRAY(r->arena, struct setting, r->options->n_settings);
+    for (uint32_t i = 0; i < r->options->n_settings; i++)
+        load_setting(r, r->options->settings[i]);
+}
+
+struct origin setting_origin(const struct resolver *r, const struct setting *setting) {
+    return (struct origin){
+        .kind = ORIGIN_COMMAND_LINE, .span = setting->field.span, .text = setting->argument};
+}
+
+bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast_field *field,
+                  struct origin *origin) {
+    for (; *at < r->n_settings; ++*at) {
+        struct setting *setting = &r->settings[*at];
+        const struct ast_path *path = &setting->field.paths.items[0];
+        if (path->n < 2 || strcmp(path->items[0].name.text, head) != 0)
+            continue;
+        setting->used = true;
+        *field = setting->field;
+        struct ast_path *rest = ARENA_NEW(r->arena, struct ast_path);
+        *rest = *path;
+        rest->items++;
+        rest->n--;
+        rest->span = span_join(rest->items[0].name.span, path->span);
+        rest->span.begin = rest->items[0].name.span.begin;
+        field->paths.items = rest;
+        *origin = setting_origin(r, setting);
+        ++*at;
+        return true;
+    }
+    return false;
+}
+
+struct setting *find_setting(struct resolver *r, const char *name) {
+    struct setting *last = NULL; // of several the last one counts
+    for (uint32_t i = 0; i < r->n_settings; i++) {
+        const struct ast_path *path = &r->settings[i].field.paths.items[0];
+        if (path->n == 1 && !path->items[0].has_slice &&
+            strcmp(path->items[0].name.text, name) == 0) {
+            last = &r->settings[i];
+            last->used = true;
+        }
+    }
+    return last;
+}
+
+void report_unused_settings(struct resolver *r) {
+    for (uint32_t i = 0; i < r->n_settings; i++) {
+        const struct setting *setting = &r->settings[i];
+        if (setting->used)
+            continue;
+        struct diagnostic *d = report(r->diagnostics, E118, setting->field.paths.span,
+                                      "nothing in the file is set by `%s`", setting->argument);
+        diagnostic_help(d, "name a mesh axis, `train.FIELD`, `model.FIELD` or a parameter of the "
+                           "strategy");
+    }
+}

@@ -1,0 +1,188 @@
+// Reading values: the right kind, the right unit, within range; or one message that says which.
+#include "frontend/resolve.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const unsupported_words[N_UNSUPPORTED] = {
+#define UNSUPPORTED(name, text) text,
+#include "frontend/unsupported.def"
+#undef UNSUPPORTED
+};
+
+struct diagnostic *report_unsupported(struct resolver *r, struct span span,
+                                      enum unsupported feature) {
+    return report(r->diagnostics, E199, span, "%s is understood, but not compiled yet",
+                  unsupported_words[feature]);
+}
+
+struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
+                                  struct ast_name name, const char *kind, const char *const *names,
+                                  size_t n) {
+    struct diagnostic *d =
+        report(r->diagnostics, code, name.span, "no %s is called `%s`", kind, name.text);
+    const char *meant = nearest_name(name.text, names, n);
+    if (meant) {
+        diagnostic_help(d, "did you mean `%s`?", meant);
+        diagnostic_edit(d, name.span, "%s", meant);
+    } else if (n && n <= 16) {
+        const char *list = "";
+        for (size_t i = 0; i < n; i++)
+            list = arena_format(r->arena, "%s%s`%s`", list, i ? ", " : "", names[i]);
+        diagnostic_help(d, "there %s %s", n == 1 ? "is" : "are", list);
+    }
+    return d;
+}
+
+struct diagnostic *report_twice(struct resolver *r, struct span span, struct span first,
+                                const char *what) {
+    struct diagnostic *d = report(r->diagnostics, E108, span, "%s is given twice", what);
+    diagnostic_label(d, first, "first here");
+    diagnostic_help(d, "remove one of the two");
+    return d;
+}
+
+void report_wrong_kind(struct resolver *r, const struct ast_value *value, const char *what,
+                       const char *wanted) {
+    report(r->diagnostics, E105, value->span, "%s takes %s, not `%s`", what, wanted,
+           ast_value_text(r->arena, value));
+}
+
+// A number without a unit; what a wrong unit is worth saying has been said by the lexer.
+static const struct ast_number *plain_number(struct resolver *r, const struct ast_value *value,
+                                             const char *what, const char *wanted) {
+    if (value->kind == AST_NUMBER)
+        return &value->number;
+    if (value->kind != AST_QUANTITY) {
+        report_wrong_kind(r, value, what, wanted);
+        return NULL;
+    }
+    if (value->quantity.unit != N_MEASURING_UNITS) {
+        struct diagnostic *d =
+            report(r->diagnostics, E106, value->span, "%s takes a number without a unit", what);
+        diagnostic_help(d, "leave `%s` away", measuring_unit_rows[value->quantity.unit].text);
+        diagnostic_edit(d, value->span, "%s", value->quantity.number.text);
+    }
+    return NULL;
+}
+
+bool read_integer(struct resolver *r, const struct ast_value *value, const char *what,
+                  int64_t minimum, int64_t maximum, int64_t *out) {
+    const struct ast_number *number = plain_number(r, value, what, "a whole number");
+    if (!number)
+        return false;
+    if (!number->is_integer && fabs(number->value) < 0x1p53) {
+        report_wrong_kind(r, value, what, "a whole number");
+        return false;
+    }
+    if (!number->is_integer || number->integer < minimum || number->integer > maximum) {
+        bool large = !number->is_integer || number->integer > maximum;
+        report(r->diagnostics, E107, value->span, "%s must be at %s %lld, not %s", what,
+               large ? "most" : "least", (long long)(large ? maximum : minimum), number->text);
+        return false;
+    }
+    *out = number->integer;
+    return true;
+}
+
+bool read_real(struct resolver *r, const struct ast_value *value, const char *what, double minimum,
+               double maximum, double *out) {
+    const struct ast_number *number = plain_number(r, value, what, "a number");
+    if (!number)
+        return false;
+    if (!(number->value >= minimum && number->value <= maximum)) {
+        bool large = number->value > maximum;
+        report(r->diagnostics, E107, value->span, "%s must be at %s %g, not %s", what,
+               large ? "most" : "least", large ? maximum : minimum, number->text);
+        return false;
+    }
+    *out = number->value;
+    return true;
+}
+
+bool read_flag(struct resolver *r, const struct ast_value *value, const char *what, bool *out) {
+    static const char *const names[] = {"false", "true"};
+    int choice;
+    if (!read_choice(r, value, what, names, 2, &choice))
+        return false;
+    *out = choice == 1;
+    return true;
+}
+
+bool read_choice(struct resolver *r, const struct ast_value *value, const char *what,
+                 const char *const *names, int n, int *out) {
+    if (value->kind == AST_NAME)
+        for (int i = 0; i < n; i++)
+            if (strcmp(names[i], value->name) == 0) {
+                *out = i;
+                return true;
+            }
+    const char *list = "";
+    for (int i = 0; i < n; i++)
+        list = arena_format(r->arena, "%s%s`%s`", list,
+                            !i           ? ""
+                            : i == n - 1 ? " or "
+                                         : ", ",
+                            names[i]);
+    struct diagnostic *d = report(r->diagnostics, E105, value->span, "%s is %s, not `%s`", what,
+                                  list, ast_value_text(r->arena, value));
+    const char *meant =
+        value->kind == AST_NAME ? nearest_name(value->name, names, (size_t)n) : NULL;
+    if (meant) {
+        diagnostic_help(d, "did you mean `%s`?", meant);
+        diagnostic_edit(d, value->span, "%s", meant);
+    }
+    return false;
+}
+
+static const char *const measure_examples[] = {
+    [MEASURE_BYTES] = "80 GiB",
+    [MEASURE_BYTES_PER_S] = "50 GB/s",
+    [MEASURE_SECONDS] = "10 us",
+    [MEASURE_FLOPS_PER_S] = "989 TFLOP/s",
+};
+
+bool read_quantity(struct resolver *r, const struct ast_value *value, const char *what,
+                   enum measure measure, double *out) {
+    const char *example = measure_examples[measure];
+    if (value->kind == AST_NUMBER) {
+        struct diagnostic *d = report(r->diagnostics, E106, value->span, "%s needs a unit", what);
+        diagnostic_help(d, "write it as in `%s`", example);
+        return false;
+    }
+    if (value->kind != AST_QUANTITY) {
+        report_wrong_kind(r, value, what,
+                          arena_format(r->arena, "a quantity such as `%s`", example));
+        return false;
+    }
+    if (value->quantity.unit == N_MEASURING_UNITS)
+        return false;
+    const struct measuring_unit_row *unit = &measuring_unit_rows[value->quantity.unit];
+    if (unit->measure != measure) {
+        struct diagnostic *d =
+            report(r->diagnostics, E106, value->span, "%s cannot be given in %s", what, unit->text);
+        diagnostic_help(d, "write it as in `%s`", example);
+        return false;
+    }
+    double result = value->quantity.number.value * unit->factor;
+    if (!(result > 0) || result > 1e24) {
+        report(r->diagnostics, E107, value->span, "%s must be above 0 and below 1e24 in %s", what,
+               "base units");
+        return false;
+    }
+    *out = result;
+    return true;
+}
+
+bool read_bytes_quantity(struct resolver *r, const struct ast_value *value, const char *what,
+                         int64_t *out) {
+    double bytes;
+    if (!read_quantity(r, value, what, MEASURE_BYTES, &bytes))
+        return false;
+    if (bytes < 1 || bytes > 0x1p60) {
+        report(r->diagnostics, E107, value->span, "%s must be between 1 B and 2^60 B", what);
+        return false;
+    }
+    *out = llround(bytes);
+    return true;
+}
