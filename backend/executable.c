@@ -110,6 +110,9 @@ static bool link_executable(struct arena *arena, const struct workshop *w, const
                        "-lpthread",
                        "-ldl",
                        "-lm",
+#ifdef PLACE_INSTRUMENTED // the runtime was built with a sanitizer, which must be linked too
+                       PLACE_INSTRUMENTED,
+#endif
                        NULL};
     int status = run(command, w->messages);
     if (status < 0 && errno == ENOENT)

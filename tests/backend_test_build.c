@@ -126,6 +126,16 @@ static void says_that_cc_is_missing(void **state) {
     assert_non_null(strstr(why, "cc"));
 }
 
+static void builds_an_executable(void **state) {
+    struct fixture *f = *state;
+    const char *to = arena_format(&f->arena, "%s/train", f->directory), *why = NULL;
+    if (!backend_build(harness_backend(), &f->arena, f->program, f->descriptor,
+                       &(struct backend_options){0}, to, &why))
+        fail_msg("%s", why);
+    assert_int_equal(system(arena_format(&f->arena, "%s --help >/dev/null", to)), 0);
+    unlink(to);
+}
+
 static int files_in(const char *directory) {
     int n = 0;
     DIR *files = opendir(directory);
@@ -187,6 +197,7 @@ int main(void) {
         FIXED(says_what_cannot_be_written),
         FIXED(writes_whole_files),
         FIXED(says_that_cc_is_missing),
+        FIXED(builds_an_executable),
         FIXED(caches_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
