@@ -10,7 +10,7 @@ struct liveness {
     const struct step *step;
     buffer_id buffer; // the one that is asked about
     int64_t position;
-    bool found, written_first, variable_used;
+    bool found, read, written_first, variable_used;
     struct interval whole;
     int variable; // of the loop that is asked about; -1: none
 };
@@ -25,6 +25,7 @@ static void touch(struct liveness *live, struct reference reference, bool write)
     if (!live->found)
         live->written_first = write;
     live->found = true;
+    live->read |= !write;
     live->variable_used |= live->variable >= 0 && reference.index.variable == live->variable;
 }
 
@@ -140,5 +141,11 @@ struct interval buffer_lives(const struct program *program, buffer_id buffer, en
         return (struct interval){-1, all}; // the host writes before the step and reads after it
     struct liveness live = {
         .program = program, .step = &program->steps[step], .buffer = buffer, .variable = -1};
-    return hull(&live, &program->steps[step].body, 0, 0);
+    struct interval lives = hull(&live, &program->steps[step].body, 0, 0);
+    // What an evaluation writes and does not read itself, the host reads after it: the logits.
+    live.read = false;
+    touch_block(&live, &program->steps[step].body);
+    if (step == STEP_EVALUATE && live.found && !live.read)
+        lives.last = all;
+    return lives;
 }
