@@ -62,7 +62,7 @@ struct buffer_state {
 struct tensor_storage {
     buffer_id parameter;       // whole, or the shard if gathered
     buffer_id window;          // the shard that is updated inside the whole; NO_ID: none
-    buffer_id gathered;        // transient whole; NO_ID: none
+    buffer_id *gathered;       // transient whole, by the reference's unit that reads it; or NO_ID
     buffer_id gradient;        // whole or shard: what accumulates and what the update reads
     buffer_id gradient_window; // reduced part of a whole gradient; NO_ID: none
     buffer_id unreduced;       // transient whole gradient of one microbatch; NO_ID: none
@@ -117,6 +117,9 @@ void make_storage(struct partitioner *);
 // The type in which a persistent buffer is stored.
 struct sharding stored_sharding(const struct partitioner *, const struct buffer *);
 bool is_gathered(const struct partitioner *, uint32_t tensor);
+// The gathered whole that a unit of the reference reads. One that is kept is the same for all
+// units; else each has its own, so that their lifetimes are apart.
+buffer_id gathered_buffer(struct partitioner *, uint32_t tensor, uint32_t unit);
 
 // Collectives that go side by side: pieces are collected by kind and axes, then emitted as one
 // start and wait each.

@@ -281,10 +281,13 @@ static struct index tensor_index(const struct partitioner *p, buffer_id buffer,
     return stacked ? moved_index(p, index) : index_constant(0);
 }
 
-static buffer_id parameter_place(const struct making_call *c, const struct tensor_storage *s) {
+static buffer_id parameter_place(struct partitioner *p, const struct making_call *c,
+                                 uint32_t tensor) {
+    const struct tensor_storage *storage = &p->storage[tensor];
     if (c->updates)
-        return s->window != NO_ID ? s->window : s->parameter;
-    return s->gathered != NO_ID ? s->gathered : s->parameter;
+        return storage->window != NO_ID ? storage->window : storage->parameter;
+    return is_gathered(p, tensor) ? gathered_buffer(p, tensor, c->from->call.unit)
+                                  : storage->parameter;
 }
 
 static buffer_id gradient_place(const struct making_call *c, const struct tensor_storage *s) {
@@ -304,9 +307,9 @@ static struct sharding placed_sharding(const struct partitioner *p, buffer_id bu
 static struct reference tensor_operand(struct partitioner *p, const struct making_call *c,
                                        struct reference r, struct sharding *type) {
     const struct buffer *buffer = reference_buffer(p, r);
-    const struct tensor_storage *storage = &p->storage[buffer->tensor];
     bool gradient = buffer->class == CLASS_GRADIENTS;
-    buffer_id place = gradient ? gradient_place(c, storage) : parameter_place(c, storage);
+    buffer_id place = gradient ? gradient_place(c, &p->storage[buffer->tensor])
+                               : parameter_place(p, c, buffer->tensor);
     *type = placed_sharding(p, place);
     if (gradient && c->per_microbatch)
         type->partial = p->states[r.buffer].type.partial;

@@ -94,11 +94,27 @@ static void make_parameter(struct partitioner *p, const struct buffer *reference
             storage->window = add_window(p, storage->parameter, updates);
         return;
     }
-    if (is_kept(tensor))
-        storage->gathered = add_tensor_buffer(p, reference, ".gathered", CLASS_TRANSIENT, &none);
-    else
-        storage->gathered = add_transient(p, reference, ".gathered", &none);
-    pad_to(p, storage->gathered, shards);
+    storage->gathered = ARENA_ARRAY(p->arena, buffer_id, p->reference->n_units);
+    buffer_id kept = NO_ID;
+    if (is_kept(tensor)) {
+        kept = add_tensor_buffer(p, reference, ".gathered", CLASS_TRANSIENT, &none);
+        pad_to(p, kept, shards);
+    }
+    for (uint32_t unit = 0; unit < p->reference->n_units; unit++)
+        storage->gathered[unit] = kept;
+}
+
+buffer_id gathered_buffer(struct partitioner *p, uint32_t tensor, uint32_t unit) {
+    static const struct axis_list none = {0};
+    buffer_id *gathered = &p->storage[tensor].gathered[unit];
+    if (*gathered != NO_ID)
+        return *gathered;
+    const char *suffix = arena_format(p->arena, ".gathered.%s", p->reference->units[unit].name);
+    buffer_id shard = p->storage[tensor].parameter;
+    *gathered = add_transient(p, &p->program->buffers[shard], suffix, &none);
+    p->program->buffers[*gathered].pad_elements = 0;
+    pad_to(p, *gathered, &placed(p, tensor)->shards[STATE_PARAMETERS]);
+    return *gathered;
 }
 
 static struct axis_list without(const struct axis_list *axes, const struct axis_list *taken) {
@@ -152,7 +168,6 @@ void make_storage(struct partitioner *p) {
     for (uint32_t t = 0; t < n; t++)
         p->storage[t] = (struct tensor_storage){.parameter = NO_ID,
                                                 .window = NO_ID,
-                                                .gathered = NO_ID,
                                                 .gradient = NO_ID,
                                                 .gradient_window = NO_ID,
                                                 .unreduced = NO_ID,
@@ -245,7 +260,7 @@ static bool is_gathered_operand(const struct partitioner *p, struct reference op
     return buffer->class == CLASS_PARAMETERS && is_gathered(p, buffer->tensor);
 }
 
-static void add_gather(struct partitioner *p, struct transfers *transfers,
+static void add_gather(struct partitioner *p, struct transfers *transfers, uint32_t unit,
                        struct reference operand) {
     uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
     const struct tensor_storage *storage = &p->storage[tensor];
@@ -254,7 +269,8 @@ static void add_gather(struct partitioner *p, struct transfers *transfers,
         transfer_group(transfers, COLLECTIVE_ALL_GATHER, axes,
                        state_span(p, tensor, STATE_PARAMETERS, axes), true);
     add_piece(p, transfers, COLLECTIVE_ALL_GATHER, axes, item(p, storage->parameter, operand),
-              item(p, storage->gathered, operand), state_span(p, tensor, STATE_PARAMETERS, axes));
+              item(p, gathered_buffer(p, tensor, unit), operand),
+              state_span(p, tensor, STATE_PARAMETERS, axes));
 }
 
 // Is this the use before which the parameter is gathered? Of a kept one the first of the step's
@@ -275,7 +291,7 @@ void gather_before(struct partitioner *p, const struct statement *from) {
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference operand = from->call.operands[i];
         if (is_gathered_operand(p, operand) && gathers_here(p, from, operand.buffer))
-            add_gather(p, &transfers, operand);
+            add_gather(p, &transfers, from->call.unit, operand);
     }
     emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
 }
@@ -299,7 +315,7 @@ void free_after(struct partitioner *p, const struct statement *from) {
         if (placed(p, tensor)->kept_after_backward && p->in_microbatch)
             continue;
         if (!kept || p->reach.last_reader[operand.buffer] == from)
-            free_item(p, from, item(p, p->storage[tensor].gathered, operand));
+            free_item(p, from, item(p, gathered_buffer(p, tensor, from->call.unit), operand));
     }
 }
 
@@ -311,7 +327,7 @@ void gather_kept(struct partitioner *p, const struct statement *from) {
         struct reference operand = from->call.operands[i];
         if (is_gathered_operand(p, operand) && p->reach.first_reader[operand.buffer] == from &&
             placed(p, p->reference->buffers[operand.buffer].tensor)->kept_after_backward)
-            add_gather(p, &transfers, operand);
+            add_gather(p, &transfers, from->call.unit, operand);
     }
     emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
 }
@@ -323,7 +339,7 @@ void free_kept(struct partitioner *p, const struct statement *from) {
         uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
         if (is_gathered_operand(p, operand) && p->reach.last_reader[operand.buffer] == from &&
             placed(p, tensor)->kept_after_backward)
-            free_item(p, from, item(p, p->storage[tensor].gathered, operand));
+            free_item(p, from, item(p, gathered_buffer(p, tensor, from->call.unit), operand));
     }
 }
 
