@@ -102,6 +102,7 @@ static void load_import(struct resolver *r, const struct ast_item *item,
     struct span span = item->import.span;
     const char *path = find_import(r, r->files[chain->file].path, item->import.text);
     if (!path) {
+        r->import_failed = true;
         struct diagnostic *d =
             report(r->diagnostics, E110, span, "no file `%s`", item->import.text);
         diagnostic_note(d, "sought beside the importing file%s%s",
@@ -124,10 +125,14 @@ static void load_import(struct resolver *r, const struct ast_item *item,
         return;
     }
     uint32_t source;
-    if (!read_source(r->arena, r->diagnostics, path, span, &source))
+    if (!read_source(r->arena, r->diagnostics, path, span, &source)) {
+        r->import_failed = true;
         return;
+    }
     struct loaded_file file = {.path = path, .identity = identity};
+    uint32_t errors_before = r->diagnostics->n_errors;
     parse_source(r->arena, r->diagnostics, source, &file.ast);
+    r->has_syntax_errors |= r->diagnostics->n_errors != errors_before;
     ARENA_PUSH(r->arena, r->files, r->n_files, r->files_capacity, file);
     load_file(r, r->n_files - 1, chain);
 }
@@ -167,7 +172,9 @@ static const struct found_item *find_named(struct resolver *r, enum ast_item_kin
             return &r->items[i];
         names[n++] = r->items[i].item->name.text;
     }
-    report_unknown(r, E103, name, item_kind_word(kind), names, n);
+    // What an import or an item that failed would have brought is not missed again.
+    if (!r->import_failed && !r->has_syntax_errors)
+        report_unknown(r, E103, name, item_kind_word(kind), names, n);
     return NULL;
 }
 
@@ -192,7 +199,7 @@ const struct found_item *find_item(struct resolver *r, enum ast_item_kind kind,
         }
         only = found;
     }
-    if (!only)
+    if (!only && !r->import_failed && !r->has_syntax_errors)
         report(r->diagnostics, E109, name.span, "the file has no `%s`", item_kind_word(kind));
     return only;
 }

@@ -78,7 +78,7 @@ static const struct found_item *choose_strategy(struct resolver *r, const struct
     const struct found_item *found = default_strategy(r, open);
     if (*open)
         report_open_choice(r);
-    else if (!found && !has_only_strategies(r))
+    else if (!found && !has_only_strategies(r) && !r->has_syntax_errors)
         report_no_strategy(r, file);
     return found;
 }
@@ -141,7 +141,9 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
     struct resolver r = {.arena = arena,
                          .diagnostics = diagnostics,
                          .options = options ? options : &no_options,
-                         .config = config};
+                         .config = config,
+                         // found by the parser; nothing else reports before
+                         .has_syntax_errors = diagnostics->n_errors != 0};
     *config = (struct config){0};
     load_settings(&r);
     load_items(&r, file);

@@ -35,6 +35,8 @@ struct resolver {
     uint32_t n_files, files_capacity;
     struct found_item *items; // of all files, in the order of reading
     uint32_t n_items, items_capacity;
+    bool has_syntax_errors; // what is missing may have been written and not understood
+    bool import_failed;     // some items are not there for a reason that has been said
     struct setting *settings;
     uint32_t n_settings;
 

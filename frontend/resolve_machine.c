@@ -156,7 +156,7 @@ void resolve_mesh(struct resolver *r, const struct found_item *found) {
             report_wrong_kind(r, axis->size, arena_format(r->arena, "axis `%s`", axis->name.text),
                               "a number of devices or a product of axes");
     }
-    if (!mesh->n_axes)
+    if (!mesh->n_axes && !r->has_syntax_errors)
         report(r->diagnostics, E109, found->item->name.span, "mesh `%s` has no axis", mesh->name);
 }
 

@@ -185,7 +185,9 @@ void resolve_model(struct resolver *r, const struct found_item *found) {
     draft.config->origin = origin_statement(found->item->name.span);
     take_block(r, &found->item->model.block, &draft);
     take_settings(r, &draft);
-    if (!check_required(r, found, &draft) || r->diagnostics->n_errors != errors_before)
+    // After other errors a field may be missing only because it could not be read.
+    if (r->diagnostics->n_errors != errors_before || r->has_syntax_errors ||
+        !check_required(r, found, &draft))
         return;
     derive_sizes(r, &draft);
     if (draft.config->head_dim)

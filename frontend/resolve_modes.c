@@ -33,6 +33,12 @@ struct mode_reader {
     struct mode_statement *out;
 };
 
+static void report_needs_relax(struct resolver *r, struct span span, const char *what) {
+    struct diagnostic *d =
+        report(r->diagnostics, E122, span, "`%s` changes the result of training", what);
+    diagnostic_help(d, "say so: `relax gradient_integrity, state_consistency over AXES { ... }`");
+}
+
 // ---- options ----------------------------------------------------------------------------------
 // Each reads one value into the statement; what is wrong is reported.
 
@@ -89,15 +95,11 @@ static void read_after_backward(const struct mode_reader *m, const struct ast_va
 static void read_reduce(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {"last", "each", "never"};
     int word;
-    if (!read_choice(m->r, value, "`reduce`", words, m->scope->relaxed ? 3 : 2, &word)) {
-        struct diagnostic *d = m->r->diagnostics->n_items
-                                   ? m->r->diagnostics->items[m->r->diagnostics->n_items - 1]
-                                   : NULL;
-        if (d && value->kind == AST_NAME && strcmp(value->name, "never") == 0)
-            diagnostic_note(d, "`never` is legal inside `relax gradient_integrity` only");
-        return;
-    }
-    m->out->reduce = word == 0 ? REDUCE_LAST : word == 1 ? REDUCE_EACH : m->out->reduce;
+    if (!m->scope->relaxed && value->kind == AST_NAME && strcmp(value->name, "never") == 0)
+        report_needs_relax(m->r, value->span, "reduce = never");
+    else if (read_choice(m->r, value, "`reduce`", words, m->scope->relaxed ? 3 : 2, &word) &&
+             word < 2)
+        m->out->reduce = word == 0 ? REDUCE_LAST : REDUCE_EACH;
 }
 
 static void read_bucket(const struct mode_reader *m, const struct ast_value *value) {
@@ -156,10 +158,7 @@ static void read_option(const struct mode_reader *m, const struct ast_argument *
     } else if (row->read) {
         row->read(m, substitute(m->frame, argument->value));
     } else if (!m->scope->relaxed) {
-        struct diagnostic *d = report(m->r->diagnostics, E122, argument->span,
-                                      "`%s` changes the result of training", row->text);
-        diagnostic_help(d,
-                        "say so: `relax gradient_integrity, state_consistency over AXES { ... }`");
+        report_needs_relax(m->r, argument->span, row->text);
     }
 }
 

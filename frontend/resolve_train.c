@@ -177,9 +177,11 @@ static bool read_optimizer(struct resolver *r, const struct ast_value *value,
     struct ast_value called = {
         .kind = AST_CALL, .span = value->span, .call.name = {name, value->span}};
     const struct ast_value *call = value->kind == AST_CALL ? value : &called;
-    if (kind < 0) {
-        int unused;
-        read_choice(r, value, "`optimizer`", names, 3, &unused);
+    if (kind < 0 && name) {
+        struct span span = value->kind == AST_CALL ? value->call.name.span : value->span;
+        report_unknown(r, E103, (struct ast_name){name, span}, "optimizer", names, 3);
+    } else if (kind < 0) {
+        report_wrong_kind(r, value, "`optimizer`", "`adamw(...)`, `sgd(...)` or `none`");
     } else if (kind == 0) {
         read_adamw(r, call, optimizer);
     } else if (kind == 1) {
@@ -441,7 +443,7 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
     draft.config->batch_origin = draft.said[TRAIN_BATCH].origin;
     draft.config->sequence_origin = draft.said[TRAIN_SEQUENCE].origin;
     draft.config->microbatch_origin = draft.said[TRAIN_MICROBATCH].origin;
-    if (r->diagnostics->n_errors == errors_before)
+    if (r->diagnostics->n_errors == errors_before && !r->has_syntax_errors)
         check_train(r, found, &draft);
 }
 

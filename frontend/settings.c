@@ -11,12 +11,17 @@ static void load_setting(struct resolver *r, const char *argument) {
     if (!frontend_read_text(r->arena, r->diagnostics, "<command line>", argument, strlen(argument),
                             &source))
         return;
+    if (!strchr(argument, '=')) {
+        report(r->diagnostics, E118, span_of(source, 0, (uint32_t)strlen(argument)),
+               "`%s` is not of the form `name=value`", setting->argument);
+        return;
+    }
     setting->field = parse_setting(r->arena, r->diagnostics, source);
     if (r->diagnostics->n_errors != errors_before)
         return;
     if (!setting->field.value || setting->field.paths.n != 1) {
-        report(r->diagnostics, E118, span_of(source, 0, (uint32_t)strlen(argument)),
-               "`%s` is not of the form `name=value`", setting->argument);
+        report(r->diagnostics, E118, setting->field.span, "`%s` does not set one thing",
+               setting->argument);
         return;
     }
     r->n_settings++;

@@ -1,6 +1,7 @@
 // Reading values: the right kind, the right unit, within range; or one message that says which.
 #include "frontend/resolve.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -85,6 +86,15 @@ bool read_integer(struct resolver *r, const struct ast_value *value, const char 
     return true;
 }
 
+// A bound in a message: the least and the greatest numbers that exclude 0 and 1 are not shown.
+static const char *bound_words(struct resolver *r, bool upper, double bound) {
+    if (!upper && bound == DBL_MIN)
+        return "above 0";
+    if (upper && bound == 1 - DBL_EPSILON)
+        return "below 1";
+    return arena_format(r->arena, "at %s %g", upper ? "most" : "least", bound);
+}
+
 bool read_real(struct resolver *r, const struct ast_value *value, const char *what, double minimum,
                double maximum, double *out) {
     const struct ast_number *number = plain_number(r, value, what, "a number");
@@ -92,8 +102,8 @@ bool read_real(struct resolver *r, const struct ast_value *value, const char *wh
         return false;
     if (!(number->value >= minimum && number->value <= maximum)) {
         bool large = number->value > maximum;
-        report(r->diagnostics, E107, value->span, "%s must be at %s %g, not %s", what,
-               large ? "most" : "least", large ? maximum : minimum, number->text);
+        report(r->diagnostics, E107, value->span, "%s must be %s, not %s", what,
+               bound_words(r, large, large ? maximum : minimum), number->text);
         return false;
     }
     *out = number->value;

@@ -185,13 +185,20 @@ static unsigned edit_distance(const char *a, const char *b) {
     return d[n][m];
 }
 
+// A beginning of a name counts as one mistake: `shard` is near `sharded`.
+static unsigned nearness(const char *text, const char *candidate) {
+    size_t n = strlen(text);
+    bool begins = n >= 3 && strncmp(text, candidate, n) == 0 && candidate[n];
+    return begins ? 1 : edit_distance(text, candidate);
+}
+
 const char *nearest_name(const char *text, const char *const *candidates, size_t n) {
     // A third of the letters may be wrong; of a name of one or two letters none.
     unsigned allowed = (unsigned)strlen(text) / 3;
     const char *best = NULL;
     for (size_t i = 0; i < n; i++) {
-        unsigned distance = edit_distance(text, candidates[i]);
-        if (distance <= allowed && (!best || distance < edit_distance(text, best)))
+        unsigned distance = nearness(text, candidates[i]);
+        if (distance <= allowed && (!best || distance < nearness(text, best)))
             best = candidates[i];
     }
     return best;
