@@ -280,7 +280,9 @@ static bool find_mode(struct resolver *r, struct ast_name name, enum mode *out) 
 static void read_arguments(const struct mode_reader *m, const struct ast_mode *ast) {
     const struct ast_arguments *arguments = &ast->arguments;
     bool takes_axes = mode_rows[m->mode].takes_axes;
-    if (takes_axes && (!arguments->n || arguments->items[0].name.text)) {
+    bool has_axes = takes_axes && arguments->n && !arguments->items[0].name.text;
+    // Only `replicated` has a meaning without: on every axis.
+    if (takes_axes && !has_axes && m->mode != MODE_REPLICATED) {
         struct diagnostic *d = report(m->r->diagnostics, E109, ast->span,
                                       "`%s` does not say over which axis", ast->name.text);
         diagnostic_help(d, "name the axis first: `%s(dp)`", ast->name.text);
@@ -288,7 +290,7 @@ static void read_arguments(const struct mode_reader *m, const struct ast_mode *a
     }
     for (uint32_t i = 0; i < arguments->n; i++) {
         const struct ast_argument *argument = &arguments->items[i];
-        if (i == 0 && takes_axes) {
+        if (i == 0 && has_axes) {
             read_axes(m, argument);
         } else if (!argument->name.text) {
             report(m->r->diagnostics, E105, argument->span,
@@ -346,10 +348,7 @@ static void check_modes_agree(struct expansion *e, uint32_t first) {
 static void expand_path(struct expansion *e, const struct frame *frame, const struct scope *scope,
                         const struct ast_statement *statement, const struct ast_path *path) {
     struct resolver *r = e->r;
-    struct mode_statement base = {
-        .own_text = !frame->outer,
-        .origin = origin_in_frame(r->arena, frame, statement->span),
-    };
+    struct mode_statement base = {.own_text = !frame->outer};
     if (!resolve_state(r, path, &base.state) ||
         !resolve_selector(r, path, 1, &scope->selector, &base.selector))
         return;
@@ -357,6 +356,7 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
     for (uint32_t i = 0; i < statement->mode.modes.n; i++) {
         const struct ast_mode *ast = &statement->mode.modes.items[i];
         struct mode_statement out = base;
+        out.origin = origin_in_frame(r->arena, frame, ast->span);
         struct mode_reader m = {.r = r, .frame = frame, .scope = scope, .out = &out};
         if (!find_mode(r, ast->name, &m.mode))
             continue;
@@ -412,7 +412,7 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
     struct mode_statement out = {
         .state = state,
         .selector = scope->selector,
-        .origin = origin_in_frame(e->r->arena, frame, statement->span),
+        .origin = origin_in_frame(e->r->arena, frame, letter->span),
     };
     struct mode_reader m = {.r = e->r, .frame = frame, .scope = scope, .out = &out};
     enum mode modes[2];

@@ -106,10 +106,10 @@ static void report_tie(struct weighing *w, uint32_t first, uint32_t second, unsi
     *reported = true;
     struct diagnostic *d =
         report(p->diagnostics, E305, origin_span(&modes[second].origin),
-               "two statements of equal rank say where %s lie on `%s`",
+               "two statements of equal rank place `%s` over `%s`",
                state_names[modes[second].state], p->config->mesh.axes[axis].name);
-    diagnostic_say(d, "and this another, for the same tensors");
-    diagnostic_label(d, origin_span(&modes[first].origin), "this says one thing");
+    diagnostic_say(d, "the other says this, of the same tensors");
+    diagnostic_label(d, origin_span(&modes[first].origin), "one says this");
     diagnostic_origin(d, &modes[second].origin);
     diagnostic_help(d, "keep one of them, or give one a longer selector");
 }
@@ -132,17 +132,22 @@ static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tens
     diagnostic_help(d, "leave `%s` out of this mode, or select other tensors", name);
 }
 
+// `replicated` without axes is said of all of them.
+static bool names_axis(const struct mode_statement *mode, unsigned axis) {
+    return mode->axes.n ? axis_list_has(&mode->axes, axis) : mode->extent == EXTENT_REPLICATED;
+}
+
 // Does mode `m` speak about this tensor's state on this axis?
 static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t, unsigned axis) {
     struct placing *p = w->placing;
     const struct mode_statement *mode = &p->config->strategy.modes[m];
     const struct tensor *tensor = &p->program->tensors[t];
-    if (mode->state != state || !mode->sets_extent || !axis_list_has(&mode->axes, axis) ||
+    if (mode->state != state || !mode->sets_extent || !names_axis(mode, axis) ||
         !selector_matches(&mode->selector, tensor->roles, tensor->n_roles))
         return false;
     w->placed[m]++;
     const struct split_statement *split = p->placement->tensors[t].cut_by[axis];
-    if (split && mode->selector.n_roles > 0)
+    if (split && mode->selector.n_roles > 0 && mode->axes.n)
         report_cut(w, m, tensor, split, axis);
     return !split;
 }

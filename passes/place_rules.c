@@ -99,13 +99,26 @@ static int shared_axis(const struct placing *p, const struct axis_list *a,
     return -1;
 }
 
-static void check_pair(struct placing *p, const struct split_statement *first, enum dimension a,
+// False, once reported.
+static bool check_pair(struct placing *p, const struct split_statement *first, enum dimension a,
                        const struct split_statement *second, enum dimension b) {
     int axis = shared_axis(p, &first->axes, &second->axes);
     if (a == b)
         report_twice(p, first, second, a);
     else if (axis >= 0 && meet_in_a_value(a, b))
         report_shared_axis(p, first, a, second, b, (unsigned)axis);
+    else
+        return true;
+    return false;
+}
+
+// Two statements, or one with itself, dimension by dimension: the first trouble is enough.
+static void check_statements(struct placing *p, const struct split_statement *first,
+                             const struct split_statement *second) {
+    for (uint32_t i = 0; i < first->n_dimensions; i++)
+        for (uint32_t k = first == second ? i + 1 : 0; k < second->n_dimensions; k++)
+            if (!check_pair(p, first, first->dimensions[i], second, second->dimensions[k]))
+                return;
 }
 
 static const struct split_statement *split_of(const struct placing *p, enum dimension dimension) {
@@ -149,11 +162,7 @@ void check_splits(struct placing *p) {
         const struct split_statement *second = &strategy->splits[s];
         check_split(p, second);
         for (uint32_t f = 0; f <= s; f++)
-            for (uint32_t i = 0; i < strategy->splits[f].n_dimensions; i++)
-                for (uint32_t k = 0; k < second->n_dimensions; k++)
-                    if (f < s || i < k)
-                        check_pair(p, &strategy->splits[f], strategy->splits[f].dimensions[i],
-                                   second, second->dimensions[k]);
+            check_statements(p, &strategy->splits[f], second);
     }
     check_heads(p);
 }
@@ -270,16 +279,17 @@ static int64_t model_size(const struct model_config *model, enum dimension dimen
     }
 }
 
-static void check_dimension(struct placing *p, const struct split_statement *split,
+// False, once reported.
+static bool check_dimension(struct placing *p, const struct split_statement *split,
                             enum dimension dimension) {
     int64_t parts = mesh_group_size(&p->config->mesh, &split->axes);
     int64_t size = model_size(&p->config->model, dimension);
     const char *axes = axes_text(p, &split->axes);
-    if (size % parts == 0)
-        return;
+    if (dimension == DIM_BATCH || size % parts == 0)
+        return true;
     if (dimension == DIM_KV_HEADS && parts % size == 0) {
         not_yet(p, &split->origin, "holding copies of key and value heads");
-        return;
+        return false;
     }
     struct diagnostic *d =
         report(p->diagnostics, E202, origin_span(&split->origin),
@@ -289,6 +299,7 @@ static void check_dimension(struct placing *p, const struct split_statement *spl
     diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
     diagnostic_origin(d, &split->origin);
     diagnostic_help(d, "make `%s` smaller, or the dimension a multiple of it", axes);
+    return false;
 }
 
 static void check_idle_axis(struct placing *p, unsigned axis) {
@@ -308,8 +319,8 @@ void check_sizes(struct placing *p) {
     check_batch(p);
     for (uint32_t s = 0; s < strategy->n_splits; s++)
         for (uint32_t i = 0; i < strategy->splits[s].n_dimensions; i++)
-            if (strategy->splits[s].dimensions[i] != DIM_BATCH)
-                check_dimension(p, &strategy->splits[s], strategy->splits[s].dimensions[i]);
+            if (!check_dimension(p, &strategy->splits[s], strategy->splits[s].dimensions[i]))
+                break;
     for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
         check_idle_axis(p, axis);
 }
@@ -327,12 +338,13 @@ static const char *extent_text(struct placing *p, struct span at, enum extent ex
     return arena_format(p->arena, "%s(%s)", names[extent], axes);
 }
 
-// Proposes to write `state` with another extent on one axis: in place of the statement that said
-// otherwise, or as a new statement behind `behind`.
+// Proposes to write `state` with another extent on one axis: in place of the strategy's own text
+// that said otherwise, or (its own text wins over what `use` brought) as a new statement behind
+// `behind`.
 static void propose(struct placing *p, struct diagnostic *d, const struct placed_tensor *placed,
                     enum state state, enum extent extent, unsigned axis, struct span behind) {
     const struct origin *old = placed_origin(placed, state, axis);
-    if (old) {
+    if (old && old->kind == ORIGIN_STATEMENT) {
         struct span at = origin_span(old);
         diagnostic_edit(d, at, "%s", extent_text(p, at, extent, axis_name(p, axis)));
         return;
