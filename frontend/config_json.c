@@ -275,7 +275,7 @@ static bool read_object(struct config_reader *reader, const json_t *root) {
 bool read_config_json(struct resolver *r, const char *path, struct span from,
                       struct model_draft *draft) {
     size_t length;
-    char *bytes = read_path(r->diagnostics, path, LIMIT_CONFIG_JSON_BYTES, from, &length);
+    char *bytes = read_path(r->arena, r->diagnostics, path, LIMIT_CONFIG_JSON_BYTES, from, &length);
     if (!bytes)
         return false;
     if (length > LIMIT_CONFIG_JSON_BYTES) {

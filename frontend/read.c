@@ -38,24 +38,35 @@ static bool is_text(const char *text, size_t length, size_t *where) {
     return true;
 }
 
-static void report_unreadable(struct diagnostics *diagnostics, struct span from, const char *path,
-                              const char *why) {
-    report(diagnostics, E100, from, "cannot read `%s`: %s", path, why);
+// A message about a file as a whole: at the text that asks for it, else at the file's own
+// beginning, for which it becomes a source without text.
+static struct span file_span(struct arena *arena, struct diagnostics *diagnostics, struct span from,
+                             const char *path) {
+    if (from.source != NO_SOURCE)
+        return from;
+    return span_of(source_add(diagnostics->sources, arena, path, "", 0), 0, 0);
+}
+
+static void report_unreadable(struct arena *arena, struct diagnostics *diagnostics,
+                              struct span from, const char *path, int error) {
+    report(diagnostics, E100, file_span(arena, diagnostics, from, path), "cannot read `%s`: %s",
+           path, strerror(error));
 }
 
 bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
                const char *text, size_t length, struct span from, uint32_t *source) {
     size_t where;
     if (length > LIMIT_SOURCE_BYTES) {
-        struct diagnostic *d = report(diagnostics, E100, from, "`%s` is larger than %d MiB", name,
-                                      (int)(LIMIT_SOURCE_BYTES >> 20));
+        struct diagnostic *d =
+            report(diagnostics, E100, file_span(arena, diagnostics, from, name),
+                   "`%s` is larger than %d MiB", name, (int)(LIMIT_SOURCE_BYTES >> 20));
         diagnostic_help(d, "a strategy is a few lines; is this the right file?");
         return false;
     }
     if (!is_text(text, length, &where)) {
         struct diagnostic *d =
-            report(diagnostics, E100, from, "`%s` is not text: byte %zu is 0x%02X", name, where,
-                   (unsigned char)text[where]);
+            report(diagnostics, E100, file_span(arena, diagnostics, from, name),
+                   "`%s` is not text: byte %zu is 0x%02X", name, where, (unsigned char)text[where]);
         diagnostic_help(d, "a `.place` file is UTF-8 without control characters");
         return false;
     }
@@ -96,17 +107,17 @@ static FILE *open_regular(const char *path) {
     return NULL;
 }
 
-char *read_path(struct diagnostics *diagnostics, const char *path, size_t limit, struct span from,
-                size_t *length) {
+char *read_path(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                size_t limit, struct span from, size_t *length) {
     bool standard_input = strcmp(path, "-") == 0 && from.source == NO_SOURCE;
     FILE *file = standard_input ? stdin : open_regular(path);
     if (!file) {
-        report_unreadable(diagnostics, from, path, strerror(errno));
+        report_unreadable(arena, diagnostics, from, path, errno);
         return NULL;
     }
     char *bytes = read_bytes(file, limit, length);
     if (!bytes)
-        report_unreadable(diagnostics, from, path, strerror(errno));
+        report_unreadable(arena, diagnostics, from, path, errno);
     if (!standard_input)
         fclose(file);
     return bytes;
@@ -115,7 +126,7 @@ char *read_path(struct diagnostics *diagnostics, const char *path, size_t limit,
 bool read_source(struct arena *arena, struct diagnostics *diagnostics, const char *path,
                  struct span from, uint32_t *source) {
     size_t length;
-    char *bytes = read_path(diagnostics, path, LIMIT_SOURCE_BYTES, from, &length);
+    char *bytes = read_path(arena, diagnostics, path, LIMIT_SOURCE_BYTES, from, &length);
     if (!bytes)
         return false;
     bool standard_input = strcmp(path, "-") == 0 && from.source == NO_SOURCE;

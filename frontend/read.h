@@ -12,8 +12,8 @@ bool read_source(struct arena *arena, struct diagnostics *diagnostics, const cha
 bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
                const char *text, size_t length, struct span from, uint32_t *source);
 // All bytes of a file, from malloc; stops somewhere above `limit`. NULL: reported.
-char *read_path(struct diagnostics *diagnostics, const char *path, size_t limit, struct span from,
-                size_t *length);
+char *read_path(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                size_t limit, struct span from, size_t *length);
 char *read_bytes(FILE *file, size_t limit, size_t *length);
 
 #endif

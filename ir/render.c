@@ -153,16 +153,21 @@ static struct mark mark_of(const struct printer *p, struct span span, const char
     return (struct mark){span, source_place(p->sources, span), text ? text : "", primary};
 }
 
+// A file without text (one that could not be read) has nothing to show.
+static bool is_shown(const struct printer *p, const struct mark *mark) {
+    return mark->place.file && p->sources->items[mark->span.source].length > 0;
+}
+
 static void print_excerpts(const struct printer *p, const struct diagnostic *d) {
     struct mark *marks = calloc(d->n_labels + 1, sizeof *marks);
     CHECK(marks);
     uint32_t n = 0;
     struct mark primary = mark_of(p, d->span, d->said, true);
-    if (primary.place.file)
+    if (is_shown(p, &primary))
         marks[n++] = primary;
     for (uint32_t i = 0; i < d->n_labels; i++) {
         struct mark mark = mark_of(p, d->labels[i].span, d->labels[i].text, false);
-        if (mark.place.file)
+        if (is_shown(p, &mark))
             marks[n++] = mark;
     }
     if (n) {

@@ -1,5 +1,5 @@
-// Fuzzes the language: any bytes are refused with messages or understood, never more; and what parses
-// without a message prints to a text that parses again and prints the same.
+// Fuzzes the language: any bytes are refused with messages or understood, never more; and what
+// parses without a message prints to a text that parses again and prints the same.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,13 @@ static char *canonical(const char *text, size_t length) {
     struct diagnostics *diagnostics = diagnostics_new(&arena, &sources);
     uint32_t source;
     struct ast_file file;
+    struct config config;
     char *printed = NULL;
-    if (frontend_read_text(&arena, diagnostics, "input", text, length, &source) &&
-        frontend_parse(&arena, diagnostics, source, &file)) {
+    bool read = frontend_read_text(&arena, diagnostics, "input", text, length, &source);
+    bool parsed = read && frontend_parse(&arena, diagnostics, source, &file);
+    if (read) // what could be parsed is resolved too, as the command does
+        frontend_resolve(&arena, diagnostics, &file, NULL, &config);
+    if (parsed) {
         size_t printed_length;
         FILE *out = open_memstream(&printed, &printed_length);
         ast_print(&file, out);
