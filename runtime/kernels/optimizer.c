@@ -61,7 +61,7 @@ int32_t place_learning_rate(struct place_context *context, int32_t statement, in
                             const void *step, void *rate) {
     double now = scalar(step);
     double *result = rate;
-    if (now <= warmup)
+    if (now < warmup)
         *result = base * now / warmup;
     else if (schedule == PLACE_CONSTANT)
         *result = base;
