@@ -115,10 +115,15 @@ static struct place_buffer describe_buffer(const struct program *program,
         .offset_bytes = buffer->offset_bytes,
         .window_of = index_or_none(buffer->window_of),
     };
-    for (unsigned i = 0; i < buffer->rank; i++)
-        out.dims[i] = (struct place_dimension){.name = dimension_names[buffer->dims[i].dimension],
-                                               .size = buffer->dims[i].size,
-                                               .cut = describe_axes(&buffer->layout.cuts[i])};
+    for (unsigned i = 0; i < buffer->rank; i++) {
+        // The program says the whole batch, the descriptor what an item is a part of.
+        bool of_microbatch =
+            buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH;
+        out.dims[i] = (struct place_dimension){
+            .name = dimension_names[buffer->dims[i].dimension],
+            .size = of_microbatch ? buffer->dims[i].size / buffer->count : buffer->dims[i].size,
+            .cut = describe_axes(&buffer->layout.cuts[i])};
+    }
     return out;
 }
 
