@@ -1,13 +1,14 @@
 # Whole-compiler tests as text: a file with RUN: lines, judged by FileCheck.
 #
-# Substitutions: %placec the command, %s the test file, %t a path of its own for what it writes,
-# %examples, %lib, %inputs folders, %mpirun a launcher for 4 processes, %python; `not` and FileCheck
-# are found by name. Features (REQUIRES:): mpi, chroot, sanitizer, full.
+# Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
+# what it writes, %examples, %lib, %inputs folders, %mpirun a launcher for 4 processes, %python, %chroot
+# a script of this folder's parent; `%exits N COMMAND` holds that a command ends with status N; `not`
+# and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full.
 import os
 import lit.formats
 
 config.name = "place"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".place", ".step", ".program", ".test"]
 config.excludes = ["inputs"]
 config.test_source_root = os.path.join(config.source_root, "tests", "lit")
@@ -35,6 +36,8 @@ config.substitutions += [
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
     ("%mpirun", config.mpiexec + " -n 4"),
     ("%python", config.python),
+    ("%exits", os.path.join(config.source_root, "tests", "exits.sh")),
+    ("%chroot", os.path.join(config.source_root, "tests", "chroot.sh")),
 ]
 
 if config.has_mpi:
@@ -42,6 +45,6 @@ if config.has_mpi:
 if config.sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:
-    config.available_features.add("chroot")
+    config.available_features.add("root")
 if os.environ.get("PLACE_TEST_FULL"):
     config.available_features.add("full")
