@@ -101,36 +101,48 @@ static const struct found_item *find_part(struct resolver *r, const struct found
     return find_item(r, kind, named);
 }
 
-static void resolve_parts(struct resolver *r, const struct found_item *strategy) {
+// What the strategy is about: found before anything is resolved.
+struct parts {
+    const struct found_item *strategy, *model, *mesh, *train, *device;
+};
+
+static struct parts find_parts(struct resolver *r, const struct found_item *strategy) {
+    struct parts parts = {.strategy = strategy};
     struct ast_name unnamed = {NULL, strategy->item->name.span};
-    const struct ast_item *item = strategy->item;
-    const struct found_item *model = find_part(r, strategy, ITEM_MODEL_FAMILY, item->strategy.of);
-    const struct found_item *mesh = find_part(r, strategy, ITEM_MESH, item->strategy.on);
-    const struct found_item *train = find_part(r, strategy, ITEM_TRAIN, unnamed);
-    const struct found_item *device =
-        mesh ? find_item(r, ITEM_DEVICE, mesh->item->mesh.device) : NULL;
-    if (model)
-        resolve_model(r, model);
-    if (device)
-        resolve_device(r, device);
-    if (train)
-        resolve_train(r, train);
-    if (!mesh)
-        return;
-    resolve_mesh(r, mesh);
+    parts.model = find_part(r, strategy, ITEM_MODEL_FAMILY, strategy->item->strategy.of);
+    parts.mesh = find_part(r, strategy, ITEM_MESH, strategy->item->strategy.on);
+    parts.train = find_part(r, strategy, ITEM_TRAIN, unnamed);
+    if (parts.mesh)
+        parts.device = find_item(r, ITEM_DEVICE, parts.mesh->item->mesh.device);
+    return parts;
+}
+
+static void resolve_parts(struct resolver *r, const struct parts *parts) {
+    if (parts->model)
+        resolve_model(r, parts->model);
+    if (parts->device)
+        resolve_device(r, parts->device);
+    if (parts->train)
+        resolve_train(r, parts->train);
+    if (parts->mesh)
+        resolve_mesh(r, parts->mesh);
     if (r->config->mesh.n_axes)
-        resolve_strategy(r, strategy);
+        resolve_strategy(r, parts->strategy);
 }
 
 // What needs several parts, when each is well.
-static void finish(struct resolver *r, const struct found_item *strategy) {
-    struct ast_name unnamed = {NULL, strategy->item->name.span};
-    struct ast_name on = strategy->item->strategy.on;
-    const struct found_item *mesh = find_item(r, ITEM_MESH, on.text ? on : unnamed);
+static void finish(struct resolver *r, const struct parts *parts) {
     report_unused_settings(r);
-    finish_mesh(r, mesh);
+    finish_mesh(r, parts->mesh);
     if (r->config->total_devices)
         finish_train(r);
+}
+
+// A library is checked strategy by strategy, on axes that its parameters name.
+static void check_library(struct resolver *r) {
+    for (uint32_t i = 0; i < r->n_items; i++)
+        if (is_strategy(&r->items[i]))
+            check_strategy_alone(r, &r->items[i]);
 }
 
 bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
@@ -150,13 +162,16 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
     refuse_programs(&r);
     bool open;
     const struct found_item *strategy = choose_strategy(&r, file, &open);
-    if (strategy)
-        resolve_parts(&r, strategy);
-    else if (!open && has_only_strategies(&r))
-        for (uint32_t i = 0; i < r.n_items; i++)
-            if (is_strategy(&r.items[i]))
-                check_strategy_alone(&r, &r.items[i]);
-    if (strategy && diagnostics->n_errors == errors_before)
-        finish(&r, strategy);
-    return diagnostics->n_errors == errors_before;
+    struct parts parts = {0};
+    if (strategy) {
+        parts = find_parts(&r, strategy);
+        resolve_parts(&r, &parts);
+    } else if (!open && has_only_strategies(&r)) {
+        check_library(&r);
+    }
+    // Without an error every part was found.
+    bool good = diagnostics->n_errors == errors_before && !r.has_syntax_errors;
+    if (good && strategy)
+        finish(&r, &parts);
+    return good && diagnostics->n_errors == errors_before;
 }
