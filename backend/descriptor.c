@@ -100,6 +100,12 @@ static int32_t index_or_none(uint32_t id) {
     return id == NO_ID ? -1 : (int32_t)id;
 }
 
+// The runtime's dimensions are those of an item: one microbatch's share of the batch.
+static int64_t item_size(const struct buffer *buffer, unsigned i) {
+    bool shared = buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH;
+    return shared ? buffer->dims[i].size / buffer->count : buffer->dims[i].size;
+}
+
 static struct place_buffer describe_buffer(const struct program *program,
                                            const struct buffer *buffer) {
     struct place_buffer out = {
@@ -115,15 +121,10 @@ static struct place_buffer describe_buffer(const struct program *program,
         .offset_bytes = buffer->offset_bytes,
         .window_of = index_or_none(buffer->window_of),
     };
-    for (unsigned i = 0; i < buffer->rank; i++) {
-        // The program says the whole batch, the descriptor what an item is a part of.
-        bool of_microbatch =
-            buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH;
-        out.dims[i] = (struct place_dimension){
-            .name = dimension_names[buffer->dims[i].dimension],
-            .size = of_microbatch ? buffer->dims[i].size / buffer->count : buffer->dims[i].size,
-            .cut = describe_axes(&buffer->layout.cuts[i])};
-    }
+    for (unsigned i = 0; i < buffer->rank; i++)
+        out.dims[i] = (struct place_dimension){.name = dimension_names[buffer->dims[i].dimension],
+                                               .size = item_size(buffer, i),
+                                               .cut = describe_axes(&buffer->layout.cuts[i])};
     return out;
 }
 

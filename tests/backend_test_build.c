@@ -17,6 +17,7 @@
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
 #include "tests/tiny_models.h"
+#include "tests/tiny_strategies.h"
 
 struct fixture {
     struct arena arena;
@@ -77,6 +78,13 @@ static void baseline_has_no_wide_registers(void **state) {
     assert_null(strstr(generate(*state, BACKEND_ASSEMBLY, true), "%zmm"));
 }
 
+static int64_t axes_size(const struct place_program *p, const struct place_axes *axes) {
+    int64_t size = 1;
+    for (int32_t i = 0; i < axes->n; i++)
+        size *= p->axes[axes->axes[i]].size;
+    return size;
+}
+
 static void describes(void **state) {
     struct fixture *f = *state;
     const struct place_program *p = f->descriptor;
@@ -90,6 +98,32 @@ static void describes(void **state) {
     for (int i = 0; i < p->n_tensors; i++) // [heads=2, group=3, head_dim=8, hidden=10]
         if (strcmp(p->tensors[i].name, "block.attention.out.weight") == 0)
             assert_int_equal(p->tensors[i].saved_rows, 2 * 3 * 8);
+}
+
+// The runtime finds its bytes from dimensions, cuts and strides: they must agree with the plan's.
+static void describes_items(void **state) {
+    static const int64_t bytes[] = {[PLACE_F32] = 4, [PLACE_F64] = 8, [PLACE_I32] = 4};
+    for (int s = 0; s < N_TINY_STRATEGIES; s++) {
+        struct arena arena = {0};
+        struct config config = tiny_strategy_config(&arena, FAMILY_GPT2, (enum tiny_strategy)s, 2);
+        struct pass_context context = {&config, diagnostics_new(&arena, NULL)};
+        struct program *program = program_new(&arena, "main");
+        assert_true(passes_run(program, &context, PASS_BUILD, PASS_MEMORY));
+        program_number(program);
+        const struct place_program *p =
+            descriptor_make(&arena, program, &(struct descriptor_facts){.config = &config});
+        for (int32_t b = 0; b < p->n_buffers; b++) {
+            const struct place_buffer *buffer = &p->buffers[b];
+            int64_t elements = 1, parts = axes_size(p, &buffer->flat);
+            for (int32_t i = 0; i < buffer->rank; i++)
+                elements *= buffer->dims[i].size / axes_size(p, &buffer->dims[i].cut);
+            int64_t least = (elements + parts - 1) / parts * bytes[buffer->dtype];
+            assert_true(buffer->stride_bytes >= least); // padding may be more
+            if (buffer->class == PLACE_INPUT)
+                assert_int_equal(buffer->stride_bytes, least);
+        }
+        arena_free(&arena);
+    }
 }
 
 static void says_what_cannot_be_written(void **state) {
@@ -194,6 +228,7 @@ int main(void) {
         FIXED(is_repeatable),
         FIXED(baseline_has_no_wide_registers),
         FIXED(describes),
+        FIXED(describes_items),
         FIXED(says_what_cannot_be_written),
         FIXED(writes_whole_files),
         FIXED(says_that_cc_is_missing),
