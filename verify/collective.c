@@ -102,7 +102,7 @@ static void check_wire(struct engine *e, bool sums, const struct judgement *valu
     enum dtype least = sums ? policy->reduce : policy->gather;
     if (value->dtype == DTYPE_I32 || dtype_bytes[value->dtype] >= dtype_bytes[least])
         return;
-    fault_report(e, fault_make(e, E415, span, NULL,
+    fault_insist(e, fault_make(e, E415, span, NULL,
                                "this collective sends %s, narrower than %s, which is declared",
                                dtype_names[value->dtype], dtype_names[least]));
 }

@@ -1,226 +1,240 @@
-// Why a value is not what the reference has: walks both terms together to where they part, and says
-// what kind of mistake that is, at the statement that made the first value the reference does not
-// have. Nothing here decides anything: that the terms differ is known before.
+// Why a value is not what the reference has. That the terms differ is known before; here the place
+// is found where they part, and what kind of mistake that looks like.
+//
+// Terms are shared: every node that the reference made is known by its number. The first value that
+// the reference does not have is therefore a node of the final program's own whose operands all are
+// the reference's: an op that was given the wrong thing. It is compared with the reference's node
+// that is most like it, and what differs between the two is the mistake.
 #include "verify/engine.h"
-
-#include <inttypes.h>
 
 struct walk {
     struct engine *engine;
     const struct expectation *expectation;
-    struct span span;   // of the innermost value that only the final program has
-    const char *reader; // the op whose operand differs
+    bool *visited;
+    struct term first; // the own node found so far, with its index
+    bool found;
 };
 
-static const struct node *node_of(const struct walk *w, struct term term) {
-    return &w->engine->terms->nodes[term.node];
+static const struct node *node_of(const struct engine *e, struct term term) {
+    return &e->terms->nodes[term.node];
 }
 
-// A result of the reference's loop, back to the term that it names.
-static struct term definition_of(const struct terms *terms, struct term term) {
-    for (uint32_t n = 0; n < terms->n_nodes && term_kind(terms, term) == NODE_RESULT; n++)
-        for (uint32_t i = terms->nodes[n].alias; i; i = terms->aliases[i].next) {
-            const struct alias *alias = &terms->aliases[i];
-            int32_t at = term.at - alias->offset;
-            if (alias->node == term.node && alias->begin <= at && at < alias->end)
-                return (struct term){n, at};
-        }
-    return term;
-}
-
-static void enter(struct walk *w, struct term found) {
-    const struct node *node = node_of(w, found);
-    if (found.node >= w->engine->first_own_node && node->origin)
-        w->span = *node->origin;
-    if (node->key->kind < N_OPS)
-        w->reader = op_rows[node->key->kind].text;
-}
-
-static const char *what(const struct walk *w) {
-    return w->expectation->what;
-}
-
-// ---- scales -----------------------------------------------------------------------------------
-
-static const struct fault *scale_fault(struct walk *w, scale_id found, scale_id expected) {
-    struct engine *e = w->engine;
-    scale_id ratio = scale_multiply(e->terms, found, scale_invert(e->terms, expected));
-    const struct scale *factor = scale_get(e->terms, ratio);
-    const char *place = w->reader ? w->reader : "the step's end";
-    if (factor->n_factors || factor->serial || factor->numerator <= 0)
-        return fault_make(e, E413, w->span, NULL,
-                          "%s: the value that reaches `%s` is scaled by %s, not by %s", what(w),
-                          place, scale_text(e, found), scale_text(e, expected));
-    bool large = factor->numerator > factor->denominator;
-    const char *ratio_text =
-        large ? scale_text(e, ratio) : scale_text(e, scale_invert(e->terms, ratio));
-    return fault_make(
-        e, E413, w->span, NULL,
-        "%s: the value that reaches `%s` is %s times too %s; it is scaled by %s, not by "
-        "%s",
-        what(w), place, ratio_text, large ? "large" : "small", scale_text(e, found),
-        scale_text(e, expected));
-}
-
-// ---- sums -------------------------------------------------------------------------------------
-
-static bool same_summand(const struct summand *a, const struct summand *b) {
-    return a->node == b->node && a->at == b->at && a->end == b->end && a->m_begin == b->m_begin &&
-           a->m_end == b->m_end;
-}
-
-static struct scaled scaled_of(const struct summand *s) {
-    return (struct scaled){{s->node, s->at}, s->scale};
-}
-
-// Takes out of both what they have in common.
-static void cancel(struct sum *a, struct sum *b) {
-    for (uint32_t i = 0; i < a->n;) {
-        uint32_t k = 0;
-        while (k < b->n && !(same_summand(&a->items[i], &b->items[k]) &&
-                             a->items[i].scale == b->items[k].scale))
-            k++;
-        if (k == b->n) {
-            i++;
-            continue;
-        }
-        a->items[i] = a->items[--a->n];
-        b->items[k] = b->items[--b->n];
-    }
-}
-
-static const struct summand *find_node(const struct sum *sum, const struct summand *like) {
-    for (uint32_t i = 0; i < sum->n; i++)
-        if (sum->items[i].node == like->node && sum->items[i].at == like->at)
-            return &sum->items[i];
-    return NULL;
-}
-
-static const struct fault *descend(struct walk *w, struct scaled found, struct scaled expected);
-
-static const struct fault *coefficient_fault(struct walk *w, const struct summand *found,
-                                             const struct summand *expected) {
-    struct engine *e = w->engine;
-    scale_id ratio =
-        scale_multiply(e->terms, found->scale, scale_invert(e->terms, expected->scale));
-    struct scaled plain = scaled_of(expected);
-    plain.scale = SCALE_ONE;
-    const struct fault *fault = fault_make(
-        e, E412, w->span, NULL, "%s: the sum has %s of `%s` where the reference has it once",
-        what(w), scale_text(e, ratio), term_text(e, plain, 1));
-    return fault;
-}
-
-static const struct fault *sum_fault(struct walk *w, struct scaled found, struct scaled expected) {
-    struct engine *e = w->engine;
-    struct sum ours = {0}, theirs = {0};
-    sum_add(e->terms, &ours, found, SCALE_ONE);
-    sum_add(e->terms, &theirs, expected, SCALE_ONE);
-    cancel(&ours, &theirs);
-    for (uint32_t i = 0; i < theirs.n; i++) {
-        const struct summand *like = find_node(&ours, &theirs.items[i]);
-        if (like && same_summand(like, &theirs.items[i]))
-            return coefficient_fault(w, like, &theirs.items[i]);
-    }
-    if (ours.n == 0)
-        return fault_make(e, E412, w->span, NULL, "%s: `%s` is missing from the sum", what(w),
-                          term_text(e, scaled_of(&theirs.items[0]), 1));
-    if (theirs.n == 0)
-        return fault_make(e, E412, w->span, NULL,
-                          "%s: the sum has `%s`, which the reference's has not", what(w),
-                          term_text(e, scaled_of(&ours.items[0]), 1));
-    if (find_node(&ours, &theirs.items[0]))
-        return fault_make(e, E412, w->span, NULL,
-                          "%s: what is summed is %s, but the reference sums %s", what(w),
-                          term_text(e, found, 1), term_text(e, expected, 1));
-    return descend(w, scaled_of(&ours.items[0]), scaled_of(&theirs.items[0]));
-}
-
-// ---- the walk ---------------------------------------------------------------------------------
-
-static const struct fault *unproved(struct walk *w, struct scaled found, struct scaled expected) {
-    struct engine *e = w->engine;
-    return fault_make(e, E490, w->span, NULL,
-                      "%s: found %s where the reference has %s, and no reason why these should be "
-                      "equal",
-                      what(w), term_text(e, found, 2), term_text(e, expected, 2));
-}
-
-static struct scaled part_value(const struct walk *w, struct term of, uint32_t i) {
-    const struct part *part = &node_of(w, of)->key->parts[i];
-    bool indexed = w->engine->terms->nodes[part->node].key->indexed;
+static struct scaled part_value(const struct engine *e, struct term of, uint32_t i) {
+    const struct part *part = &node_of(e, of)->key->parts[i];
+    bool indexed = e->terms->nodes[part->node].key->indexed;
     return (struct scaled){{part->node, part->at + (indexed ? of.at : 0)}, part->scale};
 }
 
-static const struct fault *same_op(struct walk *w, struct scaled found, struct scaled expected) {
-    uint32_t n = node_of(w, found.of)->n_parts;
-    for (uint32_t i = 0; i < n; i++) {
-        struct scaled ours = part_value(w, found.of, i), theirs = part_value(w, expected.of, i);
-        if (!scaled_equal(ours, theirs))
-            return descend(w, ours, theirs);
-    }
-    return unproved(w, found, expected);
+// The scalars of a scale are operands too.
+static void visit(struct walk *w, struct term term);
+
+static void visit_scale(struct walk *w, scale_id id) {
+    const struct scale *scale = scale_get(w->engine->terms, id);
+    for (uint32_t i = 0; i < scale->n_factors; i++)
+        visit(w, scale->factors[i].of);
 }
 
-static struct scaled without_scale_node(const struct walk *w, struct scaled value) {
-    if (node_of(w, value.of)->key->kind != NODE_SCALED)
-        return value;
-    struct scaled inner = part_value(w, value.of, 0);
-    inner.scale = scale_multiply(w->engine->terms, inner.scale, value.scale);
-    return inner;
-}
-
-static const struct fault *index_fault(struct walk *w, struct scaled found,
-                                       struct scaled expected) {
+static void visit(struct walk *w, struct term term) {
     struct engine *e = w->engine;
-    return fault_make(e, E512, w->span, NULL, "%s: `%s` is used where layer %d's is needed: `%s`",
-                      what(w), term_text(e, found, 1), expected.of.at, term_text(e, expected, 1));
+    if (term.node < e->first_own_node || w->visited[term.node])
+        return;
+    w->visited[term.node] = true;
+    const struct node *node = node_of(e, term);
+    bool deepest = true;
+    for (uint32_t i = 0; i < node->n_parts; i++) {
+        struct scaled part = part_value(e, term, i);
+        deepest = deepest && part.of.node < e->first_own_node;
+        visit(w, part.of);
+        visit_scale(w, part.scale);
+    }
+    if (deepest && (!w->found || term.node < w->first.node)) {
+        w->first = term;
+        w->found = true;
+    }
 }
 
-static bool is_state(const struct walk *w, struct term term) {
-    return node_of(w, term)->key->kind == NODE_STATE;
+// ---- the reference's most alike node ----------------------------------------------------------
+
+static bool same_part(const struct part *a, const struct part *b) {
+    return a->node == b->node && a->at == b->at && a->end == b->end && a->scale == b->scale &&
+           a->m_begin == b->m_begin && a->m_end == b->m_end;
 }
 
-static const struct fault *descend(struct walk *w, struct scaled found, struct scaled expected) {
-    found = without_scale_node(w, found);
-    expected = without_scale_node(w, expected);
+// 3 for every part that is the same, 1 for one of the same node; a sum's parts at any place.
+static int likeness(const struct node *a, const struct node *b) {
+    int score = 0;
+    bool sum = a->key->kind == NODE_SUM;
+    for (uint32_t i = 0; i < a->n_parts; i++) {
+        int best = 0;
+        for (uint32_t k = sum ? 0 : i; k < (sum ? b->n_parts : i + 1) && k < b->n_parts; k++) {
+            if (same_part(&a->key->parts[i], &b->key->parts[k]))
+                best = 3;
+            else if (a->key->parts[i].node == b->key->parts[k].node && best < 1)
+                best = 1;
+        }
+        score += best;
+    }
+    return score;
+}
+
+static uint32_t most_alike(const struct engine *e, const struct node *node) {
+    uint32_t best = NO_ID;
+    int best_score = 0;
+    for (uint32_t i = 0; i < e->first_own_node; i++) {
+        const struct node *other = &e->terms->nodes[i];
+        if (other->key->kind != node->key->kind || other->key->result != node->key->result ||
+            other->key->attributes != node->key->attributes ||
+            (node->key->kind != NODE_SUM && other->n_parts != node->n_parts))
+            continue;
+        int score = likeness(node, other);
+        if (score > best_score) {
+            best_score = score;
+            best = i;
+        }
+    }
+    return best;
+}
+
+// ---- what differs -----------------------------------------------------------------------------
+
+static const char *place_text(const struct engine *e, struct term term) {
+    int kind = term_kind(e->terms, term);
+    return kind < N_OPS ? op_rows[kind].text : "sum";
+}
+
+static struct scaled at_same_index(const struct engine *e, const struct node *like,
+                                   struct term found) {
+    return (struct scaled){{(uint32_t)(like - e->terms->nodes), found.at}, SCALE_ONE};
+}
+
+static const struct fault *scale_fault(struct engine *e, struct span span, struct term of,
+                                       scale_id found, scale_id expected) {
+    scale_id ratio = scale_multiply(e->terms, found, scale_invert(e->terms, expected));
+    const struct scale *factor = scale_get(e->terms, ratio);
+    const char *name = term_text(e, (struct scaled){of, SCALE_ONE}, 1);
+    const char *found_text = scale_text(e, found), *expected_text = scale_text(e, expected);
+    if (factor->n_factors || factor->serial || factor->numerator <= 0)
+        return fault_make(e, E413, span, NULL, "%s is scaled by %s, not by %s", name, found_text,
+                          expected_text);
+    bool large = factor->numerator > factor->denominator;
+    return fault_make(e, E413, span, NULL,
+                      "%s arrives %s times too %s: it is scaled by %s, not by %s", name,
+                      scale_text(e, large ? ratio : scale_invert(e->terms, ratio)),
+                      large ? "large" : "small", found_text, expected_text);
+}
+
+static const struct fault *sum_fault(struct engine *e, struct span span, struct term found,
+                                     const struct node *like) {
+    const struct node *node = node_of(e, found);
+    for (uint32_t i = 0; i < node->n_parts; i++)
+        for (uint32_t k = 0; k < like->n_parts; k++) {
+            const struct part *a = &node->key->parts[i], *b = &like->key->parts[k];
+            if (a->node != b->node || a->at != b->at || a->end != b->end || a->scale == b->scale)
+                continue;
+            scale_id ratio = scale_multiply(e->terms, a->scale, scale_invert(e->terms, b->scale));
+            struct scaled summand = {part_value(e, found, i).of, SCALE_ONE};
+            return fault_make(e, E412, span, NULL,
+                              "the sum has `%s` %s times, against the rest of it, where the "
+                              "reference has it once",
+                              term_text(e, summand, 1), scale_text(e, ratio));
+        }
+    return fault_make(e, E412, span, NULL, "the sum here is %s, the reference's is %s",
+                      term_text(e, (struct scaled){found, SCALE_ONE}, 1),
+                      term_text(e, at_same_index(e, like, found), 1));
+}
+
+static const struct fault *operand_fault(struct engine *e, struct span span, struct term found,
+                                         const struct node *like) {
+    const struct node *node = node_of(e, found);
+    for (uint32_t i = 0; i < node->n_parts; i++) {
+        const struct part *a = &node->key->parts[i], *b = &like->key->parts[i];
+        struct scaled ours = part_value(e, found, i);
+        struct scaled theirs = {{b->node, b->at + (ours.of.at - a->at)}, b->scale};
+        if (same_part(a, b))
+            continue;
+        if (a->node == b->node && a->at == b->at)
+            return scale_fault(e, span, ours.of, a->scale, b->scale);
+        if (a->node == b->node)
+            return fault_make(e, E512, span, NULL,
+                              "values of different layers meet: this is `%s`, the reference has "
+                              "`%s`",
+                              term_text(e, (struct scaled){found, SCALE_ONE}, 1),
+                              term_text(e, at_same_index(e, like, found), 1));
+        bool state = term_kind(e->terms, ours.of) == NODE_STATE;
+        return fault_make(e, state ? E511 : E490, span, NULL,
+                          "`%s` is given %s where the reference gives it %s", place_text(e, found),
+                          term_text(e, ours, 1), term_text(e, theirs, 1));
+    }
+    return NULL;
+}
+
+static const struct fault *first_difference(struct engine *e, struct term found) {
+    const struct node *node = node_of(e, found);
+    struct span span = node->origin ? *node->origin : span_nowhere();
+    uint32_t like = most_alike(e, node);
+    const struct fault *fault = NULL;
+    if (like != NO_ID && node->key->kind == NODE_SUM)
+        fault = sum_fault(e, span, found, &e->terms->nodes[like]);
+    else if (like != NO_ID)
+        fault = operand_fault(e, span, found, &e->terms->nodes[like]);
+    if (fault)
+        return fault;
+    return fault_make(e, E490, span, NULL,
+                      "this computes %s, which one device does not, and of which nothing is known "
+                      "that would make it equal",
+                      term_text(e, (struct scaled){found, SCALE_ONE}, 2));
+}
+
+// A value that the reference has, but elsewhere.
+static const struct fault *exchanged(struct engine *e, const struct expectation *expectation,
+                                     struct scaled found) {
+    struct scaled expected = expectation->value;
     if (term_equal(found.of, expected.of))
-        return scale_fault(w, found.scale, expected.scale);
+        return scale_fault(e, expectation->span, found.of, found.scale, expected.scale);
+    const char *ours = term_text(e, found, 1), *theirs = term_text(e, expected, 1);
     if (found.of.node == expected.of.node)
-        return index_fault(w, found, expected);
-    enter(w, found.of);
-    if (is_state(w, found.of) && !is_state(w, expected.of))
-        return fault_make(w->engine, E511, w->span, NULL,
-                          "%s: found `%s` as it was before this step, where %s is needed", what(w),
-                          term_text(w->engine, found, 1), term_text(w->engine, expected, 1));
-    if (is_state(w, expected.of))
-        return fault_make(w->engine, E511, w->span, NULL,
-                          "%s: found %s where `%s` is needed as it was before this step", what(w),
-                          term_text(w->engine, found, 2), term_text(w->engine, expected, 1));
-    struct scaled defined = {definition_of(w->engine->terms, expected.of), expected.scale};
-    struct scaled ours = {definition_of(w->engine->terms, found.of), found.scale};
-    const struct node_key *x = node_of(w, ours.of)->key, *y = node_of(w, defined.of)->key;
-    if (x->kind == NODE_SUM || y->kind == NODE_SUM)
-        return sum_fault(w, ours, defined);
-    bool same = x->kind == y->kind && x->result == y->result && x->attributes == y->attributes &&
-                node_of(w, ours.of)->n_parts == node_of(w, defined.of)->n_parts;
-    return same ? same_op(w, ours, defined) : unproved(w, found, expected);
+        return fault_make(e, E512, expectation->span, NULL,
+                          "%s ends the step as `%s`, which is layer %d's", expectation->what, ours,
+                          found.of.at);
+    if (term_kind(e->terms, found.of) == NODE_STATE)
+        return fault_make(e, E511, expectation->span, NULL,
+                          "%s ends the step as it began it, or as another state did: as `%s`, not "
+                          "as %s",
+                          expectation->what, ours, theirs);
+    return fault_make(e, E490, expectation->span, NULL,
+                      "%s ends the step as %s, on one device as %s", expectation->what, ours,
+                      theirs);
+}
+
+static const struct fault *difference(struct engine *e, const struct expectation *expectation,
+                                      struct scaled found) {
+    struct walk w = {.engine = e,
+                     .expectation = expectation,
+                     .visited = ARENA_ARRAY(e->arena, bool, e->terms->n_nodes)};
+    visit(&w, found.of);
+    visit_scale(&w, found.scale);
+    if (!w.found)
+        return exchanged(e, expectation, found);
+    struct fault *fault = (struct fault *)first_difference(e, w.first);
+    fault->effect =
+        arena_format(e->arena, "so %s is not what one device computes", expectation->what);
+    return fault;
 }
 
 const struct fault *diagnose(struct engine *e, const struct expectation *expectation,
                              const struct judgement *found) {
-    struct walk w = {.engine = e, .expectation = expectation, .span = expectation->span};
+    const char *what = expectation->what;
     if (found->fault)
         return found->fault;
     if (found->partial)
         return fault_make(e, E410, expectation->span, NULL,
-                          "%s is still a summand over %s when the step ends", what(&w),
+                          "%s is still a summand over %s when the step ends", what,
                           mask_text(e, found->partial));
     if (term_is_collected(e->terms, found->value.of))
         return fault_make(e, E412, expectation->span, NULL,
-                          "%s holds %s of %d microbatches when the step ends", what(&w),
+                          "%s holds %s of %d microbatches when the step ends", what,
                           microbatches_text(e, found->value.of), e->terms->microbatches);
     if (scaled_equal(found->value, expectation->value))
         return NULL;
-    return descend(&w, found->value, expectation->value);
+    return difference(e, expectation, found->value);
 }

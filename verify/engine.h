@@ -20,8 +20,8 @@ struct fault {
     const char *said;  // beside the carets; NULL: nothing
     struct span other; // a second place, where `other_said` is not NULL
     const char *other_said;
-    uint32_t order; // of creation: the smallest is the first cause
-    bool reported;
+    const char *effect; // what it spoils, where the message does not say
+    uint32_t order;     // of creation: the smallest is the first cause
 };
 
 // ---- judgements -------------------------------------------------------------------------------
@@ -125,7 +125,8 @@ struct engine {
     struct alias_made *made;
     uint32_t n_made, cap_made;
     uint32_t n_faults;
-    uint32_t n_reported;
+    const struct fault **insisted; // faults of their own, that no value need carry
+    uint32_t n_insisted, cap_insisted;
     bool overrun;
 };
 
@@ -133,6 +134,9 @@ struct engine {
 const struct fault *fault_make(struct engine *, enum diagnostic_code, struct span, const char *said,
                                const char *format, ...) __attribute__((format(printf, 5, 6)));
 void fault_also(const struct fault *, struct span other, const char *said); // a second place
+// Wrong whatever becomes of it: a transfer that nobody waits for.
+void fault_insist(struct engine *, const struct fault *);
+bool fault_same_cause(const struct fault *, const struct fault *);
 void fault_report(struct engine *, const struct fault *);
 struct judgement judgement_fault(const struct fault *);
 const char *mask_text(const struct engine *, uint32_t mask);
@@ -161,6 +165,8 @@ void unit_evaluate(struct engine *, const struct unit *, uint32_t unit_id,
 // store.c
 void store_init(struct engine *, const struct step *step);
 struct judgement store_read(struct engine *, struct reference reference, struct span span);
+// What an item holds behind the step; a fault is told where it was lost.
+struct judgement store_at_end(struct engine *, buffer_id, int64_t item, const char *what);
 void store_write(struct engine *, struct reference reference, struct judgement value,
                  struct span span);
 // The bytes are used for something that has no meaning; `state` says what.

@@ -28,26 +28,26 @@ void fault_also(const struct fault *fault, struct span other, const char *said) 
     mine->other_said = said;
 }
 
-static bool same_place(const struct diagnostic *d, const struct fault *fault) {
-    return d->code == fault->code && d->span.source == fault->span.source &&
-           d->span.begin == fault->span.begin && strcmp(d->message, fault->message) == 0;
+void fault_insist(struct engine *e, const struct fault *fault) {
+    // Loops come by again: once per place and code is enough.
+    for (uint32_t i = 0; i < e->n_insisted; i++)
+        if (fault_same_cause(e->insisted[i], fault))
+            return;
+    ARENA_PUSH(e->arena, e->insisted, e->n_insisted, e->cap_insisted, fault);
 }
 
-// Once per place and message: a loop or a memo would say it again.
+bool fault_same_cause(const struct fault *a, const struct fault *b) {
+    return a->code == b->code && a->span.source == b->span.source && a->span.begin == b->span.begin;
+}
+
 void fault_report(struct engine *e, const struct fault *fault) {
-    struct fault *mine = (struct fault *)fault;
-    if (mine->reported)
-        return;
-    mine->reported = true;
-    e->n_reported += diagnostic_rows[fault->code].severity == SEVERITY_ERROR;
-    for (uint32_t i = 0; i < e->diagnostics->n_items; i++)
-        if (same_place(e->diagnostics->items[i], fault))
-            return;
     struct diagnostic *d = report(e->diagnostics, fault->code, fault->span, "%s", fault->message);
     if (fault->said)
         diagnostic_say(d, "%s", fault->said);
     if (fault->other_said)
         diagnostic_note_at(d, fault->other, "%s", fault->other_said);
+    if (fault->effect)
+        diagnostic_note(d, "%s", fault->effect);
 }
 
 struct judgement judgement_fault(const struct fault *fault) {
@@ -109,9 +109,14 @@ static void print_scale(const struct engine *e, FILE *to, scale_id id) {
 static void print_leaf(const struct engine *e, FILE *to, const struct node *node) {
     const struct intern *names = &e->terms->attributes;
     switch (node->key->kind) {
-    case NODE_STATE:
+    case NODE_STATE: { // a byte for the kind of state, then the name
+        const char *name = interned(names, node->key->attributes);
+        fprintf(to, "%s", name + 1);
+        if (name[0] != 'A' + CLASS_PARAMETERS)
+            fprintf(to, ".%s", class_names[name[0] - 'A']);
+        break;
+    }
     case NODE_INPUT:
-        // A byte for the kind of state, then the name.
         fputs((const char *)interned(names, node->key->attributes) + 1, to);
         break;
     case NODE_RESULT:

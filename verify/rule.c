@@ -546,7 +546,7 @@ static void check_precision(const struct context *c) {
         least = policy->accumulate;
     if (dtype_bytes[type->dtype] >= dtype_bytes[least])
         return;
-    fault_report(c->engine, fault_make(c->engine, E415, c->op->span, NULL,
+    fault_insist(c->engine, fault_make(c->engine, E415, c->op->span, NULL,
                                        "`%s` computes in %s, narrower than %s, which is declared",
                                        c->row->text, dtype_names[type->dtype], dtype_names[least]));
 }

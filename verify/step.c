@@ -52,7 +52,7 @@ static void check_places(struct engine *e, const struct call *call, const struct
         if (from.buffer == to.buffer &&
             index_at(from.index, e->variables) == index_at(to.index, e->variables))
             continue;
-        fault_report(e, fault_make(e, E611, span, NULL,
+        fault_insist(e, fault_make(e, E611, span, NULL,
                                    "unit `%s` makes `%s` in the place of `%s`, but the call binds "
                                    "them to different places",
                                    unit->name, unit->values[unit->results[i].value].name,
@@ -181,7 +181,7 @@ void block_execute(struct engine *e, const struct block *block) {
     for (uint32_t i = 0; i < block->n && !e->overrun; i++) {
         if (e->budget-- <= 0) {
             e->overrun = true;
-            fault_report(e, fault_make(e, E491, block->statements[i].span, NULL,
+            fault_insist(e, fault_make(e, E491, block->statements[i].span, NULL,
                                        "this step has more than %d statements to follow one by "
                                        "one, and its loops have no invariant that was found",
                                        MAX_STATEMENTS));
@@ -200,7 +200,7 @@ bool step_execute(struct engine *e, enum step_kind kind) {
     store_init(e, e->step);
     block_execute(e, &e->step->body);
     for (uint32_t i = 0; i < e->store.n_flights; i++)
-        fault_report(e, fault_make(e, E612, e->store.flights[i].start->span, NULL,
+        fault_insist(e, fault_make(e, E612, e->store.flights[i].start->span, NULL,
                                    "nothing waits for this transfer before the step ends"));
     return !e->overrun;
 }

@@ -7,6 +7,7 @@
 #include "verify/engine.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const struct buffer *buffer_of(const struct engine *e, buffer_id id) {
     return &e->program->buffers[id];
@@ -204,6 +205,27 @@ struct judgement store_read(struct engine *e, struct reference reference, struct
     return item->state == ITEM_READY ? item->value : judgement_fault(state_fault(e, at, span));
 }
 
+struct judgement store_at_end(struct engine *e, buffer_id id, int64_t index, const char *what) {
+    uint32_t at = e->store.first[id] + (uint32_t)index;
+    const struct item *item = &e->store.items[at];
+    if (item->state == ITEM_READY)
+        return item->value;
+    struct span span = item->by ? *item->by : buffer_of(e, id)->span;
+    const char *why = "is lost: its bytes are used for something else";
+    enum diagnostic_code code = E611;
+    if (item->state == ITEM_WINDOW) {
+        why = "is new in this device's shard only, and nothing gathers the others";
+        code = E511;
+    } else if (item->state == ITEM_IN_FLIGHT) {
+        why = "is still on its way";
+        code = E610;
+    } else if (item->state == ITEM_EMPTY) {
+        why = "was never written";
+        code = E514;
+    }
+    return judgement_fault(fault_make(e, code, span, NULL, "%s %s when the step ends", what, why));
+}
+
 // ---- writing ----------------------------------------------------------------------------------
 
 struct bytes {
@@ -303,7 +325,7 @@ void store_write(struct engine *e, struct reference reference, struct judgement 
     const struct buffer *buffer = buffer_of(e, reference.buffer);
     uint32_t at = item_of(e, reference);
     if (at == NO_ID) {
-        fault_report(e, fault_make(e, E611, span, NULL, "`%s` has no such item", buffer->name));
+        fault_insist(e, fault_make(e, E611, span, NULL, "`%s` has no such item", buffer->name));
         return;
     }
     touch(e, at, span);
@@ -333,6 +355,12 @@ static struct flight *find_flight(struct engine *e, uint32_t handle, int64_t slo
         if (e->store.flights[i].handle == handle && e->store.flights[i].slot == slot)
             return &e->store.flights[i];
     return NULL;
+}
+
+// The others keep their order, which states are compared in (loop.c).
+static void drop_flight(struct engine *e, struct flight *flight) {
+    struct flight *end = e->store.flights + --e->store.n_flights;
+    memmove(flight, flight + 1, (size_t)(end - flight) * sizeof *flight);
 }
 
 // Parameters that were gathered: what the letter S* means.
@@ -389,13 +417,14 @@ void store_start(struct engine *e, const struct statement *statement) {
                             .slot = index_at(start->handle_index, e->variables),
                             .start = statement,
                             .n_pieces = start->n_pieces};
-    const struct flight *before = find_flight(e, flight.handle, flight.slot);
+    struct flight *before = find_flight(e, flight.handle, flight.slot);
     if (before) {
         const struct fault *fault = fault_make(
             e, E612, statement->span, NULL, "`%s` is started again before anything waited for it",
             e->step->handles[start->handle].name);
         fault_also(fault, before->start->span, "started here");
-        fault_report(e, fault);
+        fault_insist(e, fault);
+        drop_flight(e, before);
     }
     flight.pieces = ARENA_ARRAY(e->arena, struct flight_piece, start->n_pieces);
     for (uint32_t i = 0; i < start->n_pieces; i++)
@@ -415,7 +444,7 @@ void store_wait(struct engine *e, const struct statement *statement) {
     int64_t slot = index_at(statement->wait.index, e->variables);
     struct flight *flight = find_flight(e, statement->wait.handle, slot);
     if (!flight) {
-        fault_report(e, fault_make(e, E612, statement->span, NULL,
+        fault_insist(e, fault_make(e, E612, statement->span, NULL,
                                    "this waits for `%s`, of which nothing is on its way",
                                    e->step->handles[statement->wait.handle].name));
         return;
@@ -431,5 +460,5 @@ void store_wait(struct engine *e, const struct statement *statement) {
         item->by = &flight->start->span;
         note_found(e, names->to.buffer, &piece->value);
     }
-    *flight = e->store.flights[--e->store.n_flights];
+    drop_flight(e, flight);
 }

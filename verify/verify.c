@@ -130,8 +130,7 @@ static const struct fault *check_item(struct engine *e, buffer_id id, int64_t it
     const struct buffer *buffer = &e->program->buffers[id];
     struct expectation expectation = {
         .value = expected, .what = state_text(e, buffer, item), .span = buffer->span};
-    struct judgement found = store_read(
-        e, (struct reference){.buffer = id, .index = index_constant(item)}, buffer->span);
+    struct judgement found = store_at_end(e, id, item, expectation.what);
     const struct fault *fault = diagnose(e, &expectation, &found);
     return fault ? fault : check_form(e, buffer, &found, expectation.what);
 }
@@ -261,18 +260,18 @@ static int by_order(const void *left, const void *right) {
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static bool same_cause(const struct fault *a, const struct fault *b) {
-    return a->code == b->code && a->span.source == b->span.source && a->span.begin == b->span.begin;
-}
-
 // One report per place and code, first causes first; the rest is counted.
 static void report_faults(struct check *c) {
     uint32_t n_reported = 0, n_left = 0;
+    for (uint32_t i = 0; i < c->reference.n_insisted; i++)
+        add_fault(c, c->reference.insisted[i]);
+    for (uint32_t i = 0; i < c->final.n_insisted; i++)
+        add_fault(c, c->final.insisted[i]);
     qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
     for (uint32_t i = 0; i < c->n_faults; i++) {
         bool seen = false;
         for (uint32_t k = 0; k < i && !seen; k++)
-            seen = same_cause(c->faults[i], c->faults[k]);
+            seen = fault_same_cause(c->faults[i], c->faults[k]);
         if (seen)
             continue;
         if (n_reported++ < MAX_REPORTED)
@@ -280,7 +279,7 @@ static void report_faults(struct check *c) {
         else
             n_left++;
     }
-    if (n_left)
+    if (n_left && c->final.diagnostics->n_items)
         diagnostic_note(c->final.diagnostics->items[c->final.diagnostics->n_items - 1],
                         "%u more follow, maybe from the same cause", n_left);
 }
@@ -295,9 +294,8 @@ struct verdict verify(const struct program *reference, const struct program *fin
     run_reference(c);
     run_final(c);
     report_faults(c);
-    bool accepted = c->n_faults + c->final.n_reported + c->reference.n_reported == 0;
     // A refusal is called refuted when a difference has been computed; nothing computes one yet.
-    return (struct verdict){.kind = accepted ? VERDICT_ACCEPTED : VERDICT_UNPROVED,
+    return (struct verdict){.kind = c->n_faults == 0 ? VERDICT_ACCEPTED : VERDICT_UNPROVED,
                             .buffers = c->final.found,
                             .n_terms = terms->n_nodes};
 }

@@ -1,0 +1,96 @@
+// See program_edit.h. A statement is the lines from the one that holds the piece to where its
+// brackets are closed and nothing announces more.
+#include "tests/program_edit.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+    size_t begin, end;
+};
+
+static size_t find(const char *text, const char *what, int nth) {
+    const char *at = text;
+    for (int i = 0; i <= nth; i++) {
+        at = strstr(i ? at + 1 : at, what);
+        if (!at) {
+            fprintf(stderr, "no `%s` (%d) in the program\n", what, nth);
+            abort();
+        }
+    }
+    return (size_t)(at - text);
+}
+
+static bool announces_more(const char *text, size_t newline) {
+    return newline > 0 && strchr(":,(>", text[newline - 1]);
+}
+
+static struct range statement(const char *text, const char *what, int nth) {
+    size_t at = find(text, what, nth);
+    struct range range = {at, at};
+    while (range.begin > 0 && text[range.begin - 1] != '\n')
+        range.begin--;
+    int depth = 0;
+    for (size_t i = range.begin; text[i]; i++) {
+        depth += strchr("([{", text[i]) != NULL;
+        depth -= strchr(")]}", text[i]) != NULL;
+        range.end = i + 1;
+        if (text[i] == '\n' && depth <= 0 && !announces_more(text, i))
+            break;
+    }
+    return range;
+}
+
+// text[0..begin) + middle + text[end..)
+static char *splice(struct arena *arena, const char *text, size_t begin, const char *middle,
+                    size_t end) {
+    return arena_format(arena, "%.*s%s%s", (int)begin, text, middle, text + end);
+}
+
+static char *replace_all(struct arena *arena, const char *text, const char *what, const char *to) {
+    char *result = arena_string(arena, text, strlen(text));
+    size_t from = 0;
+    find(text, what, 0);
+    for (char *at; (at = strstr(result + from, what));) {
+        size_t begin = (size_t)(at - result);
+        result = splice(arena, result, begin, to, begin + strlen(what));
+        from = begin + strlen(to);
+    }
+    return result;
+}
+
+static char *apply(struct arena *arena, const char *text, const struct edit *edit) {
+    if (edit->kind == EDIT_REPLACE_ALL)
+        return replace_all(arena, text, edit->what, edit->to);
+    if (edit->kind == EDIT_REPLACE) {
+        size_t at = find(text, edit->what, edit->nth);
+        return splice(arena, text, at, edit->to, at + strlen(edit->what));
+    }
+    struct range own = statement(text, edit->what, edit->nth);
+    const char *moved = arena_string(arena, text + own.begin, own.end - own.begin);
+    switch (edit->kind) {
+    case EDIT_DOUBLE:
+        return splice(arena, text, own.end, moved, own.end);
+    case EDIT_INSERT_BEFORE:
+        return splice(arena, text, own.begin, arena_format(arena, "%s\n", edit->to), own.begin);
+    case EDIT_INSERT_BEHIND:
+        return splice(arena, text, own.end, arena_format(arena, "%s\n", edit->to), own.end);
+    default:
+        break;
+    }
+    char *rest = splice(arena, text, own.begin, "", own.end);
+    if (edit->kind == EDIT_DELETE)
+        return rest;
+    struct range target = statement(rest, edit->to, edit->to_nth);
+    size_t at = edit->kind == EDIT_MOVE_BEFORE ? target.begin : target.end;
+    return splice(arena, rest, at, moved, at);
+}
+
+char *program_edit(struct arena *arena, const char *text, const struct edit *edits) {
+    char *result = arena_string(arena, text, strlen(text));
+    for (; edits->kind != EDIT_END; edits++)
+        result = apply(arena, result, edits);
+    return result;
+}

@@ -1,0 +1,29 @@
+// Edits of a program's text, as a person or a mistake would make them: statements are found by a
+// piece of their text and deleted, doubled, moved or changed.
+#ifndef PLACE_TESTS_PROGRAM_EDIT_H
+#define PLACE_TESTS_PROGRAM_EDIT_H
+
+#include "ir/arena.h"
+
+enum edit_kind {
+    EDIT_END, // of a list of edits
+    EDIT_DELETE,
+    EDIT_DOUBLE,      // the statement again, directly behind
+    EDIT_MOVE_BEFORE, // of the statement that `to` finds
+    EDIT_MOVE_BEHIND,
+    EDIT_INSERT_BEFORE, // the text `to`
+    EDIT_INSERT_BEHIND,
+    EDIT_REPLACE, // `what`, at its n-th place, by `to`
+    EDIT_REPLACE_ALL,
+};
+struct edit {
+    enum edit_kind kind;
+    const char *what;
+    const char *to;
+    int nth, to_nth; // which of several, from 0; `to_nth` is counted in the text without the moved
+};
+
+// The text with the edits made one after the other. Ends the process where one finds nothing.
+char *program_edit(struct arena *arena, const char *text, const struct edit *edits);
+
+#endif
