@@ -125,21 +125,20 @@ static struct axis_list without(const struct axis_list *axes, const struct axis_
     return rest;
 }
 
-// Over which axes the gradient is summed, when, and how. The data axes: on others gradients are
-// copies or cut as their tensors are.
+// Over which axes the gradient is summed, when, and how: the data axes; on others gradients are
+// copies, or cut as their tensors are. Where the optimizer is cut only the owner needs the sum.
 static void plan_reduction(const struct partitioner *p, const struct placed_tensor *tensor,
                            struct tensor_storage *storage) {
-    const struct axis_list *cut = &tensor->shards[STATE_GRADIENTS];
-    struct axis_list whole = without(&p->placement.batch, cut);
-    storage->scatter_each = *cut;
-    if (p->placement.microbatches > 1) { // else each and last are the same
-        struct axis_list last = without(&whole, &tensor->reduced_each);
-        storage->reduce_each = without(&whole, &last);
-        whole = last;
-    }
-    if (cut->n == 0)
-        storage->scatter_last = without(&tensor->shards[STATE_OPTIMIZER], &storage->reduce_each);
-    storage->reduce_last = without(&whole, &storage->scatter_last);
+    static const struct axis_list none = {0};
+    bool many = p->placement.microbatches > 1; // else each and last are the same
+    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    const struct axis_list *each = many ? &tensor->reduced_each : &none;
+    bool whole = tensor->shards[STATE_GRADIENTS].n == 0;
+    bool owned_each = owners->n && (!whole || axis_list_has(each, owners->axes[0]));
+    struct axis_list rest = without(&p->placement.batch, owners);
+    *(owned_each ? &storage->scatter_each : &storage->scatter_last) = *owners;
+    storage->reduce_last = without(&rest, each);
+    storage->reduce_each = without(&rest, &storage->reduce_last);
 }
 
 static void make_gradient(struct partitioner *p, const struct buffer *reference) {
@@ -396,6 +395,12 @@ static void add_reduction(struct partitioner *p, struct transfers *transfers,
               state_span(p, tensor, STATE_GRADIENTS, axes));
 }
 
+// What one microbatch's reduced gradient is added to.
+static buffer_id gradient_sum(const struct tensor_storage *storage) {
+    bool window = storage->scatter_each.n && storage->gradient_window != NO_ID;
+    return window ? storage->gradient_window : storage->gradient;
+}
+
 // The unit that adds one microbatch's reduced gradients to the sums, and a call of it.
 static void accumulate_reduced(struct partitioner *p, const struct statement *from,
                                const struct written *written) {
@@ -407,7 +412,7 @@ static void accumulate_reduced(struct partitioner *p, const struct statement *fr
         if (storage->unreduced == NO_ID)
             continue;
         buffer_id term = storage->reduced != NO_ID ? storage->reduced : storage->unreduced;
-        results[n] = operands[2 * n] = item(p, storage->gradient, written->results[i]);
+        results[n] = operands[2 * n] = item(p, gradient_sum(storage), written->results[i]);
         operands[2 * n + 1] = item(p, term, written->results[i]);
         n++;
     }
@@ -491,10 +496,10 @@ void reduce_after(struct partitioner *p, const struct statement *from) {
 // Before the first microbatch, all that accumulates is zero.
 void zero_gradients(struct partitioner *p, const struct statement *from) {
     struct written written = last_written(p, from);
-    for (uint32_t i = 0; i < written.n; i++)
-        push_statement(
-            p, (struct statement){.kind = STATEMENT_ZERO,
-                                  .span = from->span,
-                                  .zero = item(p, storage_of(p, written.results[i])->gradient,
-                                               written.results[i])});
+    for (uint32_t i = 0; i < written.n; i++) {
+        buffer_id sum = gradient_sum(storage_of(p, written.results[i]));
+        push_statement(p, (struct statement){.kind = STATEMENT_ZERO,
+                                             .span = from->span,
+                                             .zero = item(p, sum, written.results[i])});
+    }
 }

@@ -449,8 +449,25 @@ static void check_model_axis(struct placing *p, const struct placed_tensor *plac
     }
 }
 
+// Reducing each microbatch on some of the axes that cut the optimizer, and the last on others,
+// would leave shards inside shards.
+static void check_reduction(struct placing *p, const struct placed_tensor *placed) {
+    const struct axis_list *optimizer = &placed->shards[STATE_OPTIMIZER];
+    unsigned n_each = 0, last = 0;
+    for (unsigned i = 0; i < optimizer->n; i++) {
+        if (axis_list_has(&placed->reduced_each, optimizer->axes[i]))
+            n_each++;
+        else
+            last = optimizer->axes[i];
+    }
+    if (n_each && n_each < optimizer->n)
+        not_yet(p, placed_origin(placed, STATE_OPTIMIZER, last),
+                "reducing gradients in each microbatch on some axes of the optimizer only");
+}
+
 // Shards inside shards: a state that is cut over some of the axes of another only.
 static void check_nesting(struct placing *p, const struct placed_tensor *placed) {
+    check_reduction(p, placed);
     const struct axis_list *parameters = &placed->shards[STATE_PARAMETERS];
     const struct axis_list *optimizer = &placed->shards[STATE_OPTIMIZER];
     const struct axis_list *gradients = &placed->shards[STATE_GRADIENTS];

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/diagnostic.h"
@@ -191,11 +192,37 @@ static void test_prefetch(void **state) {
     }
 }
 
+// ---- random compositions -----------------------------------------------------------------------
+
+// Whatever is placed is executed; the others are refused, with a reason and without a crash.
+static void test_random_compositions(void **state) {
+    int64_t trials = getenv("PLACE_FULL") ? 2000 : 80, executed = 0;
+    for (int64_t i = 0; i < trials; i++) {
+        struct trial t = {.random = 1000 + (uint64_t)i, .name = NULL};
+        t.name = arena_format(&t.arena, "composition %d", (int)i);
+        t.config = random_strategy_config(&t.arena, (uint64_t)i);
+        struct source_files sources = {0};
+        struct pass_context context = {&t.config, diagnostics_new(&t.arena, &sources)};
+        struct program *program = program_new(&t.arena, "main");
+        if (passes_run(program, &context, PASS_BUILD, PASS_PLACE)) {
+            load(&t, PASS_OVERLAP);
+            check_step(&t, 0);
+            check_step(&t, 1);
+            executed++;
+        } else {
+            assert_int_not_equal(context.diagnostics->n_errors, 0);
+        }
+        arena_free(&t.arena);
+    }
+    print_message("%d of %d compositions have a program\n", (int)executed, (int)trials);
+    assert_true(2 * executed > trials);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpt2),     cmocka_unit_test(test_gpt2_microbatches),
         cmocka_unit_test(test_llama),    cmocka_unit_test(test_llama_microbatches),
-        cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_prefetch), cmocka_unit_test(test_random_compositions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

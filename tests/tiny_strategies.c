@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "tests/random.h"
 #include "tests/tiny_models.h"
 
 const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
@@ -126,5 +127,93 @@ struct config tiny_strategy_config(struct arena *arena, enum model_family family
         tiny_split(arena, &config, DIM_FFN, tiny_axes(1, -1));
     }
     add_modes(arena, &config, strategy);
+    return config;
+}
+
+// ---- random compositions -----------------------------------------------------------------------
+
+struct choice {
+    struct arena *arena;
+    struct config *config;
+    uint64_t random;
+};
+
+static int64_t pick(struct choice *t, int64_t n) {
+    return (int64_t)(random_bits(&t->random) % (uint64_t)n);
+}
+
+static void select_some(struct choice *t, struct mode_statement *mode) {
+    static const enum role roles[] = {ROLE_NORM,      ROLE_EMBEDDING, ROLE_MLP,
+                                      ROLE_ATTENTION, ROLE_QKV,       ROLE_HEAD};
+    mode->selector.n_roles = 1;
+    mode->selector.roles[0] = (uint8_t)roles[pick(t, 6)];
+}
+
+// One of the consistent triples mostly; else anything.
+static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
+    static const enum extent known[][3] = {
+        {EXTENT_REPLICATED, EXTENT_REPLICATED, EXTENT_REPLICATED},
+        {EXTENT_REPLICATED, EXTENT_SHARDED, EXTENT_REPLICATED},
+        {EXTENT_REPLICATED, EXTENT_SHARDED, EXTENT_SHARDED},
+        {EXTENT_GATHERED, EXTENT_SHARDED, EXTENT_SHARDED},
+        {EXTENT_GATHERED, EXTENT_SHARDED, EXTENT_REPLICATED},
+    };
+    const enum extent *triple = known[pick(t, 5)];
+    struct mode_statement base = {0};
+    if (selected)
+        select_some(t, &base);
+    for (int state = 0; state < 3; state++) {
+        bool odd = pick(t, 20) == 0;
+        struct mode_statement *mode =
+            tiny_mode(t->arena, t->config, (enum state)state,
+                      odd ? (enum extent)pick(t, 3) : triple[state], axes);
+        mode->selector = base.selector;
+        mode->unit = pick(t, 4) ? UNIT_LAYER : UNIT_TENSOR;
+        mode->prefetch = pick(t, 4);
+        mode->kept_after_forward = pick(t, 3) == 0;
+        mode->kept_after_backward = mode->kept_after_forward && pick(t, 2);
+        mode->reduce = pick(t, 2) ? REDUCE_EACH : REDUCE_LAST;
+    }
+}
+
+static void make_up_optimizer(struct choice *t) {
+    struct optimizer_config *o = &t->config->train.optimizers[0].optimizer;
+    o->kind = pick(t, 2) ? OPTIMIZER_ADAMW : OPTIMIZER_SGD;
+    o->momentum = pick(t, 2) ? 0.9 : 0;
+    t->config->train.clip = pick(t, 2) ? 0.5 : 0;
+}
+
+struct config random_strategy_config(struct arena *arena, uint64_t seed) {
+    struct config config;
+    struct choice choice = {arena, &config, 1000 + seed}, *t = &choice;
+    enum model_family family = pick(t, 2) ? FAMILY_GPT2 : FAMILY_LLAMA;
+    config = tiny_config(arena, family);
+    config.mesh.name = "ranks";
+    t->config->model.layers = 2 + pick(t, 3);
+    t->config->model.tied = pick(t, 2);
+    make_up_optimizer(t);
+    tiny_axis(t->config, "a", 2 + pick(t, 2));
+    bool two = pick(t, 2), tp = pick(t, 3) == 0;
+    struct axis_list first = tiny_axes(0, -1), second = tiny_axes(1, -1), both = first;
+    if (two) {
+        tiny_axis(t->config, "b", 2);
+        both = pick(t, 2) ? tiny_axes(0, 1) : tiny_axes(1, 0);
+    }
+    tiny_split(t->arena, t->config, DIM_BATCH, both);
+    t->config->train.microbatch = 1 + pick(t, 2);
+    t->config->train.batch =
+        t->config->train.microbatch * (int64_t)t->config->total_devices * (1 + pick(t, 3));
+    if (tp) {
+        int axis = (int)t->config->mesh.n_axes;
+        tiny_axis(t->config, "tp", 2);
+        tiny_split(t->arena, t->config, DIM_FFN, tiny_axes(axis, -1));
+        tiny_split(t->arena, t->config, DIM_HEADS, tiny_axes(axis, -1));
+        tiny_split(t->arena, t->config, DIM_KV_HEADS, tiny_axes(axis, -1));
+    }
+    add_triple(t, !two || pick(t, 2) ? both : first, false);
+    if (two && t->config->strategy.modes[0].axes.n == 1 && pick(t, 2))
+        add_triple(t, second, false);
+    if (pick(t, 2))
+        add_triple(t, pick(t, 2) ? both : first, true);
     return config;
 }
