@@ -154,7 +154,8 @@ static void find_wellknown(const struct program *program, struct place_wellknown
     out->loss = find_host_buffer(program, "loss");
     out->grad_norm = find_host_buffer(program, "grad_norm");
     out->learning_rate = find_host_buffer(program, "learning_rate");
-    out->logits = find_host_buffer(program, "logits");
+    // An activation in training; evaluation leaves it behind for the host (passes/lifetimes.c).
+    out->logits = index_or_none(program_find_buffer(program, "logits"));
 }
 
 // ---- statements -------------------------------------------------------------------------------

@@ -146,7 +146,8 @@ struct place_axes {
     uint8_t axes[PLACE_AXES_LIMIT];
 };
 
-/* A dimension of the whole tensor; axes that cut it evenly, the outermost first. */
+/* A dimension of one item of the whole tensor (of a microbatch, not of the step); axes that cut it
+ * evenly, the outermost first. */
 struct place_dimension {
     const char *name;
     int64_t size;

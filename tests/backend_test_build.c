@@ -91,7 +91,7 @@ static void describes(void **state) {
     assert_int_equal(p->n_buffers, f->program->n_buffers);
     assert_string_equal(p->buffers[p->wellknown.tokens].name, "tokens");
     assert_string_equal(p->buffers[p->wellknown.loss].name, "loss");
-    assert_int_equal(p->wellknown.logits, -1); // an activation: not for the host
+    assert_string_equal(p->buffers[p->wellknown.logits].name, "logits"); // for sampling
     assert_int_equal(p->n_statements, f->program->n_ids);
     for (int i = 0; i < p->n_statements; i++)
         assert_non_null(p->statements[i].text);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
+#include "runtime/host/layout.h"
 #include "runtime/host/session.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/product.h"
@@ -28,11 +29,28 @@ static int available_cores(void) {
 /* ---- before the ranks -------------------------------------------------------------------------
  */
 
+/* Whether every buffer has room for what its layout says, inside the arena: what the compiler and
+ * this runtime must agree on before anything is written. */
+static bool buffers_fit(const struct place_program *program) {
+    for (int32_t i = 0; i < program->n_buffers; i++) {
+        const struct place_buffer *buffer = &program->buffers[i];
+        int64_t item = layout_item_elements(program, buffer) * dtype_size(buffer->dtype);
+        int64_t end = buffer->offset_bytes + buffer->count * buffer->stride_bytes;
+        if (buffer->window_of < 0 &&
+            (item > buffer->stride_bytes || buffer->offset_bytes < 0 || end > program->arena_bytes))
+            return false;
+    }
+    return true;
+}
+
 /* Whether the descriptor can do what the options ask for. Null, or what is wrong. */
 static const char *check_program(const struct place_program *program,
                                  const struct place_run_options *options) {
     if (program->abi_version != PLACE_ABI_VERSION)
         return "this program was made for another version of the runtime; build it again";
+    if (!buffers_fit(program))
+        return "this program's buffers do not fit their places (an error of the compiler); report "
+               "it";
     if (options->eval && (!program->evaluate || program->wellknown.loss < 0))
         return "this program cannot evaluate; build it again without --eval";
     if (options->sample > 0 && (!program->evaluate || program->wellknown.logits < 0))
