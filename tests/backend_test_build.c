@@ -4,12 +4,14 @@
 
 #include <dirent.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -160,6 +162,22 @@ static void says_that_cc_is_missing(void **state) {
     assert_non_null(strstr(why, "cc"));
 }
 
+// As on a full disk: the first file that does not fit ends the build, and nothing is left of it.
+static void says_that_the_disk_is_full(void **state) {
+    struct fixture *f = *state;
+    const char *to = arena_format(&f->arena, "%s/train", f->directory), *why = NULL;
+    struct rlimit old, small;
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){.rlim_cur = 1000, .rlim_max = old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    bool built = backend_build(harness_backend(), &f->arena, f->program, f->descriptor,
+                               &(struct backend_options){0}, to, &why);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_false(built);
+    assert_non_null(strstr(why, "cannot write"));
+}
+
 static void builds_an_executable(void **state) {
     struct fixture *f = *state;
     const char *to = arena_format(&f->arena, "%s/train", f->directory), *why = NULL;
@@ -232,6 +250,7 @@ int main(void) {
         FIXED(says_what_cannot_be_written),
         FIXED(writes_whole_files),
         FIXED(says_that_cc_is_missing),
+        FIXED(says_that_the_disk_is_full),
         FIXED(builds_an_executable),
         FIXED(caches_objects),
     };
