@@ -308,7 +308,7 @@ static void samples_are_dealt_out_once(void **state) {
 
 static void strings_of_json_are_escaped(void **state) {
     char text[64];
-    json_string(text, sizeof text, "a\"b\\c\n");
+    quote_json(text, sizeof text, "a\"b\\c\n");
     assert_string_equal(text, "\"a\\\"b\\\\c\\u000a\"");
 }
 

@@ -30,7 +30,7 @@ static void line_add(struct line *line, const char *format, ...) {
         line->used = LINE_BYTES - 1;
 }
 
-size_t json_string(char *to, size_t bytes, const char *text) {
+size_t quote_json(char *to, size_t bytes, const char *text) {
     size_t used = 0;
     char piece[8];
     used += (size_t)snprintf(to, bytes, "\"");
@@ -51,7 +51,7 @@ static void line_string(struct line *line, const char *text) {
     if (!text)
         line_add(line, "null");
     else if (line->used < LINE_BYTES - 8)
-        line->used += json_string(line->text + line->used, LINE_BYTES - line->used, text);
+        line->used += quote_json(line->text + line->used, LINE_BYTES - line->used, text);
 }
 
 /* JSON has no number for these. */

@@ -28,4 +28,4 @@ int run_log_step(struct run_log *log, const struct place_program *program,
 void run_log_close(struct run_log *log);
 
 /* Appends a JSON string with its quotes. Returns the characters written, at most bytes - 1. */
-size_t json_string(char *to, size_t bytes, const char *text);
+size_t quote_json(char *to, size_t bytes, const char *text);

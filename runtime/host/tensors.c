@@ -247,7 +247,7 @@ static char *make_header(const struct entries *entries, size_t *bytes) {
     for (int32_t i = 0; i < entries->n; i++) {
         const struct entry *entry = &entries->items[i];
         used += (size_t)sprintf(text + used, ", ");
-        used += json_string(text + used, 300, entry->name);
+        used += quote_json(text + used, 300, entry->name);
         used += (size_t)sprintf(text + used, ": {\"dtype\": \"%s\", \"shape\": [",
                                 entry->dtype == PLACE_F64    ? "F64"
                                 : entry->dtype == PLACE_BF16 ? "BF16"
