@@ -90,7 +90,7 @@ static void make_parameter(struct partitioner *p, const struct buffer *reference
     const struct axis_list *updates = &tensor->shards[STATE_OPTIMIZER];
     storage->parameter = add_tensor_buffer(p, reference, "", CLASS_PARAMETERS, shards);
     if (shards->n == 0) {
-        if (updates->n)
+        if (updates->n && p->reference->tensors[reference->tensor].trainable)
             storage->window = add_window(p, storage->parameter, updates);
         return;
     }

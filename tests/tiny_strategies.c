@@ -142,11 +142,12 @@ static int64_t pick(struct choice *t, int64_t n) {
     return (int64_t)(random_bits(&t->random) % (uint64_t)n);
 }
 
-static void select_some(struct choice *t, struct mode_statement *mode) {
+static struct selector some_selector(struct choice *t) {
     static const enum role roles[] = {ROLE_NORM,      ROLE_EMBEDDING, ROLE_MLP,
                                       ROLE_ATTENTION, ROLE_QKV,       ROLE_HEAD};
-    mode->selector.n_roles = 1;
-    mode->selector.roles[0] = (uint8_t)roles[pick(t, 6)];
+    struct selector selector = {.n_roles = 1, .span = nowhere};
+    selector.roles[0] = (uint8_t)roles[pick(t, 6)];
+    return selector;
 }
 
 // One of the consistent triples mostly; else anything.
@@ -159,15 +160,15 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
         {EXTENT_GATHERED, EXTENT_SHARDED, EXTENT_REPLICATED},
     };
     const enum extent *triple = known[pick(t, 5)];
-    struct mode_statement base = {0};
+    struct selector selector = {.span = nowhere};
     if (selected)
-        select_some(t, &base);
+        selector = some_selector(t);
     for (int state = 0; state < 3; state++) {
         bool odd = pick(t, 20) == 0;
         struct mode_statement *mode =
             tiny_mode(t->arena, t->config, (enum state)state,
                       odd ? (enum extent)pick(t, 3) : triple[state], axes);
-        mode->selector = base.selector;
+        mode->selector = selector;
         mode->unit = pick(t, 4) ? UNIT_LAYER : UNIT_TENSOR;
         mode->prefetch = pick(t, 4);
         mode->kept_after_forward = pick(t, 3) == 0;
@@ -176,8 +177,16 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
     }
 }
 
+// One rule for all, and perhaps one that freezes some.
 static void make_up_optimizer(struct choice *t) {
-    struct optimizer_config *o = &t->config->train.optimizers[0].optimizer;
+    struct optimizer_rule *rules = ARENA_ARRAY(t->arena, struct optimizer_rule, 2);
+    struct optimizer_config *o = &rules[0].optimizer;
+    rules[0] = t->config->train.optimizers[0];
+    rules[1] = rules[0];
+    rules[1].optimizer.kind = OPTIMIZER_NONE;
+    rules[1].selector = some_selector(t);
+    t->config->train.optimizers = rules;
+    t->config->train.n_optimizers = pick(t, 6) ? 1 : 2;
     o->kind = pick(t, 2) ? OPTIMIZER_ADAMW : OPTIMIZER_SGD;
     o->momentum = pick(t, 2) ? 0.9 : 0;
     t->config->train.clip = pick(t, 2) ? 0.5 : 0;
