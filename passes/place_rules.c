@@ -295,7 +295,7 @@ static bool check_dimension(struct placing *p, const struct split_statement *spl
         report(p->diagnostics, E202, origin_span(&split->origin),
                "%" PRId64 " %s do not divide over the %" PRId64 " devices of `%s`", size,
                dimension_names[dimension], parts, axes);
-    diagnostic_say(d, "%s is not a multiple of %" PRId64, dimension_names[dimension], parts);
+    diagnostic_say(d, "%" PRId64 " is not a multiple of %" PRId64, size, parts);
     diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
     diagnostic_origin(d, &split->origin);
     diagnostic_help(d, "make `%s` smaller, or the dimension a multiple of it", axes);
@@ -311,7 +311,10 @@ static void check_idle_axis(struct placing *p, unsigned axis) {
                "no split uses `%s`: its %" PRId64 " devices repeat all work", of->name, of->size);
     diagnostic_say(d, "nothing is split over this axis");
     diagnostic_note_at(d, p->config->strategy.name_span, "by this strategy");
-    diagnostic_help(d, "add `split batch over %s`, or make the axis 1", of->name);
+    struct axis_list batch = p->placement->batch;
+    axis_list_add(&batch, axis);
+    diagnostic_help(d, "split the batch over it, `split batch over %s`, or make the axis 1",
+                    axes_text(p, &batch));
 }
 
 void check_sizes(struct placing *p) {
