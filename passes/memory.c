@@ -73,8 +73,8 @@ static int64_t first_fit(struct arena *arena, struct item *items, uint32_t n, in
     qsort(items, n, sizeof *items, by_size);
     for (uint32_t i = 0; i < n; i++) {
         place_one(items, i, base, neighbours);
-        if (items[i].offset + aligned(items[i].bytes) > end)
-            end = items[i].offset + aligned(items[i].bytes);
+        if (items[i].offset + items[i].bytes > end)
+            end = items[i].offset + items[i].bytes;
     }
     return end;
 }
@@ -224,7 +224,7 @@ static void plan_frame(struct program *program, struct unit *unit) {
                                    .lives = {{plan.first[i], plan.last[i]}, {1, 0}},
                                    .id = i};
     }
-    unit->frame_bytes = first_fit(program->arena, items, n, 0);
+    unit->frame_bytes = aligned(first_fit(program->arena, items, n, 0));
     for (uint32_t i = 0; i < n; i++)
         unit->values[items[i].id].offset_bytes = items[i].offset;
 }
