@@ -53,6 +53,7 @@ enum item_state {
 struct item {
     struct judgement value;
     enum item_state state;
+    int32_t busy; // transfers in flight that read or fill it
     const struct span *by;
 };
 struct flight_piece {
@@ -93,7 +94,8 @@ struct memo_entry {
     uint32_t n_uses;
     struct alias_made *made;
     uint32_t n_made;
-    bool usable;
+    int32_t base;
+    bool movable; // to other layers: nothing in it has an absolute index
 };
 struct alias_made {
     struct term of, as; // relative to base
@@ -109,6 +111,9 @@ struct engine {
     struct store store;
     struct found *found;
     uint32_t all_axes;
+    struct judgement *initials; // of every buffer's item 0, and what else is asked often of it
+    int64_t *item_bytes;
+    struct tensor_type *types;
     uint32_t first_own_node; // terms before it are the reference's
     // position
     const struct step *step;
@@ -174,7 +179,9 @@ void store_clobber(struct engine *, struct reference reference, enum item_state 
                    struct span span);
 void store_start(struct engine *, const struct statement *);
 void store_wait(struct engine *, const struct statement *);
-struct judgement initial_judgement(struct engine *, buffer_id, int64_t item);
+// What the host or the initialisation puts into persistent and input buffers before the step.
+void initials_init(struct engine *);
+struct judgement initial_judgement(const struct engine *, buffer_id, int64_t item);
 
 // step.c, loop.c
 bool step_execute(struct engine *, enum step_kind); // false: gave up, said why

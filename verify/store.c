@@ -64,9 +64,9 @@ static uint32_t leaf_name(struct engine *e, char kind, const char *name) {
     return intern(&e->terms->attributes, key, size + 1, NULL);
 }
 
-struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t index) {
+// The judgement of item 0; the others differ in the layer only.
+static struct judgement first_judgement(struct engine *e, buffer_id id) {
     const struct buffer *buffer = buffer_of(e, id);
-    form_id form = form_declared(&e->digits, e->program, buffer);
     struct scaled value = {{0, 0}, SCALE_ONE};
     if (buffer->class == CLASS_INPUT) {
         value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', buffer->name), false, 0);
@@ -76,10 +76,31 @@ struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t index
         if (class == CLASS_MASTER)
             class = CLASS_PARAMETERS; // one value, kept in two types
         value.of = term_leaf(e->terms, NODE_STATE, leaf_name(e, (char)('A' + class), tensor->name),
-                             tensor->layers > 0, (int32_t)index);
+                             tensor->layers > 0, 0);
     }
-    struct judgement initial = judgement_of(e, value, form, buffer->dtype);
-    if (form_get(&e->digits, form)->time)
+    return judgement_of(e, value, form_declared(&e->digits, e->program, buffer), buffer->dtype);
+}
+
+void initials_init(struct engine *e) {
+    uint32_t n = e->program->n_buffers;
+    e->initials = ARENA_ARRAY(e->arena, struct judgement, n + 1);
+    e->item_bytes = ARENA_ARRAY(e->arena, int64_t, n + 1);
+    e->types = ARENA_ARRAY(e->arena, struct tensor_type, n + 1);
+    for (buffer_id id = 0; id < n; id++) {
+        const struct buffer *buffer = buffer_of(e, id);
+        e->item_bytes[id] = buffer_item_bytes(e->program, buffer);
+        e->types[id] = buffer_type(e->program, buffer);
+        if (buffer->window_of == NO_ID &&
+            (class_persistent[buffer->class] || buffer->class == CLASS_INPUT))
+            e->initials[id] = first_judgement(e, id);
+    }
+}
+
+struct judgement initial_judgement(const struct engine *e, buffer_id id, int64_t index) {
+    struct judgement initial = e->initials[id];
+    if (term_indexed(e->terms, initial.value.of))
+        initial.value.of.at = (int32_t)index;
+    if (form_get(&e->digits, initial.form)->time)
         initial.microbatch = (int32_t)index;
     return initial;
 }
@@ -121,9 +142,8 @@ void store_init(struct engine *e, const struct step *step) {
     find_overlaps(e);
     for (buffer_id id = 0; id < n; id++) {
         const struct buffer *buffer = buffer_of(e, id);
-        if (!class_persistent[buffer->class] && buffer->class != CLASS_INPUT)
-            continue;
-        for (int64_t i = 0; i < buffer->count && buffer->window_of == NO_ID; i++) {
+        bool filled = class_persistent[buffer->class] || buffer->class == CLASS_INPUT;
+        for (int64_t i = 0; i < buffer->count && filled && buffer->window_of == NO_ID; i++) {
             struct item *item = &store->items[store->first[id] + (uint32_t)i];
             item->state = ITEM_READY;
             item->value = initial_judgement(e, id, i);
@@ -180,8 +200,8 @@ static struct judgement read_window(struct engine *e, buffer_id window, uint32_t
         return item->value;
     if (item->state != ITEM_READY)
         return judgement_fault(state_fault(e, at, span));
-    struct tensor_type type = buffer_type(e->program, buffer);
-    return slice_apply(e, &buffer->layout.flat, -1, type.dims[0].size, &item->value, span);
+    int64_t chunk = e->types[window].dims[0].size;
+    return slice_apply(e, &buffer->layout.flat, -1, chunk, &item->value, span);
 }
 
 struct judgement store_read(struct engine *e, struct reference reference, struct span span) {
@@ -235,7 +255,7 @@ struct bytes {
 static struct bytes bytes_of(const struct engine *e, uint32_t item) {
     buffer_id id = buffer_of_item(e, item);
     const struct buffer *buffer = buffer_of(e, id);
-    int64_t stride = buffer_item_bytes(e->program, buffer);
+    int64_t stride = e->item_bytes[id];
     int64_t begin = buffer->offset_bytes + (item - e->store.first[id]) * stride;
     return (struct bytes){begin, begin + stride};
 }
@@ -261,16 +281,17 @@ static void overwrite_item(struct engine *e, uint32_t at, const struct span *by)
     }
 }
 
-// What shares bytes with the item loses its value.
-static void poison_overlaps(struct engine *e, uint32_t at, const struct span *by) {
+// What shares bytes with the item loses its value. Says whether a transfer needs any of it.
+static bool poison_overlaps(struct engine *e, uint32_t at, const struct span *by) {
     buffer_id id = buffer_of_item(e, at);
     const struct overlap_list *overlaps = &e->store.overlaps[id];
+    bool busy = e->store.items[at].busy > 0;
     if (overlaps->n == 0)
-        return;
+        return busy;
     struct bytes bytes = bytes_of(e, at);
     for (uint32_t i = 0; i < overlaps->n; i++) {
         const struct buffer *other = buffer_of(e, overlaps->buffers[i]);
-        int64_t stride = buffer_item_bytes(e->program, other);
+        int64_t stride = e->item_bytes[overlaps->buffers[i]];
         if (stride == 0)
             continue;
         int64_t low = bytes.begin - other->offset_bytes, high = bytes.end - other->offset_bytes;
@@ -278,9 +299,13 @@ static void poison_overlaps(struct engine *e, uint32_t at, const struct span *by
         int64_t last = high <= 0 ? -1 : (high - 1) / stride;
         if (other->class == CLASS_INPUT && first < other->count && last >= 0)
             first = 0; // its microbatches are read as one
-        for (int64_t k = first; k <= last && k < other->count; k++)
-            overwrite_item(e, e->store.first[overlaps->buffers[i]] + (uint32_t)k, by);
+        for (int64_t k = first; k <= last && k < other->count; k++) {
+            uint32_t item = e->store.first[overlaps->buffers[i]] + (uint32_t)k;
+            busy = busy || e->store.items[item].busy > 0;
+            overwrite_item(e, item, by);
+        }
     }
+    return busy;
 }
 
 // A write to what a transfer reads or delivers spoils what it delivers.
@@ -302,9 +327,8 @@ static void disturb_flights(struct engine *e, uint32_t at, struct span span) {
 }
 
 static void touch(struct engine *e, uint32_t at, struct span span) {
-    if (e->store.n_flights)
+    if (poison_overlaps(e, at, &e->statement->span))
         disturb_flights(e, at, span);
-    poison_overlaps(e, at, &e->statement->span);
 }
 
 static void note_found(struct engine *e, buffer_id id, const struct judgement *value) {
@@ -357,8 +381,19 @@ static struct flight *find_flight(struct engine *e, uint32_t handle, int64_t slo
     return NULL;
 }
 
+// Items that a transfer reads or fills are busy: a write to anything else disturbs none.
+static void count_busy(struct engine *e, const struct flight *flight, int by) {
+    for (uint32_t i = 0; i < flight->n_pieces; i++) {
+        if (flight->pieces[i].to == NO_ID)
+            continue;
+        e->store.items[flight->pieces[i].from].busy += by;
+        e->store.items[flight->pieces[i].to].busy += by;
+    }
+}
+
 // The others keep their order, which states are compared in (loop.c).
 static void drop_flight(struct engine *e, struct flight *flight) {
+    count_busy(e, flight, -1);
     struct flight *end = e->store.flights + --e->store.n_flights;
     memmove(flight, flight + 1, (size_t)(end - flight) * sizeof *flight);
 }
@@ -377,14 +412,12 @@ static struct judgement piece_value(struct engine *e, const struct statement *st
                                     const struct transfer_piece *piece) {
     const struct transfer *start = &statement->start;
     struct judgement from = store_read(e, piece->from, statement->span);
-    const struct buffer *source = buffer_of(e, piece->from.buffer);
     const struct buffer *target = buffer_of(e, piece->to.buffer);
-    struct tensor_type part =
-        buffer_type(e->program, start->kind == COLLECTIVE_ALL_GATHER ? source : target);
+    bool gather = start->kind == COLLECTIVE_ALL_GATHER;
+    const struct tensor_type *part = &e->types[gather ? piece->from.buffer : piece->to.buffer];
     struct judgement value = collective_apply(e, start->kind, &start->axes, start->dim,
-                                              type_elements(&part), &from, statement->span);
-    struct tensor_type type = buffer_type(e->program, target);
-    if (value.fault || form_fits(&e->digits, value.form, &type))
+                                              type_elements(part), &from, statement->span);
+    if (value.fault || form_fits(&e->digits, value.form, &e->types[piece->to.buffer]))
         return value;
     return judgement_fault(fault_make(e, E510, statement->span, NULL,
                                       "what arrives in `%s` is %s, for which it has "
@@ -437,6 +470,7 @@ void store_start(struct engine *e, const struct statement *statement) {
         e->store.items[to].state = ITEM_IN_FLIGHT;
         e->store.items[to].by = &statement->span;
     }
+    count_busy(e, &flight, 1);
     ARENA_PUSH(e->arena, e->store.flights, e->store.n_flights, e->store.cap_flights, flight);
 }
 

@@ -63,7 +63,11 @@ struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t a
     *key = (struct node_key){
         .kind = (uint16_t)kind, .result = (uint8_t)result, .attributes = attributes};
     int32_t base = 0;
-    for (uint32_t i = 0; i < n_parts && !key->indexed; i++)
+    bool over_layers = false;
+    for (uint32_t i = 0; i < n_parts; i++)
+        over_layers |= parts[i].end > parts[i].at + 1;
+    terms->fixed |= over_layers;
+    for (uint32_t i = 0; i < n_parts && !key->indexed && !over_layers; i++)
         if (terms->nodes[parts[i].node].key->indexed) {
             key->indexed = 1;
             base = parts[i].at;

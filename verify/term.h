@@ -101,6 +101,7 @@ struct terms {
     struct alias_use *uses; // the log; only grows while `logging`
     uint32_t n_uses, cap_uses;
     bool logging;
+    bool fixed; // set when a term is made that holds absolute indices; see term_make
     int32_t microbatches;
     const struct span *site; // what is being evaluated: origin of new nodes
     uint32_t serial;
@@ -109,6 +110,8 @@ struct terms {
 void terms_init(struct terms *terms, struct arena *arena, int32_t microbatches);
 
 // A node of `kind`; parts have absolute indices. The result is canonical: aliases are followed.
+// A sum over several layers keeps them absolute and has no index itself: the gradient's norm is one
+// value for all layers.
 struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t attributes,
                       struct part *parts, uint32_t n_parts);
 struct term term_leaf(struct terms *terms, int kind, uint32_t attributes, bool indexed, int32_t at);

@@ -323,19 +323,19 @@ static bool scales_move(const struct engine *e) {
 // The entry's aliases, asked for again at this base. In the reference those that it made hold for
 // one layer more.
 static bool memo_fits(struct engine *e, const struct memo_entry *entry, int32_t base) {
-    if (!entry->usable)
+    if (!entry->movable && base != entry->base)
         return false;
-    for (uint32_t i = 0; i < entry->n_made; i++) {
-        struct alias_made made = entry->made[i];
-        shift_term(e, &made.of, base);
-        made.as.at += base;
-        term_alias(e->terms, made.of, made.as);
-    }
     for (uint32_t i = 0; i < entry->n_uses; i++) {
         struct term of = entry->uses[i].of;
         shift_term(e, &of, base);
         if (term_find_alias(e->terms, of) != entry->uses[i].alias)
             return false;
+    }
+    for (uint32_t i = 0; i < entry->n_made; i++) {
+        struct alias_made made = entry->made[i];
+        shift_term(e, &made.of, base);
+        made.as.at += base;
+        term_alias(e->terms, made.of, made.as);
     }
     return true;
 }
@@ -357,7 +357,8 @@ static void remember(struct engine *e, struct memo_entry *entry, const struct un
         shift_term(e, &entry->made[i].of, -base);
         entry->made[i].as.at -= base;
     }
-    entry->usable = scales_move(e);
+    entry->base = base;
+    entry->movable = !e->terms->fixed && scales_move(e);
 }
 
 void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
@@ -380,6 +381,7 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
     }
     e->terms->n_uses = 0;
     e->n_made = 0;
+    e->terms->fixed = false;
     e->terms->logging = true;
     evaluate(e, unit, operands, results, parameters);
     e->terms->logging = false;

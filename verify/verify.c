@@ -38,6 +38,7 @@ static void init_engine(struct engine *e, const struct program *program, struct 
                          .all_axes = (uint32_t)((UINT64_C(1) << program->mesh.n_axes) - 1)};
     digits_init(&e->digits, arena, &program->mesh);
     e->memo_keys.arena = arena;
+    initials_init(e);
     e->found = ARENA_ARRAY(arena, struct found, program->n_buffers + 1);
 }
 
@@ -113,7 +114,7 @@ static void check_types(struct check *c) {
 // The same value again in the same form, so that the next step finds what this one assumed.
 static const struct fault *check_form(struct engine *e, const struct buffer *buffer,
                                       const struct judgement *found, const char *what) {
-    form_id form = form_declared(&e->digits, e->program, buffer);
+    form_id form = e->initials[buffer - e->program->buffers].form;
     if (found->form != form)
         return fault_make(e, E510, buffer->span, NULL, "%s begins the step as %s and ends it as %s",
                           what, form_text(&e->digits, e->arena, form),
