@@ -85,12 +85,13 @@ static const struct found_item *choose_strategy(struct resolver *r, const struct
 
 // ---- all parts --------------------------------------------------------------------------------
 
-// Written-out programs of the user's file are not taken in yet.
-static void refuse_programs(struct resolver *r) {
+// A written-out step or unit belongs to a strategy; its text is read when the program that it
+// replaces has been derived.
+static void check_programs(struct resolver *r) {
     for (uint32_t i = 0; i < r->n_items; i++) {
         const struct ast_item *item = r->items[i].item;
         if (item->kind == ITEM_STEP || item->kind == ITEM_UNIT)
-            report_unsupported(r, item->name.span, UNSUPPORTED_EDITED_PROGRAM);
+            find_item(r, ITEM_STRATEGY, item->name);
     }
 }
 
@@ -159,7 +160,7 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
     *config = (struct config){0};
     load_settings(&r);
     load_items(&r, file);
-    refuse_programs(&r);
+    check_programs(&r);
     bool open;
     const struct found_item *strategy = choose_strategy(&r, file, &open);
     struct parts parts = {0};

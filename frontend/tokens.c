@@ -177,6 +177,7 @@ int token_program(struct parser *p, PLACE_STYPE *value, struct span *span) {
 void token_open_program(struct parser *p) {
     report(p->diagnostics, E101, span_of(p->source, p->program_begin, p->program_begin + 1),
            "this `{` is never closed");
+    p->stopped = true; // nothing is left to read
 }
 
 // ---- brackets ---------------------------------------------------------------------------------
