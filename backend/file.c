@@ -55,7 +55,7 @@ static int open_new(struct arena *arena, const char *path, char **name) {
 
 bool backend_write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
                         const char **why) {
-    char *temporary;
+    char *temporary = NULL;
     int file = open_new(arena, path, &temporary);
     if (fill_file(file, bytes, size) && rename(temporary, path) == 0)
         return true;
