@@ -20,6 +20,7 @@ enum {
     LIMIT_BYTES = 128 << 20, // of all objects; some hundred programs
 };
 
+// With its terminator, so that two strings are not one.
 static void hash_string(llvm_blake3_hasher *hasher, const char *text) {
     llvm_blake3_hasher_update(hasher, text, strlen(text) + 1);
 }
@@ -29,6 +30,8 @@ static void hash_message(llvm_blake3_hasher *hasher, char *message) {
     LLVMDisposeMessage(message);
 }
 
+// The text before optimisation: making it is cheap, and passes are a function of it and the
+// machine.
 const char *cache_path(struct arena *arena, const char *directory, LLVMTargetMachineRef machine,
                        LLVMModuleRef module) {
     unsigned version[4] = {PLACE_ABI_VERSION};
@@ -91,6 +94,7 @@ static void make_directory(const char *path) {
     free(copy);
 }
 
+// Two processes that store the same object both write it whole; the last one stays.
 void cache_store(struct arena *arena, const char *directory, const char *path,
                  LLVMMemoryBufferRef object) {
     size_t size = LLVMGetBufferSize(object);

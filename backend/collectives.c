@@ -7,6 +7,7 @@
 
 // ---- pieces -----------------------------------------------------------------------------------
 
+// How many runs a cut along the dimension makes.
 static int64_t elements_before(const struct tensor_type *type, int dim) {
     int64_t elements = 1;
     for (int i = 0; i < dim; i++)
@@ -14,6 +15,8 @@ static int64_t elements_before(const struct tensor_type *type, int dim) {
     return elements;
 }
 
+// The whole is what a reduce_scatter reads and an all_gather writes. A flat whole may have fewer
+// elements than its parts together; `valid` tells the runtime where padding begins.
 struct piece piece_of(enum collective_kind kind, int dim, const struct tensor_type *from,
                       const struct tensor_type *to) {
     const struct tensor_type *whole = kind == COLLECTIVE_REDUCE_SCATTER ? from : to;
@@ -27,11 +30,13 @@ struct piece piece_of(enum collective_kind kind, int dim, const struct tensor_ty
     return piece;
 }
 
+// struct place_piece, member by member.
 static LLVMTypeRef piece_type(struct emitter *e) {
     LLVMTypeRef members[] = {e->pointer, e->pointer, e->i64, e->i64, e->i64};
     return LLVMStructTypeInContext(e->llvm, members, 5, false);
 }
 
+// The runtime copies the array in start, so that it may be overwritten by the next one.
 static LLVMValueRef store_pieces(struct emitter *e, const struct piece *pieces, uint32_t n) {
     LLVMTypeRef type = piece_type(e);
     LLVMValueRef array = stack_array(e, type, n);
@@ -104,6 +109,7 @@ static enum collective_kind kind_of(const struct op *op) {
     }
 }
 
+// A wait finds its start through its operand: the value in flight.
 void emit_collective(struct emitter *e, const struct op *op) {
     if (op->kind == OP_WAIT) {
         uint32_t start = e->producers[op->operands[0]];

@@ -39,6 +39,7 @@ LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_opti
     return machine;
 }
 
+// Where it is missing llvm.fma would be a call of libm for every step of a polynomial.
 bool machine_has_fma(LLVMTargetMachineRef machine) {
     char *features = LLVMGetTargetMachineFeatureString(machine);
     char *cpu = LLVMGetTargetMachineCPU(machine);
@@ -48,6 +49,7 @@ bool machine_has_fma(LLVMTargetMachineRef machine) {
     return has;
 }
 
+// LLVM's own check of its input: a module that fails it is our bug.
 static void check_module(LLVMModuleRef module) {
 #ifndef NDEBUG
     char *message = NULL;
@@ -61,6 +63,8 @@ static void check_module(LLVMModuleRef module) {
 #endif
 }
 
+// Before the passes: they fold sizes and alignments by the data layout and ask the machine for
+// costs.
 static void set_target(struct emitter *e, LLVMTargetMachineRef machine) {
     char *triple = LLVMGetTargetMachineTriple(machine);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
@@ -95,6 +99,7 @@ struct work {
     const char *why;
 };
 
+// Both steps are one module: they are small, and change together.
 static void emit_piece(struct emitter *e, const struct program *program, uint32_t piece) {
     if (piece < program->n_units) {
         emit_unit(e, &program->units[piece]);
@@ -105,6 +110,7 @@ static void emit_piece(struct emitter *e, const struct program *program, uint32_
             emit_step(e, s);
 }
 
+// The first message stands; threads stop taking pieces.
 static void fail(struct work *work, const char *message) {
     pthread_mutex_lock(&work->message_lock);
     if (!work->why)
@@ -179,6 +185,7 @@ static void *compile_pieces(void *argument) {
 
 enum { MAX_THREADS = 64 };
 
+// Never more threads than pieces, and at least the caller's.
 static unsigned thread_count(const struct backend_options *options, uint32_t pieces) {
     long cores = options->threads ? options->threads : sysconf(_SC_NPROCESSORS_ONLN);
     if (cores > MAX_THREADS)
@@ -188,6 +195,7 @@ static unsigned thread_count(const struct backend_options *options, uint32_t pie
     return cores < 1 ? 1 : (unsigned)cores;
 }
 
+// Threads that cannot be had are done without: the caller works too.
 static void run_threads(struct work *work, unsigned n) {
     pthread_t threads[MAX_THREADS];
     unsigned started = 0;

@@ -33,6 +33,7 @@ static void describe_mesh(struct arena *arena, const struct mesh *mesh, struct p
     out->devices = mesh_devices(mesh);
 }
 
+// Lists keep their order: the outermost axis first, in both worlds.
 static struct place_axes describe_axes(const struct axis_list *axes) {
     struct place_axes out = {.n = axes->n};
     memcpy(out.axes, axes->axes, axes->n);
@@ -167,6 +168,7 @@ struct describer {
     struct place_statement *statements;
 };
 
+// Statements that a pass made carry the span of their cause; some have none, and line 0.
 static void describe_statement(struct describer *d, uint32_t id, struct span span,
                                const char *text) {
     struct source_place at = source_place(d->sources, span);
@@ -188,6 +190,7 @@ static const char *axes_text(struct describer *d, const struct axis_list *axes) 
     return text;
 }
 
+// An op's text names its unit: a failing call inside it says which one.
 static void describe_ops(struct describer *d, const struct unit *unit) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];

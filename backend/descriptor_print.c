@@ -46,6 +46,8 @@ static void begin_array(FILE *to, const char *type, const char *name, int32_t n)
         fputs("    {0},\n", to);
 }
 
+// Fields that are zero are left out where that is shorter; designators keep the rest independent of
+// the order in runtime/place.h.
 static void print_mesh(FILE *to, const struct place_program *p) {
     begin_array(to, "place_axis", "axes", p->n_axes);
     for (int32_t i = 0; i < p->n_axes; i++) {
@@ -57,6 +59,7 @@ static void print_mesh(FILE *to, const struct place_program *p) {
     fputs("};\n", to);
 }
 
+// Reals are printed in hexadecimal, which loses nothing.
 static void print_tensors(FILE *to, const struct place_program *p) {
     begin_array(to, "place_tensor", "tensors", p->n_tensors);
     for (int32_t i = 0; i < p->n_tensors; i++) {
@@ -158,6 +161,7 @@ static void print_predictions(FILE *to, const struct place_program *p) {
             p->batch, p->sequence, p->microbatches, p->vocab, p->seed, p->flops_per_token);
 }
 
+// Entries are named as the object defines them; a step that the program has not stays null.
 void descriptor_print(const struct place_program *p, const struct program *program, FILE *to) {
     fputs("/* The descriptor of a compiled program, made by placec. */\n#include \"place.h\"\n\n",
           to);

@@ -29,6 +29,7 @@ struct tree {
     LLVMValueRef row_index, column_index, full_index;
 };
 
+// An inline value always has one: parameters have places.
 static const struct op *producer_of(const struct emitter *e, value_id value) {
     CHECK(e->producers[value] != NO_ID);
     return &e->unit->ops[e->producers[value]];
@@ -36,6 +37,7 @@ static const struct op *producer_of(const struct emitter *e, value_id value) {
 
 // ---- what the tree reads ----------------------------------------------------------------------
 
+// Once each: the tile gets one pointer for a value, however often the tree reads it.
 static void add_leaf(struct tree *tree, value_id value) {
     for (unsigned i = 0; i < tree->n_leaves; i++)
         if (tree->leaves[i] == value)
@@ -44,6 +46,7 @@ static void add_leaf(struct tree *tree, value_id value) {
     tree->leaves[tree->n_leaves++] = value;
 }
 
+// Walks through inline values down to those in memory, and finds the widest row on the way.
 static void collect_leaves(struct tree *tree, const struct op *op) {
     for (unsigned i = 0; i < op->n_operands; i++) {
         value_id value = op->operands[i];
@@ -77,6 +80,7 @@ static LLVMValueRef index_for(struct tree *tree, value_id value) {
     return LLVMBuildURem(e->builder, tree->column_index, constant_i64(e, elements), "");
 }
 
+// Only a loop whose every load and store says so counts as parallel.
 static void mark_access(struct tree *tree, LLVMValueRef access) {
     struct emitter *e = tree->e;
     unsigned kind =
@@ -92,6 +96,7 @@ static LLVMValueRef leaf_pointer(struct tree *tree, value_id value) {
     return element_pointer(tree->e, type, tree->pointers[i], index_for(tree, value));
 }
 
+// Alignment is that of an element: rows begin anywhere. Unaligned vector loads cost nothing here.
 static LLVMValueRef load_leaf(struct tree *tree, value_id value) {
     struct emitter *e = tree->e;
     LLVMTypeRef type = element_type(e, value_type(e, value)->dtype);
@@ -101,6 +106,7 @@ static LLVMValueRef load_leaf(struct tree *tree, value_id value) {
     return load;
 }
 
+// Scalars are f64 and meet tensors of any type; `cast` is this and nothing more.
 static LLVMValueRef convert(struct emitter *e, LLVMValueRef x, LLVMTypeRef to) {
     LLVMTypeRef from = LLVMTypeOf(x);
     if (from == to)
@@ -116,6 +122,8 @@ static bool is_erf(const struct op *op) {
     return approximate && strcmp(approximate->word, "erf") == 0;
 }
 
+// One op on one element. No fast-math flag anywhere: LLVM may then neither fuse nor reorder, and a
+// vector's lane computes what the scalar tail computes.
 static LLVMValueRef compute(struct tree *tree, const struct op *op) {
     struct emitter *e = tree->e;
     LLVMTypeRef type = element_type(e, value_type(e, op->results[0])->dtype);
@@ -145,6 +153,7 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op) {
     }
 }
 
+// Computed once per iteration, however many users it has.
 static LLVMValueRef value_of(struct tree *tree, value_id value) {
     if (!tree->done[value])
         tree->done[value] = is_inline(tree->e, value) ? compute(tree, producer_of(tree->e, value))
@@ -173,6 +182,8 @@ static void compute_scalars(struct tree *tree, const struct op *op) {
 
 // ---- the tile ---------------------------------------------------------------------------------
 
+// The inner loop has a constant count, so that LLVM needs no tail where the columns are a multiple
+// of the vector's width.
 static void tile_rows(struct tree *tree, const struct op *op) {
     struct emitter *e = tree->e;
     LLVMValueRef columns = constant_i64(e, tree->columns);
@@ -184,6 +195,7 @@ static void tile_rows(struct tree *tree, const struct op *op) {
     loop_end(e, &loop, true);
 }
 
+// begin and end count rows if there are columns, else elements.
 static void tile_body(struct tree *tree, const struct op *op, LLVMValueRef tile) {
     struct emitter *e = tree->e;
     LLVMValueRef places = LLVMGetParam(tile, 0);
@@ -204,6 +216,8 @@ static void tile_body(struct tree *tree, const struct op *op, LLVMValueRef tile)
     LLVMBuildRetVoid(e->builder);
 }
 
+// A function beside the unit's, built while the unit's is unfinished: the builder comes back to
+// where it was.
 static LLVMValueRef build_tile(struct tree *tree, const struct op *op) {
     struct emitter *e = tree->e;
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
@@ -217,6 +231,7 @@ static LLVMValueRef build_tile(struct tree *tree, const struct op *op) {
     return tile;
 }
 
+// The tile's argument: addresses on the caller's stack, which outlives the parallel call.
 static LLVMValueRef store_places(struct tree *tree) {
     struct emitter *e = tree->e;
     LLVMValueRef places = stack_array(e, e->pointer, tree->n_leaves);

@@ -19,16 +19,16 @@
 static const struct {
     const char *name, *kinds;
 } call_rows[N_RUNTIME_CALLS] = {
-#define CALL(name, since, effect, text)                                                            \
-    {                                                                                              \
-        "place_" #name, ""
+// clang-format off
+#define CALL(name, since, effect, text) {"place_" #name, ""
 #define ARGUMENT(kind, name, access, text) KIND_##kind
-#define END_CALL(name)                                                                             \
-    }                                                                                              \
-    ,
+#define END_CALL(name) },
+// clang-format on
 #include "runtime/calls.def"
 };
 
+// One LLVM type for each kind, so that a call that does not fit its row fails here, not at run
+// time.
 static LLVMTypeRef kind_type(struct emitter *e, char kind) {
     switch (kind) {
     case 'p':
@@ -42,6 +42,7 @@ static LLVMTypeRef kind_type(struct emitter *e, char kind) {
     }
 }
 
+// An attribute without a value, such as nounwind or noinline.
 void set_attribute(struct emitter *e, LLVMValueRef function, const char *name) {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
@@ -50,6 +51,7 @@ void set_attribute(struct emitter *e, LLVMValueRef function, const char *name) {
 
 enum { MAX_ARGUMENTS = 32 };
 
+// Every call begins with the context and the id of the statement it is made for.
 static LLVMTypeRef call_type(struct emitter *e, enum runtime_call call) {
     LLVMTypeRef types[MAX_ARGUMENTS] = {e->pointer, e->i32};
     unsigned n = 2;
@@ -58,6 +60,8 @@ static LLVMTypeRef call_type(struct emitter *e, enum runtime_call call) {
     return LLVMFunctionType(e->i32, types, n, false);
 }
 
+// A module declares the calls that it makes and no others: its text, which the cache of objects is
+// keyed by, does not change when the table gets a row.
 static LLVMValueRef declare_call(struct emitter *e, enum runtime_call call) {
     LLVMValueRef function = LLVMGetNamedFunction(e->module, call_rows[call].name);
     if (function)
@@ -81,6 +85,8 @@ void call_runtime(struct emitter *e, enum runtime_call call, uint32_t statement,
     test_status(e, LLVMBuildCall2(e->builder, e->calls[call], callee, all, n + 2, "status"));
 }
 
+// All failures of a function meet in one block, which returns the status that came first: a test
+// costs one compare and a branch that is never taken.
 void test_status(struct emitter *e, LLVMValueRef status) {
     LLVMValueRef good = LLVMBuildICmp(e->builder, LLVMIntEQ, status, constant_i32(e, 0), "");
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
@@ -90,6 +96,7 @@ void test_status(struct emitter *e, LLVMValueRef status) {
     LLVMPositionBuilderAtEnd(e->builder, next);
 }
 
+// The runtime numbers types on its own, since the numbers are part of its ABI.
 LLVMValueRef place_dtype_constant(struct emitter *e, enum dtype dtype) {
     switch (dtype) {
     case DTYPE_F32:
@@ -120,6 +127,8 @@ static void open_module(struct emitter *e, const char *name) {
     LLVMSetModuleIdentifier(e->module, name, strlen(name));
 }
 
+// A context per module: LLVM shares types and constants inside one without locks, so that modules
+// which are built side by side must not have it in common.
 void emitter_open(struct emitter *e, struct arena *arena, const struct program *program,
                   const char *name) {
     *e = (struct emitter){.arena = arena, .program = program};
@@ -154,6 +163,7 @@ LLVMTypeRef function_type(struct emitter *e, unsigned n_pointers) {
     return LLVMFunctionType(e->i32, types, n_pointers + 1, false);
 }
 
+// The arena is loaded once, in the entry; everything behind it is constant offsets.
 void function_begin(struct emitter *e, LLVMValueRef llvm) {
     struct function *f = &e->function;
     *f = (struct function){.llvm = llvm, .context = LLVMGetParam(llvm, 0)};
@@ -178,6 +188,8 @@ void function_end(struct emitter *e) {
     }
 }
 
+// In front of everything in the entry, wherever it is needed: an alloca inside a loop would grow
+// the stack with every iteration, and LLVM promotes only those of the entry.
 LLVMValueRef stack_array(struct emitter *e, LLVMTypeRef element, unsigned count) {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
     LLVMPositionBuilderBefore(e->builder, LLVMGetFirstInstruction(e->function.entry));
@@ -216,6 +228,7 @@ LLVMTypeRef element_type(struct emitter *e, enum dtype dtype) {
     }
 }
 
+// Pointers are typeless; a distance is in bytes or in elements of the type that is named.
 LLVMValueRef offset_pointer(struct emitter *e, LLVMValueRef pointer, int64_t bytes) {
     return element_pointer(e, e->i8, pointer, constant_i64(e, bytes));
 }
@@ -225,6 +238,8 @@ LLVMValueRef element_pointer(struct emitter *e, LLVMTypeRef element, LLVMValueRe
     return LLVMBuildInBoundsGEP2(e->builder, element, pointer, &index, 1, "");
 }
 
+// Mixed radix, the outermost axis first, as layouts are. Axes of size one have no digit. The code
+// is the same for all ranks, so that this is the only thing it reads that differs between them.
 LLVMValueRef coordinate(struct emitter *e, const struct axis_list *axes) {
     const struct mesh *mesh = &e->program->mesh;
     LLVMValueRef result = constant_i64(e, 0);
@@ -243,6 +258,8 @@ LLVMValueRef coordinate(struct emitter *e, const struct axis_list *axes) {
 
 // ---- loops ------------------------------------------------------------------------------------
 
+// Tested before the first iteration, then at the end of each: the form that LLVM rotates loops
+// into, so that its passes find it as they like it.
 struct counted_loop loop_begin(struct emitter *e, LLVMValueRef begin, LLVMValueRef end,
                                bool descending) {
     LLVMBuilderRef b = e->builder;

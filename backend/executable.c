@@ -26,6 +26,7 @@ const char *library_directory(struct arena *arena) {
     return arena_format(arena, "%s/lib", path);
 }
 
+// Inside the workshop, so that the name is free.
 static bool write_new(struct arena *arena, const char *path, const void *bytes, size_t size,
                       const char **why) {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -96,6 +97,7 @@ static const char *first_lines(struct arena *arena, const char *path) {
     return text;
 }
 
+// No flag says which libraries the runtime loads later (products, MPI): it finds them when it runs.
 static bool link_executable(struct arena *arena, const struct workshop *w, const char **why) {
     const char *library = library_directory(arena);
     char *command[] = {"cc",
@@ -124,6 +126,7 @@ static bool link_executable(struct arena *arena, const struct workshop *w, const
     return status == 0;
 }
 
+// Object and descriptor, the two things that are particular to this program.
 static bool write_parts(struct arena *arena, const struct backend *backend,
                         const struct program *program, const struct place_program *descriptor,
                         const struct backend_options *options, const struct workshop *w,

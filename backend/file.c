@@ -12,10 +12,12 @@
 
 #include "backend/backend.h"
 
+// Says the name that the user gave, not the temporary one.
 const char *system_error(struct arena *arena, const char *path) {
     return arena_format(arena, "cannot write `%s`: %s", path, strerror(errno));
 }
 
+// write may take less than it was given, as on a disk that has just become full.
 static bool write_all(int file, const char *bytes, size_t size) {
     while (size > 0) {
         ssize_t written = write(file, bytes, size);

@@ -10,6 +10,7 @@
 
 // ---- the whole program ------------------------------------------------------------------------
 
+// In one module, in the order of the program: what is printed reads from units to steps.
 static void emit_program(struct emitter *e, const struct program *program) {
     for (uint32_t u = 0; u < program->n_units; u++)
         emit_unit(e, &program->units[u]);
@@ -26,6 +27,7 @@ static char *module_text(struct arena *arena, LLVMModuleRef module, size_t *size
     return copy;
 }
 
+// Object or assembly: the same code, as bytes or as text.
 static char *module_code(struct arena *arena, LLVMTargetMachineRef machine, LLVMModuleRef module,
                          enum backend_output output, size_t *size, const char **why) {
     LLVMMemoryBufferRef buffer;
@@ -71,6 +73,7 @@ static bool has_type_of(const struct unit *unit, const value_id *values, unsigne
     return false;
 }
 
+// Reasons name the op and the unit, as the text form does.
 static const char *op_refusal(struct arena *arena, const struct unit *unit, const struct op *op) {
     const char *text = op_rows[op->kind].text;
     if (has_type_of(unit, op->operands, op->n_operands, DTYPE_BF16) ||
@@ -105,6 +108,7 @@ static const char *refusal(struct arena *arena, const struct program *program) {
 
 // ---- the table --------------------------------------------------------------------------------
 
+// The one machine there is: descriptions of all of LLVM's targets would cost milliseconds.
 static void initialise_target(void) {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();

@@ -23,6 +23,7 @@ static bool succeeded(struct arena *arena, LLVMErrorRef error, const char **why)
     return false;
 }
 
+// All rows of calls.def as absolute addresses, whether or not the program calls them.
 static bool define_runtime(struct arena *arena, LLVMOrcLLJITRef jit,
                            const struct runtime_symbol *symbols, unsigned n, const char **why) {
     LLVMOrcCSymbolMapPair *pairs = ARENA_ARRAY(arena, LLVMOrcCSymbolMapPair, n);
@@ -48,6 +49,7 @@ static bool define_process(struct arena *arena, LLVMOrcLLJITRef jit, const char 
     return true;
 }
 
+// Objects belong to the JIT when they are added, so that after a failure only the rest is freed.
 static bool add_objects(struct arena *arena, LLVMOrcLLJITRef jit, const struct objects *objects,
                         const char **why) {
     LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(jit);
@@ -62,6 +64,7 @@ static bool add_objects(struct arena *arena, LLVMOrcLLJITRef jit, const struct o
     return good;
 }
 
+// Looking up the steps links them, and through them every unit that they call.
 static bool find_entries(struct arena *arena, const struct program *program,
                          struct backend_code *code, const char **why) {
     for (int s = 0; s < N_STEPS; s++) {

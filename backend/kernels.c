@@ -13,6 +13,7 @@ static const struct tensor_type *operand_type(struct emitter *e, const struct op
     return value_type(e, op->operands[i]);
 }
 
+// Kernels compute in the type of one of their tensors; that operand is named.
 static LLVMValueRef dtype_of(struct emitter *e, const struct op *op, unsigned operand) {
     return place_dtype_constant(e, operand_type(e, op, operand)->dtype);
 }
@@ -39,10 +40,12 @@ static LLVMValueRef sizes_between(struct emitter *e, const struct op *op, unsign
     return constant_i64(e, product);
 }
 
+// Rows are everything but the last dimension: kernels do not care what they were.
 static LLVMValueRef row_count(struct emitter *e, const struct op *op, unsigned operand) {
     return sizes_between(e, op, operand, 0, operand_type(e, op, operand)->rank - 1u);
 }
 
+// A constant of the program, which it must have.
 static LLVMValueRef real(struct emitter *e, const struct op *op, enum attribute_name name) {
     CHECK(op_attribute(op, name));
     return constant_f64(e, op_real(op, name, 0));
@@ -86,6 +89,7 @@ static LLVMValueRef updated_place(struct emitter *e, const struct op *op, unsign
 
 // ---- sums, normalisation ----------------------------------------------------------------------
 
+// `keep` trailing dimensions are the columns.
 static void emit_sum_rows(struct emitter *e, const struct op *op) {
     int64_t keep = op_integer(op, ATTRIBUTE_KEEP, 0);
     unsigned rank = operand_type(e, op, 0)->rank, split = rank - (unsigned)keep;
@@ -142,6 +146,7 @@ static void emit_rope(struct emitter *e, const struct op *op) {
                  flag(e, op->kind == OP_ROPE_BACKWARD), result_place(e, op, 0));
 }
 
+// Positions are index operands: of the queries and the keys only the first is passed.
 static void emit_attention(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, attention, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0),
                  size_of(e, op, 0, 1), size_of(e, op, 1, 1), size_of(e, op, 0, 2),
@@ -163,6 +168,7 @@ static void emit_attention_backward(struct emitter *e, const struct op *op) {
 
 // ---- ends of the model ------------------------------------------------------------------------
 
+// A table that is cut by rows has another first token on every rank; rows it has not give zero.
 static void emit_embedding(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, embedding, op->id, dtype_of(e, op, 1), elements_of(e, op, 0),
                  last_size(e, op, 1), operand_place(e, op, 0), iota_start(e, op->operands[2]),
@@ -178,6 +184,7 @@ static void emit_embedding_backward(struct emitter *e, const struct op *op) {
                      flag(e, table.accumulate));
 }
 
+// `rows` is an index operand that is always whole here, so that it is not passed.
 static void emit_cross_entropy(struct emitter *e, const struct op *op) {
     struct target loss = result_target(e, op, 0);
     CHECK(loss.place);
@@ -208,6 +215,7 @@ static void emit_square_sum(struct emitter *e, const struct op *op) {
                      operand_place(e, op, 0), sum.place, flag(e, sum.accumulate));
 }
 
+// Of zero: zero, as when every token of a step is masked.
 static void emit_reciprocal(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, scalar_divide, op->id, constant_f64(e, 1), operand_place(e, op, 0),
                  result_place(e, op, 0));
@@ -240,6 +248,8 @@ static void emit_learning_rate(struct emitter *e, const struct op *op) {
 
 // ---- updates ----------------------------------------------------------------------------------
 
+// States are updated in place; the learning rate, the clip factor and the step are scalars in
+// memory.
 static void emit_adamw(struct emitter *e, const struct op *op) {
     LLVMValueRef p = updated_place(e, op, 0, 0), m = updated_place(e, op, 1, 1),
                  v = updated_place(e, op, 2, 2);
@@ -291,6 +301,7 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_SGD_MOMENTUM] = emit_sgd_momentum,
 };
 
+// SLICE is CALL in the table but not a kernel: it is copies (collectives.c).
 bool kernel_is_supported(const struct op *op) {
     return emitters[op->kind];
 }

@@ -13,11 +13,13 @@
 struct backend {
     const struct generator *generator;
 };
+// The executable's own runtime: jitted code must call the one that holds its ranks.
 static const struct runtime_symbol runtime_symbols[] = {
 #define CALL(name, since, effect, text) {"place_" #name, (void *)place_##name},
 #include "runtime/calls.def"
 };
 
+// Symbols are bound at once, so that a library that does not fit fails here.
 struct backend *backend_load(struct arena *arena, const char **why) {
     const char *path = arena_format(arena, "%s/libplace_backend.so", library_directory(arena));
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL); // stays until the process ends

@@ -2,6 +2,7 @@
 // TABLE the file of its functions. The primitive steps come first, then one builder function per
 // FUNCTION of the table, then the list of these by name.
 
+// LLVM's functions that become one instruction: fma, sqrt, fabs, copysign.
 static LLVMValueRef NAMED(intrinsic)(struct math *math, const char *name, LLVMValueRef *arguments,
                                      unsigned n) {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
@@ -27,6 +28,7 @@ BINARY(XOR, LLVMBuildXor)
 BINARY(SHL, LLVMBuildShl)
 BINARY(SHR, LLVMBuildLShr)
 
+// Without the instruction the steps are rounded twice, as the kernels for such machines do.
 PRIMITIVE(FMA, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
     if (math->e->has_fma)
         return NAMED(intrinsic)(math, "llvm.fma", (LLVMValueRef[]){a, b, c}, 3);
@@ -45,6 +47,7 @@ PRIMITIVE(COPYSIGN, LLVMValueRef magnitude, LLVMValueRef sign) {
     return NAMED(intrinsic)(math, "llvm.copysign", (LLVMValueRef[]){magnitude, sign}, 2);
 }
 
+// Ordered: false when one of them is NaN.
 PRIMITIVE(LESS, LLVMValueRef a, LLVMValueRef b) {
     return LLVMBuildFCmp(math->e->builder, LLVMRealOLT, a, b, "");
 }
@@ -61,6 +64,7 @@ PRIMITIVE(FLOAT, LLVMValueRef a) {
     return LLVMBuildBitCast(math->e->builder, a, math->real, "");
 }
 
+// A step is a primitive of above or a function further up in the table: both are NAMED alike.
 #define FUNCTION(name, ulp, text) PRIMITIVE(name, LLVMValueRef x) {
 #define CONSTANT(r, value)        LLVMValueRef r = LLVMConstReal(math->real, value);
 #define INTEGER(r, value)         LLVMValueRef r = LLVMConstInt(math->integer, (uint64_t)(value), false);

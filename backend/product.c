@@ -10,6 +10,7 @@
 
 enum group { GROUP_BATCH, GROUP_ROWS, GROUP_COLUMNS, GROUP_CONTRACTED, N_GROUPS };
 
+// How the einsum reads as c = op(a) op(b). Sizes are products over the labels of a group.
 struct matrices {
     int64_t sizes[N_GROUPS];
     bool transpose_a, transpose_b;
@@ -56,6 +57,7 @@ static bool group_fits(const char *one, const char *two, enum group group, const
            extract(two, group, a, b, c, in_two, &position) && strcmp(in_one, in_two) == 0;
 }
 
+// Where a group begins; -1: the tensor has none of it, which fits any order.
 static int position_of(const char *labels, enum group group, const char *a, const char *b,
                        const char *c) {
     char out[MAX_RANK + 1];
@@ -74,6 +76,8 @@ static bool batch_leads(const char *labels, const char *a, const char *b, const 
     return position_of(labels, GROUP_BATCH, a, b, c) <= 0;
 }
 
+// Do the labels fit when a and b are the operands in this order? Batch labels lead everywhere, rows
+// come before columns in the result; the operands may be transposed.
 static bool match(const char *a, const char *b, const char *c, struct matrices *m) {
     for (const char *l = a; *l; l++)
         if (group_of(*l, a, b, c) < 0)
@@ -93,6 +97,7 @@ static bool match(const char *a, const char *b, const char *c, struct matrices *
     return true;
 }
 
+// All groups of a; of b only what a has not.
 static void add_sizes(const char *labels, const struct tensor_type *type, const char *a,
                       const char *b, const char *c, bool all, struct matrices *m) {
     for (unsigned i = 0; i < type->rank; i++) {
@@ -102,6 +107,7 @@ static void add_sizes(const char *labels, const struct tensor_type *type, const 
     }
 }
 
+// Both orders are tried: c = a b, and the transposed c = b a where columns lead in the result.
 static bool matrices_of(const struct unit *unit, const struct op *op, struct matrices *m) {
     struct op_labels labels;
     CHECK(op_labels_of(unit, op, &labels));
@@ -130,6 +136,7 @@ struct product {
     enum dtype dtype;
 };
 
+// Leading dimensions are those of contiguous matrices: tensors are contiguous, groups are too.
 static void call_product(struct emitter *e, const struct op *op, const struct matrices *m,
                          const struct product *p) {
     int64_t rows = m->sizes[GROUP_ROWS], columns = m->sizes[GROUP_COLUMNS];
@@ -149,6 +156,8 @@ static LLVMValueRef item(struct emitter *e, enum dtype dtype, LLVMValueRef place
     return element_pointer(e, element_type(e, dtype), place, offset);
 }
 
+// Tokens are the rows of every activation, so that b, s, ... are one group of one product. A batch
+// that is left is rare (none of the built models has one), so that a loop of calls will do.
 void emit_product(struct emitter *e, const struct op *op) {
     struct matrices m;
     CHECK(matrices_of(e->unit, op, &m));

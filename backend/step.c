@@ -29,6 +29,7 @@ static LLVMValueRef index_value(struct schedule *s, struct index index) {
     return value;
 }
 
+// Items are padded to the stride, which ir computes for the plan and for the runtime alike.
 static LLVMValueRef item_pointer(struct schedule *s, const struct buffer *buffer,
                                  struct index index) {
     struct emitter *e = s->e;
@@ -54,6 +55,8 @@ static LLVMValueRef reference_pointer(struct schedule *s, struct reference refer
 
 // ---- statements -------------------------------------------------------------------------------
 
+// The unit tests its own calls and returns the first bad status, under the op's id; the call's id
+// is for people who read the schedule.
 static void emit_call(struct schedule *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct call *call = &statement->call;
@@ -71,6 +74,7 @@ static void emit_call(struct schedule *s, const struct statement *statement) {
     test_status(e, LLVMBuildCall2(e->builder, function_type(e, count), callee, arguments, n, ""));
 }
 
+// A handle with slots is as many numbers in a row, those of the step's handles one after the other.
 static LLVMValueRef handle_value(struct schedule *s, uint32_t handle, struct index index) {
     struct emitter *e = s->e;
     int64_t first = 0;
@@ -81,6 +85,7 @@ static LLVMValueRef handle_value(struct schedule *s, uint32_t handle, struct ind
     return LLVMBuildTrunc(e->builder, value, e->i32, "handle");
 }
 
+// Pieces of one transfer travel together, so that small tensors cost one synchronisation.
 static void emit_start(struct schedule *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct program *program = e->program;
@@ -99,6 +104,7 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
                      transfer->kind, &transfer->axes, dtype, pieces, transfer->n_pieces);
 }
 
+// Padding too: what is gathered or reduced with it must be zero.
 static void emit_zero(struct schedule *s, const struct statement *statement) {
     struct emitter *e = s->e;
     const struct buffer *buffer = &e->program->buffers[statement->zero.buffer];
@@ -109,6 +115,7 @@ static void emit_zero(struct schedule *s, const struct statement *statement) {
 
 static void emit_block(struct schedule *, const struct block *);
 
+// Rolled: the code does not grow with layers. The body is emitted once, its variable is a register.
 static void emit_loop(struct schedule *s, const struct loop *loop) {
     struct emitter *e = s->e;
     CHECK(s->depth < MAX_DEPTH && loop->begin >= 0);

@@ -13,6 +13,7 @@ bool is_inline(const struct emitter *e, value_id value) {
     return e->unit->values[value].storage == STORAGE_INLINE;
 }
 
+// Addresses are computed anew at every use: constants are free, and LLVM merges what is equal.
 LLVMValueRef place_of(struct emitter *e, value_id id) {
     const struct value *value = &e->unit->values[id];
     switch (value->storage) {
@@ -48,6 +49,8 @@ struct target result_target(struct emitter *e, const struct op *op, unsigned i) 
     uint32_t taker = e->accumulators[result];
     if (taker == NO_ID)
         return (struct target){0};
+    // The kernel runs where its op stands, ahead of the accumulate. That is right because the sum
+    // is a parameter that nothing else reads before (passes/fuse.c).
     const struct op *accumulate = &e->unit->ops[taker];
     value_id sum = accumulate->operands[0], total = accumulate->results[0];
     LLVMValueRef place = place_of(e, total);
@@ -57,6 +60,8 @@ struct target result_target(struct emitter *e, const struct op *op, unsigned i) 
     return (struct target){place, true};
 }
 
+// Inline terms are of two kinds: an elementwise chain, which the accumulate's own loop computes,
+// and a kernel's result, which the kernel has added when it ran.
 bool is_added_by_producer(const struct emitter *e, const struct op *accumulate) {
     value_id term = accumulate->operands[1];
     return is_inline(e, term) &&
@@ -66,6 +71,7 @@ bool is_added_by_producer(const struct emitter *e, const struct op *accumulate) 
 LLVMValueRef iota_start(struct emitter *e, value_id value) {
     uint32_t producer = e->producers[value];
     CHECK(producer != NO_ID && e->unit->ops[producer].kind == OP_IOTA);
+    // Slices are equal and in the order of coordinates.
     struct axis_list axes = op_axes(&e->unit->ops[producer]);
     LLVMValueRef extent = constant_i64(e, type_elements(value_type(e, value)));
     return LLVMBuildMul(e->builder, coordinate(e, &axes), extent, "start");
@@ -73,6 +79,7 @@ LLVMValueRef iota_start(struct emitter *e, value_id value) {
 
 // ---- the function -----------------------------------------------------------------------------
 
+// Results in a parameter's place arrive through the parameter.
 unsigned unit_pointer_count(const struct unit *unit) {
     unsigned n = unit->n_parameters;
     for (uint32_t i = 0; i < unit->n_results; i++)
@@ -112,6 +119,8 @@ static void index_ops(struct emitter *e, const struct unit *unit) {
     }
 }
 
+// The order of arguments is that of the call in step.c: parameters, then results with own places.
+// A result may be another value's storage (a wait lies over its start): the root has the pointer.
 static void bind_places(struct emitter *e, const struct unit *unit) {
     unsigned argument = 1;
     e->places = ARENA_ARRAY(e->arena, LLVMValueRef, unit->n_values);
@@ -145,6 +154,7 @@ static void emit_iota(struct emitter *e, const struct op *op) {
                  place_of(e, result));
 }
 
+// The kernel column of ir/ops.def decides who emits an op.
 static void emit_op(struct emitter *e, const struct op *op) {
     switch (op_rows[op->kind].kernel) {
     case KERNEL_ELEMENTWISE:
