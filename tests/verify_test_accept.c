@@ -1,5 +1,6 @@
 // What the compiler makes of every strategy of examples/ is accepted, for both model families and
-// for several numbers of microbatches, before and after memory is planned.
+// for several numbers of microbatches, before and after memory is planned; and what it makes of
+// random strategies, with axes, states, selectors and options thrown together.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,47 +15,67 @@
 #include "tests/tiny_strategies.h"
 #include "verify/verify.h"
 
+// NULL: the strategy is refused by a rule.
 static struct program *compile(struct arena *arena, const struct config *config, enum pass last) {
     struct source_files sources = {0};
     struct pass_context context = {config, diagnostics_new(arena, &sources)};
     struct program *program = program_new(arena, "main");
-    if (!passes_run(program, &context, PASS_BUILD, last)) {
-        diagnostics_print(context.diagnostics, stderr, false);
-        fail_msg("the program does not compile");
-    }
+    if (!passes_run(program, &context, PASS_BUILD, last))
+        return NULL;
     program_number(program);
     return program;
 }
 
-static void expect_accepted(enum model_family family, enum tiny_strategy strategy,
-                            int64_t microbatches, enum pass last) {
-    struct arena arena = {0};
-    struct config config = tiny_strategy_config(&arena, family, strategy, microbatches);
-    struct program *reference = compile(&arena, &config, PASS_UPDATE);
-    struct program *final = compile(&arena, &config, last);
+// False: the strategy has no program.
+static bool expect_accepted(struct arena *arena, const struct config *config, enum pass last,
+                            const char *name) {
+    struct program *reference = compile(arena, config, PASS_UPDATE);
+    struct program *final = compile(arena, config, last);
+    if (!final)
+        return false;
     struct source_files sources = {0};
-    struct diagnostics *diagnostics = diagnostics_new(&arena, &sources);
-    struct verdict verdict = verify(reference, final, &arena, diagnostics);
+    struct diagnostics *diagnostics = diagnostics_new(arena, &sources);
+    struct verdict verdict = verify(reference, final, arena, diagnostics);
     if (verdict.kind != VERDICT_ACCEPTED) {
         diagnostics_print(diagnostics, stderr, false);
         if (getenv("PRINT"))
             program_print(final, stderr, NULL);
-        fail_msg("%s with %d microbatches, after %s", tiny_strategy_names[strategy],
-                 (int)microbatches, pass_rows[last].name);
+        fail_msg("%s, after %s", name, pass_rows[last].name);
     }
-    arena_free(&arena);
+    assert_int_equal(diagnostics->n_items, 0);
+    return true;
 }
 
-static void accepts_what_is_derived(void **state) {
-    static const int64_t microbatches[] = {1, 2, 3, 7};
+static void accepts_the_examples(void **state) {
+    static const int64_t microbatches[] = {1, 2, 7};
+    static const enum pass lasts[] = {PASS_PARTITION, N_PASSES - 1};
     for (int family = FAMILY_GPT2; family <= FAMILY_LLAMA; family++)
         for (int strategy = 0; strategy < N_TINY_STRATEGIES; strategy++)
-            for (unsigned m = 0; m < 4; m++)
-                for (int last = PASS_PARTITION; last < N_PASSES; last++)
-                    expect_accepted(family, strategy, microbatches[m], last);
+            for (unsigned i = 0; i < 6; i++) {
+                struct arena arena = {0};
+                struct config config =
+                    tiny_strategy_config(&arena, family, strategy, microbatches[i % 3]);
+                assert_true(
+                    expect_accepted(&arena, &config, lasts[i / 3], tiny_strategy_names[strategy]));
+                arena_free(&arena);
+            }
+}
+
+static void accepts_random_compositions(void **state) {
+    int64_t trials = getenv("PLACE_FULL") ? 5000 : 200, accepted = 0;
+    for (int64_t i = 0; i < trials; i++) {
+        struct arena arena = {0};
+        struct config config = random_strategy_config(&arena, (uint64_t)i);
+        const char *name = arena_format(&arena, "composition %d", (int)i);
+        accepted += expect_accepted(&arena, &config, N_PASSES - 1, name);
+        arena_free(&arena);
+    }
+    print_message("%d of %d compositions have a program\n", (int)accepted, (int)trials);
+    assert_true(accepted * 2 > trials);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(accepts_what_is_derived)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(accepts_the_examples),
+                                       cmocka_unit_test(accepts_random_compositions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
