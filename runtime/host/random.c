@@ -1,4 +1,5 @@
 /* Counter-based random numbers (see random.h). */
+#define _GNU_SOURCE /* sincos */
 #include <math.h>
 #include "runtime/host/random.h"
 
@@ -43,8 +44,9 @@ static void normal_pair(uint64_t key, uint32_t layer, uint64_t pair, double valu
     /* 1 - u is in (0, 1]: the logarithm is finite. */
     double radius = sqrt(-2 * log(1 - unit_interval(words[0], words[1])));
     double angle = 2 * M_PI * unit_interval(words[2], words[3]);
-    values[0] = radius * cos(angle);
-    values[1] = radius * sin(angle);
+    sincos(angle, &values[1], &values[0]);
+    values[0] *= radius;
+    values[1] *= radius;
 }
 
 void random_normal(uint64_t key, uint32_t layer, int64_t index, double deviation, double *dst,

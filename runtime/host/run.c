@@ -260,6 +260,7 @@ static int run_session(struct session *session, const struct launch *launch, cha
     if (!quiet)
         print_header(session, kernels, launch->join ? "mpi" : "local", cores);
     progress_begin(&session->progress, program, session->options->steps, quiet);
+    session->progress.terminal &= !launch->join; /* a launcher carries lines, whatever it says */
     if (!quiet && program->flops_per_token > 0)
         session->progress.peak_flops = measure_peak(cores);
     return launch->join ? run_process(session, kernels, launch, message)

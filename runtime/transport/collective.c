@@ -90,10 +90,11 @@ struct chunk_range collective_range(const struct collective *collective, int32_t
 enum { SUM_BLOCK = 512 };
 
 #define DEFINE_SUM(type)                                                                           \
-    static void sum_##type(type *dst, const type *const *sources, int64_t n, int64_t count) {      \
+    static void sum_##type(type *dst, const type *const *sources, int64_t n, int64_t begin,        \
+                           int64_t end) {                                                          \
         type block[SUM_BLOCK];                                                                     \
-        for (int64_t begin = 0; begin < count; begin += SUM_BLOCK) {                               \
-            int64_t length = count - begin < SUM_BLOCK ? count - begin : SUM_BLOCK;                \
+        for (; begin < end; begin += SUM_BLOCK) {                                                  \
+            int64_t length = end - begin < SUM_BLOCK ? end - begin : SUM_BLOCK;                    \
             memcpy(block, sources[0] + begin, (size_t)length * sizeof(type));                      \
             for (int64_t j = 1; j < n; j++) {                                                      \
                 const type *source = sources[j] + begin;                                           \
@@ -107,11 +108,11 @@ DEFINE_SUM(float)
 DEFINE_SUM(double)
 
 void collective_sum(enum place_dtype dtype, void *dst, const void *const *sources, int64_t n,
-                    int64_t count) {
+                    int64_t begin, int64_t end) {
     if (dtype == PLACE_F32)
-        sum_float(dst, (const float *const *)sources, n, count);
+        sum_float(dst, (const float *const *)sources, n, begin, end);
     else
-        sum_double(dst, (const double *const *)sources, n, count);
+        sum_double(dst, (const double *const *)sources, n, begin, end);
 }
 
 struct group group_of(const struct place_program *program, int32_t rank, uint32_t axis_mask) {

@@ -42,10 +42,10 @@ struct chunk_range {
 struct chunk_range collective_range(const struct collective *collective, int32_t piece, int64_t n,
                                     int64_t number);
 
-/* dst[i] = sources[0][i] + sources[1][i] + ... in that order, from left to right. dst may be one of
- * the sources. F32 or F64. */
+/* dst[i] = sources[0][i] + sources[1][i] + ... in that order, from left to right, for begin <= i <
+ * end. dst may be one of the sources. F32 or F64. */
 void collective_sum(enum place_dtype dtype, void *dst, const void *const *sources, int64_t n,
-                    int64_t count);
+                    int64_t begin, int64_t end);
 
 /* The ranks of a group, in order of rank, and this rank's place among them. */
 struct group {

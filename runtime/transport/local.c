@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "runtime/team.h"
 #include "runtime/transport/transport.h"
 
 enum {
@@ -73,6 +75,7 @@ struct local_rank {
 
 struct local_world {
     int32_t n;
+    int spins; /* polls of a counter before the rank yields */
     _Atomic int aborted;
     _Atomic uint64_t progress;     /* moves of any counter */
     _Atomic uint64_t masks[MASKS]; /* mask + 1 of every slot in use */
@@ -127,14 +130,17 @@ static int32_t fail_aborted(struct place_context *context, int32_t statement) {
     return context_fail(context, statement, PLACE_ERROR_ABORTED, "stopped: another rank failed");
 }
 
-/* Spins a little, then yields: more ranks than cores is normal. */
+/* Spins a little, then yields: more ranks than cores is normal, and then spinning keeps the peer
+ * away. */
 static int32_t wait_until(struct place_context *context, int32_t statement, int32_t peer,
                           const char *what, _Atomic uint64_t *counter, uint64_t value) {
     struct local_rank *self = rank_of(context);
     struct local_world *world = self->world;
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < world->spins; i++) {
         if (atomic_load_explicit(counter, memory_order_acquire) >= value)
             return PLACE_OK;
+        __builtin_ia32_pause();
+    }
     self->waiting_for = peer;
     self->waiting_statement = statement;
     self->waiting_what = what;
@@ -307,6 +313,29 @@ static int32_t end_phase(const struct meeting *meeting, uint64_t phase) {
     return PLACE_OK;
 }
 
+/* Long rows are shared out on the rank's team. */
+enum { TEAM_GRAIN = 1 << 15 }; /* elements of a tile */
+
+static void run_on_team(const struct meeting *meeting, int64_t count, team_function function,
+                        void *arguments) {
+    if (meeting->context->team && count > TEAM_GRAIN)
+        team_run(meeting->context->team, count, TEAM_GRAIN, function, arguments);
+    else
+        function(arguments, 0, count, NULL);
+}
+
+struct summation {
+    const struct meeting *meeting;
+    char *dst;
+};
+
+static void sum_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    const struct summation *sum = arguments;
+    const struct meeting *meeting = sum->meeting;
+    collective_sum(meeting->mine->collective.dtype, sum->dst, meeting->sources, meeting->group.size,
+                   begin, end);
+}
+
 /* dst[0..row) = sum over members of their sources at `offset` bytes, for one row of a piece. */
 static void sum_row(const struct meeting *meeting, int32_t piece, char *dst, int64_t offset,
                     int64_t row) {
@@ -315,8 +344,8 @@ static void sum_row(const struct meeting *meeting, int32_t piece, char *dst, int
             (const char *)meeting->posts[i]->collective.pieces[piece].src + offset;
         count_read(meeting, i, row * meeting->element);
     }
-    collective_sum(meeting->mine->collective.dtype, dst, meeting->sources, meeting->group.size,
-                   row);
+    struct summation sum = {meeting, dst};
+    run_on_team(meeting, row, sum_tile, &sum);
 }
 
 /* The wire's unit is a whole chunk: its padding is sent too, although nobody needs to read it here.
@@ -345,9 +374,23 @@ static void reduce_own_chunk(const struct meeting *meeting) {
     }
 }
 
-static void copy_bytes(void *dst, const void *src, int64_t bytes) {
-    if (dst != src && bytes > 0)
-        memcpy(dst, src, (size_t)bytes);
+struct copy {
+    char *dst;
+    const char *src;
+    int64_t element;
+};
+
+static void copy_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    const struct copy *copy = arguments;
+    memcpy(copy->dst + begin * copy->element, copy->src + begin * copy->element,
+           (size_t)((end - begin) * copy->element));
+}
+
+static void copy_elements(const struct meeting *meeting, void *dst, const void *src,
+                          int64_t elements) {
+    struct copy copy = {dst, src, meeting->element};
+    if (dst != src && elements > 0)
+        run_on_team(meeting, elements, copy_tile, &copy);
 }
 
 /* all_reduce: the other members' reduced chunks, from their owners' results. */
@@ -359,8 +402,9 @@ static void copy_reduced_chunks(const struct meeting *meeting) {
         for (int32_t i = 0; i < collective->n_pieces; i++) {
             struct chunk_range range = collective_range(collective, i, meeting->group.size, owner);
             const char *src = meeting->posts[owner]->collective.pieces[i].dst;
-            copy_bytes((char *)collective->pieces[i].dst + range.begin * meeting->element,
-                       src + range.begin * meeting->element, range.row * meeting->element);
+            copy_elements(meeting,
+                          (char *)collective->pieces[i].dst + range.begin * meeting->element,
+                          src + range.begin * meeting->element, range.row);
             count_read(meeting, owner, (range.row + range.pad) * meeting->element);
         }
     }
@@ -376,7 +420,8 @@ static void gather_parts(const struct meeting *meeting) {
             int64_t bytes = piece->chunk * meeting->element;
             char *dst = (char *)piece->dst + owner * bytes;
             for (int64_t row = 0; row < piece->outer; row++) {
-                copy_bytes(dst + row * meeting->group.size * bytes, src + row * bytes, bytes);
+                copy_elements(meeting, dst + row * meeting->group.size * bytes, src + row * bytes,
+                              piece->chunk);
                 count_read(meeting, owner, bytes);
             }
         }
@@ -398,7 +443,7 @@ static int32_t reduce_small(const struct meeting *meeting) {
     used = 0;
     for (int32_t i = 0; i < collective->n_pieces; i++) {
         int64_t bytes = collective->pieces[i].valid * meeting->element;
-        copy_bytes(collective->pieces[i].dst, sums + used, bytes);
+        memcpy(collective->pieces[i].dst, sums + used, (size_t)bytes);
         used += bytes;
     }
     return PLACE_OK;
@@ -551,6 +596,7 @@ struct local_world *local_world_new(int32_t ranks) {
     if (!world)
         return NULL;
     world->n = ranks;
+    world->spins = ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? 128 : 16;
     world->ranks = calloc((size_t)ranks, sizeof *world->ranks);
     world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);
     bool enough = world->ranks && world->channels;

@@ -333,7 +333,7 @@ static void sum_slots(const struct meeting *meeting, char *to) {
     for (int32_t i = 0; i < meeting->group.size; i++)
         self.sources[i] =
             payload(i == meeting->group.place ? out_slot(meeting, i) : in_slot(meeting, i));
-    collective_sum(meeting->collective->dtype, to, self.sources, meeting->group.size,
+    collective_sum(meeting->collective->dtype, to, self.sources, meeting->group.size, 0,
                    meeting->header.bytes / meeting->element);
 }
 
