@@ -14,13 +14,15 @@
 
 enum { SMALL_ALL_REDUCE_BYTES = 4096 };
 
+static int64_t ring_bytes(enum collective_kind kind, int64_t group, int64_t whole_bytes) {
+    return (kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (whole_bytes / group) * (group - 1);
+}
+
 int64_t transfer_bytes(enum collective_kind kind, int64_t group, int64_t whole_bytes,
                        int64_t unpadded_bytes) {
-    if (kind != COLLECTIVE_ALL_REDUCE)
-        return whole_bytes / group * (group - 1);
-    if (unpadded_bytes <= SMALL_ALL_REDUCE_BYTES)
+    if (kind == COLLECTIVE_ALL_REDUCE && unpadded_bytes <= SMALL_ALL_REDUCE_BYTES)
         return unpadded_bytes * (group - 1);
-    return 2 * (whole_bytes / group) * (group - 1);
+    return ring_bytes(kind, group, whole_bytes);
 }
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -130,6 +132,11 @@ static enum role outermost_role(const uint8_t *roles, unsigned n) {
     return n ? roles[0] : ROLE_NONE;
 }
 
+static bool same_row(const struct account_transfer *a, const struct account_transfer *b) {
+    return a->kind == b->kind && a->state == b->state && a->role == b->role &&
+           a->phase == b->phase && a->dtype == b->dtype && axis_list_equal(&a->axes, &b->axes);
+}
+
 static void add_transfer(struct walk *walk, struct account_transfer transfer) {
     struct account *account = walk->account;
     if (transfer.group <= 1)
@@ -137,7 +144,7 @@ static void add_transfer(struct walk *walk, struct account_transfer transfer) {
     account->total_bytes += transfer.bytes;
     for (uint32_t i = 0; i < account->n_transfers; i++) {
         struct account_transfer *old = &account->transfers[i];
-        if (old->statement == transfer.statement && old->phase == transfer.phase) {
+        if (same_row(old, &transfer)) {
             old->count += transfer.count;
             old->bytes += transfer.bytes;
             return;
@@ -151,43 +158,66 @@ static int64_t round_up(int64_t value, int64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-// What is carried: parameters by a gather, gradients by a reduction, of a tensor; else a scalar.
-static void describe_piece(const struct walk *walk, const struct transfer *start,
-                           struct account_transfer *transfer) {
+// What is carried, of one role: parameters by a gather, gradients by a reduction, of tensors; else
+// scalars.
+struct carried {
+    enum role role;
+    bool tensor;
+    int64_t whole_bytes, unpadded_bytes;
+};
+
+static int64_t add_piece(const struct walk *walk, const struct transfer *start, uint32_t piece,
+                         int64_t group, struct carried *carried) {
     const struct program *program = walk->program;
-    const struct buffer *buffer = &program->buffers[start->pieces[0].from.buffer];
-    transfer->dtype = buffer->dtype;
-    transfer->state = N_STATES;
-    transfer->role = ROLE_NONE;
-    if (buffer->tensor == NO_ID)
-        return;
-    const struct tensor *tensor = &program->tensors[buffer->tensor];
-    transfer->role = outermost_role(tensor->roles, tensor->n_roles);
-    transfer->state = start->kind == COLLECTIVE_ALL_GATHER ? STATE_PARAMETERS : STATE_GRADIENTS;
+    bool gather = start->kind == COLLECTIVE_ALL_GATHER;
+    const struct transfer_piece *p = &start->pieces[piece];
+    const struct buffer *buffer = &program->buffers[gather ? p->to.buffer : p->from.buffer];
+    struct tensor_type type = buffer_type(program, buffer);
+    int64_t elements = type_elements(&type), bytes = dtype_bytes[type.dtype];
+    enum role role = ROLE_NONE;
+    if (buffer->tensor != NO_ID) {
+        const struct tensor *tensor = &program->tensors[buffer->tensor];
+        role = outermost_role(tensor->roles, tensor->n_roles);
+    }
+    struct carried *of = &carried[role];
+    of->tensor |= buffer->tensor != NO_ID;
+    of->whole_bytes += round_up(elements, group) * bytes;
+    of->unpadded_bytes += elements * bytes;
+    return elements * bytes;
 }
 
+// A row for each role that the collective carries.
 static void account_start(struct walk *walk, const struct statement *statement, int64_t trips) {
     const struct transfer *start = &statement->start;
     const struct program *program = walk->program;
-    struct account_transfer transfer = {.axes = start->axes,
-                                        .kind = start->kind,
-                                        .phase = walk->phase,
-                                        .group = mesh_group_size(&program->mesh, &start->axes),
-                                        .count = trips,
-                                        .statement = statement->id,
-                                        .span = statement->span};
-    describe_piece(walk, start, &transfer);
-    int64_t whole = 0, unpadded = 0;
-    for (uint32_t i = 0; i < start->n_pieces; i++) {
-        bool gather = start->kind == COLLECTIVE_ALL_GATHER;
-        buffer_id id = gather ? start->pieces[i].to.buffer : start->pieces[i].from.buffer;
-        struct tensor_type type = buffer_type(program, &program->buffers[id]);
-        int64_t elements = type_elements(&type);
-        unpadded += elements * dtype_bytes[type.dtype];
-        whole += round_up(elements, transfer.group) * dtype_bytes[type.dtype];
+    int64_t group = mesh_group_size(&program->mesh, &start->axes), unpadded = 0;
+    struct carried carried[N_ROLES] = {{0}};
+    for (uint32_t i = 0; i < start->n_pieces; i++)
+        unpadded += add_piece(walk, start, i, group, carried);
+    bool gather = start->kind == COLLECTIVE_ALL_GATHER;
+    bool small = start->kind == COLLECTIVE_ALL_REDUCE && unpadded <= SMALL_ALL_REDUCE_BYTES;
+    for (int role = 0; role < N_ROLES; role++) {
+        const struct carried *of = &carried[role];
+        if (of->unpadded_bytes == 0)
+            continue;
+        int64_t bytes = small ? of->unpadded_bytes * (group - 1)
+                              : ring_bytes(start->kind, group, of->whole_bytes);
+        struct account_transfer transfer = {
+            .axes = start->axes,
+            .kind = start->kind,
+            .state = !of->tensor ? N_STATES
+                     : gather    ? STATE_PARAMETERS
+                                 : STATE_GRADIENTS,
+            .role = role,
+            .phase = walk->phase,
+            .dtype = program->buffers[start->pieces[0].from.buffer].dtype,
+            .group = group,
+            .count = trips,
+            .bytes = trips * bytes,
+            .statement = statement->id,
+            .span = statement->span};
+        add_transfer(walk, transfer);
     }
-    transfer.bytes = trips * transfer_bytes(start->kind, transfer.group, whole, unpadded);
-    add_transfer(walk, transfer);
 }
 
 static int collective_of_op(enum op_kind kind) {
@@ -233,6 +263,22 @@ static void account_unit(struct walk *walk, const struct unit *unit, int64_t tri
     }
 }
 
+// The phase of the next call in the text: what a gather is for. Otherwise that of the last.
+static bool phase_of_next_call(const struct walk *walk, const struct block *block, uint32_t from,
+                               enum phase *phase) {
+    for (uint32_t i = from; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if (statement->kind == STATEMENT_CALL) {
+            *phase = walk->program->units[statement->call.unit].phase;
+            return true;
+        }
+        if (statement->kind == STATEMENT_LOOP &&
+            phase_of_next_call(walk, &statement->loop.body, 0, phase))
+            return true;
+    }
+    return false;
+}
+
 static void account_block(struct walk *walk, const struct block *block, int64_t trips) {
     for (uint32_t i = 0; i < block->n; i++) {
         const struct statement *statement = &block->statements[i];
@@ -240,7 +286,11 @@ static void account_block(struct walk *walk, const struct block *block, int64_t 
             const struct loop *loop = &statement->loop;
             account_block(walk, &loop->body, trips * (loop->end - loop->begin));
         } else if (statement->kind == STATEMENT_START) {
+            enum phase before = walk->phase;
+            if (statement->start.kind == COLLECTIVE_ALL_GATHER)
+                phase_of_next_call(walk, block, i, &walk->phase);
             account_start(walk, statement, trips);
+            walk->phase = before;
         } else if (statement->kind == STATEMENT_CALL) {
             const struct unit *unit = &walk->program->units[statement->call.unit];
             walk->phase = unit->phase;

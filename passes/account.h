@@ -6,8 +6,8 @@
 
 #include "ir/ir.h"
 
-// One collective statement of the training step (or collective op of a unit), all executions of one
-// step together.
+// Collectives of the training step that say the same of what they carry, all executions of one step
+// together. A statement that carries several roles has its bytes in a row of each.
 struct account_transfer {
     struct axis_list axes;
     enum collective_kind kind;

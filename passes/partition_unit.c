@@ -41,6 +41,17 @@ static struct op *last_op(struct maker *m) {
     return &m->to->ops[m->to->n_ops - 1];
 }
 
+// The op just added belongs to the part of the model that made the value that it moves.
+static void inherit_roles(struct maker *m, value_id moved) {
+    struct op *to = last_op(m);
+    for (uint32_t i = 0; i < m->to->n_ops; i++)
+        for (unsigned k = 0; k < m->to->ops[i].n_results; k++)
+            if (m->to->ops[i].results[k] == moved) {
+                to->n_roles = m->to->ops[i].n_roles;
+                memcpy(to->roles, m->to->ops[i].roles, sizeof to->roles);
+            }
+}
+
 // Sums reference value `v` over the axes of `mask` from here on.
 static void reduce(struct maker *m, value_id v, uint64_t mask) {
     if (mask == 0)
@@ -54,9 +65,11 @@ static void reduce(struct maker *m, value_id v, uint64_t mask) {
     value_id started = add_op(m, OP_ALL_REDUCE, arena_format(m->p->arena, "%s.started", name),
                               &m->map[v], 1, span);
     op_set_axes(m->p->program, last_op(m), ATTRIBUTE_AXES, axes);
+    inherit_roles(m, m->map[v]);
     m->to->values[started].type = type;
     value_id summed =
         add_op(m, OP_WAIT, arena_format(m->p->arena, "%s.summed", name), &started, 1, span);
+    inherit_roles(m, started);
     m->to->values[summed].type = type;
     m->map[v] = summed;
     m->types[v].partial &= ~mask;
