@@ -211,7 +211,7 @@ struct judgement store_read(struct engine *e, struct reference reference, struct
         if (item->state != ITEM_READY)
             return judgement_fault(state_fault(e, e->store.first[reference.buffer], span));
         struct judgement value = item->value;
-        if (form_get(&e->digits, value.form)->time)
+        if (!value.fault && form_get(&e->digits, value.form)->time)
             value.microbatch = (int32_t)index_of(e, reference);
         return value;
     }
