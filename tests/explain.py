@@ -6,7 +6,9 @@ its right example is not, and is accepted.
 
 A page is docs/errors/CODE.md: text, then `Wrong:` and `Right:`, each with a fenced example in the
 language (```place). A ```json NAME before an example is a file beside it. An example that begins with
-`// placec check FILE OPTIONS` is checked with these options."""
+`// placec check FILE OPTIONS` is checked with these options. Where only an edited program is wrong, the
+wrong part has a file and, as both parts, lines of its program (```step): the program is emitted, the
+lines replaced, and the whole put into the file. Blanks and line ends do not count there."""
 import json
 import os
 import re
@@ -22,30 +24,50 @@ def codes(root):
         return re.findall(r"^DIAGNOSTIC\((\w+)", table.read(), re.M)
 
 
-def check(placec, section, name):
-    """What `check --json` says of the section's example; None where it has none."""
+# Nothing that a program can say leads there today.
+NOT_SHOWN = {
+    "E491": "a step of a million statements without a loop is too long for a page",
+    "E513": "all collectives give equal bits, and no op makes copies differ",
+}
+
+
+def fenced(section, kind):
+    return [(file, text) for found, file, text in FENCE.findall(section) if found == kind]
+
+
+def run(placec, section, text, *command):
+    """The output of a command on a text, with the section's files beside it."""
     with tempfile.TemporaryDirectory() as folder:
-        result = None
-        for kind, file, text in FENCE.findall(section):
-            if kind == "json":
-                with open(os.path.join(folder, file), "w", encoding="utf-8") as beside:
-                    beside.write(text)
-            if kind == "place":
-                with open(os.path.join(folder, name), "w", encoding="utf-8") as example:
-                    example.write(text)
-                line = text.split("\n", 1)[0]
-                options = line.split()[4:] if line.startswith("// placec check FILE") else []
-                done = subprocess.run([placec, "check", name, "--json", *options], cwd=folder,
-                                      capture_output=True, text=True, timeout=60)
-                try:
-                    result = json.loads(done.stdout)
-                except ValueError:
-                    result = {"verdict": f"status {done.returncode}, no JSON", "diagnostics": []}
-        return result
+        name = "wrong.place"
+        for file, beside in fenced(section, "json") + [(name, text)]:
+            with open(os.path.join(folder, file), "w", encoding="utf-8") as to:
+                to.write(beside)
+        return subprocess.run([placec, command[0], name, *command[1:]], cwd=folder,
+                              capture_output=True, text=True, timeout=60)
+
+
+def check(placec, section, text):
+    """What `check --json` says of the text."""
+    line = text.split("\n", 1)[0]
+    options = line.split()[4:] if line.startswith("// placec check FILE") else []
+    done = run(placec, section, text, "check", "--json", *options)
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        return {"verdict": f"status {done.returncode}, no JSON", "diagnostics": []}
 
 
 def found(result):
     return [diagnostic["code"] for diagnostic in result["diagnostics"]]
+
+
+def with_program(placec, file, lines, replacement):
+    """The file with its own program, in which the lines are replaced; None: it has no such lines."""
+    emitted = run(placec, "", file, "emit", "--as=step").stdout
+    pattern = r"\s+".join(re.escape(word) for word in lines.split())
+    if not re.search(pattern, emitted):
+        return None
+    return file + re.sub(pattern, lambda _: replacement, emitted, count=1)
 
 
 def complaints(placec, root, code):
@@ -58,13 +80,24 @@ def complaints(placec, root, code):
     if parts[1::2] != ["Wrong", "Right"]:
         yield f"{code}: the page has not the parts `Wrong:` and `Right:`"
         return
-    if "```place" not in parts[2]:
-        return  # an example that no file alone can show: an edited program
-    wrong, right = check(placec, parts[2], "wrong.place"), check(placec, parts[4], "right.place")
-    if code not in found(wrong):
-        yield f"{code}: the wrong example gives {found(wrong) or wrong['verdict']}"
-    if code in found(right) or right["verdict"] != "accepted":
-        yield f"{code}: the right example gives {found(right) or right['verdict']}"
+    if code in NOT_SHOWN:
+        return
+    wrong, right = parts[2], parts[4]
+    file = fenced(wrong, "place")[0][1]
+    if fenced(wrong, "step"):
+        bad, good = fenced(wrong, "step")[0][1], fenced(right, "step")[0][1]
+        wrong_text = with_program(placec, file, good, bad)
+        right_text = with_program(placec, file, good, good)
+        if wrong_text is None:
+            yield f"{code}: the program has not the lines of the right example"
+            return
+    else:
+        wrong_text, right_text = file, fenced(right, "place")[0][1]
+    wrong_result, right_result = check(placec, wrong, wrong_text), check(placec, right, right_text)
+    if code not in found(wrong_result):
+        yield f"{code}: the wrong example gives {found(wrong_result) or wrong_result['verdict']}"
+    if code in found(right_result) or right_result["verdict"] != "accepted":
+        yield f"{code}: the right example gives {found(right_result) or right_result['verdict']}"
 
 
 placec, root = os.path.abspath(sys.argv[1]), sys.argv[2]
