@@ -5,7 +5,9 @@
 //   prefetch   in loops over layers, the gather of layer l + k starts before layer l is computed
 //              (k = the mode's option); the gathered buffers become k + 1 slots that are used in
 //              turn. The loop gets a prologue, which starts the first k gathers, and an epilogue,
-//              which computes the last k layers and starts none.
+//              which computes the last k layers and starts none. What a prologue or a single
+//              unit gathers starts one computing statement earlier, so that the units around the
+//              layers (embedding, head) are ahead too.
 //   late waits a wait moves down to the first statement that touches what travels. Out of a loop
 //              over layers if every iteration's bytes are items of their own: then all may be in
 //              flight at once, as gradients are that are reduced in place. Where they are not (an
@@ -278,6 +280,70 @@ static void prefetch_block(struct overlapper *o, struct block *block, int depth)
     *block = made;
 }
 
+// ---- gathers of single units ------------------------------------------------------------------
+
+static bool is_early_gather(const struct overlapper *o, const struct statement *s) {
+    if (s->kind == STATEMENT_LOOP) { // a prologue
+        for (uint32_t i = 0; i < s->loop.body.n; i++)
+            if (!is_early_gather(o, &s->loop.body.statements[i]))
+                return false;
+        return true;
+    }
+    return s->kind == STATEMENT_START && s->start.kind == COLLECTIVE_ALL_GATHER &&
+           o->program->buffers[s->start.pieces[0].to.buffer].class == CLASS_TRANSIENT &&
+           wanted_prefetch(o, &s->start) > 0;
+}
+
+static bool computes(const struct statement *s) {
+    if (s->kind != STATEMENT_LOOP)
+        return s->kind == STATEMENT_CALL;
+    for (uint32_t i = 0; i < s->loop.body.n; i++)
+        if (computes(&s->loop.body.statements[i]))
+            return true;
+    return false;
+}
+
+// May the gather `moved` start before the statement at `at`?
+static bool may_pass(struct overlapper *o, struct block *block, uint32_t at,
+                     const struct statement *moved) {
+    struct statement *s = &block->statements[at];
+    if (moved->kind == STATEMENT_LOOP) {
+        for (uint32_t i = 0; i < moved->loop.body.n; i++)
+            if (!may_pass(o, block, at, &moved->loop.body.statements[i]))
+                return false;
+        return true;
+    }
+    if (s->kind != STATEMENT_WAIT)
+        return !is_early_gather(o, s) && !touches(o, s, &moved->start);
+    // A wait touches what its start does; one whose start is elsewhere is not passed.
+    for (uint32_t i = at; i-- > 0;) {
+        struct statement *start = &block->statements[i];
+        if (start->kind == STATEMENT_START && start->start.handle == s->wait.handle)
+            return !touches(o, start, &moved->start);
+    }
+    return false;
+}
+
+static void start_gathers_early(struct overlapper *o, struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        struct statement moved = block->statements[i];
+        if (!is_early_gather(o, &moved)) {
+            if (moved.kind == STATEMENT_LOOP)
+                start_gathers_early(o, &block->statements[i].loop.body);
+            continue;
+        }
+        uint32_t to = i;
+        bool passed = false;
+        while (to > 0 && !passed && may_pass(o, block, to - 1, &moved))
+            passed = computes(&block->statements[--to]);
+        if (!passed)
+            continue;
+        memmove(block->statements + to + 1, block->statements + to,
+                (i - to) * sizeof *block->statements);
+        block->statements[to] = moved;
+    }
+}
+
 // ---- late waits -------------------------------------------------------------------------------
 
 static void move_down(struct block *block, uint32_t from, uint32_t to) {
@@ -386,6 +452,7 @@ bool overlap(struct program *program, const struct pass_context *context) {
     for (int kind = 0; kind < N_STEPS; kind++) {
         o.step = &program->steps[kind];
         prefetch_block(&o, &o.step->body, 0);
+        start_gathers_early(&o, &o.step->body);
         sink_block(&o, &o.step->body, 0);
     }
     for (uint32_t u = 0; u < program->n_units; u++)
