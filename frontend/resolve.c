@@ -72,7 +72,10 @@ static const struct found_item *choose_strategy(struct resolver *r, const struct
                                                 bool *open) {
     *open = false;
     if (r->options->strategy) {
-        struct ast_name name = {r->options->strategy, span_nowhere()};
+        const char *text = r->options->strategy;
+        uint32_t source = source_add(r->diagnostics->sources, r->arena, "<command line>", text,
+                                     strlen(text));
+        struct ast_name name = {text, span_of(source, 0, (uint32_t)strlen(text))};
         return find_item(r, ITEM_STRATEGY, name);
     }
     const struct found_item *found = default_strategy(r, open);
