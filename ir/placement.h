@@ -9,9 +9,6 @@
 #include "ir/config.h"
 #include "ir/ir.h"
 
-// Bytes of gradients that are reduced together where no statement says it: PyTorch's DDP default.
-#define DEFAULT_BUCKET_BYTES (INT64_C(25) << 20)
-
 // How one state of one tensor is stored along one axis, and who says so.
 struct placed_extent {
     enum extent extent;
@@ -26,11 +23,10 @@ struct placed_tensor {
     struct placed_extent extents[N_STATES][MAX_AXES];
     struct axis_list shards[N_STATES]; // axes that are SHARDED or GATHERED, outermost first
     struct axis_list reduced_each;     // gradients replicated with reduce = each
-    // Options of the state's mode; of gathered parameters and of replicated gradients.
+    // Options of gathered parameters.
     enum gather_unit gather_unit;
     int64_t prefetch;
     bool kept_after_forward, kept_after_backward;
-    int64_t bucket_bytes;
 };
 
 struct placement {

@@ -203,7 +203,6 @@ static struct axis_list shard_axes(const struct placing *p, const struct placed_
 static void place_options(const struct placing *p, struct placed_tensor *placed) {
     placed->gather_unit = UNIT_LAYER;
     placed->prefetch = 1;
-    placed->bucket_bytes = DEFAULT_BUCKET_BYTES;
     for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
         const struct placed_extent *parameters = &placed->extents[STATE_PARAMETERS][axis];
         if (parameters->extent == EXTENT_GATHERED) {
@@ -213,11 +212,9 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
             placed->kept_after_backward = parameters->mode->kept_after_backward;
         }
         const struct placed_extent *gradients = &placed->extents[STATE_GRADIENTS][axis];
-        if (gradients->mode && gradients->extent == EXTENT_REPLICATED) {
-            placed->bucket_bytes = gradients->mode->bucket_bytes;
-            if (gradients->mode->reduce == REDUCE_EACH)
-                axis_list_add(&placed->reduced_each, axis);
-        }
+        if (gradients->mode && gradients->extent == EXTENT_REPLICATED &&
+            gradients->mode->reduce == REDUCE_EACH)
+            axis_list_add(&placed->reduced_each, axis);
     }
 }
 
