@@ -21,7 +21,9 @@ struct config;
 struct source_files;
 
 struct backend_options {
-    bool baseline;     // code for any x86-64-v3 machine, not just for this one
+    // "v2", "v3" or "v4": code for every machine of this level of x86-64. NULL: jit makes code for
+    // this very machine, what leaves the process is for this machine's level.
+    const char *level;
     int threads;       // that compile side by side; 0: as many as there are cores
     const char *cache; // directory of objects compiled before (jit only); NULL: compile everything
 };
@@ -75,7 +77,9 @@ struct descriptor_facts {
 // The descriptor, without entries (train and evaluate are NULL), in the arena.
 struct place_program *descriptor_make(struct arena *arena, const struct program *,
                                       const struct descriptor_facts *);
-// As a C file that needs no header of ours: the descriptor and a main that calls place_main.
-void descriptor_print(const struct place_program *, const struct program *, FILE *to);
+// As a C file: the descriptor, and a main that calls place_main where the CPU has the level that
+// the object was made for.
+void descriptor_print(const struct place_program *, const struct program *, const char *level,
+                      FILE *to);
 
 #endif

@@ -16,26 +16,30 @@
 
 // ---- target -----------------------------------------------------------------------------------
 
-// What --baseline means: the oldest machines with fused multiply-add.
-static const char baseline_cpu[] = "x86-64-v3";
+// The names and features of this machine, or those of a level of x86-64.
+static LLVMTargetMachineRef create_machine(struct arena *arena, LLVMTargetRef target,
+                                           const char *triple, const char *level) {
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    const char *name = level ? arena_format(arena, "x86-64-%s", level) : cpu;
+    LLVMTargetMachineRef machine =
+        LLVMCreateTargetMachine(target, triple, name, level ? "" : features,
+                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    return machine;
+}
 
 LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_options *options,
                                   const char **why) {
     char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
-    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     LLVMTargetRef target;
     LLVMTargetMachineRef machine = NULL;
     if (LLVMGetTargetFromTriple(triple, &target, &message))
         *why = arena_format(arena, "LLVM cannot make code for this machine: %s", message);
     else
-        machine =
-            LLVMCreateTargetMachine(target, triple, options->baseline ? baseline_cpu : cpu,
-                                    options->baseline ? "" : features, LLVMCodeGenLevelDefault,
-                                    LLVMRelocPIC, LLVMCodeModelDefault);
+        machine = create_machine(arena, target, triple, options->level);
     LLVMDisposeMessage(message);
     LLVMDisposeMessage(triple);
-    LLVMDisposeMessage(cpu);
-    LLVMDisposeMessage(features);
     return machine;
 }
 
@@ -43,7 +47,8 @@ LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_opti
 bool machine_has_fma(LLVMTargetMachineRef machine) {
     char *features = LLVMGetTargetMachineFeatureString(machine);
     char *cpu = LLVMGetTargetMachineCPU(machine);
-    bool has = strstr(features, "+fma") || strcmp(cpu, baseline_cpu) == 0;
+    bool has =
+        strstr(features, "+fma") || strcmp(cpu, "x86-64-v3") == 0 || strcmp(cpu, "x86-64-v4") == 0;
     LLVMDisposeMessage(features);
     LLVMDisposeMessage(cpu);
     return has;

@@ -161,9 +161,42 @@ static void print_predictions(FILE *to, const struct place_program *p) {
             p->batch, p->sequence, p->microbatches, p->vocab, p->seed, p->flops_per_token);
 }
 
+// Features that the instructions of a level need beyond those of the level below; the words are
+// those of __builtin_cpu_supports, which knows levels themselves in new compilers only.
+static const char *const features_v2[] = {"sse4.2", "ssse3", "popcnt"};
+static const char *const features_v3[] = {"avx2", "fma", "bmi", "bmi2"};
+static const char *const features_v4[] = {"avx512f", "avx512bw", "avx512cd", "avx512dq",
+                                          "avx512vl"};
+
+static void print_features(FILE *to, const char *const *features, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        fprintf(to, " &&\n           __builtin_cpu_supports(\"%s\")", features[i]);
+}
+
+// A machine that lacks the instructions gets a sentence, not a signal.
+static void print_main(FILE *to, const char *level) {
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+    fputs("\nstatic int runs_here(void) {\n    __builtin_cpu_init();\n    return 1", to);
+    print_features(to, features_v2, LENGTH(features_v2));
+    if (level[1] >= '3')
+        print_features(to, features_v3, LENGTH(features_v3));
+    if (level[1] >= '4')
+        print_features(to, features_v4, LENGTH(features_v4));
+    fprintf(
+        to,
+        ";\n}\n\nint main(int argc, char **argv) {\n    if (!runs_here()) {\n"
+        "        fputs(\"this program was built for machines of level x86-64-%s, which this \"\n"
+        "              \"one is not; build it with --cpu for an older level\\n\", stderr);\n"
+        "        return 1;\n    }\n    return place_main(argc, argv, &program);\n}\n",
+        level);
+#undef LENGTH
+}
+
 // Entries are named as the object defines them; a step that the program has not stays null.
-void descriptor_print(const struct place_program *p, const struct program *program, FILE *to) {
-    fputs("/* The descriptor of a compiled program, made by placec. */\n#include \"place.h\"\n\n",
+void descriptor_print(const struct place_program *p, const struct program *program,
+                      const char *level, FILE *to) {
+    fputs("/* The descriptor of a compiled program, made by placec. */\n"
+          "#include <stdio.h>\n#include \"place.h\"\n\n",
           to);
     for (int s = 0; s < N_STEPS; s++)
         if (program->steps[s].present)
@@ -184,7 +217,6 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     for (int s = 0; s < N_STEPS; s++)
         if (program->steps[s].present)
             fprintf(to, "    .%s = place_%s,\n", step_names[s], step_names[s]);
-    fputs("};\n\nint main(int argc, char **argv) {\n"
-          "    return place_main(argc, argv, &program);\n}\n",
-          to);
+    fputs("};\n", to);
+    print_main(to, level);
 }

@@ -137,7 +137,7 @@ static bool write_parts(struct arena *arena, const struct backend *backend,
         return false;
     char *text;
     FILE *to = open_memstream(&text, &size);
-    descriptor_print(descriptor, program, to);
+    descriptor_print(descriptor, program, backend_level(options, why), to);
     fclose(to);
     bool good = write_new(arena, w->descriptor, text, size, why);
     free(text);

@@ -9,6 +9,7 @@
 #include "ir/check.h"
 #include "backend/installation.h"
 #include "runtime/calls.h"
+#include "runtime/kernels/kernels.h"
 
 struct backend {
     const struct generator *generator;
@@ -66,8 +67,19 @@ void backend_code_free(const struct backend *backend, struct backend_code *code)
     backend->generator->code_free(code);
 }
 
+// What is built runs on every machine of this one's level, and is told apart from jitted code,
+// which runs here and now.
+const char *backend_level(const struct backend_options *options, const char **why) {
+    const struct kernels *kernels = options->level ? NULL : kernels_select(why);
+    return kernels ? kernels->version : options->level;
+}
+
 char *backend_generate(const struct backend *backend, struct arena *arena,
                        const struct program *program, const struct backend_options *options,
                        enum backend_output output, size_t *size, const char **why) {
-    return backend->generator->generate(arena, program, options, output, size, why);
+    struct backend_options levelled = *options;
+    levelled.level = backend_level(options, why);
+    if (!levelled.level)
+        return NULL;
+    return backend->generator->generate(arena, program, &levelled, output, size, why);
 }

@@ -11,26 +11,29 @@
 static const char *const kinds[] = {"exe", "obj", "asm", "llvm"};
 enum { KIND_EXE, N_KINDS = sizeof kinds / sizeof *kinds };
 
+static const char *const levels[] = {"v2", "v3", "v4"}; // of x86-64
+enum { N_LEVELS = sizeof levels / sizeof *levels };
+
 static bool write_output(struct compilation *c, const struct backend *backend, int kind,
-                         const char *path, const char **why) {
+                         const struct backend_options *options, const char *path,
+                         const char **why) {
     static const enum backend_output outputs[N_KINDS] = {
         [1] = BACKEND_OBJECT, [2] = BACKEND_ASSEMBLY, [3] = BACKEND_LLVM};
-    const struct backend_options options = {0};
     if (kind == KIND_EXE)
-        return backend_build(backend, &c->arena, c->final, describe_program(c), &options, path,
-                             why);
+        return backend_build(backend, &c->arena, c->final, describe_program(c), options, path, why);
     size_t size;
     char *bytes =
-        backend_generate(backend, &c->arena, c->final, &options, outputs[kind], &size, why);
+        backend_generate(backend, &c->arena, c->final, options, outputs[kind], &size, why);
     return bytes && backend_write_file(&c->arena, path, bytes, size, why);
 }
 
-static int write_build(struct compilation *c, int kind, const char *path) {
+static int write_build(struct compilation *c, int kind, const char *level, const char *path) {
     const char *why = NULL;
+    const struct backend_options options = {.level = level};
     struct backend *backend = backend_load(&c->arena, &why);
     if (backend)
         why = backend_refusal(backend, &c->arena, c->final);
-    if (backend && !why && write_output(c, backend, kind, path, &why))
+    if (backend && !why && write_output(c, backend, kind, &options, path, &why))
         return STATUS_OK;
     fprintf(stderr, "placec: %s: %s\n", c->path, why);
     return STATUS_REFUSED;
@@ -48,13 +51,18 @@ int verb_build(const struct options *options) {
                 kind_name);
         return STATUS_USAGE;
     }
+    const char *level = options->values[OPTION_CPU];
+    if (level && table_find(levels, N_LEVELS, level) < 0) {
+        fprintf(stderr, "placec: --cpu takes v2, v3 or v4, not `%s`\n", level);
+        return STATUS_USAGE;
+    }
     struct compilation c;
     compile(&c, options, STAGE_JUDGED);
     int status = compilation_finish(&c, options);
     if (status == STATUS_OK && !compilation_has_program(&c))
         status = STATUS_REFUSED;
     if (status == STATUS_OK)
-        status = write_build(&c, kind, path);
+        status = write_build(&c, kind, level, path);
     compilation_free(&c);
     return status;
 }
