@@ -13,10 +13,10 @@ TOP = {
     "tests", "tools", "verify",
 }
 MAXIMUM_LINES = 1000
-SOURCE = (".c", ".h", ".def", ".l", ".y", ".py", ".place", ".sh", ".md", ".txt", ".json")
+SOURCE = (".c", ".h", ".def", ".inc", ".l", ".y", ".py", ".place", ".sh", ".md", ".txt", ".json")
 # Numbers that another program computed, and inputs of tests, are not read by people.
 DATA = re.compile(r"^tests/(.*/)?(inputs|expected|corpus)/|\.safetensors$")
-OPENS_WITH = {".c": ("//", "/*"), ".h": ("//", "/*"), ".def": ("//", "/*"), ".place": ("//",)}
+OPENS_WITH = {".c": ("//", "/*"), ".inc": ("//", "/*"), ".h": ("//", "/*"), ".def": ("//", "/*"), ".place": ("//",)}
 
 
 def files(root):
