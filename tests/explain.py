@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds the pages of diagnostics: every code has one; its wrong example is refused with that code and
-its right example is not, and is accepted.
+its right example is not, and is accepted. The manual lists what is not built.
 
     explain.py PLACEC ROOT [CODE...]
 
@@ -100,7 +100,18 @@ def complaints(placec, root, code):
         yield f"{code}: the right example gives {found(right_result) or right_result['verdict']}"
 
 
+def unlisted(root):
+    """Rows of the table of what is not built that the manual does not have."""
+    with open(os.path.join(root, "docs/language.md"), encoding="utf-8") as manual:
+        lines = manual.read().split("\n")
+    with open(os.path.join(root, "frontend/unsupported.def"), encoding="utf-8") as table:
+        for text in re.findall(r'^UNSUPPORTED\(\w+, "(.*)"\)', table.read(), re.M):
+            if "- " + text not in lines:
+                yield f"docs/language.md does not say that this is not built: {text}"
+
+
 placec, root = os.path.abspath(sys.argv[1]), sys.argv[2]
 failures = [line for code in sys.argv[3:] or codes(root) for line in complaints(placec, root, code)]
+failures += unlisted(root)
 print("\n".join(failures))
 sys.exit(1 if failures else 0)
