@@ -66,7 +66,7 @@ static buffer_id storage_of(const struct overlapper *o, buffer_id id) {
     return whole == NO_ID ? id : whole;
 }
 
-// Calls `visit` for every reference of a statement, but for those of a wait, which has none.
+// Asks `test` about every reference of a statement; a wait has none.
 typedef bool (*reference_test)(struct overlapper *, struct reference *, const void *what);
 
 static bool any_reference(struct overlapper *o, struct statement *s, reference_test test,
@@ -240,6 +240,7 @@ static void give_slots(struct overlapper *o, const struct pipeline *p) {
     }
 }
 
+// Prologue, middle, epilogue: together they run every iteration once, and gather every layer once.
 static void push_pipelined(struct overlapper *o, struct block *to, struct statement *loop,
                            const struct pipeline *p) {
     int64_t n = loop->loop.end - loop->loop.begin;
@@ -262,6 +263,8 @@ static void push_pipelined(struct overlapper *o, struct block *to, struct statem
     block_push(o->program, to, epilogue);
 }
 
+// Inner loops first: the loop over microbatches holds those over layers. `depth` is the number of
+// the variable that a loop in this block has.
 static void prefetch_block(struct overlapper *o, struct block *block, int depth) {
     struct block made = {0};
     for (uint32_t i = 0; i < block->n; i++) {
@@ -324,6 +327,8 @@ static bool may_pass(struct overlapper *o, struct block *block, uint32_t at,
     return false;
 }
 
+// Upwards past one statement that computes. If there is none, or what stands between cannot be
+// passed, the gather stays where it is.
 static void start_gathers_early(struct overlapper *o, struct block *block) {
     for (uint32_t i = 0; i < block->n; i++) {
         struct statement moved = block->statements[i];
@@ -346,6 +351,7 @@ static void start_gathers_early(struct overlapper *o, struct block *block) {
 
 // ---- late waits -------------------------------------------------------------------------------
 
+// Rotates one statement down; everything between moves up by one.
 static void move_down(struct block *block, uint32_t from, uint32_t to) {
     struct statement moved = block->statements[from];
     memmove(block->statements + from, block->statements + from + 1,
@@ -409,6 +415,7 @@ static void sink_from_loop(struct overlapper *o, struct block *block, uint32_t a
     }
 }
 
+// From the last statement to the first: what sinks does so past waits that have sunk already.
 static void sink_block(struct overlapper *o, struct block *block, int depth) {
     for (uint32_t i = block->n; i-- > 0;) {
         if (block->statements[i].kind == STATEMENT_LOOP) {
@@ -430,6 +437,8 @@ static uint32_t producer_of(const struct unit *unit, value_id value, uint32_t be
     return NO_ID;
 }
 
+// Partition sums a value before the op that needs it. Ops between, such as a weight's gradient, can
+// run while it travels.
 static void start_early(struct unit *unit) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         if (unit->ops[i].kind != OP_ALL_REDUCE)

@@ -27,6 +27,8 @@ static const struct buffer *reference_buffer(const struct partitioner *p, struct
     return &p->reference->buffers[r.buffer];
 }
 
+// An update is what writes parameters: it works on storage as it lies, all other calls on gathered
+// wholes.
 bool call_updates(const struct partitioner *p, const struct call *call) {
     const struct unit *unit = &p->reference->units[call->unit];
     for (uint32_t i = 0; i < unit->n_results; i++)
@@ -42,6 +44,8 @@ static bool has_batch(const struct buffer *buffer) {
     return false;
 }
 
+// A call belongs to one microbatch if anything it touches has a batch. Norms and updates see sums
+// over the batch only, and so run once.
 bool is_per_microbatch(const struct partitioner *p, const struct call *call) {
     const struct unit *unit = &p->reference->units[call->unit];
     bool batch = false;
@@ -71,6 +75,7 @@ static bool statement_is_per_microbatch(const struct partitioner *p,
 
 // ---- who reads and writes what ----------------------------------------------------------------
 
+// The update reads parameters as they are stored: that is no use to gather for, or to keep until.
 static void reach_call(struct partitioner *p, const struct statement *statement) {
     const struct call *call = &statement->call;
     const struct unit *unit = &p->reference->units[call->unit];
@@ -116,6 +121,7 @@ static void make_value_buffer(struct partitioner *p, buffer_id of, const struct 
         *cuts = type->cuts[d];
         if (cuts->n == 0 || cuts->axes[cuts->n - 1] != p->time)
             continue;
+        // The axis in time is no axis of the mesh: it becomes the stack, or a smaller dimension.
         cuts->n--;
         if (!input)
             buffer.dims[d].size /= p->placement.microbatches;
@@ -129,8 +135,7 @@ static void make_value_buffer(struct partitioner *p, buffer_id of, const struct 
     state->type = *type;
 }
 
-// The type of a whole batch's values: its first dimension named so is cut by all data axes and
-// time.
+// The host fills inputs: every device gets its own part of the batch, [data axes][time][local].
 static struct sharding input_sharding(const struct partitioner *p, const struct buffer *buffer) {
     struct sharding type = {0};
     for (unsigned d = 0; d < buffer->rank; d++) {
@@ -143,6 +148,7 @@ static struct sharding input_sharding(const struct partitioner *p, const struct 
     return type;
 }
 
+// Optimizer states: they are touched by updates only, so their type is their storage.
 static void make_persistent(struct partitioner *p, buffer_id of) {
     struct buffer buffer = p->reference->buffers[of];
     struct sharding type = stored_sharding(p, &buffer);
@@ -165,6 +171,8 @@ static void ensure_buffer(struct partitioner *p, buffer_id of) {
     make_value_buffer(p, of, &type);
 }
 
+// Where a reference of the reference program points now. Inputs by microbatches have the loop's
+// variable, the outermost, as their index.
 static struct reference value_reference(const struct partitioner *p, struct reference r) {
     const struct buffer_state *state = &p->states[r.buffer];
     struct reference to = {.buffer = state->buffer, .index = moved_index(p, r.index)};
@@ -175,7 +183,8 @@ static struct reference value_reference(const struct partitioner *p, struct refe
 
 // ---- accumulators -----------------------------------------------------------------------------
 
-// The copy of an accumulator for summands on `partial`. The first has the accumulator's own name.
+// The copy of an accumulator for summands on `partial`; the first has the accumulator's own name.
+// Its `zero` goes to where the reference program zeroes, which by now lies behind us.
 static buffer_id variant_buffer(struct partitioner *p, buffer_id of, uint64_t partial) {
     struct buffer_state *state = &p->states[of];
     for (uint32_t i = 0; i < state->n_variants; i++)
@@ -198,7 +207,7 @@ static buffer_id variant_buffer(struct partitioner *p, buffer_id of, uint64_t pa
 static void sum_over_devices(struct partitioner *p, buffer_id buffer, uint64_t mask) {
     if (mask == 0)
         return;
-    CHECK(!(mask >> p->time & 1));
+    CHECK(!(mask >> p->time & 1)); // read inside the loop that accumulates it
     struct reference scalar = {.buffer = buffer, .index = index_constant(0)};
     struct transfer_piece piece = {.from = scalar, .to = scalar};
     struct transfers transfers = {.n = 1};
@@ -311,6 +320,7 @@ static struct reference tensor_operand(struct partitioner *p, const struct makin
     buffer_id place = gradient ? gradient_place(c, &p->storage[buffer->tensor])
                                : parameter_place(p, c, buffer->tensor);
     *type = placed_sharding(p, place);
+    // A gradient that backward adds to is a summand still; one that norms read has been reduced.
     if (gradient && c->per_microbatch)
         type->partial = p->states[r.buffer].type.partial;
     return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
@@ -328,6 +338,8 @@ static bool is_added_to(const struct unit *unit, uint32_t parameter) {
     return false;
 }
 
+// Finds an operand's place and type. What it reads must be a whole sum first, unless it is only
+// added to: then the sum can wait for its last summand.
 static void bind_operand(struct partitioner *p, struct making_call *c, uint32_t i) {
     struct reference r = c->from->call.operands[i];
     const struct buffer *buffer = reference_buffer(p, r);
@@ -361,6 +373,7 @@ static struct reference bind_value_result(struct partitioner *p, struct referenc
     return value_reference(p, r);
 }
 
+// Finds a result's place and notes its type, by which later calls and collectives go.
 static struct reference bind_result(struct partitioner *p, struct making_call *c,
                                     const struct unit_use *use, uint32_t i) {
     struct reference r = c->from->call.results[i];
@@ -380,6 +393,7 @@ static struct reference bind_result(struct partitioner *p, struct making_call *c
     return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
 }
 
+// Scalars that a unit got an accumulating form for; tensors' gradients are zeroed by storage.
 static void note_zeroed(struct partitioner *p, struct reference accumulator) {
     for (uint32_t i = 0; i < p->n_zeroes; i++)
         if (p->zeroes[i].buffer == accumulator.buffer)
@@ -420,6 +434,8 @@ static void push_call(struct partitioner *p, struct making_call *c, const struct
                    (struct statement){.kind = STATEMENT_CALL, .span = c->from->span, .call = call});
 }
 
+// One call and what its types ask for around it: gathers, the call, frees, reductions, gathers of
+// what it updated.
 static bool lower_call(struct partitioner *p, const struct statement *from) {
     struct making_call c = {.from = from,
                             .unit = &p->reference->units[from->call.unit],
@@ -545,6 +561,7 @@ static void discharge_time(struct partitioner *p) {
         p->states[i].type.partial &= ~(UINT64_C(1) << p->time);
 }
 
+// The body is made first, because it shows what has to be zeroed and gathered before it.
 static bool lower_microbatches(struct partitioner *p, const struct statement *statements,
                                uint32_t n) {
     struct span span = p->config->train.microbatch_origin.span;

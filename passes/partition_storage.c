@@ -33,6 +33,8 @@ static struct sharding work_sharding(const struct partitioner *p, uint32_t tenso
     return type;
 }
 
+// Storage is cut after work: flat shards of what tensor parallelism left, so that no shard has
+// strides.
 struct sharding stored_sharding(const struct partitioner *p, const struct buffer *buffer) {
     struct sharding type = work_sharding(p, buffer->tensor);
     enum state state = class_states[buffer->class];
@@ -68,6 +70,8 @@ static void pad_to(struct partitioner *p, buffer_id buffer, const struct axis_li
     p->program->buffers[buffer].pad_elements = mesh_group_size(&p->program->mesh, axes);
 }
 
+// This device's flat shard inside a whole buffer: an update in place, without a copy to gather
+// from.
 static buffer_id add_window(struct partitioner *p, buffer_id whole, const struct axis_list *axes) {
     struct buffer window = p->program->buffers[whole];
     window.name = arena_format(p->arena, "%s.window", window.name);
@@ -82,6 +86,7 @@ static bool is_kept(const struct placed_tensor *tensor) {
     return tensor->kept_after_forward || tensor->kept_after_backward;
 }
 
+// The stored parameter, and either the window that is updated or the wholes that are gathered.
 static void make_parameter(struct partitioner *p, const struct buffer *reference) {
     static const struct axis_list none = {0};
     const struct placed_tensor *tensor = placed(p, reference->tensor);
@@ -141,6 +146,8 @@ static void plan_reduction(const struct partitioner *p, const struct placed_tens
     storage->reduce_each = without(&rest, &storage->reduce_last);
 }
 
+// What accumulates, and the transients that one microbatch's gradient passes through before it
+// does.
 static void make_gradient(struct partitioner *p, const struct buffer *reference) {
     static const struct axis_list none = {0};
     const struct placed_tensor *tensor = placed(p, reference->tensor);
@@ -194,6 +201,7 @@ static uint32_t transfer_group(struct transfers *transfers, enum collective_kind
     return transfers->n++;
 }
 
+// Adds a piece to the collective of its kind and axes. No axes: nothing has to move.
 static void add_piece(struct partitioner *p, struct transfers *transfers, enum collective_kind kind,
                       const struct axis_list *axes, struct reference from, struct reference to,
                       struct span span) {
@@ -215,6 +223,7 @@ static const char *fresh_handle(struct partitioner *p, const char *name) {
     }
 }
 
+// Every collective has a handle of its own, so that overlap can move starts and waits freely.
 void emit_transfers(struct partitioner *p, struct transfers *transfers, const char *name) {
     for (uint32_t i = 0; i < transfers->n; i++) {
         struct transfer *transfer = &transfers->items[i];
@@ -282,6 +291,7 @@ static bool gathers_here(const struct partitioner *p, const struct statement *fr
     return !is_kept(tensor) || p->reach.first_reader[buffer] == from;
 }
 
+// All parameters that a call reads are one gather, side by side (or one each, by `unit = tensor`).
 void gather_before(struct partitioner *p, const struct statement *from) {
     struct transfers transfers = {0};
     const struct unit *unit = &p->reference->units[from->call.unit];
@@ -301,6 +311,7 @@ static void free_item(struct partitioner *p, const struct statement *from,
         p, (struct statement){.kind = STATEMENT_FREE, .span = from->span, .free = reference});
 }
 
+// Kept parameters are freed by the last call that reads them.
 void free_after(struct partitioner *p, const struct statement *from) {
     const struct unit *unit = &p->reference->units[from->call.unit];
     if (call_updates(p, &from->call))
@@ -440,6 +451,7 @@ static void accumulate_reduced(struct partitioner *p, const struct statement *fr
                               .call = {.unit = id, .operands = operands, .results = results}});
 }
 
+// One microbatch: scatter to the owners, sum over what else asks for it each time, add to the sums.
 static void reduce_each(struct partitioner *p, const struct statement *from,
                         const struct written *written) {
     const char *name = arena_format(p->arena, "reduce.%s", unit_name(p, from));
@@ -468,6 +480,7 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
     }
 }
 
+// After the last microbatch: scatter first, so that what is left to sum is a shard's bytes.
 void reduce_last(struct partitioner *p, const struct statement *from) {
     const char *name = arena_format(p->arena, "reduce.%s", unit_name(p, from));
     struct written written = last_written(p, from);
@@ -484,6 +497,8 @@ void reduce_last(struct partitioner *p, const struct statement *from) {
     emit_transfers(p, &sums, name);
 }
 
+// After a call of the backward pass. A gradient with several contributions (a tied table) is
+// reduced after the last of them only.
 void reduce_after(struct partitioner *p, const struct statement *from) {
     if (!is_per_microbatch(p, &from->call))
         return;

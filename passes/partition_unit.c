@@ -162,7 +162,8 @@ static bool is_prefix(const struct axis_list *a, const struct axis_list *b) {
     return a->n <= b->n && memcmp(a->axes, b->axes, a->n) == 0;
 }
 
-// The longest cut of every label among the operands; all others must be its beginning.
+// The longest cut of every label among the operands; all others must be its beginning, which leaves
+// a free slice to make them equal. Anything else would have to travel.
 static bool collect_cuts(struct maker *m, const struct op *op, const struct op_labels *labels,
                          struct label_cuts *cuts) {
     memset(cuts, 0, sizeof *cuts);
@@ -200,6 +201,7 @@ static bool has_label(const char *labels, unsigned char label) {
     return strchr(labels, (char)label) != NULL;
 }
 
+// A label that is cut and contracted leaves summands; one that stays is cut in the result.
 static struct sharding result_type(const struct maker *m, const struct op *op,
                                    const struct op_labels *labels, const struct label_cuts *cuts,
                                    unsigned result) {
@@ -318,6 +320,7 @@ static bool make_op(struct maker *m, const struct op *op) {
 
 // ---- parameters and results -------------------------------------------------------------------
 
+// Parameters keep their order, so that a call's operands stay where they are.
 static void make_parameters(struct maker *m) {
     for (uint32_t i = 0; i < m->from->n_parameters; i++) {
         const struct value *reference = &m->from->values[i];
@@ -359,6 +362,8 @@ static uint32_t accumulate(struct maker *m, uint32_t result, value_id *value) {
     return sum;
 }
 
+// On axes of the model a result is summed here: the next unit reads it. Sums over the batch leave
+// the unit as summands.
 static void make_result(struct maker *m, uint32_t i) {
     const struct unit_result *reference = &m->from->results[i];
     uint32_t in_parameter = reference->in_parameter;
@@ -394,6 +399,7 @@ static void make_variants(struct maker *m) {
 
 // ---- uses -------------------------------------------------------------------------------------
 
+// Layers share a unit: a use with equal types is the same one.
 static bool same_use(const struct partitioner *p, const struct unit_use *a,
                      const struct unit_use *b) {
     if (a->reference != b->reference)

@@ -52,6 +52,7 @@ static struct axis_list effective(const struct placing *p, const struct axis_lis
 
 // ---- work -------------------------------------------------------------------------------------
 
+// The dimension of every tensor that has it is cut, and through types every value made from one.
 static void place_split(struct placing *p, const struct split_statement *split,
                         enum dimension dimension) {
     struct axis_list axes = effective(p, &split->axes);
@@ -91,6 +92,7 @@ struct weighing {
     uint32_t *placed; // tensors that a mode reached
 };
 
+// The longer selector first, then the strategy's own text. A slice makes no selector longer.
 static int compare_rank(const struct mode_statement *a, const struct mode_statement *b) {
     if (a->selector.n_roles != b->selector.n_roles)
         return a->selector.n_roles > b->selector.n_roles ? 1 : -1;
@@ -152,6 +154,7 @@ static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t
     return !split;
 }
 
+// The statement that decides about one state of one tensor on one axis.
 static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axis) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
     int winner = -1, rival = -1; // rival: another one of the winner's rank
@@ -218,6 +221,7 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
     }
 }
 
+// Activations have no tensors: what may be said of them is checked by the statement alone.
 static void place_tensor(struct weighing *w, uint32_t t) {
     struct placing *p = w->placing;
     struct placed_tensor *placed = &p->placement->tensors[t];

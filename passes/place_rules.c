@@ -25,6 +25,7 @@ static const char *axis_name(const struct placing *p, unsigned axis) {
 
 // ---- splits -----------------------------------------------------------------------------------
 
+// The dimensions whose exchange partition knows: none for the batch, sums for the others.
 static bool is_compiled(enum dimension dimension) {
     return dimension == DIM_BATCH || dimension == DIM_HEADS || dimension == DIM_KV_HEADS ||
            dimension == DIM_FFN;
@@ -58,6 +59,7 @@ static void check_split(struct placing *p, const struct split_statement *split) 
     }
 }
 
+// E302. One product has an order, two statements have none.
 static void report_twice(struct placing *p, const struct split_statement *first,
                          const struct split_statement *second, enum dimension dimension) {
     const char *name = dimension_names[dimension];
@@ -78,6 +80,7 @@ static bool meet_in_a_value(enum dimension a, enum dimension b) {
     return (a == DIM_BATCH) != (b == DIM_BATCH);
 }
 
+// E303. A device of the axis would have to be in two places.
 static void report_shared_axis(struct placing *p, const struct split_statement *first,
                                enum dimension a, const struct split_statement *second,
                                enum dimension b, unsigned axis) {
@@ -216,6 +219,7 @@ static void check_options(struct placing *p, const struct mode_statement *mode) 
         not_yet(p, &mode->origin, "keeping parameters after backward but not after forward");
 }
 
+// Residency first: what is not on the device has no extent that could be judged yet.
 static void check_mode(struct placing *p, const struct mode_statement *mode) {
     if (mode->sets_residency && mode->residency != RESIDENCY_STORED) {
         not_yet(p, &mode->origin,
@@ -242,6 +246,7 @@ void check_modes(struct placing *p) {
 
 // ---- sizes ------------------------------------------------------------------------------------
 
+// m = batch / (microbatch * devices) must be whole: a remainder would weigh some sequences more.
 static void check_batch(struct placing *p) {
     const struct train_config *train = &p->config->train;
     const struct axis_list *axes = &p->placement->batch;
@@ -302,6 +307,7 @@ static bool check_dimension(struct placing *p, const struct split_statement *spl
     return false;
 }
 
+// Storage modes alone do not make an axis worth its devices.
 static void check_idle_axis(struct placing *p, unsigned axis) {
     const struct mesh_axis *of = &p->config->mesh.axes[axis];
     if (of->size == 1 || p->placement->split_by[axis])
@@ -378,6 +384,7 @@ static void report_gradient(struct placing *p, const struct placed_tensor *place
     propose(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axis, origin_span(gradients));
 }
 
+// E306: on a data axis there is no op that could use a part of a weight.
 static void report_parameters(struct placing *p, const struct placed_tensor *placed,
                               unsigned axis) {
     const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axis);
@@ -423,6 +430,8 @@ static bool first_time(uint64_t *seen, unsigned axis) {
     return first;
 }
 
+// The triples that have a meaning on a data axis (parameters, optimizer, gradients): R R R, R S R,
+// R S S, S* S S, S* S R. Of the others the first that is wrong is named.
 static void check_axis(struct placing *p, const struct placed_tensor *placed, unsigned axis,
                        struct seen *seen) {
     enum extent parameters = placed->extents[STATE_PARAMETERS][axis].extent;
