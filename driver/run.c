@@ -35,6 +35,10 @@ static int train(struct compilation *c, const struct options *options) {
         fprintf(stderr, "placec: %s: %s\n", c->path, why);
         return STATUS_REFUSED;
     }
+    if (option_given(options, OPTION_COMPILE_ONLY)) {
+        backend_code_free(backend, code);
+        return STATUS_OK;
+    }
     struct place_program *descriptor = describe_program(c);
     descriptor->train = backend_entry(backend, code, STEP_TRAIN);
     descriptor->evaluate = backend_entry(backend, code, STEP_EVALUATE);
@@ -45,10 +49,26 @@ static int train(struct compilation *c, const struct options *options) {
     return status;
 }
 
+// What the options ask for must be something, and steps need data. NULL, or what is wrong.
+static const char *check_request(const struct options *options) {
+    static const enum option_id requests[] = {OPTION_EVAL, OPTION_SAVE, OPTION_DUMP, OPTION_SAMPLE,
+                                              OPTION_COMPILE_ONLY};
+    if (option_integer(options, OPTION_STEPS, 0) > 0)
+        return option_given(options, OPTION_DATA) || option_given(options, OPTION_COMPILE_ONLY)
+                   ? NULL
+                   : "--steps needs data to train on\n"
+                     "  give a text, .u16 or .u32 file with --data FILE";
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        if (option_given(options, requests[i]))
+            return NULL;
+    return "there is nothing to do: no steps, no --eval, --save or --sample\n"
+           "  train with --data FILE --steps N";
+}
+
 int verb_run(const struct options *options) {
-    if (option_integer(options, OPTION_STEPS, 0) > 0 && !option_given(options, OPTION_DATA)) {
-        fprintf(stderr, "placec: --steps needs data to train on\n"
-                        "  give a text, .u16 or .u32 file with --data FILE\n");
+    const char *wrong = check_request(options);
+    if (wrong) {
+        fprintf(stderr, "placec: %s\n", wrong);
         return STATUS_USAGE;
     }
     struct compilation c;
