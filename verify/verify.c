@@ -268,7 +268,8 @@ static void report_faults(struct check *c) {
         add_fault(c, c->reference.insisted[i]);
     for (uint32_t i = 0; i < c->final.n_insisted; i++)
         add_fault(c, c->final.insisted[i]);
-    qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
+    if (c->n_faults) // an empty set has no array, which qsort may not be given
+        qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
     for (uint32_t i = 0; i < c->n_faults; i++) {
         bool seen = false;
         for (uint32_t k = 0; k < i && !seen; k++)
