@@ -571,11 +571,13 @@ static bool lower_microbatches(struct partitioner *p, const struct statement *st
     struct block *outer = p->block;
     p->block = &made.loop.body;
     p->in_microbatch = true;
-    for (uint32_t i = 0; i < n; i++)
-        if (!lower_statement(p, &statements[i]))
-            return false;
+    bool lowered = true;
+    for (uint32_t i = 0; i < n && lowered; i++)
+        lowered = lower_statement(p, &statements[i]);
     p->block = outer;
     p->in_microbatch = false;
+    if (!lowered)
+        return false;
     push_zeroes(p, span);
     visit_calls(p, statements, n, zero_gradients);
     visit_calls(p, statements, n, gather_kept);
