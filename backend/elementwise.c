@@ -18,8 +18,8 @@ enum { ELEMENTS_PER_RANGE = 16384 };
 
 struct tree {
     struct emitter *e;
-    value_id leaves[64]; // values with places that the tree reads, then the result
-    unsigned n_leaves;
+    value_id *leaves; // values with places that the tree reads, then the result
+    unsigned n_leaves, cap_leaves;
     int64_t elements; // of the result
     int64_t columns;  // of the largest suffix; 0: none
 
@@ -42,8 +42,7 @@ static void add_leaf(struct tree *tree, value_id value) {
     for (unsigned i = 0; i < tree->n_leaves; i++)
         if (tree->leaves[i] == value)
             return;
-    CHECK(tree->n_leaves < sizeof tree->leaves / sizeof tree->leaves[0]);
-    tree->leaves[tree->n_leaves++] = value;
+    ARENA_PUSH(tree->e->arena, tree->leaves, tree->n_leaves, tree->cap_leaves, value);
 }
 
 // Walks through inline values down to those in memory, and finds the widest row on the way.

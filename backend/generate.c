@@ -73,6 +73,22 @@ static bool has_type_of(const struct unit *unit, const value_id *values, unsigne
     return false;
 }
 
+static bool is_iota(const struct unit *unit, value_id value) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (unit->ops[i].kind == OP_IOTA && unit->ops[i].results[0] == value)
+            return true;
+    return false;
+}
+
+// Kernels are told where a slice of positions or of the vocabulary begins, they do not read it: so
+// it must be made beside them. The column of ops.def reads "operand:label", one after the other.
+static bool indices_are_iotas(const struct unit *unit, const struct op *op) {
+    for (const char *at = op_rows[op->kind].index; *at; at++)
+        if (at[1] == ':' && !is_iota(unit, op->operands[*at - '0']))
+            return false;
+    return true;
+}
+
 // Reasons name the op and the unit, as the text form does.
 static const char *op_refusal(struct arena *arena, const struct unit *unit, const struct op *op) {
     const char *text = op_rows[op->kind].text;
@@ -87,6 +103,11 @@ static const char *op_refusal(struct arena *arena, const struct unit *unit, cons
                             "columns and contracted labels must each stand side by side, in one "
                             "order",
                             op_attribute(op, ATTRIBUTE_LABELS)->word, unit->name);
+    if (!indices_are_iotas(unit, op))
+        return arena_format(arena,
+                            "the positions or rows of `%s` in unit `%s` are not an `iota` of that "
+                            "unit",
+                            text, unit->name);
     enum op_kernel kernel = op_rows[op->kind].kernel;
     if (op->kind != OP_SLICE && (kernel == KERNEL_CALL || kernel == KERNEL_SCALAR) &&
         !kernel_is_supported(op))

@@ -74,6 +74,18 @@ static void refuses_what_is_no_product(void **state) {
     arena_free(&h.arena);
 }
 
+// A slice of positions that comes from outside the unit is not known to the kernel's call.
+static void refuses_positions_of_others(void **state) {
+    struct harness h;
+    harness_open(&h, DTYPE_F32);
+    value_id x = INPUT(&h, 2, 6, 3, 8), positions = harness_input(&h, DTYPE_I32, SIZES(6));
+    struct op *op = OP(&h, ROPE, x, positions);
+    op_set_real(h.program, op, ATTRIBUTE_THETA, 10000);
+    finish(&h, op);
+    assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program));
+    arena_free(&h.arena);
+}
+
 // ---- elementwise ------------------------------------------------------------------------------
 
 static void build_elementwise(struct harness *h) {
@@ -372,6 +384,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
         cmocka_unit_test(refuses_what_is_no_product),
+        cmocka_unit_test(refuses_positions_of_others),
         cmocka_unit_test(elementwise),
         cmocka_unit_test(chains),
         cmocka_unit_test(bits_do_not_depend_on_position),
