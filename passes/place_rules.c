@@ -13,8 +13,8 @@
 
 static struct diagnostic *not_yet(struct placing *p, const struct origin *origin,
                                   const char *what) {
-    struct diagnostic *d =
-        report(p->diagnostics, E199, origin_span(origin), "%s is not compiled yet", what);
+    struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
+                                  "%s is understood, but not compiled yet", what);
     diagnostic_origin(d, origin);
     return d;
 }
@@ -347,81 +347,97 @@ static const char *extent_text(struct placing *p, struct span at, enum extent ex
     return arena_format(p->arena, "%s(%s)", names[extent], axes);
 }
 
-// Proposes to write `state` with another extent on one axis: in place of the strategy's own text
-// that said otherwise, or (its own text wins over what `use` brought) as a new statement behind
-// `behind`.
+// Proposes to write `state` with another extent: in place of the strategy's own text that said
+// otherwise, or (its own text wins over what `use` brought) as a new statement behind `behind`.
 static void propose(struct placing *p, struct diagnostic *d, const struct placed_tensor *placed,
-                    enum state state, enum extent extent, unsigned axis, struct span behind) {
-    const struct origin *old = placed_origin(placed, state, axis);
+                    enum state state, enum extent extent, const struct axis_list *axes,
+                    struct span behind) {
+    const struct origin *old = placed_origin(placed, state, axes->axes[0]);
     if (old && old->kind == ORIGIN_STATEMENT) {
         struct span at = origin_span(old);
-        diagnostic_edit(d, at, "%s", extent_text(p, at, extent, axis_name(p, axis)));
+        diagnostic_edit(d, at, "%s", extent_text(p, at, extent, axes_text(p, axes)));
         return;
     }
     if (behind.source == NO_SOURCE)
         return;
     struct span end = {behind.source, behind.end, behind.end};
     diagnostic_edit(d, end, "\n  %s : %s", state_names[state],
-                    extent_text(p, span_nowhere(), extent, axis_name(p, axis)));
+                    extent_text(p, span_nowhere(), extent, axes_text(p, axes)));
 }
 
-// Every device would update the whole parameter with its part of the gradient.
-static void report_gradient(struct placing *p, const struct placed_tensor *placed, unsigned axis) {
-    const struct origin *gradients = placed_origin(placed, STATE_GRADIENTS, axis);
-    const struct origin *optimizer = placed_origin(placed, STATE_OPTIMIZER, axis);
-    const char *name = axis_name(p, axis);
+// What the triple of extents on a data axis lacks.
+enum trouble {
+    TROUBLE_NONE,
+    TROUBLE_PARAMETERS, // shards of parameters, and nothing that computes on them
+    TROUBLE_GRADIENTS,  // shards of gradients, whole updates
+    TROUBLE_OPTIMIZER,  // shards of parameters, whole updates
+    N_TROUBLES
+};
+
+// The triples that have a meaning (parameters, optimizer, gradients): R R R, R S R, R S S, S* S S,
+// S* S R. Of the others the first thing that is wrong is named.
+static enum trouble trouble_of(const struct placed_tensor *placed, unsigned axis) {
+    enum extent parameters = placed->extents[STATE_PARAMETERS][axis].extent;
+    enum extent optimizer = placed->extents[STATE_OPTIMIZER][axis].extent;
+    enum extent gradients = placed->extents[STATE_GRADIENTS][axis].extent;
+    if (parameters == EXTENT_SHARDED)
+        return TROUBLE_PARAMETERS;
+    if (gradients == EXTENT_SHARDED && optimizer == EXTENT_REPLICATED)
+        return TROUBLE_GRADIENTS;
+    if (parameters == EXTENT_GATHERED && optimizer == EXTENT_REPLICATED)
+        return TROUBLE_OPTIMIZER;
+    return TROUBLE_NONE;
+}
+
+// E402: every device would update the whole parameter with its part of the gradient. E307: whole
+// optimizer states for parameters of which each device keeps a part.
+static void report_whole_update(struct placing *p, const struct placed_tensor *placed,
+                                enum trouble trouble, const struct axis_list *axes) {
+    bool gradient = trouble == TROUBLE_GRADIENTS;
+    enum state state = gradient ? STATE_GRADIENTS : STATE_PARAMETERS;
+    const struct origin *shards = placed_origin(placed, state, axes->axes[0]);
+    const struct origin *optimizer = placed_origin(placed, STATE_OPTIMIZER, axes->axes[0]);
     struct diagnostic *d =
-        report(p->diagnostics, E402, origin_span(gradients),
-               "gradients are sharded over `%s`, but the optimizer is replicated there", name);
-    diagnostic_say(d, "each device keeps 1/%" PRId64 " of the gradient", axis_size(p, axis));
+        gradient
+            ? report(p->diagnostics, E402, origin_span(shards),
+                     "gradients are sharded over `%s`, but the optimizer is replicated there",
+                     axes_text(p, axes))
+            : report(p->diagnostics, E307, origin_span(shards),
+                     "parameters are stored as shards over `%s`, but the optimizer is whole there",
+                     axes_text(p, axes));
+    diagnostic_say(d, "each device keeps 1/%" PRId64 " of %s",
+                   mesh_group_size(&p->config->mesh, axes),
+                   gradient ? "the gradient" : "each parameter");
     if (optimizer)
         diagnostic_label(d, origin_span(optimizer), "each device updates the whole parameter");
     else
-        diagnostic_note(d, "nothing is said about the optimizer, so each device updates the "
-                           "whole parameter");
-    diagnostic_origin(d, gradients);
+        diagnostic_note(d, "nothing is said about the optimizer, so each device updates the whole "
+                           "parameter");
+    diagnostic_origin(d, shards);
     diagnostic_help(d, "shard the optimizer too");
-    propose(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axis, origin_span(gradients));
+    propose(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
 }
 
 // E306: on a data axis there is no op that could use a part of a weight.
 static void report_parameters(struct placing *p, const struct placed_tensor *placed,
-                              unsigned axis) {
-    const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axis);
-    const char *name = axis_name(p, axis);
+                              const struct axis_list *axes) {
+    const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axes->axes[0]);
+    const char *name = axes_text(p, axes);
     struct diagnostic *d =
         report(p->diagnostics, E306, origin_span(parameters),
                "parameters are sharded over `%s`, but nothing computes on shards", name);
-    diagnostic_say(d, "each device keeps 1/%" PRId64 " of each parameter", axis_size(p, axis));
-    diagnostic_label(d, origin_span(&p->placement->split_by[axis]->origin),
+    diagnostic_say(d, "each device keeps 1/%" PRId64 " of each parameter",
+                   mesh_group_size(&p->config->mesh, axes));
+    diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
                      "over `%s` each device runs the whole model", name);
     diagnostic_origin(d, parameters);
     diagnostic_help(d, "gather them before use");
-    propose(p, d, placed, STATE_PARAMETERS, EXTENT_GATHERED, axis, span_nowhere());
+    propose(p, d, placed, STATE_PARAMETERS, EXTENT_GATHERED, axes, span_nowhere());
 }
 
-// Whole optimizer states for parameters of which each device keeps a part.
-static void report_optimizer(struct placing *p, const struct placed_tensor *placed, unsigned axis) {
-    const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axis);
-    const struct origin *optimizer = placed_origin(placed, STATE_OPTIMIZER, axis);
-    const char *name = axis_name(p, axis);
-    struct diagnostic *d =
-        report(p->diagnostics, E307, origin_span(parameters),
-               "parameters are stored as shards over `%s`, but the optimizer is whole there", name);
-    diagnostic_say(d, "each device keeps 1/%" PRId64 " of each parameter", axis_size(p, axis));
-    if (optimizer)
-        diagnostic_label(d, origin_span(optimizer), "each device updates the whole parameter");
-    else
-        diagnostic_note(d, "nothing is said about the optimizer, so each device would update the "
-                           "whole parameter");
-    diagnostic_origin(d, parameters);
-    diagnostic_help(d, "shard the optimizer too");
-    propose(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axis, origin_span(parameters));
-}
-
-// One error per kind, state and axis is enough: what holds for one tensor holds for its likes.
+// One error per trouble and axis is enough: what holds for one tensor holds for its likes.
 struct seen {
-    uint64_t gradients, parameters, optimizer, model;
+    uint64_t axes[N_TROUBLES], model;
 };
 
 static bool first_time(uint64_t *seen, unsigned axis) {
@@ -430,22 +446,31 @@ static bool first_time(uint64_t *seen, unsigned axis) {
     return first;
 }
 
-// The triples that have a meaning on a data axis (parameters, optimizer, gradients): R R R, R S R,
-// R S S, S* S S, S* S R. Of the others the first that is wrong is named.
-static void check_axis(struct placing *p, const struct placed_tensor *placed, unsigned axis,
-                       struct seen *seen) {
-    enum extent parameters = placed->extents[STATE_PARAMETERS][axis].extent;
-    enum extent optimizer = placed->extents[STATE_OPTIMIZER][axis].extent;
-    enum extent gradients = placed->extents[STATE_GRADIENTS][axis].extent;
-    if (parameters == EXTENT_SHARDED) {
-        if (first_time(&seen->parameters, axis))
-            report_parameters(p, placed, axis);
-    } else if (gradients == EXTENT_SHARDED && optimizer == EXTENT_REPLICATED) {
-        if (first_time(&seen->gradients, axis))
-            report_gradient(p, placed, axis);
-    } else if (parameters == EXTENT_GATHERED && optimizer == EXTENT_REPLICATED) {
-        if (first_time(&seen->optimizer, axis))
-            report_optimizer(p, placed, axis);
+static bool same_statements(const struct placed_tensor *placed, unsigned a, unsigned b) {
+    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        if (placed->extents[state][a].mode != placed->extents[state][b].mode)
+            return false;
+    return true;
+}
+
+// The axes of a product are in trouble together, where the same statements speak about them.
+static void check_data_axes(struct placing *p, const struct placed_tensor *placed,
+                            struct seen *seen) {
+    const struct axis_list *batch = &p->placement->batch;
+    for (unsigned i = 0; i < batch->n; i++) {
+        enum trouble trouble = trouble_of(placed, batch->axes[i]);
+        struct axis_list axes = {0};
+        if (trouble == TROUBLE_NONE)
+            continue;
+        for (unsigned k = i; k < batch->n; k++)
+            if (trouble_of(placed, batch->axes[k]) == trouble &&
+                same_statements(placed, batch->axes[i], batch->axes[k]) &&
+                first_time(&seen->axes[trouble], batch->axes[k]))
+                axis_list_add(&axes, batch->axes[k]);
+        if (axes.n && trouble == TROUBLE_PARAMETERS)
+            report_parameters(p, placed, &axes);
+        else if (axes.n)
+            report_whole_update(p, placed, trouble, &axes);
     }
 }
 
@@ -500,16 +525,13 @@ static void check_nesting(struct placing *p, const struct placed_tensor *placed)
 void check_states(struct placing *p) {
     struct seen seen = {0};
     uint32_t errors = p->diagnostics->n_errors;
-    for (uint32_t t = 0; t < p->program->n_tensors; t++)
-        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
-            const struct placed_tensor *placed = &p->placement->tensors[t];
-            if (axis_size(p, axis) == 1)
-                continue;
-            if (axis_list_has(&p->placement->batch, axis))
-                check_axis(p, placed, axis, &seen);
-            else
+    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
+        const struct placed_tensor *placed = &p->placement->tensors[t];
+        check_data_axes(p, placed, &seen);
+        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+            if (axis_size(p, axis) > 1 && !axis_list_has(&p->placement->batch, axis))
                 check_model_axis(p, placed, axis, &seen);
-        }
+    }
     for (uint32_t t = 0; t < p->program->n_tensors && p->diagnostics->n_errors == errors; t++)
         check_nesting(p, &p->placement->tensors[t]);
 }
