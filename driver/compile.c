@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/edited.h"
 #include "driver/report.h"
 #include "ir/check.h"
 
@@ -58,50 +59,12 @@ static bool run_reference(struct compilation *c) {
     return passes_run(c->reference, &context, PASS_BUILD, PASS_UPDATE);
 }
 
-// ---- edited programs --------------------------------------------------------------------------
-
-// The file's `step S` and `unit S.U` for the strategy that is compiled.
-static uint32_t find_parts(struct compilation *c, struct program_part **parts) {
-    uint32_t n = 0, capacity = 0;
-    for (uint32_t i = 0; i < c->file.n; i++) {
-        const struct ast_item *item = &c->file.items[i];
-        if ((item->kind != ITEM_STEP && item->kind != ITEM_UNIT) ||
-            strcmp(item->name.text, c->config.strategy.name) != 0)
-            continue;
-        struct program_part part = {.unit =
-                                        item->kind == ITEM_UNIT ? item->program.unit.text : NULL,
-                                    .braces = item->program.program.span};
-        ARENA_PUSH(&c->arena, *parts, n, capacity, part);
-    }
-    return n;
-}
-
-static bool replace_parts(struct compilation *c, const struct program_part *parts, uint32_t n) {
-    struct text_error error;
-    const char *text = c->sources.items[c->file.source].text;
-    struct program *edited = program_parse_parts(&c->arena, c->final, text, parts, n, &error);
-    if (!edited) {
-        report(c->diagnostics, E600, error.span, "%s", error.message);
-        return false;
-    }
-    if (program_needs_plan(edited)) {
-        const struct pass_context context = {&c->config, c->diagnostics};
-        program_drop_plan(edited);
-        passes_run(edited, &context, PASS_FUSE, PASS_MEMORY);
-    }
-    c->final = edited;
-    c->edited = true;
-    return true;
-}
-
 static bool run_final(struct compilation *c) {
     const struct pass_context context = {&c->config, c->diagnostics};
     c->final = program_clone(&c->arena, c->reference);
     if (!passes_run(c->final, &context, PASS_UPDATE + 1, N_PASSES - 1))
         return false;
-    struct program_part *parts = NULL;
-    uint32_t n = find_parts(c, &parts);
-    if (n && !replace_parts(c, parts, n))
+    if (!edited_replace(c))
         return false;
     program_number(c->final);
     return true;
@@ -133,6 +96,8 @@ static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
     c->account = account(c->final, &c->arena);
     check_memory(c);
+    if (c->verdict.kind == VERDICT_ACCEPTED)
+        edited_check_storage(c);
     return c->verdict.kind == VERDICT_ACCEPTED;
 }
 

@@ -14,6 +14,7 @@ struct checker {
     int64_t first[8], last[8]; // ranges of the enclosing loops' variables
     int depth;
     const struct step *step;
+    struct span at; // of what is looked at
 };
 
 // ---- units ------------------------------------------------------------------------------------
@@ -114,10 +115,12 @@ static const char *check_unit(struct checker *c, struct unit *unit) {
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         defined[i] = true;
     for (uint32_t i = 0; i < unit->n_ops; i++) {
+        c->at = unit->ops[i].span;
         const char *wrong = check_op(c, unit, &unit->ops[i], defined);
         if (wrong)
             return wrong;
     }
+    c->at = unit->span;
     for (uint32_t i = 0; i < unit->n_results; i++) {
         const struct unit_result *result = &unit->results[i];
         if (result->value >= unit->n_values || !defined[result->value])
@@ -183,6 +186,14 @@ static const char *check_reference(struct checker *c, struct reference reference
     return NULL;
 }
 
+static const char *type_text(struct arena *arena, const struct tensor_type *type) {
+    const char *text = arena_format(arena, "%s[", dtype_names[type->dtype]);
+    for (unsigned i = 0; i < type->rank; i++)
+        text = arena_format(arena, "%s%s%s=%" PRId64, text, i ? ", " : "",
+                            dimension_names[type->dims[i].dimension], type->dims[i].size);
+    return arena_format(arena, "%s]", text);
+}
+
 static const char *check_argument(struct checker *c, const struct unit *unit, value_id value,
                                   struct reference reference) {
     const char *wrong = check_reference(c, reference);
@@ -193,8 +204,9 @@ static const char *check_argument(struct checker *c, const struct unit *unit, va
     const struct tensor_type *expected = &unit->values[value].type;
     if (type_equal(&type, expected))
         return NULL;
-    return arena_format(c->arena, "buffer %s does not have the type of `%%%s` in unit %s",
-                        buffer->name, unit->values[value].name, unit->name);
+    return arena_format(c->arena, "`%%%s` of unit %s is %s; `%s`, which the step gives it, is %s",
+                        unit->values[value].name, unit->name, type_text(c->arena, expected),
+                        buffer->name, type_text(c->arena, &type));
 }
 
 static const char *check_call(struct checker *c, const struct call *call) {
@@ -275,6 +287,7 @@ static const char *check_loop(struct checker *c, const struct loop *loop) {
 }
 
 static const char *check_statement(struct checker *c, const struct statement *statement) {
+    c->at = statement->span;
     switch (statement->kind) {
     case STATEMENT_LOOP:
         return check_loop(c, &statement->loop);
@@ -304,23 +317,32 @@ static const char *check_block(struct checker *c, const struct block *block) {
     return NULL;
 }
 
-const char *program_check(const struct program *program, struct arena *arena) {
-    struct checker checker = {.program = program, .arena = arena};
+static const char *check_program(struct checker *c) {
+    const struct program *program = c->program;
     for (uint32_t i = 0; i < program->n_buffers; i++) {
-        const char *wrong = check_buffer(&checker, &program->buffers[i]);
+        c->at = program->buffers[i].span;
+        const char *wrong = check_buffer(c, &program->buffers[i]);
         if (wrong)
             return wrong;
     }
     for (uint32_t i = 0; i < program->n_units; i++) {
-        const char *wrong = check_unit(&checker, &program->units[i]);
+        const char *wrong = check_unit(c, &program->units[i]);
         if (wrong)
             return wrong;
     }
     for (int s = 0; s < N_STEPS; s++) {
-        checker.step = &program->steps[s];
-        const char *wrong = check_block(&checker, &program->steps[s].body);
+        c->step = &program->steps[s];
+        const char *wrong = check_block(c, &program->steps[s].body);
         if (wrong)
             return wrong;
     }
     return NULL;
+}
+
+const char *program_check(const struct program *program, struct arena *arena, struct span *at) {
+    struct checker checker = {.program = program, .arena = arena, .at = span_nowhere()};
+    const char *wrong = check_program(&checker);
+    if (wrong && at)
+        *at = checker.at;
+    return wrong;
 }

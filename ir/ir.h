@@ -414,6 +414,8 @@ struct program {
     uint32_t n_units, cap_units;
     struct step steps[N_STEPS];
     int64_t arena_bytes; // -1: not planned
+    // Where a text said them; nowhere in a program that was derived.
+    struct span sizes_span, policy_span;
     uint32_t n_ids;      // statement ids are 0 .. n_ids-1 after program_number
 };
 
@@ -522,7 +524,8 @@ struct program *program_parse_parts(struct arena *arena, const struct program *d
                                     const char *text, const struct program_part *parts,
                                     uint32_t n_parts, struct text_error *error);
 // Structural invariants that hold after every pass: ids in range, operands defined before use, one
-// definition, types as inferred, results bound, indices in range. NULL, or what is wrong.
-const char *program_check(const struct program *, struct arena *arena);
+// definition, types as inferred, results bound, indices in range, a plan inside the arena. NULL, or
+// what is wrong, with the span of the buffer, op or statement in `at` (which may be NULL).
+const char *program_check(const struct program *, struct arena *arena, struct span *at);
 
 #endif

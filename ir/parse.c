@@ -237,12 +237,14 @@ static int64_t parse_field(struct parser *p, const char *name) {
 }
 
 static void parse_sizes(struct parser *p) {
+    uint32_t begin = p->token.begin;
     struct sizes *sizes = &p->program->sizes;
     sizes->batch = parse_field(p, "batch");
     sizes->sequence = parse_field(p, "sequence");
     sizes->microbatches = parse_field(p, "microbatches");
     sizes->layers = parse_field(p, "layers");
     sizes->vocab = parse_field(p, "vocab");
+    p->program->sizes_span = span_from(p, begin);
 }
 
 static enum dtype parse_dtype_field(struct parser *p, const char *name) {
@@ -252,6 +254,7 @@ static enum dtype parse_dtype_field(struct parser *p, const char *name) {
 }
 
 static void parse_policy(struct parser *p) {
+    uint32_t begin = p->token.begin;
     struct policy *policy = &p->program->policy;
     policy->parameters = parse_dtype_field(p, "parameters");
     policy->master = parse_dtype_field(p, "master");
@@ -262,6 +265,7 @@ static void parse_policy(struct parser *p) {
     policy->gather = parse_dtype_field(p, "gather");
     policy->reduce = parse_dtype_field(p, "reduce");
     policy->reproducible = parse_field(p, "reproducible");
+    p->program->policy_span = span_from(p, begin);
 }
 
 static void parse_tensor(struct parser *p) {
@@ -899,14 +903,23 @@ static void parse_parts(struct parser *p, const struct program_part *parts, uint
     }
 }
 
-static struct program *finish(struct parser *p) {
+// What is wrong with the structure is shown where it stands; at the first part where a statement
+// that was derived does not fit what was written.
+static struct program *finish(struct parser *p, const struct program_part *parts,
+                              uint32_t n_parts) {
     if (failed(p))
         return NULL;
     program_number(p->program);
-    const char *wrong = program_check(p->program, p->arena);
-    if (wrong)
-        text_fail_at(p, 0, 1, "%s", wrong);
-    return wrong ? NULL : p->program;
+    struct span at;
+    const char *wrong = program_check(p->program, p->arena, &at);
+    if (!wrong)
+        return p->program;
+    for (uint32_t i = 0; i < n_parts; i++)
+        if (at.source == p->source && at.begin >= parts[i].braces.begin &&
+            at.end <= parts[i].braces.end)
+            text_fail_at(p, at.begin, at.end, "%s", wrong);
+    text_fail_at(p, parts[0].braces.begin, parts[0].braces.begin + 1, "%s", wrong);
+    return NULL;
 }
 
 struct program *program_parse(struct arena *arena, const char *text, size_t length, uint32_t source,
@@ -928,7 +941,7 @@ struct program *program_parse(struct arena *arena, const char *text, size_t leng
     if (!failed(&p) && n_parts == 0)
         text_fail_at(&p, 0, 1, "there is no `step NAME { ... }` in this text");
     parse_parts(&p, parts, n_parts);
-    return finish(&p);
+    return finish(&p, parts, n_parts);
 }
 
 struct program *program_parse_parts(struct arena *arena, const struct program *derived,
@@ -944,5 +957,5 @@ struct program *program_parse_parts(struct arena *arena, const struct program *d
         if (parts[i].braces.end > p.length)
             p.length = parts[i].braces.end;
     parse_parts(&p, parts, n_parts);
-    return finish(&p);
+    return finish(&p, parts, n_parts);
 }

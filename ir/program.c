@@ -54,6 +54,7 @@ struct program *program_new(struct arena *arena, const char *name) {
     program->arena = arena;
     program->name = name;
     program->arena_bytes = -1;
+    program->sizes_span = program->policy_span = span_nowhere();
     return program;
 }
 

@@ -28,7 +28,7 @@ int pass_find(const char *name) {
 static void check_after(const struct program *program, const struct pass_row *pass) {
 #ifndef NDEBUG
     struct arena scratch = {0};
-    const char *wrong = program_check(program, &scratch);
+    const char *wrong = program_check(program, &scratch, NULL);
     if (wrong)
         fprintf(stderr, "after pass `%s`: %s\n", pass->name, wrong);
     CHECK(!wrong);

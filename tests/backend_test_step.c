@@ -14,7 +14,7 @@ static struct program *parse(struct arena *arena, const char *text) {
     struct program *program = program_parse(arena, text, strlen(text), 0, &error);
     if (!program)
         fail_msg("%s at: %.60s", error.message, text + error.span.begin);
-    const char *wrong = program_check(program, arena);
+    const char *wrong = program_check(program, arena, NULL);
     if (wrong)
         fail_msg("%s", wrong);
     program_number(program);

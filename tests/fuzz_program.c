@@ -16,7 +16,7 @@ static char *canonical(const char *text, size_t length) {
     struct program *program = program_parse(&arena, text, length, 0, &error);
     char *printed = NULL;
     if (program) {
-        CHECK(!program_check(program, &arena));
+        CHECK(!program_check(program, &arena, NULL));
         size_t printed_length;
         FILE *out = open_memstream(&printed, &printed_length);
         program_print(program, out, NULL);

@@ -34,7 +34,7 @@ static char *final_text(struct arena *arena, const struct config *config, enum p
         diagnostics_print(context.diagnostics, stderr, false);
         fail();
     }
-    const char *wrong = program_check(program, arena);
+    const char *wrong = program_check(program, arena, NULL);
     if (wrong)
         fail_msg("%s", wrong);
     char *text = printed(program);

@@ -28,7 +28,7 @@ static char *reference_text(struct arena *arena, const struct config *config) {
     struct pass_context context = {config, diagnostics_new(arena, NULL)};
     struct program *program = program_new(arena, "main");
     assert_true(passes_run(program, &context, PASS_BUILD, PASS_UPDATE));
-    assert_null(program_check(program, arena));
+    assert_null(program_check(program, arena, NULL));
     char *text = printed(program);
     struct text_error error = {0};
     struct program *again = program_parse(arena, text, strlen(text), 0, &error);

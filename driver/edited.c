@@ -1,0 +1,355 @@
+// Programs that a file writes out, in place of the derived ones.
+//
+// The verifier judges them as it judges any program, and reads no declaration. So two things are
+// left to compare here. Before: the text repeats the mesh, the sizes, the types and the tensors
+// that it was printed for; where the file, or -D, says something else now, the text is out of date,
+// and training by it would silently be another training. After: the storage that the verifier
+// found, with the modes that the strategy declares.
+#include "driver/edited.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "driver/report.h"
+#include "passes/place.h"
+
+// ---- parts ------------------------------------------------------------------------------------
+
+// The file's `step S` and `unit S.U` for the strategy that is compiled.
+struct written {
+    const struct ast_item **items;
+    struct program_part *parts; // of each item
+    uint32_t n, n_parts, items_capacity, parts_capacity;
+};
+
+static struct written find_written(struct compilation *c) {
+    struct written written = {0};
+    for (uint32_t i = 0; i < c->file.n; i++) {
+        const struct ast_item *item = &c->file.items[i];
+        if ((item->kind != ITEM_STEP && item->kind != ITEM_UNIT) ||
+            strcmp(item->name.text, c->config.strategy.name) != 0)
+            continue;
+        bool unit = item->kind == ITEM_UNIT;
+        struct program_part part = {.unit = unit ? item->program.unit.text : NULL,
+                                    .braces = item->program.program.span};
+        ARENA_PUSH(&c->arena, written.items, written.n, written.items_capacity, item);
+        ARENA_PUSH(&c->arena, written.parts, written.n_parts, written.parts_capacity, part);
+    }
+    return written;
+}
+
+static bool block_calls(const struct block *block, uint32_t unit) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if ((statement->kind == STATEMENT_CALL && statement->call.unit == unit) ||
+            (statement->kind == STATEMENT_LOOP && block_calls(&statement->loop.body, unit)))
+            return true;
+    }
+    return false;
+}
+
+// A unit that nothing calls would be an edit without effect: its name is most likely misspelt.
+static bool check_called(struct compilation *c, const struct program *edited,
+                         const struct ast_item *item) {
+    const char *name = item->program.unit.text;
+    uint32_t unit = program_find_unit(edited, name);
+    for (int s = 0; s < N_STEPS; s++)
+        if (block_calls(&edited->steps[s].body, unit))
+            return true;
+    struct diagnostic *d = report(c->diagnostics, E620, item->program.unit.span,
+                                  "no statement of the step calls unit `%s`", name);
+    const char **names = ARENA_ARRAY(&c->arena, const char *, edited->n_units);
+    size_t n = 0;
+    for (uint32_t i = 0; i < edited->n_units; i++)
+        if (i != unit)
+            names[n++] = edited->units[i].name;
+    const char *near = nearest_name(name, names, n);
+    if (near) {
+        diagnostic_help(d, "did you mean `%s`?", near);
+        diagnostic_edit(d, item->program.unit.span, "%s", near);
+    }
+    return false;
+}
+
+static bool all_called(struct compilation *c, const struct program *edited,
+                       const struct written *written) {
+    bool all = true;
+    for (uint32_t i = 0; i < written->n; i++)
+        if (written->items[i]->kind == ITEM_UNIT)
+            all = check_called(c, edited, written->items[i]) && all;
+    return all;
+}
+
+// ---- agreement with the file ------------------------------------------------------------------
+
+struct comparison {
+    struct compilation *c;
+    const struct program *text, *file; // as it was written, as it is derived
+};
+
+// The functions below report the first thing that differs and return true: a text that is out of
+// date in one place is so in others, and is best printed anew.
+static void advise(struct diagnostic *d) {
+    diagnostic_help(d, "take the written-out program out of the file and print it anew with "
+                       "`placec emit --as=step`");
+}
+
+static void point_at(struct diagnostic *d, const struct origin *origin) {
+    if (origin->kind == ORIGIN_STATEMENT && origin->span.source != NO_SOURCE)
+        diagnostic_label(d, origin->span, "the file says it here");
+    else
+        diagnostic_origin(d, origin);
+}
+
+static bool differ(const struct comparison *w, struct span span, const char *what, const char *text,
+                   const char *file, const struct origin *origin) {
+    if (strcmp(text, file) == 0)
+        return false;
+    struct diagnostic *d = report(w->c->diagnostics, E620, span,
+                                  "this step is written for %s = %s; the strategy is compiled for "
+                                  "%s = %s",
+                                  what, text, what, file);
+    point_at(d, origin);
+    advise(d);
+    return true;
+}
+
+static bool sizes_differ(const struct comparison *w) {
+    const struct sizes *text = &w->text->sizes, *file = &w->file->sizes;
+    const struct train_config *train = &w->c->config.train;
+    const struct origin *model = &w->c->config.model.origin;
+    const struct {
+        const char *what;
+        int64_t text, file;
+        const struct origin *origin;
+    } rows[] = {
+        {"batch", text->batch, file->batch, &train->batch_origin},
+        {"sequence", text->sequence, file->sequence, &train->sequence_origin},
+        {"microbatches", text->microbatches, file->microbatches, &train->microbatch_origin},
+        {"layers", text->layers, file->layers, model},
+        {"vocab", text->vocab, file->vocab, model},
+        {"reproducible", w->text->policy.reproducible, w->file->policy.reproducible,
+         &train->origin},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (differ(w, w->text->sizes_span, rows[i].what,
+                   arena_format(&w->c->arena, "%" PRId64, rows[i].text),
+                   arena_format(&w->c->arena, "%" PRId64, rows[i].file), rows[i].origin))
+            return true;
+    return false;
+}
+
+static bool policy_differs(const struct comparison *w) {
+    const struct policy *text = &w->text->policy, *file = &w->file->policy;
+    const struct {
+        const char *what;
+        enum dtype text, file;
+    } rows[] = {
+        {"parameters", text->parameters, file->parameters},
+        {"master", text->master, file->master},
+        {"moments", text->moments, file->moments},
+        {"gradients", text->gradients, file->gradients},
+        {"compute", text->compute, file->compute},
+        {"accumulate", text->accumulate, file->accumulate},
+        {"gather", text->gather, file->gather},
+        {"reduce", text->reduce, file->reduce},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (differ(w, w->text->policy_span, rows[i].what, dtype_names[rows[i].text],
+                   dtype_names[rows[i].file], &w->c->config.train.precision.origin))
+            return true;
+    return false;
+}
+
+static const char *mesh_text(struct arena *arena, const struct mesh *mesh) {
+    const char *text = "";
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        text = arena_format(arena, "%s%s%s = %" PRId64, text, i ? ", " : "", mesh->axes[i].name,
+                            mesh->axes[i].size);
+    return mesh->n_axes ? text : "one device";
+}
+
+static bool mesh_differs(const struct comparison *w) {
+    const struct mesh *text = &w->text->mesh, *file = &w->file->mesh;
+    const char *ours = mesh_text(&w->c->arena, text), *theirs = mesh_text(&w->c->arena, file);
+    if (strcmp(ours, theirs) == 0)
+        return false;
+    struct span span = text->n_axes ? text->axes[0].span : w->text->steps[STEP_TRAIN].span;
+    struct diagnostic *d = report(w->c->diagnostics, E620, span,
+                                  "this step is written for a mesh of %s; the strategy is compiled "
+                                  "for %s",
+                                  ours, theirs);
+    if (file->n_axes)
+        diagnostic_label(d, file->axes[0].span,
+                         "the file's mesh (sizes may be set by the command line)");
+    advise(d);
+    return true;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+// What of a tensor is not as the model has it; NULL: it is the same.
+static const char *tensor_difference(const struct tensor *text, const struct tensor *file) {
+    bool same = text->rank == file->rank && text->layers == file->layers;
+    for (unsigned i = 0; same && i < text->rank; i++)
+        same = text->dims[i].dimension == file->dims[i].dimension &&
+               text->dims[i].size == file->dims[i].size;
+    if (!same)
+        return "its sizes differ";
+    if (text->init != file->init || text->init_std != file->init_std)
+        return "its initial values differ";
+    if (text->trainable != file->trainable)
+        return "one of them is frozen";
+    if (text->n_roles != file->n_roles || memcmp(text->roles, file->roles, text->n_roles) != 0)
+        return "its role differs";
+    if (!same_text(text->saved_name, file->saved_name) ||
+        text->saved_columns_begin != file->saved_columns_begin ||
+        text->saved_columns != file->saved_columns ||
+        text->saved_transposed != file->saved_transposed)
+        return "its place in a saved file differs";
+    return NULL;
+}
+
+// The model's tensors in the model's order: initial values are counted by it.
+static bool tensors_differ(const struct comparison *w) {
+    const struct program *text = w->text, *file = w->file;
+    struct diagnostic *d = NULL;
+    for (uint32_t i = 0; i < text->n_tensors && i < file->n_tensors && !d; i++) {
+        const struct tensor *ours = &text->tensors[i], *theirs = &file->tensors[i];
+        const char *difference = tensor_difference(ours, theirs);
+        if (strcmp(ours->name, theirs->name) != 0)
+            d = report(w->c->diagnostics, E620, ours->span,
+                       "tensor `%s` stands where the model has `%s`", ours->name, theirs->name);
+        else if (difference)
+            d = report(w->c->diagnostics, E620, ours->span, "tensor `%s` is not the model's: %s",
+                       ours->name, difference);
+    }
+    if (!d && text->n_tensors != file->n_tensors)
+        d = report(w->c->diagnostics, E620, text->steps[STEP_TRAIN].span,
+                   "this step has %" PRIu32 " tensors, the model %" PRIu32, text->n_tensors,
+                   file->n_tensors);
+    if (!d)
+        return false;
+    const struct origin *model = &w->c->config.model.origin;
+    if (model->kind == ORIGIN_STATEMENT)
+        diagnostic_label(d, model->span, "the model (fields may be set by the command line)");
+    advise(d);
+    return true;
+}
+
+static bool parts_are_missing(const struct comparison *w) {
+    for (int s = 0; s < N_STEPS; s++)
+        if (w->file->steps[s].present && !w->text->steps[s].present) {
+            report(w->c->diagnostics, E620, w->text->steps[!s].span,
+                   "this step has no `%s { ... }`", step_names[s]);
+            return true;
+        }
+    return false;
+}
+
+// What the text was printed for is what it is compiled for. Without a step the header is derived.
+static bool agrees(struct compilation *c, const struct program *edited) {
+    const struct comparison comparison = {c, edited, c->final};
+    return !mesh_differs(&comparison) && !sizes_differ(&comparison) &&
+           !policy_differs(&comparison) && !tensors_differ(&comparison) &&
+           !parts_are_missing(&comparison);
+}
+
+// ---- replacement ------------------------------------------------------------------------------
+
+bool edited_replace(struct compilation *c) {
+    struct written written = find_written(c);
+    if (written.n == 0)
+        return true;
+    struct text_error error;
+    const char *text = c->sources.items[c->file.source].text;
+    struct program *edited =
+        program_parse_parts(&c->arena, c->final, text, written.parts, written.n_parts, &error);
+    if (!edited) {
+        report(c->diagnostics, E600, error.span, "%s", error.message);
+        return false;
+    }
+    if (!agrees(c, edited) || !all_called(c, edited, &written))
+        return false;
+    // Speeds of links and names of products are the file's: they change no result.
+    edited->mesh = c->final->mesh;
+    if (program_needs_plan(edited)) {
+        const struct pass_context context = {&c->config, c->diagnostics};
+        program_drop_plan(edited);
+        passes_run(edited, &context, PASS_FUSE, PASS_MEMORY);
+    }
+    c->final = edited;
+    c->edited = true;
+    return true;
+}
+
+// ---- storage ----------------------------------------------------------------------------------
+
+// The letter that the strategy declares for a state of a tensor, and what says it (NULL: nothing,
+// storage follows work).
+static const char *declared_letter(const struct placed_tensor *placed, enum state state,
+                                   unsigned axis, const struct origin **origin) {
+    static const char *const letters[] = {
+        [EXTENT_REPLICATED] = "R", [EXTENT_SHARDED] = "S", [EXTENT_GATHERED] = "S*"};
+    *origin = placed_origin(placed, state, axis);
+    if (!placed->cut_by[axis])
+        return letters[placed->extents[state][axis].extent];
+    *origin = &placed->cut_by[axis]->origin;
+    return "S";
+}
+
+static const char *letter_words(const char *letter) {
+    if (strcmp(letter, "R") == 0)
+        return "whole on every device (R)";
+    return strcmp(letter, "S") == 0 ? "as shards (S)" : "as shards that are gathered (S*)";
+}
+
+static void report_storage(struct compilation *c, const struct placement_row *row, unsigned axis,
+                           const char *found, const char *declared, const struct origin *origin) {
+    const char *name = c->final->mesh.axes[axis].name;
+    const char *tensor = c->final->tensors[row->buffer->tensor].name;
+    struct diagnostic *d = report(
+        c->diagnostics, E621, row->buffer->span, "this program keeps the %s of `%s` %s over `%s`",
+        row->state == STATE_OPTIMIZER ? "optimizer's state" : state_names[row->state], tensor,
+        letter_words(found), name);
+    struct span at = origin ? origin_span(origin) : c->config.strategy.name_span;
+    diagnostic_label(d, at, origin ? "declared here: %s" : "nothing is declared: %s",
+                     letter_words(declared));
+    if (origin && origin->kind != ORIGIN_STATEMENT)
+        diagnostic_origin(d, origin);
+    diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
+}
+
+// One report for a state and axis: the tensors of a unit are mostly kept alike.
+static void check_state_storage(struct compilation *c, const struct placement *placement,
+                                enum state state, unsigned axis) {
+    for (buffer_id id = 0; id < c->final->n_buffers; id++) {
+        const struct buffer *buffer = &c->final->buffers[id];
+        if (class_states[buffer->class] != state || buffer->tensor == NO_ID ||
+            buffer->window_of != NO_ID || !c->verdict.buffers[id].seen)
+            continue;
+        struct placement_row row = {
+            .state = state, .buffer = buffer, .found = &c->verdict.buffers[id]};
+        const struct origin *origin;
+        const char *found = mode_letter(&row, axis);
+        const char *declared =
+            declared_letter(&placement->tensors[buffer->tensor], state, axis, &origin);
+        if (strcmp(found, declared) == 0)
+            continue;
+        report_storage(c, &row, axis, found, declared, origin);
+        return;
+    }
+}
+
+void edited_check_storage(struct compilation *c) {
+    struct placement placement;
+    if (!c->edited ||
+        !placement_derive(&c->config, c->reference, &c->arena, c->diagnostics, &placement))
+        return;
+    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        for (unsigned axis = 0; axis < c->final->mesh.n_axes; axis++)
+            if (c->final->mesh.axes[axis].size > 1)
+                check_state_storage(c, &placement, (enum state)state, axis);
+}

@@ -1,0 +1,17 @@
+// Programs that a file writes out: `step S { ... }` and `unit S.U { ... }` in place of what the
+// compiler derives for strategy S.
+#ifndef PLACE_DRIVER_EDITED_H
+#define PLACE_DRIVER_EDITED_H
+
+#include "driver/compile.h"
+
+// Puts the file's step and units, if it has any for this strategy, in place of the derived ones in
+// `final`. False, with diagnostics: the text is no program, or not one for this file's mesh, sizes,
+// types and tensors.
+bool edited_replace(struct compilation *);
+
+// Compares the storage that the verifier found in an accepted program with what the strategy
+// declares: order, buckets and prefetch are the step's affair, the letter of a state is not.
+void edited_check_storage(struct compilation *);
+
+#endif
