@@ -371,7 +371,7 @@ static bool is_well_formed(struct trial *t) {
     for (uint32_t u = 0; u < t->program->n_units; u++)
         if (t->program->units[u].n_ops == 0)
             return false;
-    return program_check(t->program, &t->arena) == NULL;
+    return program_check(t->program, &t->arena, NULL) == NULL;
 }
 
 static void judge(struct trial *t, uint64_t seed, struct table *table) {
