@@ -5,12 +5,15 @@
 
 // ---- lists ------------------------------------------------------------------------------------
 
+// A list's span grows with it, so that a message can underline the whole of it.
 struct ast_names ast_names_add(struct parser *p, struct ast_names list, struct ast_name name) {
     list.span = list.n ? span_join(list.span, name.span) : name.span;
     ARENA_PUSH(p->arena, list.items, list.n, list.capacity, name);
     return list;
 }
 
+// `layers[0:4]` with its slice, but without the bracket that closes it: that is no token of the
+// slice.
 static struct span step_span(const struct ast_step *step) {
     return step->has_slice ? span_join(step->name.span, step->slice.span) : step->name.span;
 }
@@ -41,6 +44,8 @@ struct ast_arguments ast_arguments_add(struct parser *p, struct ast_arguments li
     return list;
 }
 
+// Fields, axes and statements that could not be read arrive empty and leave no trace: the rest of
+// the block is still looked up.
 struct ast_block ast_block_add(struct parser *p, struct ast_block list, struct ast_field field) {
     if (field.paths.n)
         ARENA_PUSH(p->arena, list.items, list.n, list.capacity, field);
@@ -85,10 +90,12 @@ void ast_skip(struct parser *p) {
 
 // ---- slices -----------------------------------------------------------------------------------
 
+// The lexer has no negative numbers: `-4` is a sign and a number, here and in values.
 static int64_t bound_value(struct ast_bound bound) {
     return bound.negative ? -bound.number.integer : bound.number.integer;
 }
 
+// `layers[3]`, and the empty `layers[]`, which resolution refuses.
 struct ast_slice ast_slice_index(struct ast_bound bound) {
     return (struct ast_slice){
         .has_begin = bound.said, .is_index = true, .begin = bound_value(bound), .step = 1};
@@ -115,6 +122,7 @@ static struct ast_value *new_value(struct parser *p, enum ast_value_kind kind, s
     return value;
 }
 
+// The text keeps its sign, because the tree is printed from texts: 1e-3 stays 1e-3.
 struct ast_value *ast_number(struct parser *p, struct span span, struct ast_number number,
                              bool negative) {
     struct ast_value *value = new_value(p, AST_NUMBER, span);
@@ -156,6 +164,7 @@ struct ast_value *ast_call(struct parser *p, struct span span, struct ast_name n
     return value;
 }
 
+// The grammar reads the first name as a value's before it sees the dot.
 struct ast_value *ast_dotted(struct parser *p, struct span span, struct ast_name first,
                              struct ast_names rest) {
     struct ast_value *value = new_value(p, AST_DOTTED, span);
@@ -197,6 +206,7 @@ struct ast_argument ast_argument_value(struct span span, struct ast_name name,
         .kind = ARGUMENT_VALUE, .name = name, .span = span, .value = value};
 }
 
+// `a * b` and `a by d`; a single axis without `by` arrives as a plain value, a name.
 struct ast_argument ast_argument_axes(struct span span, struct ast_names axes, struct ast_name by) {
     return (struct ast_argument){
         .kind = by.text ? ARGUMENT_BY : ARGUMENT_PRODUCT, .span = span, .axes = axes, .by = by};
@@ -209,6 +219,7 @@ struct ast_field ast_field_value(struct span span, struct ast_paths paths,
     return (struct ast_field){.span = span, .paths = paths, .value = value};
 }
 
+// A block is a field without a value. Its name becomes a path of one step, as other fields have.
 struct ast_field ast_field_block(struct parser *p, struct span span, struct ast_name name,
                                  const struct ast_block *block) {
     struct ast_path path = ast_path_add(p, (struct ast_path){0}, (struct ast_step){.name = name});
@@ -340,6 +351,7 @@ struct ast_item *ast_mesh(struct parser *p, struct span span, struct ast_name na
     return item;
 }
 
+// `train` has no name of its own; its keyword stands in where an item is pointed at.
 struct ast_item *ast_train(struct parser *p, struct span span, struct span keyword,
                            const struct ast_block *block) {
     struct ast_item *item = new_item(p, ITEM_TRAIN, span, (struct ast_name){"train", keyword});

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+// Four blanks a level, whatever the source had.
 static void print_indent(FILE *out, int level) {
     fprintf(out, "%*s", 4 * level, "");
 }
@@ -16,6 +17,7 @@ static void print_names(FILE *out, const struct ast_names *names, const char *se
 
 // ---- selectors --------------------------------------------------------------------------------
 
+// Bounds that were not said stay unsaid: `[4:]` is not `[4:8]` of some model.
 static void print_slice(FILE *out, const struct ast_slice *slice) {
     fputc('[', out);
     if (slice->has_begin)
@@ -55,6 +57,7 @@ static void print_values(FILE *out, const struct ast_values *values, const char 
     }
 }
 
+// The three shapes of an argument: a value, perhaps by name; a product; a cut by a dimension.
 static void print_argument(FILE *out, const struct ast_argument *argument) {
     if (argument->kind == ARGUMENT_VALUE) {
         if (argument->name.text)
@@ -76,6 +79,7 @@ static void print_arguments(FILE *out, const struct ast_arguments *arguments) {
     fputc(')', out);
 }
 
+// Numbers and units are printed as they were written, so that nothing is rounded by the way.
 static void print_value(FILE *out, const struct ast_value *value) {
     switch (value->kind) {
     case AST_NUMBER:
@@ -119,6 +123,7 @@ static void print_value(FILE *out, const struct ast_value *value) {
     }
 }
 
+// A memory stream, because the one printer serves files and messages.
 char *ast_value_text(struct arena *arena, const struct ast_value *value) {
     char *text = NULL;
     size_t length = 0;
@@ -174,6 +179,7 @@ static void print_axes(FILE *out, const struct ast_axes *axes) {
 
 static void print_body(FILE *out, const struct ast_body *body, int level);
 
+// On the line of its split, however long.
 static void print_schedule(FILE *out, const struct ast_schedule *schedule) {
     if (schedule->kind == SCHEDULE_NONE)
         return;
@@ -181,6 +187,7 @@ static void print_schedule(FILE *out, const struct ast_schedule *schedule) {
     print_value(out, schedule->value);
 }
 
+// `sharded()` is not in the grammar: no arguments, no parentheses.
 static void print_modes(FILE *out, const struct ast_modes *modes) {
     for (uint32_t i = 0; i < modes->n; i++) {
         fprintf(out, "%s%s", i ? ", " : "", modes->items[i].name.text);
@@ -267,6 +274,7 @@ static void print_parameters(FILE *out, const struct ast_parameters *parameters)
     fputc(')', out);
 }
 
+// Programs in braces are not laid out anew: their text is another parser's.
 static void print_item(FILE *out, const struct ast_item *item) {
     switch (item->kind) {
     case ITEM_IMPORT:

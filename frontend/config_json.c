@@ -61,12 +61,15 @@ static struct span key_span(const struct config_reader *reader, const char *key)
     return span_of(reader->source, 0, 1);
 }
 
+// One form for every value that cannot be used, at its key.
 static void report_value(const struct config_reader *reader, const char *key, const char *wanted) {
     report(reader->r->diagnostics, E112, key_span(reader, key), "`%s` must be %s", key, wanted);
 }
 
 // ---- values -----------------------------------------------------------------------------------
 
+// Writes the value into the model's member by the kind of the model's own field. JSON's integers
+// are exact; a number with a fraction is none, even 4.0: no writer of such files prints sizes so.
 static bool take_number(const struct config_reader *reader, const char *key, const json_t *value,
                         const struct field_row *row) {
     void *member = (char *)reader->draft->config + row->offset;
@@ -110,6 +113,7 @@ static void take_used(const struct config_reader *reader, const struct config_ro
         .text = arena_format(reader->r->arena, "`%s` of the config.json", config_row->key)};
 }
 
+// Names of activation functions are the other library's, not the language's.
 static void take_word(const struct config_reader *reader, const char *key, const json_t *value) {
     const char *word = json_is_string(value) ? json_string_value(value) : "";
     for (size_t i = 0; i < sizeof config_words / sizeof *config_words; i++)
@@ -124,6 +128,7 @@ static void take_word(const struct config_reader *reader, const char *key, const
     report_value(reader, key, "\"gelu_new\", \"gelu_pytorch_tanh\" or \"gelu\"");
 }
 
+// Compared as JSON text, so that `1` and `true` are different values.
 static void check_fixed(const struct config_reader *reader, const struct config_row *row,
                         const json_t *value) {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -134,6 +139,7 @@ static void check_fixed(const struct config_reader *reader, const struct config_
     free(text);
 }
 
+// The published files of gpt2 have dropout; refusing them would help nobody, hiding it neither.
 static void warn_dropout(const struct config_reader *reader, const char *key, const json_t *value) {
     if (json_is_number(value) && json_number_value(value) == 0)
         return;
@@ -143,6 +149,7 @@ static void warn_dropout(const struct config_reader *reader, const char *key, co
 
 // ---- rope_scaling -----------------------------------------------------------------------------
 
+// The four numbers of Llama 3.1's scaling, all needed, none negative.
 static bool read_factor(const struct config_reader *reader, const json_t *table, const char *key,
                         double *out) {
     const json_t *value = json_object_get(table, key);
@@ -155,6 +162,8 @@ static bool read_factor(const struct config_reader *reader, const json_t *table,
     return true;
 }
 
+// Two spellings of the type's key are in use. Other kinds of scaling change the model in ways that
+// nothing here computes.
 static void take_rope(const struct config_reader *reader, const json_t *table) {
     if (!json_is_object(table)) {
         report_value(reader, "rope_scaling", "a table or null");
@@ -196,6 +205,7 @@ static void take_rope(const struct config_reader *reader, const json_t *table) {
 
 // ---- the whole file ---------------------------------------------------------------------------
 
+// Rows of the other kind do not count: `n_layer` in a llama's file is not understood.
 static const struct config_row *find_row(const struct config_reader *reader, const char *key) {
     for (int i = 0; i < N_CONFIG_ROWS; i++)
         if ((config_rows[i].kind == KIND_OF_ANY || config_rows[i].kind == reader->kind) &&
@@ -235,6 +245,7 @@ static void take_entry(const struct config_reader *reader, const char *key, cons
     }
 }
 
+// First of all, since it decides which fields there are and what the others default to.
 static bool find_kind(struct config_reader *reader, const json_t *root) {
     const char *type = json_string_value(json_object_get(root, "model_type"));
     if (type && strcmp(type, "gpt2") == 0) {
@@ -272,6 +283,7 @@ static bool read_object(struct config_reader *reader, const json_t *root) {
     return reader->r->diagnostics->n_errors == errors_before;
 }
 
+// The file becomes a source, so that messages point into it. jansson bounds its own nesting.
 bool read_config_json(struct resolver *r, const char *path, struct span from,
                       struct model_draft *draft) {
     size_t length;

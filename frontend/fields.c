@@ -17,6 +17,7 @@ int find_field(const struct field_row *rows, int n, const char *name) {
     return -1;
 }
 
+// One switch over the kinds, so that a table's row is all that a new field needs.
 bool read_field(struct resolver *r, const struct field_row *row, const struct ast_value *value,
                 void *target) {
     void *member = (char *)target + row->offset;
@@ -58,6 +59,7 @@ bool read_field(struct resolver *r, const struct field_row *row, const struct as
     return false;
 }
 
+// Two statements of the file contradict each other; a setting of the command line is meant to win.
 static bool is_overridden(const struct field_said *said, const struct origin *origin) {
     return said->origin.kind == ORIGIN_STATEMENT && origin->kind == ORIGIN_STATEMENT;
 }
@@ -88,6 +90,7 @@ static int take_path(struct resolver *r, const struct field_row *rows, int n, co
     return read_field(r, &rows[i], field->value, target) ? i : -1;
 }
 
+// A field may name several paths: `a, b = 1`.
 int take_field(struct resolver *r, const struct field_row *rows, int n, const char *what,
                const struct ast_field *field, const struct origin *origin, void *target,
                struct field_said *said) {

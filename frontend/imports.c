@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+// Both ways to write a model are models to whoever looks one up.
 const char *item_kind_word(enum ast_item_kind kind) {
     switch (kind) {
     case ITEM_IMPORT:
@@ -31,6 +32,7 @@ const char *item_kind_word(enum ast_item_kind kind) {
     return "item";
 }
 
+// Relative paths are relative to the file that says them, not to where the command runs.
 char *path_beside(struct arena *arena, const char *path, const char *name) {
     const char *slash = strrchr(path, '/');
     if (name[0] == '/' || !slash)
@@ -40,6 +42,7 @@ char *path_beside(struct arena *arena, const char *path, const char *name) {
 
 // ---- duplicates -------------------------------------------------------------------------------
 
+// Names are per kind: a mesh and a model may share one. There is one `train`, which has none.
 static bool same_declaration(const struct ast_item *a, const struct ast_item *b) {
     if (strcmp(item_kind_word(a->kind), item_kind_word(b->kind)) != 0 ||
         strcmp(a->name.text, b->name.text) != 0)
@@ -47,6 +50,7 @@ static bool same_declaration(const struct ast_item *a, const struct ast_item *b)
     return a->kind != ITEM_UNIT || strcmp(a->program.unit.text, b->program.unit.text) == 0;
 }
 
+// The first declaration counts; that of a second is reported with the first beside it.
 static void add_item(struct resolver *r, const struct ast_item *item, uint32_t file) {
     for (uint32_t i = 0; i < r->n_items; i++) {
         const struct ast_item *first = r->items[i].item;
@@ -97,6 +101,7 @@ static const char *find_import(struct resolver *r, const char *importer, const c
     return access(installed, F_OK) == 0 ? installed : NULL;
 }
 
+// A cycle is looked for before "already read": a file that is still open is both.
 static void load_import(struct resolver *r, const struct ast_item *item,
                         const struct import_chain *chain) {
     struct span span = item->import.span;
@@ -148,6 +153,7 @@ static void load_file(struct resolver *r, uint32_t file, const struct import_cha
     }
 }
 
+// The user's file is number 0, by which its strategies are told from imported ones.
 void load_items(struct resolver *r, const struct ast_file *file) {
     const char *path = r->diagnostics->sources->items[file->source].name;
     struct loaded_file first = {path, identity_of(r->arena, path), *file};
@@ -161,6 +167,7 @@ static bool is_kind(const struct ast_item *item, enum ast_item_kind kind) {
     return strcmp(item_kind_word(item->kind), item_kind_word(kind)) == 0;
 }
 
+// Looks among all files, and gathers the names of the kind for the help on the way.
 static const struct found_item *find_named(struct resolver *r, enum ast_item_kind kind,
                                            struct ast_name name) {
     const char **names = ARENA_ARRAY(r->arena, const char *, r->n_items);

@@ -11,6 +11,7 @@ int place_scan_lex_init_extra(struct parser *extra, void **scanner);
 int place_scan_lex_destroy(void *scanner);
 struct yy_buffer_state *place_scan__scan_bytes(const char *bytes, int n, void *scanner);
 
+// One scanner and one parser per text; nothing outlives the call but nodes and messages.
 static void parse(struct parser *p, uint32_t source) {
     const struct source_file *file = &p->diagnostics->sources->items[source];
     p->source = source;
@@ -80,6 +81,7 @@ static const char *expected_words(struct arena *arena, const char *const *expect
     return words;
 }
 
+// What stands in the text, but long tokens by their kind and virtual ones by their sign.
 static const char *found_words(struct parser *p, struct span span, const char *found) {
     if (strcmp(found, "a string in quotes") == 0 || strcmp(found, "a program in braces") == 0 ||
         span.begin == span.end)
@@ -103,6 +105,8 @@ static void suggest_keyword(struct parser *p, struct diagnostic *d, struct span 
     diagnostic_edit(d, span, "%s", meant);
 }
 
+// The word that cannot stand here, what could, the bracket it may be about, and the keyword that
+// was probably meant. Only the first mistake of a part is reported; bison skips to the next part.
 void report_unexpected(struct parser *p, struct span span, const char *found,
                        const char *const *expected, int n_expected) {
     if (p->stopped)

@@ -74,6 +74,7 @@ bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char 
     return true;
 }
 
+// Doubling reads: pipes have no size to ask for, and the size of a file may change.
 char *read_bytes(FILE *file, size_t limit, size_t *length) {
     size_t capacity = 16 * 1024, used = 0;
     char *bytes = malloc(capacity);
@@ -123,6 +124,7 @@ char *read_path(struct arena *arena, struct diagnostics *diagnostics, const char
     return bytes;
 }
 
+// The name of standard input is one that no import can mean.
 bool read_source(struct arena *arena, struct diagnostics *diagnostics, const char *path,
                  struct span from, uint32_t *source) {
     size_t length;

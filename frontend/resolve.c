@@ -73,8 +73,8 @@ static const struct found_item *choose_strategy(struct resolver *r, const struct
     *open = false;
     if (r->options->strategy) {
         const char *text = r->options->strategy;
-        uint32_t source = source_add(r->diagnostics->sources, r->arena, "<command line>", text,
-                                     strlen(text));
+        uint32_t source =
+            source_add(r->diagnostics->sources, r->arena, "<command line>", text, strlen(text));
         struct ast_name name = {text, span_of(source, 0, (uint32_t)strlen(text))};
         return find_item(r, ITEM_STRATEGY, name);
     }

@@ -35,6 +35,7 @@ static const struct mesh_product *find_product(const struct mesh *mesh, const ch
     return NULL;
 }
 
+// An axis and a product share one space of names, since both may stand wherever an axis may.
 static bool is_declared(struct resolver *r, const struct mesh *mesh, struct ast_name name) {
     int axis = mesh_find_axis(mesh, name.text);
     const struct mesh_product *product = find_product(mesh, name.text);
@@ -65,12 +66,14 @@ static void read_link(struct resolver *r, const struct ast_arguments *link,
     }
 }
 
+// Axis lists are fixed arrays and axis sets are bits of a word; see MAX_AXES.
 static bool has_room(struct resolver *r, uint32_t n, struct span span) {
     if (n == MAX_AXES)
         report(r->diagnostics, E107, span, "a mesh has at most %d axes", MAX_AXES);
     return n < MAX_AXES;
 }
 
+// The command line's size is read after the file's, so that a mistake in either is reported.
 static void add_axis(struct resolver *r, const struct ast_axis *ast, struct mesh *mesh) {
     struct mesh_axis axis = {.name = ast->name.text, .size = 1, .span = ast->name.span};
     const char *what = arena_format(r->arena, "the size of axis `%s`", axis.name);
@@ -135,6 +138,7 @@ static void add_product(struct resolver *r, const struct ast_axis *ast, struct m
 
 // ---- mesh -------------------------------------------------------------------------------------
 
+// `devices = N` looks like an axis and is none.
 static bool is_total(const struct ast_axis *axis) {
     return axis->kind == AXIS_SIZE && strcmp(axis->name.text, "devices") == 0;
 }
@@ -175,6 +179,8 @@ static int outermost_batch_axis(const struct config *config) {
     return outermost;
 }
 
+// The other axes keep their sizes: tensor parallelism over 8 must not become 4 because a machine is
+// smaller.
 static void apply_ranks(struct resolver *r) {
     struct mesh *mesh = &r->config->mesh;
     int64_t ranks = r->options->ranks, devices = mesh_devices(mesh);
@@ -207,6 +213,7 @@ static bool total_fits(const struct mesh *mesh) {
     return true;
 }
 
+// --ranks overrides what the file states, as -D does.
 static void check_stated_total(struct resolver *r, const struct ast_axis *stated) {
     const struct setting *setting = find_setting(r, "devices");
     const struct ast_value *value = setting ? setting->field.value : stated->size;
@@ -220,6 +227,7 @@ static void check_stated_total(struct resolver *r, const struct ast_axis *stated
                (long long)product);
 }
 
+// After the strategy: --ranks needs to know which axis splits the batch.
 void finish_mesh(struct resolver *r, const struct found_item *found) {
     const struct ast_axes *axes = &found->item->mesh.axes;
     if (!total_fits(&r->config->mesh)) {

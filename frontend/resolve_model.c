@@ -61,6 +61,7 @@ static const char *const family_names[] = {[FAMILY_GPT2] = "gpt2", [FAMILY_LLAMA
 
 // ---- reading ----------------------------------------------------------------------------------
 
+// Understood as fields, so that the message is about experts and not about a misspelt name.
 static bool is_expert_field(const struct ast_field *field) {
     const char *name = field->paths.items[0].items[0].name.text;
     return strcmp(name, "experts") == 0 || strcmp(name, "experts_per_token") == 0 ||
@@ -79,6 +80,7 @@ static void take_block(struct resolver *r, const struct ast_block *block,
     }
 }
 
+// After the block: what the command line says wins.
 static void take_settings(struct resolver *r, struct model_draft *draft) {
     struct ast_field field;
     struct origin origin;
@@ -106,6 +108,7 @@ static bool begin_model(struct resolver *r, const struct found_item *found,
 
 // ---- what must hold ---------------------------------------------------------------------------
 
+// All that is missing in one message, at the model's name.
 static bool check_required(struct resolver *r, const struct found_item *found,
                            const struct model_draft *draft) {
     const char *missing = "";
@@ -146,6 +149,7 @@ static void derive_sizes(struct resolver *r, const struct model_draft *draft) {
                                           (long long)model->hidden, (long long)model->heads));
 }
 
+// What the kernels and the passes rely on; they CHECK it.
 static void check_sizes(struct resolver *r, const struct model_draft *draft) {
     const struct model_config *model = draft->config;
     if (model->heads % model->kv_heads != 0)
@@ -176,6 +180,7 @@ static void check_total(struct resolver *r, const struct model_config *model) {
                total);
 }
 
+// Family or config.json first, the block over it, the command line over both; then what follows.
 void resolve_model(struct resolver *r, const struct found_item *found) {
     uint32_t errors_before = r->diagnostics->n_errors;
     struct model_draft draft = {.config = &r->config->model};

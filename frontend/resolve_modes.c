@@ -33,6 +33,7 @@ struct mode_reader {
     struct mode_statement *out;
 };
 
+// Legal text in the wrong place: the result of training would change without the file saying so.
 static void report_needs_relax(struct resolver *r, struct span span, const char *what) {
     struct diagnostic *d =
         report(r->diagnostics, E122, span, "`%s` changes the result of training", what);
@@ -42,6 +43,7 @@ static void report_needs_relax(struct resolver *r, struct span span, const char 
 // ---- options ----------------------------------------------------------------------------------
 // Each reads one value into the statement; what is wrong is reported.
 
+// `layers(n)` is a call, all others are words.
 static void read_unit(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const units[] = {"tensor", "layer", "layers", "stage", "model"};
     struct resolver *r = m->r;
@@ -73,6 +75,7 @@ static void read_prefetch(const struct mode_reader *m, const struct ast_value *v
     read_integer(m->r, value, "`prefetch`", 0, 1024, &m->out->prefetch);
 }
 
+// `sharded(AXES)` would keep a part: a gathered value that is cut anew.
 static void read_after_forward(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {"freed", "kept", "sharded"};
     int word;
@@ -92,6 +95,7 @@ static void read_after_backward(const struct mode_reader *m, const struct ast_va
         report_unsupported(m->r, value->span, UNSUPPORTED_KEPT_AFTER_BACKWARD);
 }
 
+// `never` is a word here only inside `relax`; what it does there is that block's business.
 static void read_reduce(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {"last", "each", "never"};
     int word;
@@ -135,6 +139,7 @@ static const struct option_row {
 enum { N_OPTION_ROWS = sizeof option_rows / sizeof *option_rows };
 static const char state_letters[N_STATES] = {'P', 'O', 'G', 'A'};
 
+// Lists what this mode takes, relaxed options left out: they would only tempt.
 static void report_unknown_option(const struct mode_reader *m, struct ast_name name) {
     const char *names[N_OPTION_ROWS];
     size_t n = 0;
@@ -145,6 +150,7 @@ static void report_unknown_option(const struct mode_reader *m, struct ast_name n
                    arena_format(m->r->arena, "option of `%s`", mode_rows[m->mode].text), names, n);
 }
 
+// Known to the mode, then known to the state, then permitted here: the first that fails is said.
 static void read_option(const struct mode_reader *m, const struct ast_argument *argument) {
     const struct option_row *row = NULL;
     for (int i = 0; i < N_OPTION_ROWS && !row; i++)
@@ -211,6 +217,7 @@ static bool read_axes(const struct mode_reader *m, const struct ast_argument *ar
 
 // ---- one mode ---------------------------------------------------------------------------------
 
+// Everything that the language leaves to defaults, in one place.
 static void set_mode(enum mode mode, struct mode_statement *out) {
     out->sets_extent = mode_rows[mode].takes_axes;
     out->sets_residency = !out->sets_extent;
@@ -277,6 +284,7 @@ static bool find_mode(struct resolver *r, struct ast_name name, enum mode *out) 
     return mode >= 0;
 }
 
+// The first argument of an extent is its axes; all others are options by name.
 static void read_arguments(const struct mode_reader *m, const struct ast_mode *ast) {
     const struct ast_arguments *arguments = &ast->arguments;
     bool takes_axes = mode_rows[m->mode].takes_axes;
@@ -315,6 +323,7 @@ static void push(struct expansion *e, const struct mode_statement *statement) {
 
 // ---- statements -------------------------------------------------------------------------------
 
+// The first step of the path is the state; what follows selects.
 static bool resolve_state(struct resolver *r, const struct ast_path *path, enum state *out) {
     const struct ast_step *step = &path->items[0];
     int state = table_find(state_names, N_STATES, step->name.text);
@@ -345,6 +354,7 @@ static void check_modes_agree(struct expansion *e, uint32_t first) {
         }
 }
 
+// One statement for each mode, so that `place` never takes a list apart.
 static void expand_path(struct expansion *e, const struct frame *frame, const struct scope *scope,
                         const struct ast_statement *statement, const struct ast_path *path) {
     struct resolver *r = e->r;
@@ -405,6 +415,7 @@ static bool read_letter(const struct mode_reader *m, const struct ast_letter *le
     return true;
 }
 
+// A letter is an extent on the tuple's axes and perhaps a residency, which is on no axis.
 static void expand_letter(struct expansion *e, const struct frame *frame, const struct scope *scope,
                           const struct ast_statement *statement, const struct axis_list *axes,
                           enum state state) {

@@ -72,6 +72,8 @@ static bool resolve_slice(struct resolver *r, const struct ast_slice *slice,
     return true;
 }
 
+// One step inward. Roles that this compiler builds no models of are refused here, once for all
+// uses.
 static bool append_role(struct resolver *r, const struct ast_step *step,
                         struct selector *selector) {
     int role = table_find(role_names, N_ROLES, step->name.text);
@@ -107,6 +109,7 @@ static bool append_role(struct resolver *r, const struct ast_step *step,
     return !step->has_slice || resolve_slice(r, &step->slice, selector);
 }
 
+// A scope's selector is only ever made longer: what `in` limits, nothing inside widens.
 bool resolve_selector(struct resolver *r, const struct ast_path *path, uint32_t first,
                       const struct selector *outer, struct selector *out) {
     *out = *outer;

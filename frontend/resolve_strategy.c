@@ -17,6 +17,7 @@ struct origin origin_in_frame(struct arena *arena, const struct frame *frame, st
     return origin;
 }
 
+// A parameter hides an axis of the mesh that has its name, as in any language.
 static const struct binding *find_binding(const struct frame *frame, const char *name) {
     for (uint32_t i = 0; i < frame->n_bindings; i++)
         if (strcmp(frame->bindings[i].name, name) == 0)
@@ -24,6 +25,7 @@ static const struct binding *find_binding(const struct frame *frame, const char 
     return NULL;
 }
 
+// One name at a time, because a parameter may itself stand for a product.
 bool resolve_product(struct resolver *r, const struct frame *frame, const struct ast_names *names,
                      struct axis_list *list) {
     *list = (struct axis_list){0};
@@ -85,6 +87,7 @@ static int split_unsupported(enum dimension dimension) {
     }
 }
 
+// Known, and one that work can be divided along; then, whether that is built.
 static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dimension *out) {
     const char *names[N_DIMENSIONS];
     size_t n = 0;
@@ -103,6 +106,7 @@ static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dim
     return unsupported < 0;
 }
 
+// The method is looked up even though none is built: a misspelt name is the better message.
 static void check_schedule(struct resolver *r, const struct ast_schedule *schedule) {
     static const char *const methods[] = {"gpipe", "one_f_one_b", "interleaved",
                                           "zb_h1", "zbv",         "dualpipe_v"};
@@ -120,6 +124,7 @@ static void check_schedule(struct resolver *r, const struct ast_schedule *schedu
     report_unsupported(r, schedule->span, UNSUPPORTED_SCHEDULE);
 }
 
+// A split that cannot be built is reported and left out; the rest of the strategy is still read.
 static void expand_split(struct expansion *e, const struct frame *frame, const struct scope *scope,
                          const struct ast_statement *statement) {
     struct resolver *r = e->r;
@@ -159,6 +164,7 @@ static void expand_body(struct expansion *e, const struct frame *frame, const st
 
 static const char *const parameter_kinds[] = {"axis", "number", "word"};
 
+// Numbers may have a unit; words may be calls, as `layers(2)` is.
 static bool bind_value(struct resolver *r, const struct ast_parameter *parameter,
                        const struct ast_value *value, struct binding *binding) {
     bool number = strcmp(parameter->kind.text, "number") == 0;
@@ -230,6 +236,7 @@ static const struct ast_argument *argument_for(const struct ast_arguments *argum
     return placed ? &arguments->items[number] : NULL;
 }
 
+// Too many, or by a name that is no parameter's.
 static bool check_arguments(struct resolver *r, const struct ast_statement *use,
                             const struct ast_item *strategy) {
     const struct ast_arguments *arguments = &use->use.arguments;
@@ -253,6 +260,7 @@ static bool check_arguments(struct resolver *r, const struct ast_statement *use,
     return true;
 }
 
+// Defaults are read in the frame of the one who uses: `axis b = dp` means the mesh's dp.
 static bool bind_arguments(struct resolver *r, const struct frame *giver,
                            const struct ast_statement *use, struct frame *frame) {
     const struct ast_parameters *parameters = &frame->strategy->strategy.parameters;
@@ -286,6 +294,7 @@ static bool is_being_expanded(const struct frame *frame, const struct ast_item *
     return false;
 }
 
+// As if the text stood here, but for the names it may use and the rank it has.
 static void expand_use(struct expansion *e, const struct frame *frame, const struct scope *scope,
                        const struct ast_statement *statement) {
     struct resolver *r = e->r;
@@ -316,6 +325,7 @@ static void expand_use(struct expansion *e, const struct frame *frame, const str
 
 // ---- in and relax -----------------------------------------------------------------------------
 
+// Several selectors are as many scopes: the body is read once for each.
 static void expand_in(struct expansion *e, const struct frame *frame, const struct scope *scope,
                       const struct ast_statement *statement) {
     for (uint32_t i = 0; i < statement->in.selectors.n; i++) {
@@ -327,6 +337,7 @@ static void expand_in(struct expansion *e, const struct frame *frame, const stru
     }
 }
 
+// Refused as a whole, after its parts have been looked up.
 static void expand_relax(struct expansion *e, const struct frame *frame, const struct scope *scope,
                          const struct ast_statement *statement) {
     static const char *const conditions[] = {"gradient_integrity", "state_consistency"};
@@ -402,6 +413,7 @@ static bool bind_settings(struct resolver *r, struct frame *frame) {
     return true;
 }
 
+// The outermost scope selects everything and is anchored at the strategy's name.
 static void expand_strategy(struct resolver *r, const struct found_item *found,
                             const struct frame *frame) {
     struct expansion e = {.r = r, .strategy = &r->config->strategy};
@@ -417,6 +429,7 @@ void resolve_strategy(struct resolver *r, const struct found_item *found) {
         expand_strategy(r, found, &frame);
 }
 
+// Axes of size two will do: nothing that is checked here depends on sizes.
 void check_strategy_alone(struct resolver *r, const struct found_item *found) {
     const struct ast_parameters *parameters = &found->item->strategy.parameters;
     struct config scratch = {.mesh.name = "parameters"}, *kept = r->config;

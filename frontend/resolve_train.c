@@ -45,6 +45,7 @@ static const struct ast_value *take_argument(const struct ast_arguments *argumen
     return NULL;
 }
 
+// Whatever no reader took: a second time, misspelt, or without a name.
 static void report_untaken(struct resolver *r, const struct ast_arguments *arguments,
                            uint64_t taken, const char *function, const char *const *names,
                            size_t n) {
@@ -76,6 +77,7 @@ static void take_real(struct resolver *r, const struct ast_arguments *arguments,
 
 // ---- optimizers -------------------------------------------------------------------------------
 
+// Linear warm-up to the peak, then half a cosine down to the minimum at `steps`.
 static void read_cosine(struct resolver *r, const struct ast_value *value,
                         struct learning_rate *rate) {
     static const char *const names[] = {"peak", "warmup", "steps", "minimum"};
@@ -101,6 +103,7 @@ static void read_cosine(struct resolver *r, const struct ast_value *value,
                (long long)rate->warmup_steps, (long long)rate->steps);
 }
 
+// A constant, or a schedule over steps.
 static void read_rate(struct resolver *r, const struct ast_value *value,
                       struct learning_rate *rate) {
     if (value->kind == AST_CALL && strcmp(value->call.name.text, "cosine") == 0) {
@@ -125,6 +128,7 @@ static void read_betas(struct resolver *r, const struct ast_value *value,
     read_real(r, value->elements.items[1], "the second of `betas`", 0, largest, &optimizer->beta2);
 }
 
+// Fields that are not named keep what the rule inherited.
 static void read_adamw(struct resolver *r, const struct ast_value *value,
                        struct optimizer_config *optimizer) {
     static const char *const names[] = {"lr", "betas", "eps", "weight_decay"};
@@ -167,6 +171,7 @@ static void read_sgd(struct resolver *r, const struct ast_value *value,
         report(r->diagnostics, E121, value->span, "`nesterov` needs a momentum above 0");
 }
 
+// `none` and `adamw` without parentheses are names, with them calls: both are read as calls.
 static bool read_optimizer(struct resolver *r, const struct ast_value *value,
                            struct optimizer_config *optimizer) {
     static const char *const names[] = {"adamw", "sgd", "none", "muon", "lamb", "adafactor"};
@@ -222,6 +227,7 @@ static bool same_selector(const struct selector *a, const struct selector *b) {
            a->slice_end == b->slice_end && a->slice_step == b->slice_step;
 }
 
+// A rule for the tensors that the selector matches; the command line changes a rule in place.
 static void take_optimizer(struct resolver *r, struct train_draft *draft,
                            const struct ast_field *field, const struct ast_path *path,
                            const struct origin *origin) {
@@ -273,6 +279,7 @@ static const struct {
 };
 enum { N_PRECISION_ROWS = sizeof precision_rows / sizeof *precision_rows, MASTER_ROW = 1 };
 
+// All uses in one type; parameters that are wide enough serve as their own master copy.
 static void set_precision(struct precision_config *precision, enum dtype dtype) {
     for (int i = 0; i < N_PRECISION_ROWS; i++)
         if (precision_rows[i].offset != SIZE_MAX && i != MASTER_ROW)
@@ -298,6 +305,7 @@ static bool read_type(struct resolver *r, const struct ast_value *value, const c
     return true;
 }
 
+// Types by selector are read, and refused where they stand.
 static void take_precision_path(struct resolver *r, struct precision_config *precision,
                                 const struct ast_field *field, const struct ast_path *path) {
     struct ast_name name = path->items[0].name;
@@ -334,6 +342,7 @@ static void check_uniform(struct resolver *r, struct precision_config *precision
         report_unsupported(r, span, UNSUPPORTED_MIXED_PRECISION);
 }
 
+// A word for all uses, or a block with a field for each.
 static void take_precision(struct resolver *r, struct train_draft *draft,
                            const struct ast_field *field, const struct origin *origin) {
     struct precision_config *precision = &draft->config->precision;
@@ -400,6 +409,7 @@ static void take_block(struct resolver *r, struct train_draft *draft,
         }
 }
 
+// What must be said, and what later arithmetic on sizes relies on.
 static void check_train(struct resolver *r, const struct found_item *found,
                         const struct train_draft *draft) {
     const struct train_config *train = draft->config;
@@ -468,6 +478,7 @@ static void default_microbatch(struct config *config) {
     };
 }
 
+// After the strategy and the mesh are final: the default microbatch depends on both.
 void finish_train(struct resolver *r) {
     struct train_config *train = &r->config->train;
     struct model_config *model = &r->config->model;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+// The argument is parsed by the grammar of the file, so that values look the same in both places.
 static void load_setting(struct resolver *r, const char *argument) {
     struct setting *setting = &r->settings[r->n_settings];
     uint32_t source, errors_before = r->diagnostics->n_errors;
@@ -33,11 +34,13 @@ void load_settings(struct resolver *r) {
         load_setting(r, r->options->settings[i]);
 }
 
+// Where a fact of the command line comes from; printed as <command line>.
 struct origin setting_origin(const struct resolver *r, const struct setting *setting) {
     return (struct origin){
         .kind = ORIGIN_COMMAND_LINE, .span = setting->field.span, .text = setting->argument};
 }
 
+// `train.batch=4` for the head `train` is the field `batch = 4`, with its spans.
 bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast_field *field,
                   struct origin *origin) {
     for (; *at < r->n_settings; ++*at) {
@@ -74,6 +77,7 @@ struct setting *find_setting(struct resolver *r, const char *name) {
     return last;
 }
 
+// Only in a file that is well otherwise: a part that failed has not asked for its settings.
 void report_unused_settings(struct resolver *r) {
     for (uint32_t i = 0; i < r->n_settings; i++) {
         const struct setting *setting = &r->settings[i];

@@ -15,6 +15,8 @@ int place_scan_lex(PLACE_STYPE *value, struct span *span, void *scanner); // fle
 
 // ---- numbers ----------------------------------------------------------------------------------
 
+// Digits alone are exact up to 2^63, other spellings where a double holds them exactly: 1e9 is a
+// size.
 static struct ast_number read_number(struct parser *p, const char *text, size_t length) {
     struct ast_number number = {.text = arena_string(p->arena, text, length)};
     number.value = strtod(number.text, NULL);
@@ -29,6 +31,7 @@ static struct ast_number read_number(struct parser *p, const char *text, size_t 
     return number;
 }
 
+// The pattern of the lexer again, which has matched the unit along.
 static size_t number_length(const char *text) {
     size_t n = strspn(text, "0123456789");
     if (text[n] == '.' && isdigit((unsigned char)text[n + 1]))
@@ -119,6 +122,7 @@ static const struct keyword *keyword_find(const char *text) {
     return NULL;
 }
 
+// Reserved words are told here; item keywords where brackets are known.
 int token_word(struct parser *p, PLACE_STYPE *value, const char *text, struct span span) {
     value->name = (struct ast_name){arena_string(p->arena, text, strlen(text)), span};
     const struct keyword *keyword = keyword_find(text);
@@ -135,6 +139,7 @@ static struct ast_name string_inside(struct parser *p, const char *text, size_t 
     return (struct ast_name){arena_string(p->arena, text + 1, strlen(text) - quotes), span};
 }
 
+// Without quotes. There are no escapes: nothing that a path needs would need one.
 int token_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span) {
     value->name = string_inside(p, text, 2, span);
     return STRING;
@@ -167,6 +172,7 @@ bool token_begins_program(struct parser *p) {
     return true;
 }
 
+// Braces included, so that the span is what the program's own parser is given.
 int token_program(struct parser *p, PLACE_STYPE *value, struct span *span) {
     *span = span_of(p->source, p->program_begin, p->offset);
     value->name.text = arena_string(p->arena, p->text + span->begin, span->end - span->begin);

@@ -11,12 +11,14 @@ static const char *const unsupported_words[N_UNSUPPORTED] = {
 #undef UNSUPPORTED
 };
 
+// One wording for all that is not built, from the table's words.
 struct diagnostic *report_unsupported(struct resolver *r, struct span span,
                                       enum unsupported feature) {
     return report(r->diagnostics, E199, span, "%s is understood, but not compiled yet",
                   unsupported_words[feature]);
 }
 
+// A misspelt name gets a fix; for another one the choices are listed if they are few.
 struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
                                   struct ast_name name, const char *kind, const char *const *names,
                                   size_t n) {
@@ -67,6 +69,7 @@ static const struct ast_number *plain_number(struct resolver *r, const struct as
     return NULL;
 }
 
+// A number that no integer holds is too large, one with a fraction is of the wrong kind.
 bool read_integer(struct resolver *r, const struct ast_value *value, const char *what,
                   int64_t minimum, int64_t maximum, int64_t *out) {
     const struct ast_number *number = plain_number(r, value, what, "a whole number");
@@ -119,6 +122,7 @@ bool read_flag(struct resolver *r, const struct ast_value *value, const char *wh
     return true;
 }
 
+// Words of a closed list; only the command and the passes know what they mean.
 bool read_choice(struct resolver *r, const struct ast_value *value, const char *what,
                  const char *const *names, int n, int *out) {
     if (value->kind == AST_NAME)
@@ -152,6 +156,7 @@ static const char *const measure_examples[] = {
     [MEASURE_FLOPS_PER_S] = "989 TFLOP/s",
 };
 
+// In base units: bytes, bytes per second, seconds, operations per second.
 bool read_quantity(struct resolver *r, const struct ast_value *value, const char *what,
                    enum measure measure, double *out) {
     const char *example = measure_examples[measure];
@@ -184,6 +189,7 @@ bool read_quantity(struct resolver *r, const struct ast_value *value, const char
     return true;
 }
 
+// Memory is counted in whole bytes from here on; the bound leaves room to add sizes.
 bool read_bytes_quantity(struct resolver *r, const struct ast_value *value, const char *what,
                          int64_t *out) {
     double bytes;

@@ -160,6 +160,7 @@ char *diagnostic_apply_edits(const struct diagnostic *d, struct arena *arena, ui
 // Levenshtein distance with transpositions of neighbours, on names of at most MAX_NAME bytes.
 enum { MAX_NAME = 48 };
 
+// Letters in another case are equal: units and names are often wrong in nothing else.
 static unsigned edit_distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     if (n > MAX_NAME || m > MAX_NAME)

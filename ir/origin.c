@@ -9,6 +9,7 @@ struct span origin_span(const struct origin *origin) {
     return origin->span; // of a USE: the `use` in the user's file
 }
 
+// " at FILE:LINE:COLUMN", or nothing for what stands nowhere.
 static const char *place_words(struct arena *arena, const struct source_files *sources,
                                struct span span) {
     struct source_place place = source_place(sources, span);
@@ -46,6 +47,7 @@ const char *origin_words(struct arena *arena, const struct source_files *sources
     return words;
 }
 
+// The primary span is not repeated as a note.
 static bool same_span(struct span a, struct span b) {
     return a.source == b.source && a.begin == b.begin && a.end == b.end;
 }

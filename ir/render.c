@@ -56,10 +56,12 @@ static struct window line_window(const struct source_file *file, uint32_t line, 
     return w;
 }
 
+// UTF-8: bytes that add no column.
 static bool continues_character(unsigned char byte) {
     return (byte & 0xC0) == 0x80;
 }
 
+// Nothing from a source may reach the terminal that the terminal would obey.
 static void print_bytes(FILE *out, const char *text, size_t n) {
     for (size_t i = 0; i < n; i++) {
         unsigned char byte = (unsigned char)text[i];
@@ -74,6 +76,7 @@ static void print_gutter(const struct printer *p, uint32_t line) {
         fprintf(p->out, "%s      |%s ", p->style.quiet, p->style.end);
 }
 
+// With dots where the window leaves something out.
 static void print_line(const struct printer *p, uint32_t line, const struct source_file *file,
                        struct window w) {
     print_gutter(p, line);
@@ -90,6 +93,7 @@ static uint32_t columns(const struct source_file *file, uint32_t begin, uint32_t
     return n;
 }
 
+// An empty range (a missing word, the end of the file) still gets one caret.
 static void print_underline(const struct printer *p, const struct source_file *file,
                             struct window w, const struct mark *mark, const char *colour) {
     uint32_t begin = mark->span.begin < w.begin ? w.begin : mark->span.begin;
@@ -129,6 +133,8 @@ static const char *severity_words(enum severity severity) {
     return severity == SEVERITY_ERROR ? "error" : "warning";
 }
 
+// A line is printed once, with all that is said about it below; lines that are far apart are
+// separated by dots, files by their names.
 static void print_marks(const struct printer *p, const struct mark *marks, uint32_t n,
                         enum severity severity) {
     const char *strong = severity == SEVERITY_ERROR ? p->style.error : p->style.warning;
@@ -179,6 +185,7 @@ static void print_excerpts(const struct printer *p, const struct diagnostic *d) 
 
 // ---- notes and help ---------------------------------------------------------------------------
 
+// Notes with a place are shown like labels, but on their own: they explain, they do not point.
 static void print_note(const struct printer *p, const struct diagnostic_label *note,
                        enum severity severity) {
     struct mark mark = mark_of(p, note->span, "", false);
@@ -224,6 +231,7 @@ static uint32_t print_edited(const struct printer *p, const struct mark *edits, 
     return i;
 }
 
+// Edits by line, in order, whatever order they were reported in.
 static void print_help(const struct printer *p, const struct diagnostic *d) {
     fprintf(p->out, "  %shelp%s: %s\n", p->style.bold, p->style.end, d->help);
     if (!d->n_edits)

@@ -39,6 +39,7 @@ static uint32_t line_of(const struct source_file *file, uint32_t byte) {
     return low;
 }
 
+// Spans that are nowhere have no file; the caller asks for that first.
 struct source_place source_place(const struct source_files *files, struct span span) {
     if (!files || span.source >= files->n_items)
         return (struct source_place){0};
