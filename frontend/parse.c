@@ -69,6 +69,8 @@ static const char *expected_words(struct arena *arena, const char *const *expect
         return "`import`, `model`, `device`, `mesh`, `train`, `strategy`, `step` or `unit`";
     if (contains(expected, n, "a number with a unit"))
         return contains(expected, n, "')'") ? "a value or `)`" : "a value";
+    if (contains(expected, n, "')'") && contains(expected, n, "','"))
+        return "`,` or `)`";
     if (n == 0 || n > MOST_SAID)
         return NULL;
     const char *words = "";
