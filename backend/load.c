@@ -81,5 +81,6 @@ char *backend_generate(const struct backend *backend, struct arena *arena,
     levelled.level = backend_level(options, why);
     if (!levelled.level)
         return NULL;
+    // cppcheck-suppress returnDanglingLifetime ; what is returned lives in the arena
     return backend->generator->generate(arena, program, &levelled, output, size, why);
 }
