@@ -435,11 +435,18 @@ static bool begins_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+// Where two terms differ, the numbers that they stand for do too.
+static bool has_witness(const struct trial *t) {
+    enum diagnostic_code code = t->diagnostics->items[0]->code;
+    bool terms = code == E413 || code == E490;
+    return !terms || t->verdict.kind == VERDICT_REFUTED;
+}
+
 static bool is_refused_as(const struct trial *t, const struct mutant *mutant) {
     if (t->verdict.kind == VERDICT_ACCEPTED || t->diagnostics->n_items == 0)
         return false;
     const struct diagnostic *first = t->diagnostics->items[0];
-    return strcmp(diagnostic_rows[first->code].text, mutant->code) == 0 &&
+    return strcmp(diagnostic_rows[first->code].text, mutant->code) == 0 && has_witness(t) &&
            (!mutant->at || begins_with(t->text + first->span.begin, mutant->at));
 }
 

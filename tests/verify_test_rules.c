@@ -464,11 +464,26 @@ static const char *combination_text(struct bench *b) {
     return text;
 }
 
+// An axis selects along one dimension only, or devices would hold blocks of a diagonal.
+static bool owns_once(const struct bench *b, form_id id) {
+    const struct form_key *form = form_get(&b->engine.digits, id)->key;
+    uint32_t owners = 0;
+    for (unsigned d = 0; d < form->rank; d++) {
+        const struct dim_info *dim = dim_get(&b->engine.digits, form->dims[d]);
+        if (dim->owners & owners)
+            return false;
+        owners |= dim->owners;
+    }
+    return true;
+}
+
 static void check_claim(struct bench *b, unsigned result, const struct judgement *plain) {
     unsigned at = b->op.n_operands + result;
     const struct judgement *claim = &b->judged[result];
     struct spreading s = summands_of(b, claim);
     b->n_claimed++;
+    if (!owns_once(b, claim->form))
+        fail_msg("%s: an axis cuts two dimensions", combination_text(b));
     for (unsigned draw = 0; draw < DRAWS; draw++) {
         struct array whole = claimed_whole(b, draw, claim, plain, &b->whole[draw][at]);
         for (int d = 0; d < b->n_devices; d++) {
@@ -654,6 +669,51 @@ static void check_op(enum op_kind kind, const char *signature, int first, int se
     free(b);
 }
 
+// What is said to count rows must be known to count them.
+static void index_operands_must_count(void **state) {
+    for (enum op_kind kind = 0; kind < N_OPS; kind++)
+        for (unsigned index = 0; index < MAX_OPERANDS; index++) {
+            struct bench *b = malloc(sizeof *b);
+            assert_non_null(b);
+            begin_bench(b, 3, 0);
+            if (op_rows[kind].index[0] && index < op_operand_count(kind)) {
+                begin_op(b, kind, op_rows[kind].signature);
+                draw_wholes(b);
+                all_copies(b);
+                set_types(b);
+                struct judgement operands[MAX_OPERANDS];
+                for (unsigned i = 0; i < b->op.n_operands; i++)
+                    operands[i] = judge_operand(b, i);
+                operands[index].value.of = judge_operand(b, 0).value.of;
+                rule_apply(&b->engine, &b->unit, &b->op, operands, b->judged);
+                assert_int_equal(b->judged[0].fault != NULL, is_index(&b->op, index));
+            }
+            arena_free(&b->arena);
+            free(b);
+        }
+}
+
+// 6 elements in chunks of 3 on three devices: the third has only padding.
+static void padding_must_be_zeros(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_bench(b, 3, 0);
+    begin_op(b, OP_SQUARE_SUM, "X->");
+    draw_wholes(b);
+    all_copies(b);
+    struct judgement flat = judge_operand(b, 0);
+    assert_null(form_cut_flat(&b->engine.digits, &flat.form, &(struct axis_list){1, {0}}, 3));
+    b->unit.values[0].type = (struct tensor_type){DTYPE_F64, 1, {{DIM_FLAT, 3}}};
+    rule_apply(&b->engine, &b->unit, &b->op, &flat, b->judged);
+    assert_non_null(b->judged[0].fault);
+    flat.clean = true;
+    rule_apply(&b->engine, &b->unit, &b->op, &flat, b->judged);
+    assert_null(b->judged[0].fault);
+    assert_int_equal(b->judged[0].partial, 1);
+    arena_free(&b->arena);
+    free(b);
+}
+
 static bool has_rule(enum op_kind kind) {
     return op_operand_count(kind) > 0 && op_rows[kind].signature[0] && kind != OP_CAST;
 }
@@ -817,6 +877,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_hold_on_one_axis),
         cmocka_unit_test(rules_hold_on_two_axes),
+        cmocka_unit_test(index_operands_must_count),
+        cmocka_unit_test(padding_must_be_zeros),
         cmocka_unit_test(moves_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,11 +213,14 @@ static const struct fault *difference(struct engine *e, const struct expectation
                      .visited = ARENA_ARRAY(e->arena, bool, e->terms->n_nodes)};
     visit(&w, found.of);
     visit_scale(&w, found.scale);
-    if (!w.found)
-        return exchanged(e, expectation, found);
-    struct fault *fault = (struct fault *)first_difference(e, w.first);
-    fault->effect =
-        arena_format(e->arena, "so %s is not what one device computes", expectation->what);
+    struct fault *fault =
+        (struct fault *)(w.found ? first_difference(e, w.first) : exchanged(e, expectation, found));
+    if (w.found)
+        fault->effect =
+            arena_format(e->arena, "so %s is not what one device computes", expectation->what);
+    fault->has_terms = true;
+    fault->found = found;
+    fault->expected = expectation->value;
     return fault;
 }
 

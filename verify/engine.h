@@ -21,7 +21,9 @@ struct fault {
     struct span other; // a second place, where `other_said` is not NULL
     const char *other_said;
     const char *effect; // what it spoils, where the message does not say
-    uint32_t order;     // of creation: the smallest is the first cause
+    bool has_terms;     // the two that differ:
+    struct scaled found, expected;
+    uint32_t order; // of creation: the smallest is the first cause
 };
 
 // ---- judgements -------------------------------------------------------------------------------
@@ -142,7 +144,7 @@ void fault_also(const struct fault *, struct span other, const char *said); // a
 // Wrong whatever becomes of it: a transfer that nobody waits for.
 void fault_insist(struct engine *, const struct fault *);
 bool fault_same_cause(const struct fault *, const struct fault *);
-void fault_report(struct engine *, const struct fault *);
+struct diagnostic *fault_report(struct engine *, const struct fault *);
 struct judgement judgement_fault(const struct fault *);
 const char *mask_text(const struct engine *, uint32_t mask);
 const char *scale_text(const struct engine *, scale_id scale);
@@ -151,6 +153,7 @@ const char *microbatches_text(const struct engine *, struct term collected);
 
 // rule.c
 struct judgement judgement_of(struct engine *, struct scaled value, form_id form, enum dtype);
+bool op_reads(enum op_kind, unsigned result, unsigned operand); // reads.def
 void rule_apply(struct engine *, const struct unit *, const struct op *,
                 const struct judgement *operands, struct judgement *results);
 
@@ -188,6 +191,10 @@ bool step_execute(struct engine *, enum step_kind); // false: gave up, said why
 void block_execute(struct engine *, const struct block *);
 void time_loop_execute(struct engine *, const struct statement *);
 void iteration_execute(struct engine *, const struct loop *, int64_t value, bool time);
+
+// witness.c: a difference between the two in numbers, in words; NULL: none was found.
+const char *witness_difference(struct engine *, const struct program *reference,
+                               struct scaled found, struct scaled expected);
 
 // diagnose.c: why what was found is not what is expected; NULL if it is.
 struct expectation {

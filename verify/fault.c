@@ -40,7 +40,7 @@ bool fault_same_cause(const struct fault *a, const struct fault *b) {
     return a->code == b->code && a->span.source == b->span.source && a->span.begin == b->span.begin;
 }
 
-void fault_report(struct engine *e, const struct fault *fault) {
+struct diagnostic *fault_report(struct engine *e, const struct fault *fault) {
     struct diagnostic *d = report(e->diagnostics, fault->code, fault->span, "%s", fault->message);
     if (fault->said)
         diagnostic_say(d, "%s", fault->said);
@@ -48,6 +48,7 @@ void fault_report(struct engine *e, const struct fault *fault) {
         diagnostic_note_at(d, fault->other, "%s", fault->other_said);
     if (fault->effect)
         diagnostic_note(d, "%s", fault->effect);
+    return d;
 }
 
 struct judgement judgement_fault(const struct fault *fault) {

@@ -39,7 +39,7 @@ static const char *result_name(const struct context *c, unsigned i) {
 
 // ---- what the row says ------------------------------------------------------------------------
 
-static bool reads(const struct op *op, unsigned result, unsigned operand) {
+bool op_reads(enum op_kind kind, unsigned result, unsigned operand) {
     static const struct {
         enum op_kind kind;
         unsigned result;
@@ -50,9 +50,13 @@ static bool reads(const struct op *op, unsigned result, unsigned operand) {
 #undef READS
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].kind == op->kind && rows[i].result == result)
+        if (rows[i].kind == kind && rows[i].result == result)
             return strchr(rows[i].operands, (char)('0' + operand)) != NULL;
     return true;
+}
+
+static bool reads(const struct op *op, unsigned result, unsigned operand) {
+    return op_reads(op->kind, result, operand);
 }
 
 static bool is_additive(const struct op_row *row) {

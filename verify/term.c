@@ -124,7 +124,7 @@ void term_alias(struct terms *terms, struct term of, struct term as) {
         alias->end = of.at >= alias->end ? of.at + 1 : alias->end;
         return;
     }
-    struct alias alias = {of.at, of.at + 1, as.node, offset, node->alias};
+    struct alias alias = {of.node, of.at, of.at + 1, as.node, offset, node->alias};
     node->alias = terms->n_aliases;
     ARENA_PUSH(terms->arena, terms->aliases, terms->n_aliases, terms->cap_aliases, alias);
 }

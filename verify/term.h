@@ -68,9 +68,10 @@ struct node {
     const struct span *origin; // what made it first
 };
 struct alias {
+    uint32_t of;        // the node
     int32_t begin, end; // indices of the node for which it holds
-    uint32_t node;
-    int32_t offset; // the alias's index less the node's
+    uint32_t node;      // the leaf
+    int32_t offset;     // the leaf's index less the node's
     uint32_t next;
 };
 // One question that an evaluation put to the aliases: the answer depends on the absolute index, so

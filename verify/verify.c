@@ -22,6 +22,7 @@ struct check {
     struct store train, evaluate; // of the reference, after its steps
     const struct fault **faults;  // what keeps the program from being accepted
     uint32_t n_faults, cap_faults;
+    bool refuted; // a difference was computed
 };
 
 static void add_fault(struct check *c, const struct fault *fault) {
@@ -261,6 +262,19 @@ static int by_order(const void *left, const void *right) {
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+// With a witness, where the two terms give different numbers.
+static void report_fault(struct check *c, const struct fault *fault) {
+    struct diagnostic *d = fault_report(&c->final, fault);
+    const char *witness = NULL;
+    if (fault->has_terms)
+        witness =
+            witness_difference(&c->final, c->reference.program, fault->found, fault->expected);
+    if (!witness)
+        return;
+    diagnostic_note(d, "%s", witness);
+    c->refuted = true;
+}
+
 // One report per place and code, first causes first; the rest is counted.
 static void report_faults(struct check *c) {
     uint32_t n_reported = 0, n_left = 0;
@@ -277,7 +291,7 @@ static void report_faults(struct check *c) {
         if (seen)
             continue;
         if (n_reported++ < MAX_REPORTED)
-            fault_report(&c->final, c->faults[i]);
+            report_fault(c, c->faults[i]);
         else
             n_left++;
     }
@@ -296,8 +310,8 @@ struct verdict verify(const struct program *reference, const struct program *fin
     run_reference(c);
     run_final(c);
     report_faults(c);
-    // A refusal is called refuted when a difference has been computed; nothing computes one yet.
-    return (struct verdict){.kind = c->n_faults == 0 ? VERDICT_ACCEPTED : VERDICT_UNPROVED,
+    enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
+    return (struct verdict){.kind = c->n_faults == 0 ? VERDICT_ACCEPTED : refused,
                             .buffers = c->final.found,
                             .n_terms = terms->n_nodes};
 }
