@@ -41,6 +41,7 @@ const char *cache_path(struct arena *arena, const char *directory, LLVMTargetMac
     LLVMGetVersion(&version[1], &version[2], &version[3]);
     llvm_blake3_hasher_init(&hasher);
     llvm_blake3_hasher_update(&hasher, version, sizeof version);
+    hash_string(&hasher, PASS_PIPELINE);
     hash_message(&hasher, LLVMGetTargetMachineCPU(machine));
     hash_message(&hasher, LLVMGetTargetMachineFeatureString(machine));
     hash_message(&hasher, LLVMPrintModuleToString(module));

@@ -86,7 +86,7 @@ void module_finish(struct emitter *e, LLVMTargetMachineRef machine) {
 
 void module_optimise(struct emitter *e, LLVMTargetMachineRef machine) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(e->module, "default<O2>", machine, options);
+    LLVMErrorRef error = LLVMRunPasses(e->module, PASS_PIPELINE, machine, options);
     CHECK(!error);
     LLVMDisposePassBuilderOptions(options);
 }

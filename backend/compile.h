@@ -8,6 +8,9 @@
 #include "backend/emitter.h"
 #include "backend/generator.h"
 
+// LLVM's passes, at the level of its code generation (LLVMCodeGenLevelDefault).
+#define PASS_PIPELINE "default<O2>"
+
 // A machine to make code for. NULL: see `why`.
 LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_options *,
                                   const char **why);
