@@ -219,6 +219,7 @@ static const struct fault *difference(struct engine *e, const struct expectation
         fault->effect =
             arena_format(e->arena, "so %s is not what one device computes", expectation->what);
     fault->has_terms = true;
+    fault->what = expectation->what;
     fault->found = found;
     fault->expected = expectation->value;
     return fault;

@@ -21,7 +21,8 @@ struct fault {
     struct span other; // a second place, where `other_said` is not NULL
     const char *other_said;
     const char *effect; // what it spoils, where the message does not say
-    bool has_terms;     // the two that differ:
+    bool has_terms;     // the two that differ, and of what:
+    const char *what;
     struct scaled found, expected;
     uint32_t order; // of creation: the smallest is the first cause
 };

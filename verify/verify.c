@@ -15,7 +15,7 @@
 
 #include "verify/engine.h"
 
-enum { MAX_REPORTED = 5 };
+enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
 
 struct check {
     struct engine reference, final;
@@ -262,13 +262,25 @@ static int by_order(const void *left, const void *right) {
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-// With a witness, where the two terms give different numbers.
+// A witness from any of the values that the same mistake spoils: some hardly show it.
+static const char *find_witness(struct check *c, const struct fault *cause) {
+    unsigned n_tried = 0;
+    for (uint32_t i = 0; i < c->n_faults && n_tried < MAX_TRIED; i++) {
+        const struct fault *fault = c->faults[i];
+        if (!fault->has_terms || !fault_same_cause(fault, cause))
+            continue;
+        n_tried++;
+        const char *numbers =
+            witness_difference(&c->final, c->reference.program, fault->found, fault->expected);
+        if (numbers)
+            return arena_format(c->final.arena, "%s: %s", fault->what, numbers);
+    }
+    return NULL;
+}
+
 static void report_fault(struct check *c, const struct fault *fault) {
     struct diagnostic *d = fault_report(&c->final, fault);
-    const char *witness = NULL;
-    if (fault->has_terms)
-        witness =
-            witness_difference(&c->final, c->reference.program, fault->found, fault->expected);
+    const char *witness = find_witness(c, fault);
     if (!witness)
         return;
     diagnostic_note(d, "%s", witness);
