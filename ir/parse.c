@@ -370,6 +370,8 @@ static void parse_attribute(struct parser *p, struct op *op) {
         attribute.real = parse_real(p);
         break;
     case KIND_WORD:
+        if (p->token.kind == TOKEN_STRING && strlen(p->token.text) > 64)
+            FAIL(p, "a word of an attribute has at most 64 characters");
         attribute.word = parse_string(p);
         break;
     case KIND_AXES:

@@ -20,11 +20,11 @@ static const struct fault *add_over(struct engine *e, enum collective_kind kind,
                                     struct judgement *value, struct span span) {
     const char *name = e->program->mesh.axes[axis].name;
     if (is_cut(e, value, axis))
-        return fault_make(
-            e, E411, span, NULL,
-            "%s over `%s` adds different parts: what it reads is %s, already cut over "
-            "`%s`, not a summand",
-            collective_names[kind], name, form_text(&e->digits, e->arena, value->form), name);
+        return fault_make(e, E411, span, NULL,
+                          "%s over `%s` would add up different parts: what it reads is cut over "
+                          "`%s` already (%s)",
+                          collective_names[kind], name, name,
+                          form_text(&e->digits, e->arena, value->form));
     if (is_partial(value, axis)) {
         value->partial &= ~(1u << axis);
     } else if (!is_zero_value(e, value)) {
@@ -39,9 +39,11 @@ static const struct fault *add_over(struct engine *e, enum collective_kind kind,
 static const struct fault *cut_partial_fault(struct engine *e, const char *what, unsigned axis,
                                              struct span span) {
     const char *name = e->program->mesh.axes[axis].name;
-    return fault_make(e, E410, span, NULL,
-                      "%s over `%s` takes apart what is still a summand over `%s`", what, name,
-                      name);
+    return fault_make(
+        e, E410, span, NULL,
+        "%s over `%s` is given what is still a summand there: every device of `%s` has "
+        "its own, and nothing adds them up before",
+        what, name, name);
 }
 
 static const struct fault *shape_fault(struct engine *e, const char *what, unsigned axis,

@@ -7,6 +7,9 @@
 // that is most like it, and what differs between the two is the mistake.
 #include "verify/engine.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 struct walk {
     struct engine *engine;
     const struct expectation *expectation;
@@ -95,6 +98,65 @@ static uint32_t most_alike(const struct engine *e, const struct node *node) {
     return best;
 }
 
+// ---- other numbers ----------------------------------------------------------------------------
+
+// The reference's op on the same operands, with other attributes; NO_ID: none.
+static uint32_t same_but_attributes(const struct engine *e, const struct node *node) {
+    if (node->key->kind >= N_OPS || node->key->kind == OP_EINSUM || node->key->kind == OP_IOTA)
+        return NO_ID;
+    for (uint32_t i = 0; i < e->first_own_node; i++) {
+        const struct node *other = &e->terms->nodes[i];
+        bool same = other->key->kind == node->key->kind &&
+                    other->key->result == node->key->result && other->n_parts == node->n_parts &&
+                    other->key->attributes != node->key->attributes;
+        for (uint32_t k = 0; same && k < node->n_parts; k++)
+            same = same_part(&node->key->parts[k], &other->key->parts[k]);
+        if (same)
+            return i;
+    }
+    return NO_ID;
+}
+
+static const char *attribute_text(const struct engine *e, enum attribute_kind kind,
+                                  const char *bytes) {
+    int64_t integer;
+    double real;
+    if (kind == KIND_WORD)
+        return arena_format(e->arena, "\"%s\"", bytes);
+    if (kind == KIND_REAL) {
+        memcpy(&real, bytes, sizeof real);
+        return arena_format(e->arena, "%.15g", real);
+    }
+    memcpy(&integer, bytes, sizeof integer);
+    return arena_format(e->arena, "%" PRId64, integer);
+}
+
+// As rule.c packs them: a byte for the name, then the value.
+static const char *attributes_text(const struct engine *e, uint32_t attributes) {
+    if (!attributes)
+        return "{}";
+    const struct intern_entry *entry = &e->terms->attributes.entries[attributes - 1];
+    const char *text = "", *bytes = entry->bytes;
+    for (uint32_t at = 0; at < entry->size;) {
+        int name = bytes[at++];
+        enum attribute_kind kind = attribute_kinds[name];
+        text = arena_format(e->arena, "%s%s%s=%s", text, *text ? ", " : "", attribute_names[name],
+                            attribute_text(e, kind, bytes + at));
+        at += kind == KIND_WORD ? (uint32_t)strlen(bytes + at) + 1 : (uint32_t)sizeof(int64_t);
+    }
+    return arena_format(e->arena, "{%s}", text);
+}
+
+static const struct fault *attributes_fault(struct engine *e, struct span span,
+                                            const struct node *node) {
+    uint32_t like = same_but_attributes(e, node);
+    if (like == NO_ID)
+        return NULL;
+    return fault_make(e, E490, span, NULL, "`%s` is given %s; on one device it is given %s",
+                      op_rows[node->key->kind].text, attributes_text(e, node->key->attributes),
+                      attributes_text(e, e->terms->nodes[like].key->attributes));
+}
+
 // ---- what differs -----------------------------------------------------------------------------
 
 static const char *place_text(const struct engine *e, struct term term) {
@@ -107,18 +169,27 @@ static struct scaled at_same_index(const struct engine *e, const struct node *li
     return (struct scaled){{(uint32_t)(like - e->terms->nodes), found.at}, SCALE_ONE};
 }
 
-static const struct fault *scale_fault(struct engine *e, struct span span, struct term of,
+// What an op reads, as the user knows it: by the name that the op's row gives the operand.
+static const char *operand_text(const struct engine *e, struct term of, uint32_t part) {
+    enum op_kind kind = term_kind(e->terms, of);
+    if (kind >= N_OPS || node_of(e, of)->n_parts != op_operand_count(kind))
+        return "what is read here";
+    return arena_format(e->arena, "operand `%s` of `%s`", op_operand_name(e->arena, kind, part),
+                        op_rows[kind].text);
+}
+
+static const struct fault *scale_fault(struct engine *e, struct span span, const char *what,
                                        scale_id found, scale_id expected) {
     scale_id ratio = scale_multiply(e->terms, found, scale_invert(e->terms, expected));
     const struct scale *factor = scale_get(e->terms, ratio);
-    const char *name = term_text(e, (struct scaled){of, SCALE_ONE}, 1);
     const char *found_text = scale_text(e, found), *expected_text = scale_text(e, expected);
     if (factor->n_factors || factor->serial || factor->numerator <= 0)
-        return fault_make(e, E413, span, NULL, "%s is scaled by %s, not by %s", name, found_text,
+        return fault_make(e, E413, span, NULL,
+                          "%s is scaled by %s; on one device it is scaled by %s", what, found_text,
                           expected_text);
     bool large = factor->numerator > factor->denominator;
     return fault_make(e, E413, span, NULL,
-                      "%s arrives %s times too %s: it is scaled by %s, not by %s", name,
+                      "%s is %s times too %s: it is scaled by %s, on one device by %s", what,
                       scale_text(e, large ? ratio : scale_invert(e->terms, ratio)),
                       large ? "large" : "small", found_text, expected_text);
 }
@@ -153,7 +224,7 @@ static const struct fault *operand_fault(struct engine *e, struct span span, str
         if (same_part(a, b))
             continue;
         if (a->node == b->node && a->at == b->at)
-            return scale_fault(e, span, ours.of, a->scale, b->scale);
+            return scale_fault(e, span, operand_text(e, found, i), a->scale, b->scale);
         if (a->node == b->node)
             return fault_make(e, E512, span, NULL,
                               "values of different layers meet: this is `%s`, the reference has "
@@ -171,8 +242,10 @@ static const struct fault *operand_fault(struct engine *e, struct span span, str
 static const struct fault *first_difference(struct engine *e, struct term found) {
     const struct node *node = node_of(e, found);
     struct span span = node->origin ? *node->origin : span_nowhere();
+    const struct fault *fault = attributes_fault(e, span, node);
+    if (fault)
+        return fault;
     uint32_t like = most_alike(e, node);
-    const struct fault *fault = NULL;
     if (like != NO_ID && node->key->kind == NODE_SUM)
         fault = sum_fault(e, span, found, &e->terms->nodes[like]);
     else if (like != NO_ID)
@@ -190,7 +263,7 @@ static const struct fault *exchanged(struct engine *e, const struct expectation 
                                      struct scaled found) {
     struct scaled expected = expectation->value;
     if (term_equal(found.of, expected.of))
-        return scale_fault(e, expectation->span, found.of, found.scale, expected.scale);
+        return scale_fault(e, expectation->span, expectation->what, found.scale, expected.scale);
     const char *ours = term_text(e, found, 1), *theirs = term_text(e, expected, 1);
     if (found.of.node == expected.of.node)
         return fault_make(e, E512, expectation->span, NULL,

@@ -185,7 +185,9 @@ static const struct fault *state_fault(struct engine *e, uint32_t at, struct spa
         break;
     default:
         return fault_make(e, buffer->tensor == NO_ID ? E611 : E412, span, NULL,
-                          "`%s` is read, but nothing was written there in this step", name);
+                          "`%s` is read, but nothing was written there in this step: no call and "
+                          "no collective before this has it as its target",
+                          name);
     }
     if (item->by)
         fault_also(fault, *item->by, said);
@@ -196,10 +198,19 @@ static struct judgement read_window(struct engine *e, buffer_id window, uint32_t
                                     struct span span) {
     const struct item *item = &e->store.items[at];
     const struct buffer *buffer = buffer_of(e, window);
+    uint32_t flat_mask = (uint32_t)axis_list_mask(&buffer->layout.flat);
     if (item->state == ITEM_WINDOW)
         return item->value;
     if (item->state != ITEM_READY)
         return judgement_fault(state_fault(e, at, span));
+    uint32_t summed = item->value.fault ? 0 : item->value.partial & flat_mask;
+    if (summed)
+        return judgement_fault(fault_make(
+            e, E410, span, NULL,
+            "`%s` is read as a part of `%s`, of which every device of %s still has its own "
+            "summand: no reduction over %s comes before",
+            buffer->name, buffer_of(e, buffer->window_of)->name, mask_text(e, summed),
+            mask_text(e, summed)));
     int64_t chunk = e->types[window].dims[0].size;
     return slice_apply(e, &buffer->layout.flat, -1, chunk, &item->value, span);
 }

@@ -243,6 +243,10 @@ static void run_reference(struct check *c) {
 
 static void run_final(struct check *c) {
     struct engine *e = &c->final;
+    for (int s = 0; s < N_STEPS; s++)
+        if (c->reference.program->steps[s].present && !e->program->steps[s].present)
+            add_fault(c, fault_make(e, E514, span_nowhere(), NULL, "there is no step `%s`",
+                                    step_names[s]));
     check_inputs(c);
     check_types(c);
     if (e->program->steps[STEP_TRAIN].present && c->train.items && step_execute(e, STEP_TRAIN)) {
