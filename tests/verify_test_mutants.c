@@ -438,7 +438,9 @@ static bool begins_with(const char *text, const char *prefix) {
 // Where two terms differ, the numbers that they stand for do too.
 static bool has_witness(const struct trial *t) {
     enum diagnostic_code code = t->diagnostics->items[0]->code;
-    bool terms = code == E413 || code == E490;
+    // In the text of a unit, that is, where an op reads what is not whole.
+    bool part = code == E410 && t->text[t->diagnostics->items[0]->span.begin] == '%';
+    bool terms = code == E413 || code == E490 || part;
     return !terms || t->verdict.kind == VERDICT_REFUTED;
 }
 

@@ -24,6 +24,10 @@ struct fault {
     bool has_terms;     // the two that differ, and of what:
     const char *what;
     struct scaled found, expected;
+    const struct op
+        *reader; // an op that reads a part of a sum: its operands, of which `share` is it
+    const struct scaled *operands;
+    unsigned share;
     uint32_t order; // of creation: the smallest is the first cause
 };
 
@@ -196,6 +200,9 @@ void iteration_execute(struct engine *, const struct loop *, int64_t value, bool
 // witness.c: a difference between the two in numbers, in words; NULL: none was found.
 const char *witness_difference(struct engine *, const struct program *reference,
                                struct scaled found, struct scaled expected);
+
+// The same of what an op makes of a whole sum and of one device's part of it.
+const char *witness_share(struct engine *, const struct program *reference, const struct fault *);
 
 // diagnose.c: why what was found is not what is expected; NULL if it is.
 struct expectation {

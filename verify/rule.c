@@ -166,14 +166,28 @@ static void check_microbatches(struct context *c) {
 
 // ---- summands ---------------------------------------------------------------------------------
 
+// For a witness: the op, and what it was given.
+static const struct fault *with_reader(const struct context *c, const struct fault *fault,
+                                       unsigned i) {
+    struct fault *mine = (struct fault *)fault;
+    struct scaled *operands = ARENA_ARRAY(c->engine->arena, struct scaled, MAX_OPERANDS);
+    for (unsigned k = 0; k < c->op->n_operands; k++)
+        operands[k] = c->operands[k].value;
+    mine->reader = c->op;
+    mine->operands = operands;
+    mine->share = i;
+    return mine;
+}
+
 static const struct fault *summand_fault(struct context *c, unsigned i, uint32_t axes) {
     struct engine *e = c->engine;
     const char *text = mask_text(e, axes);
-    return fault_make(
-        e, E410, c->op->span, "here the sum is needed",
-        "`%s` is still a summand over %s where `%s` needs the whole sum: no reduction "
-        "over %s comes before",
-        operand_name(c, i), text, c->row->text, text);
+    const struct fault *fault =
+        fault_make(e, E410, c->op->span, "here the sum is needed",
+                   "`%s` is still a summand over %s where `%s` needs the whole sum: no reduction "
+                   "over %s comes before",
+                   operand_name(c, i), text, c->row->text, text);
+    return with_reader(c, fault, i);
 }
 
 // Operand i is a sum over some microbatches only, and the op is not a sum itself.
@@ -182,10 +196,11 @@ static const struct fault *collected_fault(struct context *c, unsigned i) {
     bool inside = false;
     for (int k = 0; k < e->depth; k++)
         inside |= e->time_loop[k];
-    return fault_make(e, inside ? E414 : E412, c->op->span, NULL,
-                      "`%s` is used by `%s` when it holds %s of %d microbatches",
-                      operand_name(c, i), c->row->text,
-                      microbatches_text(e, c->operands[i].value.of), e->terms->microbatches);
+    const struct fault *fault = fault_make(
+        e, inside ? E414 : E412, c->op->span, NULL,
+        "`%s` is used by `%s` when it holds %s of %d microbatches", operand_name(c, i),
+        c->row->text, microbatches_text(e, c->operands[i].value.of), e->terms->microbatches);
+    return with_reader(c, fault, i);
 }
 
 // Rule 2 for one result: the axes on which it is a summand because operands are.

@@ -271,6 +271,8 @@ static const char *find_witness(struct check *c, const struct fault *cause) {
     unsigned n_tried = 0;
     for (uint32_t i = 0; i < c->n_faults && n_tried < MAX_TRIED; i++) {
         const struct fault *fault = c->faults[i];
+        if (fault->reader && fault_same_cause(fault, cause))
+            return witness_share(&c->final, c->reference.program, fault);
         if (!fault->has_terms || !fault_same_cause(fault, cause))
             continue;
         n_tried++;

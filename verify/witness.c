@@ -24,6 +24,7 @@ struct evaluator {
     struct engine *engine;
     const struct program *reference;
     uint64_t seed;
+    bool whole;           // a sum over some microbatches stands for the sum over all
     double magnitude;     // of parameters and moments
     struct intern keys;   // terms that were evaluated
     struct array *values; // of each
@@ -160,7 +161,7 @@ static struct array sum_node(struct evaluator *v, struct term term, const struct
     struct array sum = {.data = NULL};
     for (uint32_t i = 0; i < node->n_parts && !v->failed; i++) {
         const struct part *part = &node->key->parts[i];
-        if (part->m_begin != ALL_MICROBATCHES)
+        if (part->m_begin != ALL_MICROBATCHES && !v->whole)
             return fail(v);
         double factor = scale_value(v, part->scale);
         for (int32_t layer = part->at; layer < part->end && !v->failed; layer++) {
@@ -381,4 +382,38 @@ const char *witness_difference(struct engine *e, const struct program *reference
                             first[0], first[1], second[0], second[1]);
     }
     return NULL;
+}
+
+// The op's results on its operands, of which one is multiplied element by element with numbers
+// between 0.1 and 0.6: a part of the sum as one device may hold it.
+static struct array run_on_share(struct evaluator *v, const struct fault *fault, bool share) {
+    struct program *scratch = ARENA_NEW(v->engine->arena, struct program);
+    scratch->arena = v->engine->arena;
+    struct op op = *fault->reader;
+    struct array *operands = ARENA_ARRAY(scratch->arena, struct array, MAX_OPERANDS);
+    for (unsigned i = 0; i < op.n_operands && !v->failed; i++) {
+        struct array value = evaluate(v, fault->operands[i].of);
+        add_scaled(v, &operands[i], &value, scale_value(v, fault->operands[i].scale));
+        for (int64_t e = 0; share && i == fault->share && e < type_elements(&value.type); e++)
+            operands[i].data[e] *= 0.35 + 0.25 * random_number(v->seed, 12345, (uint64_t)e);
+    }
+    return run_op(v, &op, scratch, operands, 0);
+}
+
+const char *witness_share(struct engine *e, const struct program *reference,
+                          const struct fault *fault) {
+    double numbers[2][2];
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        struct evaluator v = {
+            .engine = e, .reference = reference, .seed = seed, .magnitude = 1, .whole = true};
+        v.keys.arena = e->arena;
+        struct array part = run_on_share(&v, fault, true), whole = run_on_share(&v, fault, false);
+        if (v.failed || !differ(&part, &whole, 1, 1, numbers[seed - 1]))
+            return NULL;
+    }
+    return arena_format(e->arena,
+                        "on random numbers `%s` makes %.9g of one part of the sum, and %.9g of the "
+                        "sum; on others %.9g and %.9g",
+                        op_rows[fault->reader->kind].text, numbers[0][0], numbers[0][1],
+                        numbers[1][0], numbers[1][1]);
 }
