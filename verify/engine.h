@@ -197,7 +197,16 @@ void block_execute(struct engine *, const struct block *);
 void time_loop_execute(struct engine *, const struct statement *);
 void iteration_execute(struct engine *, const struct loop *, int64_t value, bool time);
 
-// witness.c: a difference between the two in numbers, in words; NULL: none was found.
+// verify.c
+void engine_init(struct engine *, const struct program *, struct terms *, struct arena *,
+                 struct diagnostics *);
+
+// witness.c: a value as one device computes it from random numbers on tiny tensors. False: there is
+// none.
+struct array;
+bool witness_value(struct engine *, const struct program *reference, uint64_t seed, struct scaled,
+                   struct array *value);
+// a difference between the two in numbers, in words; NULL: none was found.
 const char *witness_difference(struct engine *, const struct program *reference,
                                struct scaled found, struct scaled expected);
 

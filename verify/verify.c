@@ -30,8 +30,8 @@ static void add_fault(struct check *c, const struct fault *fault) {
         ARENA_PUSH(c->final.arena, c->faults, c->n_faults, c->cap_faults, fault);
 }
 
-static void init_engine(struct engine *e, const struct program *program, struct terms *terms,
-                        struct arena *arena, struct diagnostics *diagnostics) {
+void engine_init(struct engine *e, const struct program *program, struct terms *terms,
+                 struct arena *arena, struct diagnostics *diagnostics) {
     *e = (struct engine){.arena = arena,
                          .diagnostics = diagnostics,
                          .program = program,
@@ -323,8 +323,8 @@ struct verdict verify(const struct program *reference, const struct program *fin
     struct terms *terms = ARENA_NEW(arena, struct terms);
     struct check *c = ARENA_NEW(arena, struct check);
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
-    init_engine(&c->reference, reference, terms, arena, diagnostics);
-    init_engine(&c->final, final, terms, arena, diagnostics);
+    engine_init(&c->reference, reference, terms, arena, diagnostics);
+    engine_init(&c->final, final, terms, arena, diagnostics);
     run_reference(c);
     run_final(c);
     report_faults(c);

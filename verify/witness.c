@@ -369,6 +369,19 @@ static bool differ_with_seed(struct engine *e, const struct program *reference, 
     return !v.failed && differ(&a, &b, scale_a, scale_b, numbers);
 }
 
+bool witness_value(struct engine *e, const struct program *reference, uint64_t seed,
+                   struct scaled of, struct array *value) {
+    struct evaluator v = {.engine = e, .reference = reference, .seed = seed, .magnitude = 1};
+    v.keys.arena = e->arena;
+    struct array plain = evaluate(&v, of.of);
+    double scale = scale_value(&v, of.scale);
+    if (v.failed)
+        return false;
+    *value = (struct array){.data = NULL};
+    add_scaled(&v, value, &plain, scale);
+    return true;
+}
+
 const char *witness_difference(struct engine *e, const struct program *reference,
                                struct scaled found, struct scaled expected) {
     double first[2], second[2];
