@@ -57,6 +57,16 @@ static bool count(struct diagnostics *set, enum severity severity) {
     return fits;
 }
 
+static bool is_reported(const struct diagnostics *set, const struct diagnostic *d) {
+    for (uint32_t i = 0; i < set->n_items; i++) {
+        const struct diagnostic *old = set->items[i];
+        if (old->code == d->code && memcmp(&old->span, &d->span, sizeof d->span) == 0 &&
+            strcmp(old->message, d->message) == 0)
+            return true;
+    }
+    return false;
+}
+
 struct diagnostic *report(struct diagnostics *set, enum diagnostic_code code, struct span span,
                           const char *format, ...) {
     struct diagnostic *d = ARENA_NEW(set->arena, struct diagnostic);
@@ -64,10 +74,11 @@ struct diagnostic *report(struct diagnostics *set, enum diagnostic_code code, st
     d->code = code;
     d->severity = diagnostic_rows[code].severity;
     d->span = span;
-    d->dropped = !count(set, d->severity);
+    FORMATTED(d->message, set->arena, format);
+    // A text that is read twice, as a library strategy under two `use`s, is wrong once.
+    d->dropped = is_reported(set, d) || !count(set, d->severity);
     if (d->dropped)
         return d;
-    FORMATTED(d->message, set->arena, format);
     ARENA_PUSH(set->arena, set->items, set->n_items, set->capacity, d);
     return d;
 }

@@ -15,8 +15,8 @@
 //              cost memory, which the mode's table does not allow.
 //   early starts inside units, a sum starts where its last summand is made.
 //
-// A bucket is what one unit call makes: its tensors travel side by side. Larger buckets would have
-// to name several layers, and the text would grow with them.
+// A bucket is at most what one unit call makes (partition cuts it smaller where the mode says so):
+// larger ones would have to name several layers, and the text would grow with them.
 #include <string.h>
 
 #include "ir/check.h"

@@ -128,6 +128,7 @@ struct transfers {
     struct transfer items[MAX_TRANSFERS];
     struct span spans[MAX_TRANSFERS];
     uint32_t capacities[MAX_TRANSFERS];
+    int64_t bytes[MAX_TRANSFERS]; // that its pieces carry
     uint32_t n;
 };
 void emit_transfers(struct partitioner *, struct transfers *, const char *name);

@@ -189,28 +189,44 @@ void make_storage(struct partitioner *p) {
 
 // ---- collectives ------------------------------------------------------------------------------
 
-// The newest group of a kind and axes; a new one if there is none, or if `apart` asks for one.
+#define NO_BUCKET INT64_MAX
+enum { DEFAULT_BUCKET_BYTES = 25 << 20 }; // LANGUAGE: bucket = 25 MiB
+
+// The newest group of a kind and axes that has room for `bytes` more; else a new one.
 static uint32_t transfer_group(struct transfers *transfers, enum collective_kind kind,
-                               const struct axis_list *axes, struct span span, bool apart) {
-    for (uint32_t i = transfers->n; i-- > 0 && !apart;)
-        if (transfers->items[i].kind == kind && axis_list_equal(&transfers->items[i].axes, axes))
+                               const struct axis_list *axes, struct span span, int64_t bytes,
+                               int64_t bucket_bytes) {
+    for (uint32_t i = transfers->n; i-- > 0;) {
+        if (transfers->items[i].kind != kind || !axis_list_equal(&transfers->items[i].axes, axes))
+            continue;
+        if (transfers->bytes[i] <= bucket_bytes - bytes)
             return i;
+        break; // the newest is full: pieces stay in the order in which they were added
+    }
     CHECK(transfers->n < MAX_TRANSFERS);
-    transfers->items[transfers->n] = (struct transfer){.kind = kind, .axes = *axes, .dim = -1};
-    transfers->spans[transfers->n] = span;
-    return transfers->n++;
+    uint32_t group = transfers->n++;
+    transfers->items[group] = (struct transfer){.kind = kind, .axes = *axes, .dim = -1};
+    transfers->spans[group] = span;
+    transfers->capacities[group] = 0;
+    transfers->bytes[group] = 0;
+    return group;
 }
 
-// Adds a piece to the collective of its kind and axes. No axes: nothing has to move.
+// Adds a piece to the collective of its kind and axes, which carries at most `bucket_bytes` unless
+// one piece alone is larger. No axes: nothing has to move.
 static void add_piece(struct partitioner *p, struct transfers *transfers, enum collective_kind kind,
                       const struct axis_list *axes, struct reference from, struct reference to,
-                      struct span span) {
+                      struct span span, int64_t bucket_bytes) {
     if (axes->n == 0)
         return;
-    uint32_t group = transfer_group(transfers, kind, axes, span, false);
+    bool gather = kind == COLLECTIVE_ALL_GATHER;
+    const struct buffer *whole = &p->program->buffers[gather ? to.buffer : from.buffer];
+    int64_t bytes = buffer_item_bytes(p->program, whole);
+    uint32_t group = transfer_group(transfers, kind, axes, span, bytes, bucket_bytes);
     struct transfer *transfer = &transfers->items[group];
     struct transfer_piece piece = {.from = from, .to = to};
     ARENA_PUSH(p->arena, transfer->pieces, transfer->n_pieces, transfers->capacities[group], piece);
+    transfers->bytes[group] += bytes;
 }
 
 static const char *fresh_handle(struct partitioner *p, const char *name) {
@@ -273,12 +289,10 @@ static void add_gather(struct partitioner *p, struct transfers *transfers, uint3
     uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
     const struct tensor_storage *storage = &p->storage[tensor];
     const struct axis_list *axes = &placed(p, tensor)->shards[STATE_PARAMETERS];
-    if (placed(p, tensor)->gather_unit == UNIT_TENSOR)
-        transfer_group(transfers, COLLECTIVE_ALL_GATHER, axes,
-                       state_span(p, tensor, STATE_PARAMETERS, axes), true);
     add_piece(p, transfers, COLLECTIVE_ALL_GATHER, axes, item(p, storage->parameter, operand),
               item(p, gathered_buffer(p, tensor, unit), operand),
-              state_span(p, tensor, STATE_PARAMETERS, axes));
+              state_span(p, tensor, STATE_PARAMETERS, axes),
+              placed(p, tensor)->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET);
 }
 
 // Is this the use before which the parameter is gathered? Of a kept one the first of the step's
@@ -366,7 +380,7 @@ void gather_updated(struct partitioner *p, const struct statement *from) {
         const struct axis_list *axes = &placed(p, buffer->tensor)->shards[STATE_OPTIMIZER];
         add_piece(p, &transfers, COLLECTIVE_ALL_GATHER, axes, item(p, storage->window, result),
                   item(p, storage->parameter, result),
-                  state_span(p, buffer->tensor, STATE_OPTIMIZER, axes));
+                  state_span(p, buffer->tensor, STATE_OPTIMIZER, axes), NO_BUCKET);
     }
     emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
 }
@@ -396,6 +410,15 @@ static struct tensor_storage *storage_of(const struct partitioner *p, struct ref
     return &p->storage[p->reference->buffers[gradient.buffer].tensor];
 }
 
+// Most bytes of one all_reduce of gradients, as the mode says: several smaller ones overlap better
+// with the backward pass than one of a whole unit.
+static int64_t bucket_of(const struct partitioner *p, uint32_t tensor,
+                         const struct axis_list *axes) {
+    const struct mode_statement *mode =
+        placed(p, tensor)->extents[STATE_GRADIENTS][axes->axes[0]].mode;
+    return mode && mode->bucket_bytes ? mode->bucket_bytes : DEFAULT_BUCKET_BYTES;
+}
+
 static void add_reduction(struct partitioner *p, struct transfers *transfers,
                           enum collective_kind kind, const struct axis_list *axes,
                           struct reference gradient, buffer_id from, buffer_id to) {
@@ -403,7 +426,8 @@ static void add_reduction(struct partitioner *p, struct transfers *transfers,
         return;
     uint32_t tensor = p->reference->buffers[gradient.buffer].tensor;
     add_piece(p, transfers, kind, axes, item(p, from, gradient), item(p, to, gradient),
-              state_span(p, tensor, STATE_GRADIENTS, axes));
+              state_span(p, tensor, STATE_GRADIENTS, axes),
+              kind == COLLECTIVE_ALL_REDUCE ? bucket_of(p, tensor, axes) : NO_BUCKET);
 }
 
 // What one microbatch's reduced gradient is added to.
