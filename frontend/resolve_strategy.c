@@ -436,7 +436,7 @@ void check_strategy_alone(struct resolver *r, const struct found_item *found) {
     struct frame frame = {.strategy = found->item};
     if (!check_parameters(r, parameters))
         return;
-    r->config = &scratch;
+    r->config = &scratch; // cppcheck-suppress autoVariables ; put back below
     frame.bindings = ARENA_ARRAY(r->arena, struct binding, parameters->n);
     for (uint32_t i = 0; i < parameters->n && i < MAX_AXES; i++) {
         const struct ast_parameter *parameter = &parameters->items[i];

@@ -67,8 +67,9 @@ static void test_all_texts_round_trip(void **state) {
 // out.
 static void test_layout(void **state) {
     struct arena arena = {0};
-    const char *text = "strategy some(axis a){split heads,kv_heads over a*b states:(S*+O,R,S,R)on a "
-                       "in layers[-4:],mlp{activations:sharded(tp by sequence),recomputed}}";
+    const char *text =
+        "strategy some(axis a){split heads,kv_heads over a*b states:(S*+O,R,S,R)on a "
+        "in layers[-4:],mlp{activations:sharded(tp by sequence),recomputed}}";
     const char *expected = "strategy some(axis a) {\n"
                            "    split heads, kv_heads over a * b\n"
                            "    states : (S*+O, R, S, R) on a\n"

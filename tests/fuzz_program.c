@@ -1,5 +1,5 @@
-// Fuzzes the text form of programs: any bytes are refused with a message inside the text, or read to a
-// program that keeps its structural invariants and prints to a text that reads back the same.
+// Fuzzes the text form of programs: any bytes are refused with a message inside the text, or read
+// to a program that keeps its structural invariants and prints to a text that reads back the same.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -88,8 +88,8 @@ static void expect_error(const char *from, const char *to, const char *message, 
     struct text_error error;
     const char *found = strstr(sample, from);
     assert_non_null(found);
-    char *text = arena_format(&arena, "%.*s%s%s", (int)(found - sample), sample, to,
-                              found + strlen(from));
+    char *text =
+        arena_format(&arena, "%.*s%s%s", (int)(found - sample), sample, to, found + strlen(from));
     struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
     assert_null(program);
     if (!strstr(error.message, message))
@@ -122,8 +122,8 @@ static void survives_any_cut(void **state) {
     for (size_t length = 0; length < strlen(sample); length++) {
         struct arena arena = {0};
         struct text_error error;
-        assert_null(program_parse(&arena, sample, length - (length == strlen(sample) - 1), 0,
-                                  &error));
+        assert_null(
+            program_parse(&arena, sample, length - (length == strlen(sample) - 1), 0, &error));
         assert_non_null(error.message);
         arena_free(&arena);
     }
