@@ -3,9 +3,10 @@
  * like a built one, so that everything around a step can be tested without the compiler;
  * runtime_linear_test.py drives it.
  *
- * LINEAR_DEVICES sets the mesh (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in
- * step 3: "nan", "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms),
- * "hang" (never ends). LINEAR_ARENA adds bytes to the arena. */
+ * LINEAR_DEVICES sets the size of dp (1), LINEAR_COPIES of a second axis along which everything is
+ * held twice (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in step 3: "nan",
+ * "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms), "hang" (never
+ * ends). LINEAR_ARENA adds bytes to the arena. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ enum {
     N_BUFFERS
 };
 
-static struct place_axis axes[] = {{"dp", 1, 1}};
+static struct place_axis axes[] = {{"dp", 1, 1}, {"copy", 1, 1}};
 static const struct place_tensor tensors[] = {{.name = "table",
                                                .init = PLACE_INIT_NORMAL,
                                                .init_std = 0.02,
@@ -196,16 +197,18 @@ static void describe(void) {
 
 int main(int argc, char **argv) {
     const char *devices = getenv("LINEAR_DEVICES"), *rate = getenv("LINEAR_RATE");
+    const char *copies = getenv("LINEAR_COPIES");
     axes[0].size = devices ? atoi(devices) : 1;
+    axes[1].size = axes[0].stride = copies ? atoi(copies) : 1;
     base_rate = rate ? atof(rate) : base_rate;
     fault = getenv("LINEAR_FAULT") ? getenv("LINEAR_FAULT") : "";
     program = (struct place_program){
         .abi_version = PLACE_ABI_VERSION,
         .name = "linear",
         .plan_hash = "00c0ffee",
-        .n_axes = 1,
+        .n_axes = copies ? 2 : 1,
         .axes = axes,
-        .devices = axes[0].size,
+        .devices = axes[0].size * axes[1].size,
         .n_tensors = 1,
         .tensors = tensors,
         .n_buffers = N_BUFFERS,

@@ -107,6 +107,16 @@ class Linear(unittest.TestCase):
         steps = logs[1][1:]
         self.assertLess(steps[-1]["loss"], steps[0]["loss"] / 3)
 
+    def test_copies_are_saved_once(self):
+        files = []
+        for copies in {}, {"LINEAR_COPIES": 3}:
+            dump = self.path("d")
+            result = run("--data", self.data, "--steps", 3, "--dump", dump, "--sample", 9, devices=2, **copies)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(dump, "rb") as file:
+                files.append((file.read(), result.stdout.split("sample: ")[1]))
+        self.assertEqual(files[0], files[1])
+
     def test_measures_what_was_predicted(self):
         for devices in 1, 2, 4:
             log = self.path("run.jsonl")

@@ -18,12 +18,12 @@
 #include "runtime/team.h"
 #include "runtime/transport/collective.h"
 
-/* A mesh a=2, b=3, c=2. */
-static const struct place_axis axes[] = {{"a", 2, 6}, {"b", 3, 2}, {"c", 2, 1}};
+/* A mesh a=7, b=3, c=2: over a, nothing below divides. */
+static struct place_axis axes[] = {{"a", 7, 6}, {"b", 3, 2}, {"c", 2, 1}};
 static const struct place_tensor tensors[] = {
     {.name = "w", .layers = 3, .init = PLACE_INIT_NORMAL, .init_std = 0.5}};
 static struct place_program program = {
-    .n_axes = 3, .axes = axes, .devices = 12, .vocab = 256, .n_tensors = 1, .tensors = tensors};
+    .n_axes = 3, .axes = axes, .devices = 42, .vocab = 256, .n_tensors = 1, .tensors = tensors};
 
 enum { D0 = 4, D1 = 5, D2 = 6, WHOLE = D0 * D1 * D2 };
 
@@ -56,7 +56,7 @@ static void first_copies_partition_the_tensor(void **state) {
     for (int form = 0; form < FORMS; form++) {
         struct place_buffer buffer = make_buffer(form);
         int seen[WHOLE] = {0};
-        for (int32_t rank = 0; rank < 12; rank++) {
+        for (int32_t rank = 0; rank < 42; rank++) {
             if (!layout_is_first_copy(&program, &buffer, rank))
                 continue;
             struct layout_walk walk = layout_walk_begin(&program, &buffer, rank);
@@ -112,7 +112,7 @@ static void initial_values_do_not_depend_on_the_layout(void **state) {
     memcpy(whole, context.head.arena, sizeof whole);
     arena_end(&context);
     for (int form = 1; form < FORMS; form++)
-        for (int32_t rank = 0; rank < 12; rank += 5) {
+        for (int32_t rank = 0; rank < 42; rank += 5) {
             struct place_buffer buffer = make_buffer(form);
             context = arena_of(&buffer, rank);
             arena_initialize(&context, 7);
@@ -278,6 +278,8 @@ static void samples_are_dealt_out_once(void **state) {
                                   .stride_bytes = 2 * 2 * 4,
                                   .offset_bytes = i * 32};
     }
+    axes[0].size = 2;
+    program.devices = 12;
     program.n_buffers = 2;
     program.buffers = buffers;
     program.arena_bytes = 64;
