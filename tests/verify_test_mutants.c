@@ -211,6 +211,12 @@ static const struct mutant wrong[] = {
      {REPLACE("call block_backward(x = hidden[l]", "call block_backward(x = hidden[l+1]")},
      "E512",
      "%attention.norm.dx"},
+    {"one input for all layers",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {REPLACE("call block_forward(x = hidden[l]", "call block_forward(x = hidden[0]")},
+     "E490",
+     "%attention.q = einsum"},
     {"the wrong layer's gradient is updated with",
      FAMILY_LLAMA,
      TINY_DDP,
@@ -282,6 +288,20 @@ static const struct mutant wrong[] = {
       REPLACE_ALL("%attention.out.summed", "%attention.out")},
      "E410",
      "%mlp.norm.y, %mlp.norm.rstd = rms_norm"},
+    {"a wait inside a unit deleted",
+     FAMILY_LLAMA,
+     TINY_ZERO3_TP,
+     {DELETE("%attention.out.summed = wait"),
+      REPLACE_ALL("%attention.out.summed", "%attention.out.started")},
+     "E610",
+     "%attention.y = add"},
+    {"a sum's source overwritten inside a unit",
+     FAMILY_LLAMA,
+     TINY_ZERO3_TP,
+     {INSERT("  %other = cast(%x) : f64[batch=2, sequence=7, hidden=10] in %attention.out",
+             "%attention.out.summed = wait")},
+     "E610",
+     "%other = cast"},
     {"the sum of a norm's gradients deleted",
      FAMILY_LLAMA,
      TINY_ZERO3_TP,
@@ -501,6 +521,61 @@ static void frames_that_overlap_are_refused(void **state) {
     arena_free(&t.arena);
 }
 
+// The top-level loop over layers of the train step that calls the unit.
+static uint32_t find_loop(const struct program *program, const char *unit) {
+    const struct block *body = &program->steps[STEP_TRAIN].body;
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct statement *loop = &body->statements[i];
+        if (loop->kind != STATEMENT_LOOP || loop->loop.body.n != 1 ||
+            loop->loop.body.statements[0].kind != STATEMENT_CALL)
+            continue;
+        uint32_t called = loop->loop.body.statements[0].call.unit;
+        if (strcmp(program->units[called].name, unit) == 0)
+            return i;
+    }
+    fail_msg("no loop calls %s", unit);
+    return NO_ID;
+}
+
+// The norm is begun twice, the second time with layer 3 where 2 was the first time: what is
+// remembered of the call on (layers 0 and 1) and layer 2 must not serve for the one on (layers 0
+// and 1) and 3.
+static void sums_over_layers_are_not_mixed_up(void **state) {
+    struct trial t;
+    struct program *program = derive(&t, FAMILY_LLAMA, TINY_DDP);
+    struct block *body = &program->steps[STEP_TRAIN].body;
+    static const int64_t ranges[][2] = {{0, 3}, {0, 2}, {3, 4}, {3, 5}};
+    uint32_t at = find_loop(program, "norm_block");
+    struct statement loop = body->statements[at];
+    struct statement zero = {
+        .kind = STATEMENT_ZERO,
+        .span = span_nowhere(),
+        .zero = {.buffer = program_find_buffer(program, "norm2"), .index = index_constant(0)}};
+    struct statement head = {0}; // norm_embedding, which the second sum has to begin with again
+    for (uint32_t i = 0; i < at; i++)
+        if (body->statements[i].kind == STATEMENT_CALL &&
+            strcmp(program->units[body->statements[i].call.unit].name, "norm_embedding") == 0)
+            head = body->statements[i];
+    for (int i = 3; i >= 0; i--) {
+        struct statement part = loop;
+        part.loop.begin = ranges[i][0];
+        part.loop.end = ranges[i][1];
+        if (i == 3)
+            body->statements[at] = part;
+        else
+            block_insert(program, body, at, part);
+        if (i == 1) {
+            block_insert(program, body, at, head);
+            block_insert(program, body, at, zero);
+        }
+    }
+    program_number(program);
+    t.verdict = verify(t.reference, program, &t.arena, t.diagnostics);
+    assert_int_equal(t.verdict.kind, VERDICT_REFUTED);
+    assert_int_equal(t.diagnostics->items[0]->code, E412);
+    arena_free(&t.arena);
+}
+
 static void harmless_changes_are_accepted(void **state) {
     unsigned n_failed = 0;
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++) {
@@ -521,6 +596,7 @@ int main(void) {
         cmocka_unit_test(mistakes_are_refused_where_they_are),
         cmocka_unit_test(plans_that_overlap_are_refused),
         cmocka_unit_test(frames_that_overlap_are_refused),
+        cmocka_unit_test(sums_over_layers_are_not_mixed_up),
         cmocka_unit_test(harmless_changes_are_accepted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -714,6 +714,35 @@ static void padding_must_be_zeros(void **state) {
     free(b);
 }
 
+static void flat_shards_join_in_order(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_bench(b, 2, 3);
+    struct digits *digits = &b->engine.digits;
+    const struct axis_list ab = {2, {0, 1}}, ba = {2, {1, 0}}, a_only = {1, {0}}, b_only = {1, {1}};
+    form_id whole = form_local(digits, &(struct dim){DIM_HIDDEN, 10}, 1), form = whole;
+    assert_non_null(form_cut_flat(digits, &form, &ab, 1)); // 6 elements do not hold 10
+    assert_null(form_cut_flat(digits, &form, &ab, 2));
+    form_id cut = form, other = whole;
+    assert_null(form_cut_flat(digits, &other, &ba, 2));
+    assert_int_not_equal(cut, other);
+    assert_non_null(form_join_flat(digits, &form, &ba, 2));
+    form = cut;
+    assert_non_null(form_join_flat(digits, &form, &a_only, 2));
+    form = cut;
+    assert_non_null(form_join_flat(digits, &form, &ab, 3));
+    form = cut;
+    assert_null(form_join_flat(digits, &form, &b_only, 2));
+    assert_int_not_equal(form, whole);
+    assert_null(form_join_flat(digits, &form, &a_only, 6));
+    assert_int_equal(form, whole);
+    form = cut;
+    assert_null(form_join_flat(digits, &form, &ab, 2));
+    assert_int_equal(form, whole);
+    arena_free(&b->arena);
+    free(b);
+}
+
 static bool has_rule(enum op_kind kind) {
     return op_operand_count(kind) > 0 && op_rows[kind].signature[0] && kind != OP_CAST;
 }
@@ -875,11 +904,9 @@ static void moves_hold(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_hold_on_one_axis),
-        cmocka_unit_test(rules_hold_on_two_axes),
-        cmocka_unit_test(index_operands_must_count),
-        cmocka_unit_test(padding_must_be_zeros),
-        cmocka_unit_test(moves_hold),
+        cmocka_unit_test(rules_hold_on_one_axis),    cmocka_unit_test(rules_hold_on_two_axes),
+        cmocka_unit_test(index_operands_must_count), cmocka_unit_test(padding_must_be_zeros),
+        cmocka_unit_test(flat_shards_join_in_order), cmocka_unit_test(moves_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
