@@ -120,7 +120,7 @@ static int32_t train(struct place_context *context) {
     double *norm = bytes_of(context, NORM, 0), *rate = bytes_of(context, RATE, 0);
     if (strcmp(fault, "slow") == 0)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
-    while (step == 3 && strcmp(fault, "hang") == 0)
+    while (strcmp(fault, "hang") == 0)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     TRY(forward(context, 1));
     if (step == 3 && strcmp(fault, "deadlock") == 0 && context->rank == 1)

@@ -81,6 +81,15 @@ class Linear(unittest.TestCase):
     def files(self):
         return sorted(os.listdir(self.folder))
 
+    def start(self, *options, devices=2, fault="slow"):
+        """A run in the background that has begun: its first line comes after its handlers are in place."""
+        process = subprocess.Popen([PROGRAM, "--data", self.data, *options], env=environment(devices, LINEAR_FAULT=fault),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        self.assertIn("linear: mesh", process.stdout.readline())
+        return process
+
     def assertFails(self, result, *texts, status=1):
         self.assertEqual(result.returncode, status, result.stderr)
         for text in texts:
@@ -171,26 +180,22 @@ class Linear(unittest.TestCase):
 
     def test_interrupt_finishes_the_step_and_saves(self):
         saved, log = self.path("p"), self.path("l")
-        process = subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "1000", "--save", saved, "--log", log],
-                                   env=environment(2, LINEAR_FAULT="slow"), stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
+        process = self.start("--steps", "1000", "--save", saved, "--log", log)
+        time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
         self.assertIn("parameters are in", errors)
         self.assertIn("table.weight", read_tensors(saved))
         self.assertLess(len(read_log(log)), 500)
 
     def test_second_interrupt_ends_at_once(self):
-        process = subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "1000", "--save", self.path("p")],
-                                   env=environment(2, LINEAR_FAULT="hang"), stdout=subprocess.DEVNULL)
-        time.sleep(1)
+        process = self.start("--steps", "1000", "--save", self.path("p"), fault="hang")
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=5), 130)
+        self.assertEqual(process.wait(timeout=60), 130)
         self.assertEqual(self.files(), ["text.txt"])
 
     def test_a_loss_that_is_not_a_number_stops(self):
@@ -252,11 +257,10 @@ class Linear(unittest.TestCase):
 
     def test_log_that_a_run_holds(self):
         log = self.path("l")
-        first = subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "40", "--log", log],
-                                 env=environment(2, LINEAR_FAULT="slow"), stdout=subprocess.DEVNULL)
-        time.sleep(0.7)
+        first = self.start("--steps", "40", "--log", log)
         self.assertFails(run("--data", self.data, "--steps", 2, "--log", log), "another run writes this log")
-        self.assertEqual(first.wait(timeout=30), 0)
+        first.communicate(timeout=60)
+        self.assertEqual(first.returncode, 0)
         self.assertEqual(len(read_log(log)), 41)
 
     def test_log_keeps_whole_lines_on_a_full_disk(self):
@@ -265,13 +269,10 @@ class Linear(unittest.TestCase):
         self.assertGreater(len(read_log(log)), 3)
 
     def test_closed_pipe(self):
-        process = subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "200"], env=environment(2, LINEAR_FAULT="slow"),
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        process.stdout.readline()
+        process = self.start("--steps", "200")
         process.stdout.close()
         self.assertIn("standard output cannot be written: Broken pipe", process.stderr.read())
-        process.stderr.close()
-        self.assertEqual(process.wait(timeout=30), 1)
+        self.assertEqual(process.wait(timeout=60), 1)
 
 
 @unittest.skipUnless(MPIRUN, "no mpirun")
