@@ -20,7 +20,6 @@
 
 struct tape {
     struct program *program;
-    const struct config *config;
     bool *active;         // of buffers: does it depend on a trainable parameter?
     buffer_id *cotangent; // of buffers: where its gradient is; NO_ID: none has reached it yet
     uint32_t n_buffers;   // of the forward program; cotangents have none themselves
@@ -75,7 +74,7 @@ static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
     if (buffer.tensor != NO_ID) {
         buffer.name = arena_format(program->arena, "%s.gradient", buffer.name);
         buffer.class = CLASS_GRADIENTS;
-        buffer.dtype = tape->config->train.precision.gradients;
+        buffer.dtype = program->policy.gradients;
     } else {
         buffer.name = arena_format(program->arena, "d%s", buffer.name);
         if (buffer.stack == STACK_LAYERS) {
@@ -251,17 +250,44 @@ static bool something_to_train(const struct program *program, const struct pass_
     for (uint32_t i = 0; i < program->n_tensors; i++)
         if (program->tensors[i].trainable)
             return true;
-    report(context->diagnostics, E121, origin_span(&context->config->train.origin),
+    struct span span = context->config ? origin_span(&context->config->train.origin)
+                                       : program->steps[STEP_TRAIN].span;
+    report(context->diagnostics, E121, span,
            "every parameter is frozen: there is nothing to train");
     return false;
 }
 
+static bool holds_calls_only(const struct block *block, bool loops) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if (statement->kind == STATEMENT_LOOP
+                ? !loops || !holds_calls_only(&statement->loop.body, false)
+                : statement->kind != STATEMENT_CALL)
+            return false;
+    }
+    return true;
+}
+
+// A text may hold any program; what `build` makes is forward alone, on one device.
+static bool is_forward(const struct program *program, const struct pass_context *context) {
+    const struct step *train = &program->steps[STEP_TRAIN];
+    bool forward = program->mesh.n_axes == 0 && holds_calls_only(&train->body, true) &&
+                   program_find_buffer(program, "loss_sum") != NO_ID &&
+                   program_find_buffer(program, "inverse_count") != NO_ID;
+    for (uint32_t i = 0; i < program->n_units; i++)
+        forward = forward && program->units[i].phase == PHASE_FORWARD;
+    if (!forward)
+        report(context->diagnostics, E600, train->span,
+               "this is not the forward program of one device, which `build` makes: only that has "
+               "a backward to be appended");
+    return forward;
+}
+
 bool differentiate(struct program *program, const struct pass_context *context) {
-    if (!something_to_train(program, context))
+    if (!is_forward(program, context) || !something_to_train(program, context))
         return false;
     struct arena *arena = program->arena;
     struct tape tape = {.program = program,
-                        .config = context->config,
                         .n_buffers = program->n_buffers,
                         .active = ARENA_ARRAY(arena, bool, program->n_buffers),
                         .cotangent = ARENA_ARRAY(arena, buffer_id, program->n_buffers)};

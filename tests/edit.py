@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
-"""Edits the text of a program (placec emit --as=step) from standard input to standard output, as a
-person would. Lit tests edit what the compiler prints today, so that no edited text goes stale.
+"""Prints an example with its own program written out behind it, edited as a person would. The edits
+are made in what the compiler derives today, so that no edited text goes stale.
 
-    edit.py COMMAND...        with the commands, made one after the other:
+    edit.py PLACEC EXAMPLE [-D...] COMMAND...     with the commands, made one after the other:
     delete AT                 a statement
     double AT                 again, directly behind
     move AT before|behind AT
     insert TEXT before|behind AT
     replace OLD NEW           its first place
     replace-all OLD NEW
-    keep-unit NAME            nothing but this unit
-    mark AT                   adds the comment `// here` to the statement's first line
+    keep AT                   nothing but this unit
+    drop-plan                 offsets, frames and places in memory
+    mark AT                   writes `// here` behind the statement's first line
 
 AT is what a statement's line begins with; `AT #2` means the second of them. A statement ends where its
 brackets are closed. A command that finds nothing ends the test."""
 import re
+import subprocess
 import sys
 
 
@@ -58,6 +60,11 @@ def replace(lines, old, new, count):
     lines[:] = text.replace(old, new, count).split("\n")
 
 
+def drop_plan(lines):
+    lines[:] = [re.sub(r"\] (at \d+|out|inline|in %[\w.]+)", "]", re.sub(r" at \d+$", "", line))
+                for line in lines if not re.match(r"  (arena|frame) \d", line)]
+
+
 def edit(lines, commands):
     take = lambda: commands.pop(0)
     while commands:
@@ -65,13 +72,15 @@ def edit(lines, commands):
         if command in ("replace", "replace-all"):
             replace(lines, take(), take(), 1 if command == "replace" else -1)
             continue
+        if command == "drop-plan":
+            drop_plan(lines)
+            continue
         if command == "insert":
             insert(lines, [take()], take(), take())
             continue
-        if command not in ("delete", "double", "move", "mark", "keep-unit"):
+        if command not in ("delete", "double", "move", "mark", "keep"):
             die(f"no command `{command}`")
-        name = take()
-        begin, end = find(lines, f"unit main.{name} {{" if command == "keep-unit" else name)
+        begin, end = find(lines, take())
         text = lines[begin:end]
         if command == "delete":
             del lines[begin:end]
@@ -79,13 +88,19 @@ def edit(lines, commands):
             lines[end:end] = text
         elif command == "mark":
             lines[begin] += "  // here"
-        elif command == "keep-unit":
+        elif command == "keep":
             lines[:] = text
         else:
             del lines[begin:end]
             insert(lines, text, take(), take())
 
 
-lines = sys.stdin.read().split("\n")
-edit(lines, sys.argv[1:])
-print("\n".join(lines))
+placec, example, *rest = sys.argv[1:]
+settings = [word for word in rest if word.startswith("-D")]
+emitted = subprocess.run([placec, "emit", "--as=step", *settings, example], capture_output=True, text=True)
+if emitted.returncode != 0:
+    die(emitted.stderr)
+lines = emitted.stdout.split("\n")
+edit(lines, [word for word in rest if not word.startswith("-D")])
+with open(example, encoding="utf-8") as file:
+    print(file.read() + "\n".join(lines))

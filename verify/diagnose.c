@@ -308,9 +308,10 @@ const struct fault *diagnose(struct engine *e, const struct expectation *expecta
                           "%s is still a summand over %s when the step ends", what,
                           mask_text(e, found->partial));
     if (term_is_collected(e->terms, found->value.of))
-        return fault_make(e, E412, expectation->span, NULL,
-                          "%s holds %s of %d microbatches when the step ends", what,
-                          microbatches_text(e, found->value.of), e->terms->microbatches);
+        return fault_make(
+            e, E412, expectation->span, NULL,
+            "%s holds %s when the step ends, and not each of the %d microbatches once", what,
+            microbatches_text(e, found->value.of), e->terms->microbatches);
     if (scaled_equal(found->value, expectation->value))
         return NULL;
     return difference(e, expectation, found->value);

@@ -196,10 +196,11 @@ static const struct fault *collected_fault(struct context *c, unsigned i) {
     bool inside = false;
     for (int k = 0; k < e->depth; k++)
         inside |= e->time_loop[k];
-    const struct fault *fault = fault_make(
-        e, inside ? E414 : E412, c->op->span, NULL,
-        "`%s` is used by `%s` when it holds %s of %d microbatches", operand_name(c, i),
-        c->row->text, microbatches_text(e, c->operands[i].value.of), e->terms->microbatches);
+    const struct fault *fault =
+        fault_make(e, inside ? E414 : E412, c->op->span, NULL,
+                   "`%s` holds %s when `%s` uses it, and not each of the %d microbatches once",
+                   operand_name(c, i), microbatches_text(e, c->operands[i].value.of), c->row->text,
+                   e->terms->microbatches);
     return with_reader(c, fault, i);
 }
 

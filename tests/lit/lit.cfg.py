@@ -2,7 +2,7 @@
 #
 # Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
 # what it writes, %examples, %lib, %inputs folders, %mpirun a launcher for 4 processes, %python, %chroot
-# a script of this folder's parent; `%exits N COMMAND` holds that a command ends with status N; `not`
+# and %edit scripts of this folder's parent; `%exits N COMMAND` holds that a command ends with status N; `not`
 # and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full.
 import os
 import lit.formats
@@ -36,6 +36,7 @@ config.substitutions += [
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
     ("%mpirun", config.mpiexec + " -n 4"),
     ("%python", config.python),
+    ("%edit", " ".join([config.python, os.path.join(config.source_root, "tests", "edit.py"), config.placec])),
     ("%exits", os.path.join(config.source_root, "tests", "exits.sh")),
     ("%chroot", os.path.join(config.source_root, "tests", "chroot.sh")),
 ]
