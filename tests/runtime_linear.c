@@ -5,8 +5,8 @@
  *
  * LINEAR_DEVICES sets the size of dp (1), LINEAR_COPIES of a second axis along which everything is
  * held twice (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in step 3: "nan",
- * "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms), "hang" (never
- * ends). LINEAR_ARENA adds bytes to the arena. */
+ * "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms), "hang" (in
+ * the first step). LINEAR_ARENA adds bytes to the arena. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
