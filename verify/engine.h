@@ -83,7 +83,6 @@ struct store {
     uint32_t *first; // item of every buffer
     struct item *items;
     uint32_t n_items;
-    struct overlap_list *overlaps; // buffers that share bytes
     struct flight *flights;
     uint32_t n_flights, cap_flights;
 };
@@ -120,6 +119,7 @@ struct engine {
     uint32_t all_axes;
     struct judgement *initials; // of every buffer's item 0, and what else is asked often of it
     int64_t *item_bytes;
+    struct overlap_list *overlaps; // buffers that share bytes
     struct tensor_type *types;
     uint32_t first_own_node; // terms before it are the reference's
     // position
@@ -130,6 +130,8 @@ struct engine {
     int depth;
     int64_t budget; // statements that may still be executed
     bool recording; // train, not evaluate: found is filled
+    void *scratch;  // of the unit that is being evaluated
+    uint32_t scratch_values;
     // memo of units
     struct intern memo_keys;
     struct memo_entry *memos;

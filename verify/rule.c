@@ -24,8 +24,10 @@ struct context {
     const struct op_row *row;
     const struct judgement *operands;
     struct op_labels labels;
-    dim_id dims[N_LABELS];   // of each label
-    uint8_t first[N_LABELS]; // the operand that said so
+    dim_id dims[N_LABELS];         // of each label
+    uint8_t first[N_LABELS];       // the operand that said so
+    unsigned char bound[N_LABELS]; // the labels that have digits
+    unsigned n_bound;
     const struct fault *fault;
 };
 
@@ -73,6 +75,7 @@ static void bind_label(struct context *c, unsigned char label, dim_id dim, unsig
     if (c->dims[label] == NO_DIM) {
         c->dims[label] = dim;
         c->first[label] = (uint8_t)operand;
+        c->bound[c->n_bound++] = label;
         return;
     }
     if (c->dims[label] == dim || c->fault)
@@ -104,16 +107,15 @@ static void bind_labels(struct context *c) {
 static void check_owners(struct context *c) {
     struct engine *e = c->engine;
     uint32_t taken = 0;
-    for (unsigned label = 0; label < N_LABELS && !c->fault; label++) {
-        if (c->dims[label] == NO_DIM)
-            continue;
+    for (unsigned i = 0; i < c->n_bound && !c->fault; i++) {
+        unsigned char label = c->bound[i];
         const struct dim_info *dim = dim_get(&e->digits, c->dims[label]);
         if (dim->owners & taken)
             c->fault = fault_make(e, E510, c->op->span, NULL,
                                   "`%s` pairs parts of one dimension with parts of another over %s",
                                   c->row->text, mask_text(e, dim->owners & taken));
         taken |= dim->owners;
-        if (label && strchr(c->row->whole, (int)label) && (dim->owners || dim->time || dim->flat))
+        if (strchr(c->row->whole, (int)label) && (dim->owners || dim->time || dim->flat))
             c->fault =
                 fault_make(e, E510, c->op->span, NULL,
                            "`%s` needs whole rows of `%s`, of which a device has a part only",

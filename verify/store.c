@@ -81,6 +81,8 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
     return judgement_of(e, value, form_declared(&e->digits, e->program, buffer), buffer->dtype);
 }
 
+static void find_overlaps(struct engine *e);
+
 void initials_init(struct engine *e) {
     uint32_t n = e->program->n_buffers;
     e->initials = ARENA_ARRAY(e->arena, struct judgement, n + 1);
@@ -94,6 +96,7 @@ void initials_init(struct engine *e) {
             (class_persistent[buffer->class] || buffer->class == CLASS_INPUT))
             e->initials[id] = first_judgement(e, id);
     }
+    find_overlaps(e);
 }
 
 struct judgement initial_judgement(const struct engine *e, buffer_id id, int64_t index) {
@@ -105,25 +108,27 @@ struct judgement initial_judgement(const struct engine *e, buffer_id id, int64_t
     return initial;
 }
 
-static bool bytes_intersect(const struct program *program, const struct buffer *a,
-                            const struct buffer *b) {
-    return a->offset_bytes >= 0 && b->offset_bytes >= 0 &&
-           a->offset_bytes < b->offset_bytes + buffer_bytes(program, b) &&
-           b->offset_bytes < a->offset_bytes + buffer_bytes(program, a);
+static int64_t end_of(const struct engine *e, buffer_id id) {
+    return buffer_of(e, id)->offset_bytes + buffer_of(e, id)->count * e->item_bytes[id];
+}
+
+// Buffers without an offset, windows among them, are not planned: they overlap nothing.
+static bool bytes_intersect(const struct engine *e, buffer_id a, buffer_id b) {
+    int64_t begin_a = buffer_of(e, a)->offset_bytes, begin_b = buffer_of(e, b)->offset_bytes;
+    return begin_a >= 0 && begin_b >= 0 && begin_a < end_of(e, b) && begin_b < end_of(e, a) &&
+           buffer_of(e, a)->window_of == NO_ID && buffer_of(e, b)->window_of == NO_ID;
 }
 
 static void find_overlaps(struct engine *e) {
     uint32_t n = e->program->n_buffers;
-    e->store.overlaps = ARENA_ARRAY(e->arena, struct overlap_list, n);
+    e->overlaps = ARENA_ARRAY(e->arena, struct overlap_list, n);
     buffer_id *found = ARENA_ARRAY(e->arena, buffer_id, n);
     for (buffer_id a = 0; a < n; a++) {
         uint32_t count = 0;
         for (buffer_id b = 0; b < n; b++)
-            if (a != b && buffer_of(e, a)->window_of == NO_ID &&
-                buffer_of(e, b)->window_of == NO_ID &&
-                bytes_intersect(e->program, buffer_of(e, a), buffer_of(e, b)))
+            if (a != b && bytes_intersect(e, a, b))
                 found[count++] = b;
-        e->store.overlaps[a] =
+        e->overlaps[a] =
             (struct overlap_list){arena_copy(e->arena, found, count * sizeof *found), count};
     }
 }
@@ -139,7 +144,6 @@ void store_init(struct engine *e, const struct step *step) {
     }
     store->first[n] = store->n_items;
     store->items = ARENA_ARRAY(e->arena, struct item, store->n_items + 1);
-    find_overlaps(e);
     for (buffer_id id = 0; id < n; id++) {
         const struct buffer *buffer = buffer_of(e, id);
         bool filled = class_persistent[buffer->class] || buffer->class == CLASS_INPUT;
@@ -295,7 +299,7 @@ static void overwrite_item(struct engine *e, uint32_t at, const struct span *by)
 // What shares bytes with the item loses its value. Says whether a transfer needs any of it.
 static bool poison_overlaps(struct engine *e, uint32_t at, const struct span *by) {
     buffer_id id = buffer_of_item(e, at);
-    const struct overlap_list *overlaps = &e->store.overlaps[id];
+    const struct overlap_list *overlaps = &e->overlaps[id];
     bool busy = e->store.items[at].busy > 0;
     if (overlaps->n == 0)
         return busy;

@@ -220,17 +220,34 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
     }
 }
 
+// One value's entries of all arrays, so that one allocation serves every evaluation.
+struct scratch_value {
+    struct judgement value;
+    const struct op *dead, *made;
+    value_id root, source;
+    bool clobbered;
+};
+
+static void take_scratch(struct evaluation *v, uint32_t n) {
+    struct engine *e = v->engine;
+    if (n > e->scratch_values) {
+        e->scratch = arena_alloc(e->arena, n * sizeof(struct scratch_value));
+        e->scratch_values = n;
+    }
+    memset(e->scratch, 0, n * sizeof(struct scratch_value));
+    v->values = e->scratch;
+    v->dead = (const struct op **)(v->values + n);
+    v->made = v->dead + n;
+    v->root = (value_id *)(v->made + n);
+    v->source = v->root + n;
+    v->clobbered = (bool *)(v->source + n);
+}
+
 static void evaluate(struct engine *e, const struct unit *unit, const struct judgement *operands,
                      struct judgement *results, struct judgement *parameters) {
     uint32_t n = unit->n_values + 1;
-    struct evaluation v = {.engine = e,
-                           .unit = unit,
-                           .values = ARENA_ARRAY(e->arena, struct judgement, n),
-                           .dead = ARENA_ARRAY(e->arena, const struct op *, n),
-                           .made = ARENA_ARRAY(e->arena, const struct op *, n),
-                           .root = ARENA_ARRAY(e->arena, value_id, n),
-                           .source = ARENA_ARRAY(e->arena, value_id, n),
-                           .clobbered = ARENA_ARRAY(e->arena, bool, n)};
+    struct evaluation v = {.engine = e, .unit = unit};
+    take_scratch(&v, n);
     memset(v.source, 0xff, n * sizeof *v.source);
     memcpy(v.values, operands, unit->n_parameters * sizeof *operands);
     find_roots(&v);
