@@ -51,7 +51,8 @@ struct config_reader {
 static struct span key_span(const struct config_reader *reader, const char *key) {
     const struct source_file *file = &reader->r->diagnostics->sources->items[reader->source];
     size_t length = strlen(key);
-    for (const char *at = file->text; (at = strstr(at, key)); at += length) {
+    // A key may be empty, so that a step of its length would be none.
+    for (const char *at = file->text; *at && (at = strstr(at, key)); at++) {
         uint32_t begin = (uint32_t)(at - file->text), end = begin + (uint32_t)length;
         if (begin == 0 || at[-1] != '"' || at[length] != '"')
             continue;
