@@ -125,6 +125,13 @@ static const char *check_unit(struct checker *c, struct unit *unit) {
         const struct unit_result *result = &unit->results[i];
         if (result->value >= unit->n_values || !defined[result->value])
             return arena_format(c->arena, "unit %s: a result is never defined", unit->name);
+        if (result->value < unit->n_parameters)
+            return arena_format(c->arena, "unit %s: parameter `%%%s` is no result", unit->name,
+                                unit->values[result->value].name);
+        for (uint32_t k = 0; k < i; k++)
+            if (unit->results[k].value == result->value)
+                return arena_format(c->arena, "unit %s: result `%%%s` stands twice", unit->name,
+                                    unit->values[result->value].name);
         if (result->in_parameter == NO_ID)
             continue;
         if (result->in_parameter >= unit->n_parameters ||

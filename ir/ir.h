@@ -524,8 +524,11 @@ struct program *program_parse_parts(struct arena *arena, const struct program *d
                                     const char *text, const struct program_part *parts,
                                     uint32_t n_parts, struct text_error *error);
 // Structural invariants that hold after every pass: ids in range, operands defined before use, one
-// definition, types as inferred, results bound, indices in range, a plan inside the arena. NULL, or
-// what is wrong, with the span of the buffer, op or statement in `at` (which may be NULL).
+// definition, types as inferred, results bound, indices in range. NULL, or what is wrong, with the
+// span of the buffer, op or statement in `at` (which may be NULL).
 const char *program_check(const struct program *, struct arena *arena, struct span *at);
+// The same about the plan of a program that has one (not program_needs_plan): code may be made of
+// it.
+const char *program_check_plan(const struct program *, struct arena *arena, struct span *at);
 
 #endif

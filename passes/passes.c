@@ -29,6 +29,8 @@ static void check_after(const struct program *program, const struct pass_row *pa
 #ifndef NDEBUG
     struct arena scratch = {0};
     const char *wrong = program_check(program, &scratch, NULL);
+    if (!wrong && !program_needs_plan(program))
+        wrong = program_check_plan(program, &scratch, NULL);
     if (wrong)
         fprintf(stderr, "after pass `%s`: %s\n", pass->name, wrong);
     CHECK(!wrong);

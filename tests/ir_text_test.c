@@ -30,7 +30,7 @@ static const char *const sample =
     "       window of w.whole\n"
     "  buffer x : activations f32[batch=8/replica*shard, sequence=4, hidden=6] at 1024\n"
     "  buffer y : activations f32[batch=8/replica*shard, sequence=4, ffn=5] at 2048\n"
-    "  buffer frame : transient f32[flat=16] at 3000\n"
+    "  buffer frame : transient f32[flat=40] at 3000\n"
     "  train {\n"
     "    start all_gather over replica*shard as gather[0] { w[0] -> w.whole[0] }\n"
     "    for m = 0 .. 2 {\n"

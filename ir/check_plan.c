@@ -1,0 +1,199 @@
+// The memory plan of a program that has one: buffers inside the arena, values inside their unit's
+// frame, results where calls want them, and no op that writes over what it still reads. Passes make
+// such plans; a text may say anything, and code is generated from it.
+//
+// Whether a value is still there when it is read later is the verifier's question, as is the
+// sharing of bytes by buffers. Here nothing depends on what values mean.
+#include "ir/ir.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct plan_checker {
+    const struct program *program;
+    struct arena *arena;
+    const struct unit *unit;
+    const struct op **producers; // of each value of the unit; NULL: a parameter
+    struct span at;
+};
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+static const char *check_offset(struct plan_checker *c, const struct buffer *buffer) {
+    const struct program *program = c->program;
+    int64_t bytes = buffer_bytes(program, buffer);
+    if (buffer->window_of != NO_ID)
+        return NULL;
+    if (buffer->offset_bytes < 0 || buffer->offset_bytes > program->arena_bytes - bytes)
+        return arena_format(c->arena,
+                            "buffer %s takes the bytes from %" PRId64 " to %" PRId64
+                            " of an arena that has %" PRId64,
+                            buffer->name, buffer->offset_bytes, buffer->offset_bytes + bytes,
+                            program->arena_bytes);
+    if (buffer->offset_bytes % dtype_bytes[buffer->dtype])
+        return arena_format(
+            c->arena, "buffer %s does not begin at a multiple of its elements' size", buffer->name);
+    return NULL;
+}
+
+// ---- units ------------------------------------------------------------------------------------
+
+static const char *name_of(const struct plan_checker *c, value_id value) {
+    return c->unit->values[value].name;
+}
+
+static const char *check_frame(struct plan_checker *c) {
+    const struct unit *unit = c->unit;
+    if (unit->frame == NO_ID)
+        return unit->frame_bytes == 0
+                   ? NULL
+                   : arena_format(c->arena, "unit %s does not say which buffer its frame is",
+                                  unit->name);
+    const struct buffer *buffer = &c->program->buffers[unit->frame];
+    if (buffer->window_of != NO_ID || buffer_bytes(c->program, buffer) < unit->frame_bytes)
+        return arena_format(c->arena, "unit %s: buffer %s is smaller than the frame's %" PRId64,
+                            unit->name, buffer->name, unit->frame_bytes);
+    return NULL;
+}
+
+static bool is_own_result(const struct unit *unit, value_id root) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == NO_ID &&
+            value_root(unit, unit->results[i].value) == root)
+            return true;
+    return false;
+}
+
+static const char *check_place(struct plan_checker *c, value_id id) {
+    const struct unit *unit = c->unit;
+    const struct value *value = &unit->values[id], *root = &unit->values[value_root(unit, id)];
+    int64_t bytes = type_bytes(&value->type);
+    if (value->storage == STORAGE_FRAME &&
+        (value->offset_bytes < 0 || value->offset_bytes > unit->frame_bytes - bytes ||
+         value->offset_bytes % dtype_bytes[value->type.dtype]))
+        return arena_format(c->arena, "unit %s: `%%%s` does not lie inside the frame's %" PRId64,
+                            unit->name, value->name, unit->frame_bytes);
+    if (value->storage == STORAGE_RESULT && !is_own_result(unit, id))
+        return arena_format(c->arena, "unit %s: `%%%s` is `out`, but no result of the unit",
+                            unit->name, value->name);
+    if (value->storage == STORAGE_IN_PLACE &&
+        (root->storage == STORAGE_INLINE || type_bytes(&root->type) < bytes))
+        return arena_format(c->arena, "unit %s: `%%%s` has no room in the place of `%%%s`",
+                            unit->name, value->name, root->name);
+    return NULL;
+}
+
+static const char *check_result(struct plan_checker *c, const struct unit_result *result) {
+    const struct unit *unit = c->unit;
+    value_id root = value_root(unit, result->value);
+    bool there = result->in_parameter == NO_ID ? unit->values[root].storage == STORAGE_RESULT
+                                               : root == result->in_parameter;
+    return there ? NULL
+                 : arena_format(c->arena,
+                                "unit %s: result `%%%s` does not lie where the call "
+                                "wants it",
+                                unit->name, name_of(c, result->value));
+}
+
+// ---- ops that write over what they read -------------------------------------------------------
+
+static bool intersect(const struct unit *unit, value_id a, value_id b) {
+    const struct value *x = &unit->values[a], *y = &unit->values[b];
+    return a == b || (x->storage == STORAGE_FRAME && y->storage == STORAGE_FRAME &&
+                      x->offset_bytes < y->offset_bytes + type_bytes(&y->type) &&
+                      y->offset_bytes < x->offset_bytes + type_bytes(&x->type));
+}
+
+// The row allows result `k` in place of operand `i`, which lies there exactly.
+static bool row_allows(const struct plan_checker *c, const struct op *op, unsigned k, unsigned i) {
+    if (value_root(c->unit, op->results[k]) != value_root(c->unit, op->operands[i]))
+        return false;
+    for (const char *at = op_rows[op->kind].in_place; *at; at++)
+        if (at[1] == ':' && at[0] == (char)('0' + k) && at[2] == (char)('0' + i))
+            return true;
+    return false;
+}
+
+// An elementwise loop reads its leaves, through values that are computed inside it, where it
+// writes: a leaf of the same size may have the result's place.
+static bool leaf_allows(const struct plan_checker *c, const struct op *op, value_id leaf) {
+    return op_rows[op->kind].kernel == KERNEL_ELEMENTWISE &&
+           value_root(c->unit, leaf) == value_root(c->unit, op->results[0]) &&
+           type_bytes(&c->unit->values[leaf].type) ==
+               type_bytes(&c->unit->values[op->results[0]].type);
+}
+
+static bool spoils_leaf(const struct plan_checker *c, const struct op *op, unsigned k,
+                        value_id value) {
+    if (c->unit->values[value].storage != STORAGE_INLINE)
+        return intersect(c->unit, value_root(c->unit, op->results[k]),
+                         value_root(c->unit, value)) &&
+               !leaf_allows(c, op, value);
+    const struct op *producer = c->producers[value];
+    for (unsigned i = 0; producer && i < producer->n_operands; i++)
+        if (spoils_leaf(c, op, k, producer->operands[i]))
+            return true;
+    return false;
+}
+
+static const char *check_writes(struct plan_checker *c, const struct op *op, unsigned k) {
+    value_id result = op->results[k];
+    if (c->unit->values[result].storage == STORAGE_INLINE)
+        return NULL;
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        bool inner = c->unit->values[op->operands[i]].storage == STORAGE_INLINE;
+        bool spoils = inner ? spoils_leaf(c, op, k, op->operands[i])
+                            : intersect(c->unit, value_root(c->unit, result),
+                                        value_root(c->unit, op->operands[i])) &&
+                                  !row_allows(c, op, k, i) && !leaf_allows(c, op, op->operands[i]);
+        if (spoils)
+            return arena_format(c->arena,
+                                "unit %s: `%s` writes `%%%s` over its operand `%%%s`, which it "
+                                "still reads",
+                                c->unit->name, op_rows[op->kind].text, name_of(c, result),
+                                name_of(c, op->operands[i]));
+    }
+    return NULL;
+}
+
+static const char *check_op(struct plan_checker *c, const struct op *op) {
+    c->at = op->span;
+    const char *wrong = NULL;
+    for (unsigned k = 0; k < op->n_results && !wrong; k++) {
+        wrong = check_place(c, op->results[k]);
+        wrong = wrong ? wrong : check_writes(c, op, k);
+    }
+    return wrong;
+}
+
+static const char *check_unit(struct plan_checker *c) {
+    const struct unit *unit = c->unit;
+    c->producers = ARENA_ARRAY(c->arena, const struct op *, unit->n_values + 1);
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            c->producers[unit->ops[i].results[k]] = &unit->ops[i];
+    c->at = unit->span;
+    const char *wrong = check_frame(c);
+    for (uint32_t i = 0; i < unit->n_results && !wrong; i++)
+        wrong = check_result(c, &unit->results[i]);
+    for (uint32_t i = 0; i < unit->n_ops && !wrong; i++)
+        wrong = check_op(c, &unit->ops[i]);
+    return wrong;
+}
+
+const char *program_check_plan(const struct program *program, struct arena *arena,
+                               struct span *at) {
+    struct plan_checker c = {.program = program, .arena = arena, .at = span_nowhere()};
+    const char *wrong = NULL;
+    for (uint32_t i = 0; i < program->n_buffers && !wrong; i++) {
+        c.at = program->buffers[i].span;
+        wrong = check_offset(&c, &program->buffers[i]);
+    }
+    for (uint32_t i = 0; i < program->n_units && !wrong; i++) {
+        c.unit = &program->units[i];
+        wrong = check_unit(&c);
+    }
+    if (wrong && at)
+        *at = c.at;
+    return wrong;
+}
