@@ -55,6 +55,11 @@ static bool run_passes(struct compilation *c, struct program *program, const enu
                     pass_rows[passes[i]].name);
             return false;
         }
+        // A text may hold a plan already, whole or in parts.
+        if (from_text && passes[i] == PASS_FUSE)
+            program_drop_plan(program);
+        if (from_text && passes[i] == PASS_MEMORY)
+            program_drop_places(program);
         if (!passes_run(program, &context, passes[i], passes[i]))
             return false;
     }

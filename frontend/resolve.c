@@ -93,7 +93,11 @@ static const struct found_item *choose_strategy(struct resolver *r, const struct
 static void check_programs(struct resolver *r) {
     for (uint32_t i = 0; i < r->n_items; i++) {
         const struct ast_item *item = r->items[i].item;
-        if (item->kind == ITEM_STEP || item->kind == ITEM_UNIT)
+        if (item->kind != ITEM_STEP && item->kind != ITEM_UNIT)
+            continue;
+        if (r->items[i].file != 0) // the driver reads the user's own file
+            report_unsupported(r, item->name.span, UNSUPPORTED_IMPORTED_PROGRAM);
+        else
             find_item(r, ITEM_STRATEGY, item->name);
     }
 }

@@ -465,6 +465,7 @@ int64_t index_at(struct index index, const int64_t *variables); // its value ins
 // A program that a person edited may lack offsets; then all of the plan is dropped and made anew.
 bool program_needs_plan(const struct program *);
 void program_drop_plan(struct program *);
+void program_drop_places(struct program *); // keeps which values are inline
 
 // Statement ids in the order of the text: units and their ops, then the steps. Also counts n_ids.
 void program_number(struct program *);

@@ -347,10 +347,12 @@ bool program_needs_plan(const struct program *program) {
     return program->arena_bytes < 0;
 }
 
-void program_drop_plan(struct program *program) {
+static void drop_places(struct program *program, bool inline_too) {
     for (uint32_t i = 0; i < program->n_units; i++) {
         struct unit *unit = &program->units[i];
         for (uint32_t k = unit->n_parameters; k < unit->n_values; k++) {
+            if (unit->values[k].storage == STORAGE_INLINE && !inline_too)
+                continue;
             unit->values[k].storage = STORAGE_UNPLANNED;
             unit->values[k].base = NO_ID;
         }
@@ -360,6 +362,14 @@ void program_drop_plan(struct program *program) {
     for (uint32_t i = 0; i < program->n_buffers; i++)
         program->buffers[i].offset_bytes = -1;
     program->arena_bytes = -1;
+}
+
+void program_drop_plan(struct program *program) {
+    drop_places(program, true);
+}
+
+void program_drop_places(struct program *program) {
+    drop_places(program, false);
 }
 
 // ---- copies -----------------------------------------------------------------------------------
