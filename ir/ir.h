@@ -236,8 +236,9 @@ bool type_equal(const struct tensor_type *a, const struct tensor_type *b); // dt
 typedef uint32_t value_id;
 
 // Where a value's bytes are. PARAMETER: where the call says. RESULT: likewise, of the unit's result
-// that is this value or is in its place. FRAME: in the unit's frame. IN_PLACE: where `base` is. INLINE: nowhere, its op is computed inside the ops that use it (an
-// elementwise chain, or a gradient that its producer adds to the accumulator).
+// that is this value or is in its place. FRAME: in the unit's frame. IN_PLACE: where `base` is.
+// INLINE: nowhere, its op is computed inside the ops that use it (an elementwise chain, or a
+// gradient that its producer adds to the accumulator).
 enum value_storage {
     STORAGE_UNPLANNED,
     STORAGE_PARAMETER,
@@ -416,7 +417,7 @@ struct program {
     int64_t arena_bytes; // -1: not planned
     // Where a text said them; nowhere in a program that was derived.
     struct span sizes_span, policy_span;
-    uint32_t n_ids;      // statement ids are 0 .. n_ids-1 after program_number
+    uint32_t n_ids; // statement ids are 0 .. n_ids-1 after program_number
 };
 
 // Building. Strings are kept, not copied.
