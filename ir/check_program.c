@@ -272,6 +272,8 @@ static const char *check_start(struct checker *c, const struct transfer *start) 
     if (start->axes.n == 0 || start->handle >= c->step->n_handles ||
         !index_fits(c, start->handle_index, c->step->handles[start->handle].slots))
         return "a collective without axes, or with a slot that its handle does not have";
+    if (start->kind == COLLECTIVE_ALL_REDUCE && start->dim >= 0)
+        return "an all_reduce changes no dimension: it takes no `dim`";
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const char *wrong = check_piece(c, start, &start->pieces[i]);
         if (wrong)

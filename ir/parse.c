@@ -687,8 +687,9 @@ static void parse_loop(struct parser *p, struct step *step, struct loop *loop) {
     expect(p, RANGE);
     loop->end = parse_integer(p);
     loop->descending = accept_word(p, "descending");
-    if (loop->end < loop->begin)
-        FAIL(p, "this loop ends before it begins");
+    if (loop->begin < 0 || loop->end < loop->begin)
+        FAIL(p,
+             loop->begin < 0 ? "a loop begins at 0 or above" : "this loop ends before it begins");
     if (p->depth == 8) {
         FAIL(p, "loops are nested too deeply");
         return;
