@@ -167,7 +167,7 @@ static const struct mutant wrong[] = {
      FAMILY_LLAMA,
      TINY_ZERO3,
      {{EDIT_INSERT_BEHIND, "%norm.dx, %norm.dgain",
-       "  %norm.dgain = scale(%once, %loss.loss.gradient) : f64[hidden=10] out", 0, 0},
+       "  %norm.dgain = scale(%once, %loss.loss.gradient) : f64[hidden=10] in %once", 0, 0},
       REPLACE("%norm.dx, %norm.dgain =", "%norm.dx, %once =")},
      "E413",
      "%norm.gain.square = square_sum"},
@@ -259,6 +259,22 @@ static const struct mutant wrong[] = {
       REPLACE_ALL(".gathered.block_forward[l+1 mod 2]", ".gathered.block_forward[l+1 mod 1]")},
      "E610",
      "start all_gather over dp as gather.block_forward[l+1 mod 2]"},
+    {"two pieces fill one slot",
+     FAMILY_LLAMA,
+     TINY_ZERO3,
+     {REPLACE("block.mlp.gate.weight[l+1] -> block.mlp.gate.weight.gathered.block_forward[l+1 mod "
+              "2],",
+              "block.mlp.gate.weight[l+1] -> block.mlp.gate.weight.gathered.block_forward[l+1 mod "
+              "2], block.mlp.up.weight[l+1] -> "
+              "block.mlp.gate.weight.gathered.block_forward[l+1 mod 2],")},
+     "E610",
+     "start all_gather over dp as gather.block_forward[l+1 mod 2]"},
+    {"one place for what is read and what is written",
+     FAMILY_LLAMA,
+     TINY_ZERO3,
+     {REPLACE("norm.gain.moment2 = norm.gain.moment2", "norm.gain.moment2 = norm.gain.moment1")},
+     "E611",
+     "call update_head"},
     {"freed too early",
      FAMILY_LLAMA,
      TINY_ZERO3,
@@ -287,11 +303,10 @@ static const struct mutant wrong[] = {
     {"written in place of what is still read",
      FAMILY_LLAMA,
      TINY_DDP,
-     {REPLACE(
-         "%attention.y = add(%x, %attention.out) : f64[batch=2, sequence=7, hidden=10] out",
-         "%attention.y = add(%x, %attention.out) : f64[batch=2, sequence=7, hidden=10] in %x")},
+     {INSERT("  %other = cast(%attention.norm.y) : f64[batch=2, sequence=7, hidden=10] in %x",
+             "%attention.y = add")},
      "E611",
-     NULL},
+     "%attention.y = add"},
 
     // Tensor parallelism.
     {"a block's sum deleted",
@@ -308,6 +323,15 @@ static const struct mutant wrong[] = {
       REPLACE_ALL("%attention.out.summed", "%attention.out.started")},
      "E610",
      "%attention.y = add"},
+    {"a collective inside a unit that nobody waits for",
+     FAMILY_LLAMA,
+     TINY_ZERO3_TP,
+     {{EDIT_INSERT_BEHIND, "%attention.out.summed = wait",
+       "  %again = all_reduce(%attention.out.summed) {axes=tp} : f64[batch=2, sequence=7, "
+       "hidden=10] inline",
+       0, 0}},
+     "E612",
+     "%again = all_reduce"},
     {"a sum's source overwritten inside a unit",
      FAMILY_LLAMA,
      TINY_ZERO3_TP,
@@ -507,6 +531,8 @@ static void plans_that_overlap_are_refused(void **state) {
     static const char *const pairs[][2] = {{"hidden", "logits"},
                                            {"dhidden", "hidden"},
                                            {"loss_sum", "inverse_count"},
+                                           {"targets", "tokens"},
+                                           {"frame.head_backward", "dhidden"},
                                            {"saved.attention.v", "block.mlp.up.weight"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct trial t;

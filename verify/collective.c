@@ -125,6 +125,10 @@ struct judgement collective_apply(struct engine *e, enum collective_kind kind,
     for (unsigned i = 0; i < axes->n && !fault; i++)
         if (e->program->mesh.axes[axes->axes[i]].size > 1)
             fault = add_over(e, kind, axes->axes[i], &value, span);
+    // Only elements travel: what stands behind them in another place is unknown.
+    if (kind == COLLECTIVE_ALL_REDUCE && value.form != FORM_ANY &&
+        !form_is_flat(&e->digits, value.form))
+        value.clean = false;
     // What stands behind the source's elements is never read: zeros arrive in its place.
     if (kind == COLLECTIVE_REDUCE_SCATTER && !form_is_padded(e, from->form))
         value.clean = true;

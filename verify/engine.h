@@ -60,7 +60,9 @@ enum item_state {
 struct item {
     struct judgement value;
     enum item_state state;
-    int32_t busy; // transfers in flight that read or fill it
+    int32_t busy;     // transfers in flight that read or fill it
+    uint32_t claim;   // the last number under which it was claimed (store_claim)
+    buffer_id window; // WINDOW: the one that was written
     const struct span *by;
 };
 struct flight_piece {
@@ -85,6 +87,7 @@ struct store {
     uint32_t n_items;
     struct flight *flights;
     uint32_t n_flights, cap_flights;
+    uint32_t claims; // numbers given so far
 };
 
 // ---- engine -----------------------------------------------------------------------------------
@@ -187,6 +190,12 @@ void store_write(struct engine *, struct reference reference, struct judgement v
 // The bytes are used for something that has no meaning; `state` says what.
 void store_clobber(struct engine *, struct reference reference, enum item_state state,
                    struct span span);
+// One statement may not write the same bytes twice, nor read what it writes. After
+// store_begin_claims each place that is written is claimed; false: another one has some of its
+// bytes.
+void store_begin_claims(struct engine *);
+bool store_claim(struct engine *, struct reference);
+bool store_is_claimed(const struct engine *, struct reference);
 void store_start(struct engine *, const struct statement *);
 void store_wait(struct engine *, const struct statement *);
 // What the host or the initialisation puts into persistent and input buffers before the step.

@@ -149,13 +149,17 @@ static bool has_value(const struct item *item) {
     return item->state == ITEM_READY || item->state == ITEM_WINDOW;
 }
 
+static bool same_place(const struct item *a, const struct item *b) {
+    return a->state == b->state && (a->state != ITEM_WINDOW || a->window == b->window);
+}
+
 // The state of the store generalised over the one before it. False: they do not fit.
 static bool generalise_store(struct engine *e, const struct snapshot *before, int32_t m) {
     struct pair pair = {m, true};
     struct store *store = &e->store;
     for (uint32_t i = 0; i < store->n_items && pair.fits; i++) {
         struct item *item = &store->items[i];
-        if (item->state != before->items[i].state)
+        if (!same_place(item, &before->items[i]))
             return false;
         if (has_value(item))
             generalise_value(e, &pair, &before->items[i].value, &item->value);
@@ -210,7 +214,7 @@ static bool same_store(const struct engine *e, const struct snapshot *other) {
     const struct store *store = &e->store;
     for (uint32_t i = 0; i < store->n_items; i++) {
         const struct item *a = &store->items[i], *b = &other->items[i];
-        if (a->state != b->state || (has_value(a) && !same_value(&a->value, &b->value)))
+        if (!same_place(a, b) || (has_value(a) && !same_value(&a->value, &b->value)))
             return false;
     }
     if (store->n_flights != other->n_flights)

@@ -502,8 +502,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
                              .bits = e->all_axes};
     if (result_is_zero(c)) {
         made.value = (struct scaled){term_constant(e->terms, NODE_ZERO), SCALE_ONE};
-        made.form = FORM_ANY;
-        made.clean = true;
+        made.form = FORM_ANY; // and so not known to fill the padding of its place
         return made;
     }
     bool time = false;
@@ -591,6 +590,8 @@ void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
     if (op->kind == OP_CAST) {
         results[0] = operands[0];
         results[0].dtype = (uint8_t)unit->values[op->results[0]].type.dtype;
+        results[0].clean = operands[0].clean && operands[0].form != FORM_ANY &&
+                           form_is_flat(&e->digits, operands[0].form);
         return;
     }
     struct context c = {

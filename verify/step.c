@@ -60,6 +60,25 @@ static void check_places(struct engine *e, const struct call *call, const struct
     }
 }
 
+// Inside the unit nothing knows that two places are one: what it writes must be apart from the rest
+// of what it is given, from its frame, and from what else it writes.
+static bool places_are_apart(struct engine *e, const struct call *call, const struct unit *unit) {
+    bool apart = true;
+    store_begin_claims(e);
+    if (unit->frame != NO_ID && unit->frame_bytes > 0)
+        store_claim(e, (struct reference){unit->frame, index_constant(0)});
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == NO_ID)
+            apart = store_claim(e, call->results[i]) && apart;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        if (unit->consumed[i] || in_place(unit, i))
+            apart = store_claim(e, call->operands[i]) && apart;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        if (!unit->consumed[i] && !in_place(unit, i))
+            apart = apart && !store_is_claimed(e, call->operands[i]);
+    return apart;
+}
+
 static void execute_call(struct engine *e, const struct statement *statement) {
     const struct call *call = &statement->call;
     const struct unit *unit = &e->program->units[call->unit];
@@ -70,9 +89,16 @@ static void execute_call(struct engine *e, const struct statement *statement) {
     struct judgement *after = many ? ARENA_ARRAY(e->arena, struct judgement, n) : few[1];
     struct judgement *results = many ? ARENA_ARRAY(e->arena, struct judgement, n) : few[2];
     check_places(e, call, unit, statement->span);
+    const struct fault *mixed =
+        places_are_apart(e, call, unit)
+            ? NULL
+            : fault_make(e, E611, statement->span, NULL,
+                         "unit `%s` is given the same bytes for two things, of which it writes one",
+                         unit->name);
     claim_places(e, call, unit, statement->span);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
-        operands[i] = read_operand(e, call, unit, i, statement->span);
+        operands[i] =
+            mixed ? judgement_fault(mixed) : read_operand(e, call, unit, i, statement->span);
     unit_evaluate(e, unit, call->unit, operands, results, after);
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         if (after[i].fault && !operands[i].fault)
@@ -81,7 +107,8 @@ static void execute_call(struct engine *e, const struct statement *statement) {
             store_clobber(e, call->operands[i], ITEM_CONSUMED, statement->span);
     }
     for (uint32_t i = 0; i < unit->n_results; i++)
-        store_write(e, call->results[i], results[i], statement->span);
+        store_write(e, call->results[i], mixed ? judgement_fault(mixed) : results[i],
+                    statement->span);
 }
 
 // ---- statements -------------------------------------------------------------------------------

@@ -133,6 +133,27 @@ static void find_overlaps(struct engine *e) {
     }
 }
 
+// What the host writes before the step, or the step before left.
+static bool is_filled(const struct buffer *buffer) {
+    return buffer->window_of == NO_ID &&
+           (class_persistent[buffer->class] || buffer->class == CLASS_INPUT);
+}
+
+// Of two such buffers in the same bytes nothing says which was written last.
+static void fill(struct engine *e, buffer_id id) {
+    const struct overlap_list *overlaps = &e->overlaps[id];
+    const struct buffer *shares = NULL;
+    for (uint32_t i = 0; i < overlaps->n && !shares; i++)
+        if (is_filled(buffer_of(e, overlaps->buffers[i])))
+            shares = buffer_of(e, overlaps->buffers[i]);
+    for (int64_t i = 0; i < buffer_of(e, id)->count; i++) {
+        struct item *item = &e->store.items[e->store.first[id] + (uint32_t)i];
+        item->state = shares ? ITEM_OVERWRITTEN : ITEM_READY;
+        item->by = shares ? &shares->span : NULL;
+        item->value = initial_judgement(e, id, i);
+    }
+}
+
 void store_init(struct engine *e, const struct step *step) {
     uint32_t n = e->program->n_buffers;
     struct store *store = &e->store;
@@ -144,15 +165,9 @@ void store_init(struct engine *e, const struct step *step) {
     }
     store->first[n] = store->n_items;
     store->items = ARENA_ARRAY(e->arena, struct item, store->n_items + 1);
-    for (buffer_id id = 0; id < n; id++) {
-        const struct buffer *buffer = buffer_of(e, id);
-        bool filled = class_persistent[buffer->class] || buffer->class == CLASS_INPUT;
-        for (int64_t i = 0; i < buffer->count && filled && buffer->window_of == NO_ID; i++) {
-            struct item *item = &store->items[store->first[id] + (uint32_t)i];
-            item->state = ITEM_READY;
-            item->value = initial_judgement(e, id, i);
-        }
-    }
+    for (buffer_id id = 0; id < n; id++)
+        if (is_filled(buffer_of(e, id)))
+            fill(e, id);
 }
 
 // ---- reading ----------------------------------------------------------------------------------
@@ -198,12 +213,29 @@ static const struct fault *state_fault(struct engine *e, uint32_t at, struct spa
     return fault;
 }
 
+// Whether `inner` is where the axes, inside `outer`, find each device's shard: outer's cut is
+// inner's but for the axes, which are the last. A buffer that is no window is not cut.
+static bool windows_nest(const struct engine *e, buffer_id outer, const struct axis_list *axes,
+                         buffer_id inner) {
+    static const struct axis_list uncut;
+    const struct buffer *whole = buffer_of(e, outer), *part = buffer_of(e, inner);
+    const struct axis_list *a = whole->window_of == NO_ID ? &uncut : &whole->layout.flat;
+    const struct axis_list *b = part->window_of == NO_ID ? &uncut : &part->layout.flat;
+    if (a->n + axes->n != b->n)
+        return false;
+    return memcmp(a->axes, b->axes, a->n) == 0 && memcmp(axes->axes, b->axes + a->n, axes->n) == 0;
+}
+
+static bool same_window(const struct engine *e, buffer_id a, buffer_id b) {
+    return windows_nest(e, a, &(struct axis_list){.n = 0}, b);
+}
+
 static struct judgement read_window(struct engine *e, buffer_id window, uint32_t at,
                                     struct span span) {
     const struct item *item = &e->store.items[at];
     const struct buffer *buffer = buffer_of(e, window);
     uint32_t flat_mask = (uint32_t)axis_list_mask(&buffer->layout.flat);
-    if (item->state == ITEM_WINDOW)
+    if (item->state == ITEM_WINDOW && same_window(e, window, item->window))
         return item->value;
     if (item->state != ITEM_READY)
         return judgement_fault(state_fault(e, at, span));
@@ -286,6 +318,59 @@ static bool items_overlap(const struct engine *e, uint32_t a, uint32_t b) {
     return x.begin < y.end && y.begin < x.end;
 }
 
+// The items of another buffer that share bytes with these: from `begin` to before `end`.
+struct item_range {
+    uint32_t begin, end;
+};
+static struct item_range items_in(const struct engine *e, buffer_id id, struct bytes bytes) {
+    const struct buffer *buffer = buffer_of(e, id);
+    int64_t stride = e->item_bytes[id];
+    int64_t low = bytes.begin - buffer->offset_bytes, high = bytes.end - buffer->offset_bytes;
+    if (stride == 0 || high <= 0 || low >= stride * buffer->count)
+        return (struct item_range){0, 0};
+    int64_t begin = low <= 0 ? 0 : low / stride, end = (high - 1) / stride + 1;
+    uint32_t first = e->store.first[id];
+    return (struct item_range){first + (uint32_t)begin,
+                               first + (uint32_t)(end < buffer->count ? end : buffer->count)};
+}
+
+// ---- claims -----------------------------------------------------------------------------------
+
+static bool has_claim(const struct engine *e, uint32_t item) {
+    return e->store.items[item].claim == e->store.claims;
+}
+
+static bool shares_claimed_bytes(const struct engine *e, uint32_t at) {
+    const struct overlap_list *overlaps = &e->overlaps[buffer_of_item(e, at)];
+    if (has_claim(e, at))
+        return true;
+    for (uint32_t i = 0; i < overlaps->n; i++) {
+        struct item_range range = items_in(e, overlaps->buffers[i], bytes_of(e, at));
+        for (uint32_t item = range.begin; item < range.end; item++)
+            if (has_claim(e, item))
+                return true;
+    }
+    return false;
+}
+
+void store_begin_claims(struct engine *e) {
+    e->store.claims++;
+}
+
+bool store_is_claimed(const struct engine *e, struct reference reference) {
+    uint32_t at = item_of(e, reference);
+    return at != NO_ID && shares_claimed_bytes(e, at);
+}
+
+bool store_claim(struct engine *e, struct reference reference) {
+    uint32_t at = item_of(e, reference);
+    if (at == NO_ID)
+        return true; // told where it is read or written
+    bool taken = shares_claimed_bytes(e, at);
+    e->store.items[at].claim = e->store.claims;
+    return !taken;
+}
+
 static void overwrite_item(struct engine *e, uint32_t at, const struct span *by) {
     struct item *item = &e->store.items[at];
     if (item->state == ITEM_EMPTY)
@@ -305,17 +390,11 @@ static bool poison_overlaps(struct engine *e, uint32_t at, const struct span *by
         return busy;
     struct bytes bytes = bytes_of(e, at);
     for (uint32_t i = 0; i < overlaps->n; i++) {
-        const struct buffer *other = buffer_of(e, overlaps->buffers[i]);
-        int64_t stride = e->item_bytes[overlaps->buffers[i]];
-        if (stride == 0)
-            continue;
-        int64_t low = bytes.begin - other->offset_bytes, high = bytes.end - other->offset_bytes;
-        int64_t first = low <= 0 ? 0 : low / stride;
-        int64_t last = high <= 0 ? -1 : (high - 1) / stride;
-        if (other->class == CLASS_INPUT && first < other->count && last >= 0)
-            first = 0; // its microbatches are read as one
-        for (int64_t k = first; k <= last && k < other->count; k++) {
-            uint32_t item = e->store.first[overlaps->buffers[i]] + (uint32_t)k;
+        buffer_id other = overlaps->buffers[i];
+        struct item_range range = items_in(e, other, bytes);
+        if (buffer_of(e, other)->class == CLASS_INPUT && range.begin < range.end)
+            range.begin = e->store.first[other]; // its microbatches are read as one
+        for (uint32_t item = range.begin; item < range.end; item++) {
             busy = busy || e->store.items[item].busy > 0;
             overwrite_item(e, item, by);
         }
@@ -372,6 +451,7 @@ void store_write(struct engine *e, struct reference reference, struct judgement 
     item->value = value;
     item->by = &e->statement->span;
     item->state = buffer->window_of == NO_ID ? ITEM_READY : ITEM_WINDOW;
+    item->window = reference.buffer;
     if (buffer->class == CLASS_INPUT)
         e->store.items[e->store.first[reference.buffer]].state = ITEM_OVERWRITTEN;
     note_found(e, reference.buffer, &value);
@@ -432,12 +512,27 @@ static struct judgement piece_value(struct engine *e, const struct statement *st
     const struct tensor_type *part = &e->types[gather ? piece->from.buffer : piece->to.buffer];
     struct judgement value = collective_apply(e, start->kind, &start->axes, start->dim,
                                               type_elements(part), &from, statement->span);
+    if (start->kind == COLLECTIVE_ALL_REDUCE && item_of(e, piece->from) == item_of(e, piece->to))
+        value.clean = from.clean; // in place nothing touches the padding
     if (value.fault || form_fits(&e->digits, value.form, &e->types[piece->to.buffer]))
         return value;
     return judgement_fault(fault_make(e, E510, statement->span, NULL,
                                       "what arrives in `%s` is %s, for which it has "
                                       "no room or too much",
                                       target->name, form_text(&e->digits, e->arena, value.form)));
+}
+
+// In place every device's part must be where the collective looks for it, or puts it.
+static bool in_place_fits(const struct engine *e, const struct transfer *start,
+                          const struct transfer_piece *piece) {
+    switch (start->kind) {
+    case COLLECTIVE_ALL_GATHER:
+        return windows_nest(e, piece->to.buffer, &start->axes, piece->from.buffer);
+    case COLLECTIVE_REDUCE_SCATTER:
+        return windows_nest(e, piece->from.buffer, &start->axes, piece->to.buffer);
+    default:
+        return same_window(e, piece->from.buffer, piece->to.buffer);
+    }
 }
 
 static struct flight_piece start_piece(struct engine *e, const struct statement *statement,
@@ -452,11 +547,26 @@ static struct flight_piece start_piece(struct engine *e, const struct statement 
         return made;
     }
     note_gather(e, &statement->start, made.from, &made.value);
-    if (made.from != made.to && items_overlap(e, made.from, made.to))
+    if (made.from == made.to ? !in_place_fits(e, &statement->start, piece)
+                             : items_overlap(e, made.from, made.to))
         made.value =
             judgement_fault(fault_make(e, E610, statement->span, NULL, "`%s` and `%s` share bytes",
                                        item_name(e, made.from), item_name(e, made.to)));
     return made;
+}
+
+// The pieces travel in no order: what one fills, no other may read or fill.
+static bool pieces_are_apart(struct engine *e, const struct transfer *start) {
+    bool apart = true;
+    store_begin_claims(e);
+    for (uint32_t i = 0; i < start->n_pieces; i++)
+        apart = store_claim(e, start->pieces[i].to) && apart;
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        const struct transfer_piece *piece = &start->pieces[i];
+        if (item_of(e, piece->from) != item_of(e, piece->to))
+            apart = apart && !store_is_claimed(e, piece->from);
+    }
+    return apart;
 }
 
 void store_start(struct engine *e, const struct statement *statement) {
@@ -475,8 +585,16 @@ void store_start(struct engine *e, const struct statement *statement) {
         drop_flight(e, before);
     }
     flight.pieces = ARENA_ARRAY(e->arena, struct flight_piece, start->n_pieces);
-    for (uint32_t i = 0; i < start->n_pieces; i++)
+    const struct fault *mixed =
+        pieces_are_apart(e, start)
+            ? NULL
+            : fault_make(e, E610, statement->span, NULL,
+                         "two pieces of this collective share bytes, of which one is filled");
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
         flight.pieces[i] = start_piece(e, statement, &start->pieces[i]);
+        if (mixed)
+            flight.pieces[i].value = judgement_fault(mixed);
+    }
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         uint32_t to = flight.pieces[i].to;
         if (to == NO_ID)
@@ -506,6 +624,7 @@ void store_wait(struct engine *e, const struct statement *statement) {
         struct item *item = &e->store.items[piece->to];
         item->value = piece->value;
         item->state = piece->to_window ? ITEM_WINDOW : ITEM_READY;
+        item->window = names->to.buffer;
         item->by = &flight->start->span;
         note_found(e, names->to.buffer, &piece->value);
     }

@@ -181,8 +181,8 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
     case OP_WAIT:
         v->values[op->results[0]] = operands[0];
         if (v->source[op->operands[0]] == NO_ID && !operands[0].fault)
-            v->values[op->results[0]] = judgement_fault(
-                fault_make(v->engine, E612, op->span, NULL, "nothing is in flight here"));
+            fault_insist(v->engine,
+                         fault_make(v->engine, E612, op->span, NULL, "nothing is in flight here"));
         v->source[op->operands[0]] = NO_ID;
         break;
     case OP_SLICE: {
@@ -203,6 +203,14 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
         name_result(v, op, op->results[i]);
         overwrite(v, op->results[i], op);
     }
+}
+
+static void check_all_waited(struct evaluation *v) {
+    for (value_id id = 0; id < v->unit->n_values; id++)
+        if (v->source[id] != NO_ID)
+            fault_insist(v->engine, fault_make(v->engine, E612, v->made[id]->span, NULL,
+                                               "nothing waits for `%s` before the unit ends",
+                                               v->unit->values[id].name));
 }
 
 static void finish_results(struct evaluation *v, struct judgement *results) {
@@ -253,6 +261,7 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
     find_roots(&v);
     for (uint32_t i = 0; i < unit->n_ops; i++)
         evaluate_op(&v, &unit->ops[i]);
+    check_all_waited(&v);
     finish_results(&v, results);
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         parameters[i] = operands[i];
