@@ -145,6 +145,24 @@ static const char *check_unit(struct checker *c, struct unit *unit) {
 
 // ---- buffers ----------------------------------------------------------------------------------
 
+// The last device's shard must lie inside the item too, so the item is padded for it.
+static const char *check_window(struct checker *c, const struct buffer *buffer) {
+    const struct program *program = c->program;
+    const struct buffer *parent = &program->buffers[buffer->window_of];
+    bool fits = buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
+                parent->layout.flat.n == 0 && buffer->layout.flat.n > 0 &&
+                parent->count == buffer->count && parent->dtype == buffer->dtype &&
+                buffer_whole_elements(program, parent) == buffer_whole_elements(program, buffer);
+    if (!fits)
+        return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
+    struct tensor_type shard = buffer_type(program, buffer);
+    int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.flat);
+    return parts * type_bytes(&shard) <= buffer_item_bytes(program, parent)
+               ? NULL
+               : arena_format(c->arena, "the last shard of buffer %s lies outside of %s",
+                              buffer->name, parent->name);
+}
+
 static const char *check_buffer(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
     if (buffer->tensor != NO_ID && buffer->tensor >= program->n_tensors)
@@ -158,14 +176,9 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
                                 buffer->name, dimension_names[buffer->dims[i].dimension],
                                 buffer->dims[i].size, parts);
     }
-    if (buffer->window_of == NO_ID)
-        return NULL;
-    const struct buffer *parent = &program->buffers[buffer->window_of];
-    bool fits = buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
-                parent->layout.flat.n == 0 && buffer->layout.flat.n > 0 &&
-                parent->count == buffer->count && parent->dtype == buffer->dtype &&
-                buffer_whole_elements(program, parent) == buffer_whole_elements(program, buffer);
-    return fits ? NULL : arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
+    if (class_persistent[buffer->class] && buffer->tensor == NO_ID && buffer->window_of == NO_ID)
+        return arena_format(c->arena, "buffer %s persists, but is about no tensor", buffer->name);
+    return buffer->window_of == NO_ID ? NULL : check_window(c, buffer);
 }
 
 // ---- steps ------------------------------------------------------------------------------------
@@ -278,6 +291,9 @@ static const char *check_start(struct checker *c, const struct transfer *start) 
         const char *wrong = check_piece(c, start, &start->pieces[i]);
         if (wrong)
             return wrong;
+        if (c->program->buffers[start->pieces[i].from.buffer].dtype !=
+            c->program->buffers[start->pieces[0].from.buffer].dtype)
+            return "a collective of pieces of different types";
     }
     return NULL;
 }

@@ -114,6 +114,9 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("labels=", "eps=", "expected a number", NULL);
     expect_error(" {labels=\"bsh,hf->bsf\"}", "", "lacks the attribute `labels`", NULL);
     expect_error("shard = 2\n", "shard = 0\n", "at least one device", NULL);
+    expect_error("slots 2 pad 4 at 512", "slots 2 at 512", "the last shard", "w.own");
+    expect_error("flat/replica*shard of block.w layers", "flat/replica*shard layers",
+                 "persists, but is about no tensor", "w :");
     expect_error("  train {", "  trian {", "expected axis", "trian");
     expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);
 }
