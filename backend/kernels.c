@@ -5,7 +5,9 @@
 
 #include <string.h>
 
+#include "ir/limits.h"
 #include "runtime/place.h"
+#include "runtime/workspace.h"
 
 // ---- what calls are made of -------------------------------------------------------------------
 
@@ -147,6 +149,9 @@ static void emit_rope(struct emitter *e, const struct op *op) {
 }
 
 // Positions are index operands: of the queries and the keys only the first is passed.
+// What the frontend lets through, the kernels take.
+_Static_assert((int)LIMIT_HEAD_DIM == PLACE_HEAD_DIM_LIMIT, "limits.def and workspace.h agree");
+
 static void emit_attention(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, attention, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0),
                  size_of(e, op, 0, 1), size_of(e, op, 1, 1), size_of(e, op, 0, 2),

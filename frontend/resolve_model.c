@@ -149,6 +149,22 @@ static void derive_sizes(struct resolver *r, const struct model_draft *draft) {
                                           (long long)model->hidden, (long long)model->heads));
 }
 
+// A bound of the compiler's or the kernels', where a size may come from another: at the field that
+// says it, else at the one it follows from.
+static void check_most(struct resolver *r, const struct model_draft *draft, int field, int source,
+                       int64_t size, int64_t most, const char *remedy) {
+    const struct field_said *said = &draft->said[draft->said[field].said ? field : source];
+    if (size <= most)
+        return;
+    struct diagnostic *d = report(
+        r->diagnostics, E107, said->said ? origin_span(&said->origin) : draft->config->origin.span,
+        "`%s` must be at most %lld, not %lld", model_field_rows[field].name, (long long)most,
+        (long long)size);
+    if (said->said)
+        diagnostic_origin(d, &said->origin);
+    diagnostic_help(d, "%s", remedy);
+}
+
 // What the kernels and the passes rely on; they CHECK it.
 static void check_sizes(struct resolver *r, const struct model_draft *draft) {
     const struct model_config *model = draft->config;
@@ -156,6 +172,10 @@ static void check_sizes(struct resolver *r, const struct model_draft *draft) {
         report_contradiction(r, draft, MODEL_kv_heads, MODEL_heads,
                              arena_format(r->arena, "%lld query heads cannot share %lld key heads",
                                           (long long)model->heads, (long long)model->kv_heads));
+    check_most(r, draft, MODEL_head_dim, MODEL_heads, model->head_dim, LIMIT_HEAD_DIM,
+               "use more heads; attention keeps a tile of this width for each thread");
+    check_most(r, draft, MODEL_layers, MODEL_layers, model->layers, LIMIT_LAYERS,
+               "the deepest models have some hundreds; is a digit too many?");
     if (model->position == POSITION_ROPE && model->head_dim % 2)
         report_contradiction(
             r, draft, draft->said[MODEL_head_dim].said ? MODEL_head_dim : MODEL_heads,

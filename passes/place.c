@@ -11,6 +11,7 @@
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
+#include "ir/limits.h"
 #include "passes/passes.h"
 #include "passes/select.h"
 
@@ -259,6 +260,17 @@ static void place_storage(struct placing *p) {
     check_reach(&w);
 }
 
+static bool check_microbatches(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    if (p->placement->microbatches <= LIMIT_MICROBATCHES)
+        return true;
+    struct diagnostic *d = report(p->diagnostics, E107, origin_span(&train->batch_origin),
+                                  "a step of %lld microbatches; at most %d can be compiled",
+                                  (long long)p->placement->microbatches, (int)LIMIT_MICROBATCHES);
+    diagnostic_help(d, "raise train.microbatch or lower train.batch");
+    return false;
+}
+
 // ---- the whole --------------------------------------------------------------------------------
 
 bool placement_derive(const struct config *config, const struct program *program,
@@ -280,7 +292,7 @@ bool placement_derive(const struct config *config, const struct program *program
         return false;
     int64_t parts = mesh_group_size(&config->mesh, &out->batch);
     out->microbatches = config->train.batch / (config->train.microbatch * parts);
-    return true;
+    return check_microbatches(&p);
 }
 
 bool place(struct program *program, const struct pass_context *context) {

@@ -6,7 +6,7 @@
 /* Attention works on tiles of this many queries by this many keys. */
 #define PLACE_ATTENTION_TILE 64
 
-/* Longest head that the workspace has room for. */
+/* Longest head that the workspace has room for; the compiler refuses a longer one. */
 #define PLACE_HEAD_DIM_LIMIT 256
 
 /* Two transposed tiles [head_dim, TILE], two tiles of scores, four statistics per query. */
