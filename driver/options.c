@@ -141,6 +141,7 @@ bool option_colour(const struct options *options, int descriptor) {
 // The long and short options of a verb, in getopt's form. An option's value is its id + 256.
 static void options_of_verb(enum verb verb, struct option *longs, char *shorts) {
     int n = 0, s = 0;
+    shorts[s++] = ':'; // an option without its value is told from an unknown one
     for (int i = 0; i < N_OPTIONS; i++) {
         const struct option_row *row = &option_rows[i];
         if (!(row->verbs >> verb & 1))
@@ -164,6 +165,11 @@ static int option_of_letter(int letter) {
     return -1;
 }
 
+// The last word of the command line is an option that takes a value: getopt says so by ':'.
+static int lacks_value(const char *given) {
+    return usage_error("`%s` lacks its value", given, "give it behind the option, as in `-D dp=8`");
+}
+
 static int unknown_option(enum verb verb, const char *given) {
     const char *names[N_OPTIONS];
     size_t n = 0;
@@ -174,8 +180,7 @@ static int unknown_option(enum verb verb, const char *given) {
     snprintf(name, sizeof name, "%.*s", (int)strcspn(given + strspn(given, "-"), "="),
              given + strspn(given, "-"));
     const char *near = nearest_name(name, names, n);
-    fprintf(stderr, "placec: `placec %s` has no option `%s`, or it lacks its value\n",
-            verb_rows[verb].name, given);
+    fprintf(stderr, "placec: `placec %s` has no option `%s`\n", verb_rows[verb].name, given);
     if (near)
         fprintf(stderr, "  did you mean `--%s`?\n", near);
     fprintf(stderr, "  placec %s --help lists them\n", verb_rows[verb].name);
@@ -184,17 +189,20 @@ static int unknown_option(enum verb verb, const char *given) {
 
 static int take_options(struct arena *arena, int argc, char **argv, struct options *options) {
     struct option longs[N_OPTIONS + 1];
-    char shorts[2 * N_OPTIONS + 1];
+    char shorts[2 * N_OPTIONS + 2];
     options_of_verb(options->verb, longs, shorts);
     opterr = 0;
     optind = 1;
     for (;;) {
-        int at = optind;
         int code = getopt_long(argc, argv, shorts, longs, NULL);
         if (code == -1)
             return -1;
-        if (code == '?' || code == ':')
-            return unknown_option(options->verb, argv[at < argc ? at : argc - 1]);
+        if (code == ':')
+            return lacks_value(argv[optind - 1]);
+        if (code == '?')
+            return unknown_option(options->verb, optopt > 0 && optopt < 256
+                                                     ? (char[]){'-', (char)optopt, 0}
+                                                     : argv[optind - 1]);
         int id = code >= 256 ? code - 256 : option_of_letter(code);
         if (id == OPTION_DEFINE)
             ARENA_PUSH(arena, options->definitions, options->n_definitions,
