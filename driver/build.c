@@ -1,6 +1,7 @@
 // placec build: ahead of time, to an executable (or object, assembly, LLVM text).
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "backend/backend.h"
 #include "driver/compile.h"
@@ -39,6 +40,16 @@ static int write_build(struct compilation *c, int kind, const char *level, const
     return STATUS_REFUSED;
 }
 
+// What is made takes its name by a rename, which would put a file in the place of a device.
+static bool can_take_name(const char *path) {
+    struct stat status;
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+        return true;
+    fprintf(stderr, "placec: cannot write `%s`: it is %s\n  give -o the name of a file\n", path,
+            S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
+    return false;
+}
+
 int verb_build(const struct options *options) {
     const char *kind_name =
         option_given(options, OPTION_EMIT) ? options->values[OPTION_EMIT] : kinds[KIND_EXE];
@@ -56,6 +67,8 @@ int verb_build(const struct options *options) {
         fprintf(stderr, "placec: --cpu takes v2, v3 or v4, not `%s`\n", level);
         return STATUS_USAGE;
     }
+    if (!can_take_name(path))
+        return STATUS_REFUSED;
     struct compilation c;
     compile(&c, options, STAGE_JUDGED);
     int status = compilation_finish(&c, options);

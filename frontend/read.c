@@ -49,8 +49,14 @@ static struct span file_span(struct arena *arena, struct diagnostics *diagnostic
 
 static void report_unreadable(struct arena *arena, struct diagnostics *diagnostics,
                               struct span from, const char *path, int error) {
-    report(diagnostics, E100, file_span(arena, diagnostics, from, path), "cannot read `%s`: %s",
-           path, strerror(error));
+    struct diagnostic *d =
+        report(diagnostics, E100, file_span(arena, diagnostics, from, path), "cannot read `%s`: %s",
+               path, error == EINVAL ? "neither a file nor a pipe" : strerror(error));
+    diagnostic_help(d, error == ENOENT && from.source == NO_SOURCE
+                           ? "check the path; it is taken from the current folder"
+                       : error == ENOENT ? "check the path; it is taken from the file that names it"
+                       : error == EACCES ? "its permissions must let you read it"
+                                         : "name a text file");
 }
 
 bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,

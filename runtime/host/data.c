@@ -59,9 +59,11 @@ static int check_length(struct dataset *set, char *message, size_t message_bytes
 int dataset_open(struct dataset *set, const char *path, int64_t sequence, char *message,
                  size_t message_bytes) {
     *set = (struct dataset){.path = path, .width = token_width(path), .sequence = sequence};
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not wait for its writer */
     if (file < 0) {
-        snprintf(message, message_bytes, "%s: %s", path, strerror(errno));
+        snprintf(message, message_bytes, "%s: cannot be read: %s; name a file of text or tokens",
+                 path, strerror(errno));
         return -1;
     }
     int status = map_file(set, file, message, message_bytes);

@@ -49,9 +49,12 @@ int interrupts_seen(void) {
     return atomic_load(&interrupts);
 }
 
-static int is_directory(const char *path) {
+/* Why nothing can be renamed to the path, or 0. A device or pipe would be replaced by a file. */
+static int taken_by(const char *path) {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+        return 0;
+    return S_ISDIR(status.st_mode) ? EISDIR : ENOTSUP;
 }
 
 int new_file_probe(const char *path) {
@@ -60,8 +63,9 @@ int new_file_probe(const char *path) {
         errno = *path ? ENAMETOOLONG : ENOENT;
         return -1;
     }
-    if (is_directory(path)) {
-        errno = EISDIR;
+    int reason = taken_by(path);
+    if (reason) {
+        errno = reason;
         return -1;
     }
     strcpy(copy, path);

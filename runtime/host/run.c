@@ -83,7 +83,9 @@ static int check_memory(const struct session *session, int ranks, char *message)
 static int check_target(const char *path, char *message) {
     if (!path || new_file_probe(path) == 0)
         return 0;
-    snprintf(message, MESSAGE_BYTES, "%s: cannot be written: %s", path, strerror(errno));
+    snprintf(message, MESSAGE_BYTES,
+             "%s: cannot be written: %s; name a regular file in a folder that exists", path,
+             strerror(errno));
     return -1;
 }
 
