@@ -36,17 +36,18 @@ static bool lie_alike(const struct placement_row *row, const struct buffer *buff
            row->found->data == found->data && row->buffer->dtype == buffer->dtype;
 }
 
-// Activations have no tensor; what a block reads from the one before stands for them.
-static bool is_block_input(const struct buffer *buffer) {
+// Activations have no tensor; what blocks hand on stands for them: it has an item in front of every
+// block and one behind the last.
+static bool is_handed_on(const struct program *program, const struct buffer *buffer) {
     return buffer->class == CLASS_ACTIVATIONS && buffer->stack == STACK_LAYERS &&
-           strcmp(buffer->name, "hidden") == 0;
+           buffer->count == program->sizes.layers + 1;
 }
 
 static void add_buffer(struct compilation *c, struct placement_table *table, buffer_id id) {
     const struct buffer *buffer = &c->final->buffers[id];
     const struct found *found = &c->verdict.buffers[id];
     enum state state = class_states[buffer->class];
-    bool activation = is_block_input(buffer);
+    bool activation = is_handed_on(c->final, buffer);
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
     const char *role =
