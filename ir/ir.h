@@ -475,6 +475,8 @@ struct span *program_spans(const struct program *, struct arena *arena);
 
 // ---- shapes -----------------------------------------------------------------------------------
 
+// Up to the next multiple; of multiples 0 and 1 the value itself.
+int64_t round_up(int64_t value, int64_t multiple);
 // The local tensor of one item of a buffer.
 struct tensor_type buffer_type(const struct program *, const struct buffer *);
 int64_t buffer_whole_elements(const struct program *, const struct buffer *); // before the flat cut

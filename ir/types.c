@@ -29,7 +29,7 @@ bool type_equal(const struct tensor_type *a, const struct tensor_type *b) {
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-static int64_t round_up(int64_t value, int64_t multiple) {
+int64_t round_up(int64_t value, int64_t multiple) {
     return multiple > 1 ? (value + multiple - 1) / multiple * multiple : value;
 }
 

@@ -154,10 +154,6 @@ static void add_transfer(struct walk *walk, struct account_transfer transfer) {
                transfer);
 }
 
-static int64_t round_up(int64_t value, int64_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 // What is carried, of one role: parameters by a gather, gradients by a reduction, of tensors; else
 // scalars.
 struct carried {

@@ -18,7 +18,7 @@
 enum { ALIGNMENT_BYTES = 64 }; // a cache line, and the widest vector
 
 static int64_t aligned(int64_t bytes) {
-    return (bytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
+    return round_up(bytes, ALIGNMENT_BYTES);
 }
 
 // ---- first fit --------------------------------------------------------------------------------
