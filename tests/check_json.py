@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Holds `check --json` to its contract (LANGUAGE.md 13), key by key: accepted, refused by a rule, for
+want of memory and by the verifier, unparsable, unreadable, not built, and a library.
+
+    check_json.py PLACEC ROOT
+
+Always one object on stdout and nothing on stderr; a key that the contract lacks is a failure too,
+but for memory's `held`, which goes beyond it."""
+import json
+import os
+import subprocess
+import sys
+
+
+class Maybe:  # or null
+    def __init__(self, kind):
+        self.kind = kind
+
+
+class Map:  # any keys, values of one kind
+    def __init__(self, kind):
+        self.kind = kind
+
+
+PLACE = {"file": Maybe(str), "line": Maybe(int), "column": Maybe(int), "end_line": Maybe(int),
+         "end_column": Maybe(int)}
+STATES = ["parameters", "optimizer", "gradients", "activations"]
+BYTES = dict.fromkeys(["peak", *STATES, "transient", "host", "disk"], int) | {
+    "limit": Maybe(int), "at": {"stage": int, "statement": int, "line": Maybe(int)},
+    "held": dict.fromkeys(STATES, int)}
+REPORT = {
+    "schema": int, "file": str, "strategy": Maybe(str), "verdict": str, "reason": Maybe(str),
+    "devices": Maybe(int), "mesh": Maybe([{"axis": str, "size": int, "factors": Maybe([str])}]),
+    "microbatches": Maybe(int), "relaxed": [{"condition": str, "axes": [str], "line": int}],
+    "diagnostics": [{"severity": str, "code": str, "message": str, **PLACE, "origin": Maybe(str),
+                     "notes": [{"message": Maybe(str), **PLACE}],
+                     "fix": Maybe({"message": str, "edits": [{**PLACE, "text": str}]})}],
+    "modes": Maybe(Map([str])),
+    "placement": Maybe([{"state": str, "role": str, "layers": Maybe(str),
+                         "axes": Map({"work": str, "storage": str, "by": Maybe(str)}),
+                         "residency": str, "dtype": str, "bytes": int}]),
+    "memory": Maybe({**BYTES, "stages": [BYTES]}),
+    "communication": Maybe([{"axis": str, "op": str, "state": Maybe(str), "role": Maybe(str),
+                             "phase": str, "dtype": str, "group": int, "stage": int, "count": int,
+                             "bytes": int, "line": Maybe(int)}]),
+    "communication_total": Maybe(int),
+    "pipeline": Maybe({"schedule": str, "bubble": [int], "in_flight": [int]}),
+}
+
+
+def deviations(value, kind, path):
+    """Where a value is not of its kind, as words."""
+    if isinstance(kind, Maybe):
+        if value is not None:
+            yield from deviations(value, kind.kind, path)
+    elif isinstance(kind, type):
+        if type(value) is not kind:  # a bool is no int here
+            yield f"{path} is {value!r}, not of type {kind.__name__}"
+    elif isinstance(value, list) != isinstance(kind, list):
+        yield f"{path} is {value!r}"
+    elif isinstance(kind, list):
+        for i, item in enumerate(value):
+            yield from deviations(item, kind[0], f"{path}[{i}]")
+    elif not isinstance(value, dict):
+        yield f"{path} is {value!r}"
+    elif isinstance(kind, Map):
+        for key, item in value.items():
+            yield from deviations(item, kind.kind, f"{path}.{key}")
+    else:
+        if set(value) != set(kind):
+            yield f"{path}: keys differ: {sorted(set(value) ^ set(kind))}"
+        for key in set(value) & set(kind):
+            yield from deviations(value[key], kind[key], f"{path}.{key}")
+
+
+def sums(report):
+    """What must add up in an accepted program: exact bytes, nothing rounded."""
+    memory = report["memory"]
+    if sum(memory[state] for state in [*STATES, "transient"]) != memory["peak"]:
+        yield "the four states and transient do not sum to the peak"
+    if memory["peak"] != max(stage["peak"] for stage in memory["stages"]):
+        yield "the peak is not that of the highest stage"
+    if sum(transfer["bytes"] for transfer in report["communication"]) != report["communication_total"]:
+        yield "the transfers do not sum to communication_total"
+    if any(len(letters) != 4 for letters in report["modes"].values()):
+        yield "modes: not a letter for each of four states"
+
+
+placec, root = os.path.abspath(sys.argv[1]), sys.argv[2]
+zero3 = os.path.join(root, "examples/zero3.place")
+with open(zero3, encoding="utf-8") as file:
+    ZERO3 = file.read()
+CASES = [  # name, arguments, standard input, reason, a code
+    ("accepted", [zero3], "", None, None),
+    ("a library", [os.path.join(root, "lib/strategies.place")], "", None, None),
+    ("standard input", ["-"], ZERO3.replace("lib/", root + "/lib/"), None, None),
+    ("unparsable", ["-"], "strategy main {\n  spilt batch ovr dp\n", "syntax", "E101"),
+    ("an unknown name", ["-"], ZERO3.replace("over dp", "over pd"), "syntax", "E103"),
+    ("missing", ["missing.place"], "", "syntax", "E100"),
+    ("empty", ["-"], "", "syntax", "E109"),
+    ("a rule", [zero3, "-D", "train.batch=18"], "", "rules", "E201"),
+    ("memory", [zero3, "-D", "model.hidden=8192", "-D", "model.heads=64"], "", "rules", "E701"),
+    ("not built", ["-"], ZERO3.replace("split batch over dp", "split sequence over dp"),
+     "unsupported", "E199"),
+]
+
+
+def edited(first, last, times):
+    """The zero3 example with its own program, in which these lines stand so many times."""
+    step = subprocess.run([placec, "emit", "--as=step", zero3], capture_output=True, text=True).stdout
+    begin = step.index(first)
+    end = step.index(last, begin) + len(last) + 1
+    return ZERO3.replace("lib/", root + "/lib/") + step[:begin] + times * step[begin:end] + step[end:]
+
+
+COUNT = ("    start all_reduce over dp as sum.token_count", "    wait sum.token_count[0]")
+CASES += [
+    ("its own program", ["-"], edited(*COUNT, 1), None, None),
+    ("refuted", ["-"], edited(*COUNT, 2), "refuted", "E413"),
+    ("no program", ["-"], ZERO3 + "step main { sizes nonsense }\n", "rules", "E600"),
+]
+failures = []
+for name, arguments, text, reason, code in CASES:
+    done = subprocess.run([placec, "check", "--json", *arguments], input=text, capture_output=True,
+                          text=True, timeout=60)
+    wrong = [f"stderr is not empty: {done.stderr!r}"] if done.stderr else []
+    try:
+        report = json.loads(done.stdout)  # refuses anything behind the object
+    except ValueError as error:
+        failures.append(f"{name}: no JSON: {error}: {done.stdout[:200]!r} {done.stderr[:200]!r}")
+        continue
+    wrong += deviations(report, REPORT, "report")
+    verdict = "rejected" if reason else "accepted"
+    if (report["verdict"], report["reason"], done.returncode) != (verdict, reason, int(bool(reason))):
+        wrong.append(f"{report['verdict']}, {report['reason']}, status {done.returncode}")
+    if code and code not in [diagnostic["code"] for diagnostic in report["diagnostics"]]:
+        wrong.append(f"no {code} among {report['diagnostics']}")
+    if report["memory"]:
+        wrong += sums(report)
+    elif report["strategy"] and not reason:
+        wrong.append("accepted without memory")
+    failures += [f"{name}: {line}" for line in wrong]
+print("\n".join(failures))
+sys.exit(1 if failures else 0)
