@@ -308,6 +308,16 @@ static const struct mutant wrong[] = {
      "E611",
      "%attention.y = add"},
 
+    {"a value taken through integers",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {INSERT("  %whole = cast(%attention.out) : i32[batch=2, sequence=7, hidden=10] inline\n"
+             "  %rounded = cast(%whole) : f64[batch=2, sequence=7, hidden=10] inline",
+             "%attention.y = add"),
+      REPLACE("add(%x, %attention.out)", "add(%x, %rounded)")},
+     "E415",
+     "%whole = cast"},
+
     // Tensor parallelism.
     {"a block's sum deleted",
      FAMILY_LLAMA,

@@ -572,6 +572,27 @@ static void check_precision(const struct context *c) {
                                        c->row->text, dtype_names[type->dtype], dtype_names[least]));
 }
 
+// The same value in another type: between floating point types only, since integers cut it off.
+static struct judgement cast_of(struct engine *e, const struct unit *unit, const struct op *op,
+                                const struct judgement *from) {
+    struct judgement value = *from;
+    const struct policy *policy = &e->program->policy;
+    enum dtype to = unit->values[op->results[0]].type.dtype;
+    if ((from->dtype == DTYPE_I32) != (to == DTYPE_I32))
+        return judgement_fault(fault_make(e, E415, op->span, NULL,
+                                          "`cast` from %s to %s may change the value",
+                                          dtype_names[from->dtype], dtype_names[to]));
+    if (to != DTYPE_I32 && dtype_bytes[to] < dtype_bytes[policy->compute] &&
+        dtype_bytes[to] < dtype_bytes[policy->gather])
+        fault_insist(e, fault_make(e, E415, op->span, NULL,
+                                   "`cast` to %s, narrower than %s, which is declared",
+                                   dtype_names[to], dtype_names[policy->compute]));
+    value.dtype = (uint8_t)to;
+    // Elements only: what stands behind them in another place is unknown.
+    value.clean = from->clean && from->form != FORM_ANY && form_is_flat(&e->digits, from->form);
+    return value;
+}
+
 void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
                 const struct judgement *operands, struct judgement *results) {
     const struct fault *first = NULL;
@@ -588,10 +609,7 @@ void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
         return;
     }
     if (op->kind == OP_CAST) {
-        results[0] = operands[0];
-        results[0].dtype = (uint8_t)unit->values[op->results[0]].type.dtype;
-        results[0].clean = operands[0].clean && operands[0].form != FORM_ANY &&
-                           form_is_flat(&e->digits, operands[0].form);
+        results[0] = cast_of(e, unit, op, &operands[0]);
         return;
     }
     struct context c = {
