@@ -5,11 +5,15 @@
 
 #include "driver/options.h"
 
-// A full disk or a closed pipe shows when what was printed is flushed.
+// A full disk or a closed pipe shows when what was printed is flushed. An earlier flush may have
+// failed, and its reason be lost; a run has said it then.
 static int flush_output(int status) {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fprintf(stderr, "placec: cannot write to standard output: %s\n", strerror(errno));
+    if (status == STATUS_OK || errno)
+        fprintf(stderr, "placec: cannot write to standard output%s%s\n", errno ? ": " : "",
+                errno ? strerror(errno) : "; is the disk full, or the pipe closed?");
     return STATUS_REFUSED;
 }
 
