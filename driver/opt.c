@@ -71,6 +71,13 @@ static int optimize(struct compilation *c, const struct options *options, const 
                     uint32_t n) {
     bool from_text = is_program_text(&c->file);
     struct program *program = NULL;
+    if (!from_text && n == 0) {
+        fprintf(stderr,
+                "placec: %s is no program yet: say which passes make it one\n"
+                "  --passes=build makes the forward program; `placec emit` makes all of it\n",
+                c->path);
+        return STATUS_USAGE;
+    }
     if (from_text) {
         program = read_program(c);
     } else if (compile_further(c, options, STAGE_RESOLVED) && compilation_has_program(c)) {

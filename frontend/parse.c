@@ -85,6 +85,8 @@ static const char *expected_words(struct arena *arena, const char *const *expect
 
 // What stands in the text, but long tokens by their kind and virtual ones by their sign.
 static const char *found_words(struct parser *p, struct span span, const char *found) {
+    if (strncmp(found, "the ", 4) == 0) // "unexpected end of the file"
+        return found + 4;
     if (strcmp(found, "a string in quotes") == 0 || strcmp(found, "a program in braces") == 0 ||
         span.begin == span.end)
         return symbol_in_sentence(p->arena, found);
