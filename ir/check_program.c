@@ -281,12 +281,22 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
                                from->name, to->name, collective_names[start->kind]);
 }
 
+// A group counts its ranks in the mesh's order: gathered in another, parts would lie elsewhere.
+static bool in_mesh_order(const struct axis_list *axes) {
+    for (unsigned i = 1; i < axes->n; i++)
+        if (axes->axes[i - 1] > axes->axes[i])
+            return false;
+    return true;
+}
+
 static const char *check_start(struct checker *c, const struct transfer *start) {
     if (start->axes.n == 0 || start->handle >= c->step->n_handles ||
         !index_fits(c, start->handle_index, c->step->handles[start->handle].slots))
         return "a collective without axes, or with a slot that its handle does not have";
     if (start->kind == COLLECTIVE_ALL_REDUCE && start->dim >= 0)
         return "an all_reduce changes no dimension: it takes no `dim`";
+    if (start->kind != COLLECTIVE_ALL_REDUCE && !in_mesh_order(&start->axes))
+        return "a collective over a product of axes in another order than the mesh's";
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const char *wrong = check_piece(c, start, &start->pieces[i]);
         if (wrong)

@@ -179,28 +179,15 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
     extent->extent = extent->mode->extent;
 }
 
-// The axes on which a state is cut: in the order of the one statement that says it, else the
-// mesh's.
+// The axes on which a state is cut, in the mesh's order whatever the statement's: a group counts
+// its ranks in that order when it gathers and scatters, and where a shard lies changes no result.
 static struct axis_list shard_axes(const struct placing *p, const struct placed_tensor *placed,
                                    enum state state) {
     struct axis_list list = {0};
-    const struct mode_statement *only = NULL;
-    bool several = false;
-    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
-        const struct placed_extent *extent = &placed->extents[state][axis];
-        if (extent->extent == EXTENT_REPLICATED)
-            continue;
-        axis_list_add(&list, axis);
-        several |= only && only != extent->mode;
-        only = extent->mode;
-    }
-    if (several || !only)
-        return list;
-    struct axis_list ordered = {0};
-    for (unsigned i = 0; i < only->axes.n; i++)
-        if (axis_list_has(&list, only->axes.axes[i]))
-            axis_list_add(&ordered, only->axes.axes[i]);
-    return ordered;
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+        if (placed->extents[state][axis].extent != EXTENT_REPLICATED)
+            axis_list_add(&list, axis);
+    return list;
 }
 
 // Options come from the statements that gave the extents; without one, the defaults.

@@ -159,16 +159,16 @@ static void modes_pass_over_cut_tensors(void **state) {
     arena_free(&t.arena);
 }
 
-// A product that one statement names keeps its order.
-static void shards_keep_the_order_said(void **state) {
+// A split keeps the order of its product; shards lie in the mesh's, as a group counts its ranks.
+static void shards_lie_in_the_order_of_the_mesh(void **state) {
     struct trial t;
     begin(&t, true);
     t.config.strategy.splits[0].axes = tiny_axes(TP, DP);
     tiny_mode(&t.arena, &t.config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(TP, DP));
     expect_placed(&t);
-    struct axis_list expected = tiny_axes(TP, DP);
+    struct axis_list said = tiny_axes(TP, DP), expected = tiny_axes(DP, TP);
     assert_true(axis_list_equal(&tensor(&t, "norm.gain")->shards[STATE_OPTIMIZER], &expected));
-    assert_true(axis_list_equal(&t.placement.batch, &expected));
+    assert_true(axis_list_equal(&t.placement.batch, &said));
     arena_free(&t.arena);
 }
 
@@ -311,7 +311,7 @@ int main(void) {
         cmocka_unit_test(equal_rank_is_E305),
         cmocka_unit_test(axes_of_size_one_change_nothing),
         cmocka_unit_test(modes_pass_over_cut_tensors),
-        cmocka_unit_test(shards_keep_the_order_said),
+        cmocka_unit_test(shards_lie_in_the_order_of_the_mesh),
         cmocka_unit_test(batch_not_divisible_is_E201),
         cmocka_unit_test(heads_not_divisible_is_E202),
         cmocka_unit_test(idle_axis_is_E301),
