@@ -40,6 +40,14 @@ static const char *check_attributes(struct checker *c, const struct unit *unit,
     return NULL;
 }
 
+// A group counts its ranks in the mesh's order: gathered in another, parts would lie elsewhere.
+static bool in_mesh_order(const struct axis_list *axes) {
+    for (unsigned i = 1; i < axes->n; i++)
+        if (axes->axes[i - 1] > axes->axes[i])
+            return false;
+    return true;
+}
+
 static const char *check_collective_op(struct checker *c, const struct unit *unit,
                                        const struct op *op) {
     const struct tensor_type *from = &unit->values[op->operands[0]].type;
@@ -49,6 +57,10 @@ static const char *check_collective_op(struct checker *c, const struct unit *uni
                                     : arena_format(c->arena, "unit %s: `%s` changes the type",
                                                    unit->name, op_rows[op->kind].text);
     struct axis_list axes = op_axes(op);
+    if (!in_mesh_order(&axes))
+        return arena_format(c->arena,
+                            "unit %s: `%s` over a product of axes in another order than the mesh's",
+                            unit->name, op_rows[op->kind].text);
     int64_t parts = mesh_group_size(&c->program->mesh, &axes);
     int64_t dim = op_integer(op, ATTRIBUTE_DIM, -1);
     const struct tensor_type *whole = op->kind == OP_ALL_GATHER ? to : from;
@@ -279,14 +291,6 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     return fits ? NULL
                 : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
                                from->name, to->name, collective_names[start->kind]);
-}
-
-// A group counts its ranks in the mesh's order: gathered in another, parts would lie elsewhere.
-static bool in_mesh_order(const struct axis_list *axes) {
-    for (unsigned i = 1; i < axes->n; i++)
-        if (axes->axes[i - 1] > axes->axes[i])
-            return false;
-    return true;
 }
 
 static const char *check_start(struct checker *c, const struct transfer *start) {
