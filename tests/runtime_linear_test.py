@@ -229,7 +229,7 @@ class Linear(unittest.TestCase):
             with open(self.path(name), "wb") as file:
                 file.write(content)
             self.assertFails(run("--data", self.path(name), "--steps", 5, devices=2), name, text)
-        self.assertFails(run("--data", self.path("none"), "--steps", 5), "none: No such file")
+        self.assertFails(run("--data", self.path("none"), "--steps", 5), "none: cannot be read: No such file")
         self.assertFails(run("--data", self.folder, "--steps", 5), "not a regular file")
 
     def test_memory_is_refused_before_it_is_taken(self):
