@@ -173,8 +173,6 @@ static void share_places(struct frame_plan *plan) {
             if (value->storage != STORAGE_UNPLANNED)
                 continue;
             value_id operand = op->kind == OP_WAIT ? op->operands[0] : find_place(plan, op, i, k);
-            if (op->kind == OP_ALL_REDUCE && operand == NO_ID)
-                continue;
             if (operand == NO_ID)
                 continue;
             value->storage = STORAGE_IN_PLACE;
