@@ -1,13 +1,12 @@
 // A step: `int32_t place_train(context)`. Loops stay loops, whatever the number of layers or
 // microbatches; a buffer's item is the arena plus a constant plus index times a constant.
 #include "backend/emitter.h"
-
-enum { MAX_DEPTH = 8 };
+#include "ir/limits.h"
 
 struct schedule {
     struct emitter *e;
     const struct step *step;
-    LLVMValueRef variables[MAX_DEPTH];
+    LLVMValueRef variables[LIMIT_LOOP_DEPTH];
     unsigned depth;
 };
 
@@ -118,7 +117,7 @@ static void emit_block(struct schedule *, const struct block *);
 // Rolled: the code does not grow with layers. The body is emitted once, its variable is a register.
 static void emit_loop(struct schedule *s, const struct loop *loop) {
     struct emitter *e = s->e;
-    CHECK(s->depth < MAX_DEPTH && loop->begin >= 0);
+    CHECK(s->depth < LIMIT_LOOP_DEPTH && loop->begin >= 0);
     struct counted_loop counted =
         loop_begin(e, constant_i64(e, loop->begin), constant_i64(e, loop->end), loop->descending);
     s->variables[s->depth++] = counted.counter;

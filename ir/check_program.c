@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/limits.h"
 
 struct checker {
     const struct program *program;
     struct arena *arena;
-    int64_t first[8], last[8]; // ranges of the enclosing loops' variables
+    int64_t first[LIMIT_LOOP_DEPTH],
+        last[LIMIT_LOOP_DEPTH]; // ranges of the enclosing loops' variables
     int depth;
     const struct step *step;
     struct span at; // of what is looked at
@@ -315,7 +317,7 @@ static const char *check_start(struct checker *c, const struct transfer *start) 
 static const char *check_block(struct checker *c, const struct block *block);
 
 static const char *check_loop(struct checker *c, const struct loop *loop) {
-    if (c->depth == 8 || loop->end < loop->begin)
+    if (c->depth == LIMIT_LOOP_DEPTH || loop->end < loop->begin)
         return "a loop that ends before it begins, or is nested too deeply";
     c->first[c->depth] = loop->begin;
     c->last[c->depth] = loop->end - 1;

@@ -1,6 +1,6 @@
 // Cuts the text form of programs into tokens: names with dots, %values, numbers, strings,
 // punctuation. Comments and a trailing @line:column are skipped as space is.
-#include "ir/parse_tokens.h"
+#include "ir/parse.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -20,6 +20,10 @@ void text_fail_at(struct parser *p, uint32_t begin, uint32_t end, const char *fo
     }
     p->at = p->length;
     p->token = (struct token){.kind = TOKEN_END, .text = "", .begin = begin, .end = end};
+}
+
+bool text_failed(const struct parser *p) {
+    return p->error->message != NULL;
 }
 
 static void skip_space(struct parser *p) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/limits.h"
 
 // Lines are collected so that long lists can be broken at the column limit.
 struct printer {
@@ -19,7 +20,7 @@ struct printer {
     const struct program *program;
     const struct print_options *options;
     int indent, column;
-    const char *variables[8]; // names of the enclosing loops' variables
+    const char *variables[LIMIT_LOOP_DEPTH]; // names of the enclosing loops' variables
     int depth;
 };
 

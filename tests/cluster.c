@@ -6,8 +6,9 @@
 
 #include "ir/check.h"
 #include "ir/interpreter/interpreter.h"
+#include "ir/limits.h"
 
-enum { MAX_DEPTH = 8, MAX_DEVICES = 32 };
+enum { MAX_DEVICES = 32 };
 
 // What a start has taken until its wait delivers it.
 struct flight {
@@ -236,7 +237,7 @@ static void start(struct cluster *c, const struct transfer *t, const int64_t *va
 }
 
 static void wait(struct cluster *c, struct flight *flight) {
-    static const int64_t none[MAX_DEPTH] = {0};
+    static const int64_t none[LIMIT_LOOP_DEPTH] = {0};
     CHECK(flight->transfer);
     for (uint32_t i = 0; i < flight->transfer->n_pieces; i++)
         for (int64_t d = 0; d < c->n_devices; d++)
@@ -314,7 +315,7 @@ static void fill_item(struct cluster *c, struct reference r, const int64_t *vari
 
 static void run_block(struct cluster *c, const struct step *step, const struct block *block,
                       int64_t *variables, int depth) {
-    CHECK(depth < MAX_DEPTH);
+    CHECK(depth < LIMIT_LOOP_DEPTH);
     for (uint32_t i = 0; i < block->n; i++) {
         const struct statement *s = &block->statements[i];
         switch (s->kind) {
@@ -345,7 +346,7 @@ static void run_block(struct cluster *c, const struct step *step, const struct b
 
 void cluster_run(struct cluster *c, enum step_kind kind) {
     const struct step *step = &c->program->steps[kind];
-    int64_t variables[MAX_DEPTH] = {0};
+    int64_t variables[LIMIT_LOOP_DEPTH] = {0};
     CHECK(step->present);
     c->flights = ARENA_ARRAY(c->arena, struct flight, step->n_handles * MAX_DEVICES + 1);
     c->bytes_sent = 0;

@@ -5,6 +5,7 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "ir/ir.h"
+#include "ir/limits.h"
 #include "verify/digits.h"
 #include "verify/term.h"
 #include "verify/verify.h"
@@ -92,7 +93,6 @@ struct store {
 
 // ---- engine -----------------------------------------------------------------------------------
 
-enum { MAX_DEPTH = 8 };
 // A microbatch index that stands for any one behind the first few (loop.c).
 enum { ANY_MICROBATCH = 1 << 28 };
 
@@ -128,8 +128,8 @@ struct engine {
     // position
     const struct step *step;
     const struct statement *statement;
-    int64_t variables[MAX_DEPTH];
-    bool time_loop[MAX_DEPTH]; // the variable is the microbatch
+    int64_t variables[LIMIT_LOOP_DEPTH];
+    bool time_loop[LIMIT_LOOP_DEPTH]; // the variable is the microbatch
     int depth;
     int64_t budget; // statements that may still be executed
     bool recording; // train, not evaluate: found is filled

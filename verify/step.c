@@ -168,7 +168,7 @@ void iteration_execute(struct engine *e, const struct loop *loop, int64_t value,
 
 static void execute_loop(struct engine *e, const struct statement *statement) {
     const struct loop *loop = &statement->loop;
-    CHECK(e->depth < MAX_DEPTH);
+    CHECK(e->depth < LIMIT_LOOP_DEPTH);
     if (e->program->sizes.microbatches > 1 &&
         indexes_microbatches(e->program, &loop->body, e->depth)) {
         time_loop_execute(e, statement);

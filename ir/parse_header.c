@@ -1,0 +1,173 @@
+// What stands in a step's text beside its schedules: the mesh, the sizes and the policy, the
+// tensors of the model and the buffers of a device.
+#include "ir/parse.h"
+
+static void parse_axis(struct parser *p) {
+    struct mesh *mesh = &p->program->mesh;
+    uint32_t begin = p->token.begin;
+    struct mesh_axis axis = {.name = text_name(p, "an axis")};
+    if (mesh->n_axes == MAX_AXES || mesh_find_axis(mesh, axis.name) >= 0)
+        text_fail_at(p, begin, p->last_end, "axis `%s` is declared twice, or is one too many",
+                     axis.name);
+    text_expect(p, '=');
+    axis.size = text_integer(p);
+    if (axis.size < 1 || axis.size > INT32_MAX)
+        text_fail_at(p, begin, p->last_end, "an axis has at least one device");
+    if (text_accept_word(p, "link")) {
+        axis.link_bytes_per_s = text_real(p);
+        axis.link_latency_s = text_real(p);
+    }
+    axis.span = text_span(p, begin);
+    if (!text_failed(p))
+        mesh->axes[mesh->n_axes++] = axis;
+    if (mesh_devices(mesh) > INT32_MAX)
+        text_fail_at(p, begin, p->last_end, "this mesh has too many devices");
+}
+
+static void parse_product(struct parser *p) {
+    struct mesh *mesh = &p->program->mesh;
+    uint32_t begin = p->token.begin;
+    struct mesh_product product = {.name = text_name(p, "a product")};
+    text_expect(p, '=');
+    product.axes = text_axes(p);
+    product.span = text_span(p, begin);
+    if (mesh->n_products == MAX_AXES)
+        text_fail_at(p, begin, p->last_end, "too many products");
+    if (!text_failed(p))
+        mesh->products[mesh->n_products++] = product;
+}
+
+static int64_t parse_field(struct parser *p, const char *name) {
+    text_expect_word(p, name);
+    text_expect(p, '=');
+    return text_integer(p);
+}
+
+static void parse_sizes(struct parser *p) {
+    uint32_t begin = p->token.begin;
+    struct sizes *sizes = &p->program->sizes;
+    sizes->batch = parse_field(p, "batch");
+    sizes->sequence = parse_field(p, "sequence");
+    sizes->microbatches = parse_field(p, "microbatches");
+    sizes->layers = parse_field(p, "layers");
+    sizes->vocab = parse_field(p, "vocab");
+    p->program->sizes_span = text_span(p, begin);
+}
+
+static enum dtype parse_dtype_field(struct parser *p, const char *name) {
+    text_expect_word(p, name);
+    text_expect(p, '=');
+    return text_dtype(p);
+}
+
+static void parse_policy(struct parser *p) {
+    uint32_t begin = p->token.begin;
+    struct policy *policy = &p->program->policy;
+    policy->parameters = parse_dtype_field(p, "parameters");
+    policy->master = parse_dtype_field(p, "master");
+    policy->moments = parse_dtype_field(p, "moments");
+    policy->gradients = parse_dtype_field(p, "gradients");
+    policy->compute = parse_dtype_field(p, "compute");
+    policy->accumulate = parse_dtype_field(p, "accumulate");
+    policy->gather = parse_dtype_field(p, "gather");
+    policy->reduce = parse_dtype_field(p, "reduce");
+    policy->reproducible = parse_field(p, "reproducible");
+    p->program->policy_span = text_span(p, begin);
+}
+
+static void parse_tensor(struct parser *p) {
+    uint32_t begin = p->token.begin;
+    struct tensor tensor = {.name = text_name(p, "a tensor"), .trainable = true};
+    if (program_find_tensor(p->program, tensor.name) != NO_ID)
+        text_fail_at(p, begin, p->last_end, "tensor `%s` is declared twice", tensor.name);
+    tensor.rank = (uint8_t)text_dims(p, tensor.dims, NULL);
+    if (text_accept_word(p, "role"))
+        tensor.n_roles = (uint8_t)text_roles(p, tensor.roles);
+    if (text_accept_word(p, "layers"))
+        tensor.layers = text_integer(p);
+    text_expect_word(p, "init");
+    tensor.init = text_choice(p, init_names, N_INITS, "a way to initialise");
+    if (tensor.init == INIT_NORMAL)
+        tensor.init_std = text_real(p);
+    if (text_accept_word(p, "frozen"))
+        tensor.trainable = false;
+    if (text_accept_word(p, "saved"))
+        tensor.saved_name = text_string(p);
+    if (text_accept_word(p, "columns")) {
+        tensor.saved_columns_begin = text_integer(p);
+        tensor.saved_columns = text_integer(p);
+    }
+    if (text_accept_word(p, "transposed"))
+        tensor.saved_transposed = true;
+    tensor.span = text_span(p, begin);
+    if (!text_failed(p))
+        program_add_tensor(p->program, tensor);
+}
+
+static void parse_stack(struct parser *p, struct buffer *buffer) {
+    static const char *const names[] = {"layers", "microbatches", "slots"};
+    buffer->count = 1;
+    for (int i = 0; i < 3; i++)
+        if (text_accept_word(p, names[i])) {
+            buffer->stack = STACK_LAYERS + i;
+            buffer->count = text_integer(p);
+            if (buffer->count < 1)
+                FAIL(p, "a buffer has at least one item");
+        }
+}
+
+static void parse_buffer(struct parser *p) {
+    uint32_t begin = p->token.begin;
+    struct buffer buffer = {
+        .name = text_name(p, "a buffer"), .tensor = NO_ID, .window_of = NO_ID, .offset_bytes = -1};
+    if (program_find_buffer(p->program, buffer.name) != NO_ID)
+        text_fail_at(p, begin, p->last_end, "buffer `%s` is declared twice", buffer.name);
+    text_expect(p, ':');
+    buffer.class = text_choice(p, class_names, N_CLASSES, "a class of buffers");
+    buffer.dtype = text_dtype(p);
+    buffer.rank = (uint8_t)text_dims(p, buffer.dims, &buffer.layout);
+    if (text_accept_word(p, "flat")) {
+        text_expect(p, '/');
+        buffer.layout.flat = text_axes(p);
+    }
+    if (text_accept_word(p, "of")) {
+        uint32_t at = p->token.begin;
+        buffer.tensor = program_find_tensor(p->program, text_name(p, "a tensor"));
+        if (buffer.tensor == NO_ID)
+            text_fail_at(p, at, p->last_end, "there is no tensor of this name");
+    }
+    parse_stack(p, &buffer);
+    if (text_accept_word(p, "pad"))
+        buffer.pad_elements = text_integer(p);
+    if (text_accept_word(p, "window")) {
+        text_expect_word(p, "of");
+        uint32_t at = p->token.begin;
+        buffer.window_of = program_find_buffer(p->program, text_name(p, "a buffer"));
+        if (buffer.window_of == NO_ID)
+            text_fail_at(p, at, p->last_end, "there is no buffer of this name above");
+    }
+    if (text_accept_word(p, "at"))
+        buffer.offset_bytes = text_integer(p);
+    buffer.span = text_span(p, begin);
+    if (!text_failed(p))
+        program_add_buffer(p->program, buffer);
+}
+
+void parse_header(struct parser *p) {
+    if (text_accept_word(p, "axis"))
+        parse_axis(p);
+    else if (text_accept_word(p, "product"))
+        parse_product(p);
+    else if (text_accept_word(p, "sizes"))
+        parse_sizes(p);
+    else if (text_accept_word(p, "policy"))
+        parse_policy(p);
+    else if (text_accept_word(p, "arena"))
+        p->program->arena_bytes = text_integer(p);
+    else if (text_accept_word(p, "tensor"))
+        parse_tensor(p);
+    else if (text_accept_word(p, "buffer"))
+        parse_buffer(p);
+    else
+        FAIL(p, "expected axis, product, sizes, policy, arena, tensor, buffer, train or evaluate");
+}

@@ -1,0 +1,183 @@
+// The pieces that every part of the text form is made of: punctuation, names, numbers, choices from
+// the closed tables, axes, dimensions, types, roles.
+//
+// A piece that is not there fails the text, and then has a value which is safe to go on with.
+#include "ir/parse.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+bool text_at(const struct parser *p, char c) {
+    return p->token.kind == TOKEN_PUNCTUATION && p->token.punctuation == c;
+}
+
+bool text_accept(struct parser *p, char c) {
+    if (!text_at(p, c))
+        return false;
+    text_advance(p);
+    return true;
+}
+
+void text_expect(struct parser *p, char c) {
+    if (text_accept(p, c))
+        return;
+    if (c == ARROW)
+        FAIL(p, "expected `->` here");
+    else if (c == RANGE)
+        FAIL(p, "expected `..` here");
+    else
+        FAIL(p, "expected `%c` here", c);
+}
+
+bool text_at_word(const struct parser *p, const char *word) {
+    return p->token.kind == TOKEN_WORD && strcmp(p->token.text, word) == 0;
+}
+
+bool text_accept_word(struct parser *p, const char *word) {
+    if (!text_at_word(p, word))
+        return false;
+    text_advance(p);
+    return true;
+}
+
+void text_expect_word(struct parser *p, const char *word) {
+    if (!text_accept_word(p, word))
+        FAIL(p, "expected `%s` here", word);
+}
+
+const char *text_name(struct parser *p, const char *what) {
+    const char *text = p->token.text;
+    if (p->token.kind != TOKEN_WORD)
+        FAIL(p, "expected the name of %s here", what);
+    else
+        text_advance(p);
+    return text;
+}
+
+int64_t text_integer(struct parser *p) {
+    int64_t value = p->token.integer;
+    if (p->token.kind != TOKEN_NUMBER || strpbrk(p->token.text, ".eE")) {
+        FAIL(p, "expected a whole number here");
+        return 0;
+    }
+    if (value > INT64_MAX / 4096 || value < INT64_MIN / 4096) {
+        FAIL(p, "`%s` is too large", p->token.text);
+        return 0;
+    }
+    text_advance(p);
+    return value;
+}
+
+double text_real(struct parser *p) {
+    double value = p->token.real;
+    if (p->token.kind != TOKEN_NUMBER)
+        FAIL(p, "expected a number here");
+    else
+        text_advance(p);
+    return value;
+}
+
+const char *text_string(struct parser *p) {
+    const char *text = p->token.text;
+    if (p->token.kind != TOKEN_STRING)
+        FAIL(p, "expected a string here");
+    else
+        text_advance(p);
+    return text;
+}
+
+// A name from one of the closed tables.
+int text_choice(struct parser *p, const char *const *names, int n, const char *what) {
+    int found = p->token.kind == TOKEN_WORD ? table_find(names, n, p->token.text) : -1;
+    if (found < 0) {
+        FAIL(p, "`%s` is not %s", p->token.text, what);
+        return 0;
+    }
+    text_advance(p);
+    return found;
+}
+
+enum dtype text_dtype(struct parser *p) {
+    return text_choice(p, dtype_names, N_DTYPES, "an element type");
+}
+
+struct axis_list text_axes(struct parser *p) {
+    struct axis_list axes = {0};
+    do {
+        int axis =
+            p->token.kind == TOKEN_WORD ? mesh_find_axis(&p->program->mesh, p->token.text) : -1;
+        if (axis < 0)
+            FAIL(p, "`%s` is not an axis of this mesh", p->token.text);
+        else if (axis_list_mask(&axes) >> axis & 1)
+            FAIL(p, "axis `%s` stands twice in this product", p->token.text);
+        else
+            axes.axes[axes.n++] = (uint8_t)axis;
+        text_advance(p);
+    } while (!text_failed(p) && text_accept(p, '*'));
+    return axes;
+}
+
+unsigned text_dims(struct parser *p, struct dim dims[MAX_RANK], struct layout *layout) {
+    unsigned rank = 0;
+    text_expect(p, '[');
+    while (!text_failed(p) && !text_at(p, ']')) {
+        if (rank == MAX_RANK) {
+            FAIL(p, "a tensor has at most %d dimensions", MAX_RANK);
+            break;
+        }
+        dims[rank].dimension = text_choice(p, dimension_names, N_DIMENSIONS, "a dimension");
+        text_expect(p, '=');
+        if (p->token.kind == TOKEN_NUMBER && p->token.integer <= 0)
+            FAIL(p, "a dimension has at least one element");
+        dims[rank].size = text_integer(p);
+        if (layout && text_accept(p, '/')) {
+            uint32_t begin = p->token.begin;
+            layout->cuts[rank] = text_axes(p);
+            if (!text_failed(p) &&
+                dims[rank].size % mesh_group_size(&p->program->mesh, &layout->cuts[rank]))
+                text_fail_at(p, begin, p->last_end, "these axes do not divide %" PRId64,
+                             dims[rank].size);
+        }
+        rank++;
+        if (!text_accept(p, ','))
+            break;
+    }
+    text_expect(p, ']');
+    return rank;
+}
+
+struct tensor_type text_type(struct parser *p) {
+    struct tensor_type type = {.dtype = text_dtype(p)};
+    type.rank = (uint8_t)text_dims(p, type.dims, NULL);
+    int64_t elements = 1;
+    for (unsigned i = 0; i < type.rank; i++)
+        if (__builtin_mul_overflow(elements, type.dims[i].size, &elements) ||
+            elements > INT64_MAX / 4096)
+            FAIL(p, "this tensor is too large");
+    return type;
+}
+
+unsigned text_roles(struct parser *p, uint8_t roles[MAX_ROLES]) {
+    unsigned n = 0;
+    const char *path = p->token.text;
+    if (p->token.kind != TOKEN_WORD) {
+        FAIL(p, "expected a role here");
+        return 0;
+    }
+    while (*path && !text_failed(p)) {
+        size_t length = strcspn(path, ".");
+        const char *name = arena_string(p->arena, path, length);
+        int role = table_find(role_names, N_ROLES, name);
+        if (role <= 0 || n == MAX_ROLES)
+            FAIL(p, "`%s` is not a role", name);
+        else
+            roles[n++] = (uint8_t)role;
+        path += length + (path[length] == '.');
+    }
+    text_advance(p);
+    return n;
+}
+
+struct span text_span(const struct parser *p, uint32_t begin) {
+    return (struct span){p->source, begin, p->last_end > begin ? p->last_end : begin + 1};
+}

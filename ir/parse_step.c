@@ -1,0 +1,205 @@
+// Reads the schedules of a step, `train` and `evaluate`: loops, calls, transfers. Buffers and units
+// that they name are known by then.
+#include "ir/parse.h"
+
+#include <string.h>
+
+static struct index parse_index(struct parser *p) {
+    struct index index = index_constant(0);
+    if (p->token.kind == TOKEN_WORD) {
+        index.variable = -1;
+        for (int i = 0; i < p->depth; i++)
+            if (strcmp(p->variables[i], p->token.text) == 0)
+                index.variable = (int8_t)i;
+        if (index.variable < 0) {
+            FAIL(p, "`%s` is not the variable of a loop around this", p->token.text);
+            return index;
+        }
+        text_advance(p);
+        if (text_accept(p, '+'))
+            index.offset = text_integer(p);
+        else if (p->token.kind == TOKEN_NUMBER && p->token.text[0] == '-')
+            index.offset = text_integer(p);
+    } else {
+        index.offset = text_integer(p);
+    }
+    if (text_accept_word(p, "mod")) {
+        index.modulus = text_integer(p);
+        if (index.modulus < 1)
+            FAIL(p, "a modulus is at least 1");
+    }
+    return index;
+}
+
+static struct reference parse_reference(struct parser *p) {
+    uint32_t begin = p->token.begin, end = p->token.end;
+    const char *name = text_name(p, "a buffer");
+    struct reference reference = {.buffer = program_find_buffer(p->program, name),
+                                  .index = index_constant(0)};
+    if (reference.buffer == NO_ID) {
+        text_fail_at(p, begin, end, "there is no buffer `%s`", name);
+        reference.buffer = 0;
+        return reference;
+    }
+    bool stacked = p->program->buffers[reference.buffer].stack != STACK_NONE;
+    if (stacked != text_at(p, '['))
+        text_fail_at(p, begin, end,
+                     stacked ? "buffer `%s` has several items: say which, as in `%s[l]`"
+                             : "buffer `%s` has one item and takes no index",
+                     name, name);
+    if (text_accept(p, '[')) {
+        reference.index = parse_index(p);
+        text_expect(p, ']');
+    }
+    return reference;
+}
+
+static void parse_argument_name(struct parser *p, const char *name) {
+    if (!text_at_word(p, name))
+        FAIL(p, "expected `%s = ...` here: arguments stand in the order of the unit", name);
+    text_advance(p);
+    text_expect(p, '=');
+}
+
+static void parse_call(struct parser *p, struct statement *statement) {
+    struct token at = p->token;
+    uint32_t id = program_find_unit(p->program, text_name(p, "a unit"));
+    if (id == NO_ID) {
+        text_fail_at(p, at.begin, at.end, "there is no unit `%s`", at.text);
+        return;
+    }
+    const struct unit *unit = &p->program->units[id];
+    struct call *call = &statement->call;
+    call->unit = id;
+    call->operands = ARENA_ARRAY(p->arena, struct reference, unit->n_parameters);
+    call->results = ARENA_ARRAY(p->arena, struct reference, unit->n_results);
+    text_expect(p, '(');
+    for (uint32_t i = 0; i < unit->n_parameters && !text_failed(p); i++) {
+        if (i)
+            text_expect(p, ',');
+        parse_argument_name(p, unit->values[i].name);
+        call->operands[i] = parse_reference(p);
+    }
+    text_expect(p, ')');
+    bool first = true;
+    for (uint32_t i = 0; i < unit->n_results && !text_failed(p); i++) {
+        const struct unit_result *result = &unit->results[i];
+        if (result->in_parameter != NO_ID) {
+            call->results[i] = call->operands[result->in_parameter];
+            continue;
+        }
+        text_expect(p, first ? ARROW : ',');
+        if (first)
+            text_expect(p, '(');
+        first = false;
+        parse_argument_name(p, unit->values[result->value].name);
+        call->results[i] = parse_reference(p);
+    }
+    if (!first)
+        text_expect(p, ')');
+}
+
+// gather[l+1 mod 2]: the step's handle of that name, with at least as many slots as the index
+// needs.
+static uint32_t parse_handle(struct parser *p, struct step *step, struct index *index) {
+    const char *name = text_name(p, "a transfer");
+    text_expect(p, '[');
+    *index = parse_index(p);
+    text_expect(p, ']');
+    int64_t slots = index->modulus ? index->modulus : index->offset + 1;
+    if (!text_failed(p) && (slots < 1 || slots > 4096 || (index->variable >= 0 && !index->modulus)))
+        FAIL(p, "the slot of a transfer is a number, or a loop variable modulo one");
+    uint32_t handle = step_find_handle(step, name);
+    if (handle == NO_ID)
+        handle = step_add_handle(p->program, step, name, slots);
+    if (step->handles[handle].slots < slots)
+        step->handles[handle].slots = slots;
+    return handle;
+}
+
+static void parse_start(struct parser *p, struct step *step, struct transfer *start) {
+    start->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective");
+    text_expect_word(p, "over");
+    start->axes = text_axes(p);
+    start->dim = -1;
+    if (text_accept_word(p, "dim"))
+        start->dim = (int)text_integer(p);
+    text_expect_word(p, "as");
+    start->handle = parse_handle(p, step, &start->handle_index);
+    text_expect(p, '{');
+    uint32_t cap = 0;
+    do {
+        struct transfer_piece piece = {.from = parse_reference(p)};
+        text_expect(p, ARROW);
+        piece.to = parse_reference(p);
+        ARENA_PUSH(p->arena, start->pieces, start->n_pieces, cap, piece);
+    } while (!text_failed(p) && text_accept(p, ','));
+    text_expect(p, '}');
+}
+
+static void parse_block(struct parser *p, struct step *step, struct block *block);
+
+static void parse_loop(struct parser *p, struct step *step, struct loop *loop) {
+    loop->name = text_name(p, "a loop variable");
+    text_expect(p, '=');
+    loop->begin = text_integer(p);
+    text_expect(p, RANGE);
+    loop->end = text_integer(p);
+    loop->descending = text_accept_word(p, "descending");
+    if (loop->begin < 0 || loop->end < loop->begin)
+        FAIL(p,
+             loop->begin < 0 ? "a loop begins at 0 or above" : "this loop ends before it begins");
+    if (p->depth == LIMIT_LOOP_DEPTH) {
+        FAIL(p, "loops are nested too deeply");
+        return;
+    }
+    p->variables[p->depth++] = loop->name;
+    text_expect(p, '{');
+    parse_block(p, step, &loop->body);
+    text_expect(p, '}');
+    p->depth--;
+}
+
+static void parse_block(struct parser *p, struct step *step, struct block *block) {
+    while (!text_failed(p) && !text_at(p, '}') && p->token.kind != TOKEN_END) {
+        uint32_t begin = p->token.begin;
+        struct statement statement = {0};
+        if (text_accept_word(p, "for")) {
+            statement.kind = STATEMENT_LOOP;
+            parse_loop(p, step, &statement.loop);
+        } else if (text_accept_word(p, "call")) {
+            statement.kind = STATEMENT_CALL;
+            parse_call(p, &statement);
+        } else if (text_accept_word(p, "start")) {
+            statement.kind = STATEMENT_START;
+            parse_start(p, step, &statement.start);
+        } else if (text_accept_word(p, "wait")) {
+            statement.kind = STATEMENT_WAIT;
+            statement.wait.handle = parse_handle(p, step, &statement.wait.index);
+        } else if (text_accept_word(p, "zero")) {
+            statement.kind = STATEMENT_ZERO;
+            statement.zero = parse_reference(p);
+        } else if (text_accept_word(p, "free")) {
+            statement.kind = STATEMENT_FREE;
+            statement.free = parse_reference(p);
+        } else {
+            FAIL(p, "expected a statement here: for, call, start, wait, zero or free");
+        }
+        statement.span = text_span(p, begin);
+        if (!text_failed(p))
+            block_push(p->program, block, statement);
+    }
+}
+
+void parse_step(struct parser *p, enum step_kind kind) {
+    struct step *step = &p->program->steps[kind];
+    uint32_t begin = p->token.begin;
+    text_advance(p);
+    if (step->present)
+        FAIL(p, "step `%s` stands twice", step_names[kind]);
+    step->present = true;
+    text_expect(p, '{');
+    parse_block(p, step, &step->body);
+    text_expect(p, '}');
+    step->span = text_span(p, begin);
+}

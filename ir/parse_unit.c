@@ -1,0 +1,198 @@
+// Reads the body of a unit: parameters, operations, results.
+#include "ir/parse.h"
+
+#include <string.h>
+
+static value_id parse_value_use(struct parser *p, const struct unit *unit) {
+    value_id value = p->token.kind == TOKEN_VALUE ? unit_find_value(unit, p->token.text) : NO_ID;
+    if (value == NO_ID) {
+        FAIL(p, "`%s` is not a value defined above", p->token.text);
+        return 0;
+    }
+    text_advance(p);
+    return value;
+}
+
+static void parse_attribute(struct parser *p, struct op *op) {
+    struct attribute attribute = {
+        .name = text_choice(p, attribute_names, N_ATTRIBUTES, "an attribute")};
+    text_expect(p, '=');
+    switch (attribute_kinds[attribute.name]) {
+    case KIND_INTEGER:
+        attribute.integer = text_integer(p);
+        break;
+    case KIND_REAL:
+        attribute.real = text_real(p);
+        break;
+    case KIND_WORD:
+        if (p->token.kind == TOKEN_STRING && strlen(p->token.text) > 64)
+            FAIL(p, "a word of an attribute has at most 64 characters");
+        attribute.word = text_string(p);
+        break;
+    case KIND_AXES:
+        attribute.axes = text_axes(p);
+        break;
+    case KIND_DIMENSION:
+        attribute.integer = text_choice(p, dimension_names, N_DIMENSIONS, "a dimension");
+        break;
+    }
+    if (!text_failed(p) && op->n_attributes < UINT8_MAX)
+        op_set(p->program, op, attribute);
+}
+
+static void parse_storage(struct parser *p, const struct unit *unit, struct value *value) {
+    if (text_accept_word(p, "out")) {
+        value->storage = STORAGE_RESULT;
+    } else if (text_accept_word(p, "inline")) {
+        value->storage = STORAGE_INLINE;
+    } else if (text_accept_word(p, "at")) {
+        value->storage = STORAGE_FRAME;
+        value->offset_bytes = text_integer(p);
+    } else if (text_accept_word(p, "in")) {
+        value->storage = STORAGE_IN_PLACE;
+        value->base = parse_value_use(p, unit);
+    }
+}
+
+static unsigned parse_result_names(struct parser *p, const struct unit *unit,
+                                   const char *names[MAX_RESULTS]) {
+    unsigned n = 0;
+    do {
+        if (n == MAX_RESULTS || p->token.kind != TOKEN_VALUE || !*p->token.text) {
+            FAIL(p, "expected `%%name = op(...)` here");
+            return 0;
+        }
+        if (unit_find_value(unit, p->token.text) != NO_ID)
+            FAIL(p, "value `%%%s` is defined twice", p->token.text);
+        names[n++] = p->token.text;
+        text_advance(p);
+    } while (text_accept(p, ','));
+    return n;
+}
+
+static void parse_op(struct parser *p, struct unit *unit) {
+    uint32_t begin = p->token.begin;
+    const char *names[MAX_RESULTS];
+    unsigned n_names = parse_result_names(p, unit, names);
+    text_expect(p, '=');
+    struct op op = {0};
+    int kind = p->token.kind == TOKEN_WORD ? op_find(p->token.text) : -1;
+    if (kind < 0) {
+        FAIL(p, "`%s` is not an op", p->token.text);
+        return;
+    }
+    op.kind = kind;
+    if (n_names != op_result_count(kind))
+        FAIL(p, "`%s` has %u results", op_rows[kind].text, op_result_count(kind));
+    text_advance(p);
+    text_expect(p, '(');
+    while (!text_failed(p) && !text_at(p, ')')) {
+        if (op.n_operands == op_operand_count(kind)) {
+            FAIL(p, "`%s` has %u operands", op_rows[kind].text, op_operand_count(kind));
+            return;
+        }
+        op.operands[op.n_operands++] = parse_value_use(p, unit);
+        if (!text_accept(p, ','))
+            break;
+    }
+    if (!text_failed(p) && op.n_operands != op_operand_count(kind))
+        FAIL(p, "`%s` has %u operands", op_rows[kind].text, op_operand_count(kind));
+    text_expect(p, ')');
+    if (text_accept(p, '{')) {
+        do
+            parse_attribute(p, &op);
+        while (!text_failed(p) && text_accept(p, ','));
+        text_expect(p, '}');
+    }
+    text_expect(p, ':');
+    struct value results[MAX_RESULTS];
+    for (unsigned i = 0; i < n_names && !text_failed(p); i++) {
+        if (i)
+            text_expect(p, ',');
+        results[i] = (struct value){.name = names[i], .type = text_type(p), .base = NO_ID};
+        parse_storage(p, unit, &results[i]);
+    }
+    if (text_accept_word(p, "role"))
+        op.n_roles = (uint8_t)text_roles(p, op.roles);
+    op.span = text_span(p, begin);
+    if (text_failed(p))
+        return;
+    op.n_results = (uint8_t)n_names;
+    for (unsigned i = 0; i < n_names; i++)
+        op.results[i] = unit_add_value(p->program, unit, results[i]);
+    ARENA_PUSH(p->arena, unit->ops, unit->n_ops, unit->cap_ops, op);
+}
+
+static void parse_parameter(struct parser *p, struct unit *unit) {
+    bool consumed = text_accept_word(p, "consumed");
+    const char *name = p->token.text;
+    if (p->token.kind != TOKEN_VALUE || unit_find_value(unit, name) != NO_ID)
+        FAIL(p, "expected a new `%%name` here");
+    text_advance(p);
+    text_expect(p, ':');
+    struct tensor_type type = text_type(p);
+    if (!text_failed(p))
+        unit_add_parameter(p->program, unit, name, type, consumed);
+}
+
+// Results are named before their values are defined, so they are resolved at the end of the unit.
+struct pending_result {
+    struct token value, parameter;
+};
+
+static void resolve_result(struct parser *p, struct unit *unit,
+                           const struct pending_result *pending) {
+    value_id value = unit_find_value(unit, pending->value.text);
+    uint32_t parameter = NO_ID;
+    if (value == NO_ID)
+        text_fail_at(p, pending->value.begin, pending->value.end,
+                     "`%%%s` is not a value of this unit", pending->value.text);
+    if (pending->parameter.kind == TOKEN_VALUE) {
+        parameter = unit_find_value(unit, pending->parameter.text);
+        if (parameter == NO_ID || parameter >= unit->n_parameters)
+            text_fail_at(p, pending->parameter.begin, pending->parameter.end,
+                         "`%%%s` is not a parameter of this unit", pending->parameter.text);
+    }
+    if (!text_failed(p))
+        unit_add_result(p->program, unit, value, parameter);
+}
+
+static void parse_frame(struct parser *p, struct unit *unit) {
+    unit->frame_bytes = text_integer(p);
+    if (text_accept_word(p, "of")) {
+        uint32_t begin = p->token.begin;
+        unit->frame = program_find_buffer(p->program, text_name(p, "a buffer"));
+        if (unit->frame == NO_ID)
+            text_fail_at(p, begin, p->last_end, "there is no buffer of this name");
+    }
+}
+
+void parse_unit_body(struct parser *p, struct unit *unit) {
+    struct pending_result *pending = NULL;
+    uint32_t n_pending = 0, cap_pending = 0;
+    text_expect(p, '{');
+    while (!text_failed(p) && !text_at(p, '}')) {
+        if (text_accept_word(p, "parameter")) {
+            if (unit->n_ops)
+                FAIL(p, "parameters stand before the ops");
+            parse_parameter(p, unit);
+        } else if (text_accept_word(p, "result")) {
+            struct pending_result result = {.value = p->token};
+            text_advance(p);
+            if (text_accept_word(p, "in")) {
+                result.parameter = p->token;
+                text_advance(p);
+            }
+            ARENA_PUSH(p->arena, pending, n_pending, cap_pending, result);
+        } else if (text_accept_word(p, "phase")) {
+            unit->phase = text_choice(p, phase_names, N_PHASES, "a phase of training");
+        } else if (text_accept_word(p, "frame")) {
+            parse_frame(p, unit);
+        } else {
+            parse_op(p, unit);
+        }
+    }
+    text_expect(p, '}');
+    for (uint32_t i = 0; i < n_pending && !text_failed(p); i++)
+        resolve_result(p, unit, &pending[i]);
+}
