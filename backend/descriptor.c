@@ -178,18 +178,6 @@ static void describe_statement(struct describer *d, uint32_t id, struct span spa
                                                  .text = text};
 }
 
-// "dp" where a product has that name, else "replica*shard".
-static const char *axes_text(struct describer *d, const struct axis_list *axes) {
-    const struct mesh *mesh = &d->program->mesh;
-    for (uint32_t i = 0; i < mesh->n_products; i++)
-        if (axis_list_equal(&mesh->products[i].axes, axes))
-            return mesh->products[i].name;
-    const char *text = "";
-    for (unsigned i = 0; i < axes->n; i++)
-        text = arena_format(d->arena, "%s%s%s", text, i ? "*" : "", mesh->axes[axes->axes[i]].name);
-    return text;
-}
-
 // An op's text names its unit: a failing call inside it says which one.
 static void describe_ops(struct describer *d, const struct unit *unit) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
@@ -197,7 +185,8 @@ static void describe_ops(struct describer *d, const struct unit *unit) {
         const char *text = op_rows[op->kind].text;
         if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE && op->kind != OP_WAIT) {
             struct axis_list axes = op_axes(op);
-            text = arena_format(d->arena, "%s %s", text, axes_text(d, &axes));
+            text = arena_format(d->arena, "%s %s", text,
+                                mesh_axes_text(&d->program->mesh, &axes, d->arena));
         }
         describe_statement(d, op->id, op->span,
                            arena_format(d->arena, "%s in %s", text, unit->name));
@@ -214,7 +203,7 @@ static const char *statement_text(struct describer *d, const struct step *step,
         return arena_format(d->arena, "call %s", program->units[s->call.unit].name);
     case STATEMENT_START:
         return arena_format(d->arena, "%s %s", collective_names[s->start.kind],
-                            axes_text(d, &s->start.axes));
+                            mesh_axes_text(&d->program->mesh, &s->start.axes, d->arena));
     case STATEMENT_WAIT:
         return arena_format(d->arena, "wait %s", step->handles[s->wait.handle].name);
     case STATEMENT_ZERO:

@@ -18,7 +18,8 @@ static struct place_traffic *predicted_traffic(struct compilation *c, int32_t *n
             at++;
         if (at == *n)
             traffic[(*n)++] = (struct place_traffic){
-                .axis_mask = mask, .name = axes_name(&c->arena, &c->final->mesh, &transfer->axes)};
+                .axis_mask = mask,
+                .name = mesh_axes_text(&c->final->mesh, &transfer->axes, &c->arena)};
         traffic[at].train_bytes += transfer->bytes;
     }
     return traffic;

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "driver/report.h"
-#include "passes/place.h"
 
 // ---- parts ------------------------------------------------------------------------------------
 

@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-const char *axes_name(struct arena *arena, const struct mesh *mesh, const struct axis_list *axes) {
-    for (uint32_t i = 0; i < mesh->n_products; i++)
-        if (axis_list_equal(&mesh->products[i].axes, axes))
-            return mesh->products[i].name;
-    const char *name = "";
-    for (unsigned i = 0; i < axes->n; i++)
-        name = arena_format(arena, "%s%s%s", name, i ? "*" : "", mesh->axes[axes->axes[i]].name);
-    return name;
-}
-
 const char *bytes_text(struct arena *arena, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     int unit = 0;

@@ -5,8 +5,6 @@
 
 #include "driver/compile.h"
 
-// "dp", or the name of a product of axes where the mesh has one, else "dp*tp".
-const char *axes_name(struct arena *, const struct mesh *, const struct axis_list *);
 // "12.3 MiB"
 const char *bytes_text(struct arena *, double bytes);
 

@@ -185,7 +185,7 @@ static json_t *transfer_json(struct compilation *c, const struct account_transfe
     struct source_place place = source_place(&c->sources, t->span);
     json_t *object = json_object();
     json_object_set_new(object, "axis",
-                        json_string(axes_name(&c->arena, &c->final->mesh, &t->axes)));
+                        json_string(mesh_axes_text(&c->final->mesh, &t->axes, &c->arena)));
     json_object_set_new(object, "op", json_string(collective_names[t->kind]));
     json_object_set_new(object, "state",
                         text_or_null(t->state == N_STATES ? NULL : state_names[t->state]));

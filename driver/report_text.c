@@ -79,7 +79,7 @@ static void print_communication(struct compilation *c, FILE *to) {
         const char *of = t->state == N_STATES ? "scalars" : state_names[t->state];
         const char *role = t->role == ROLE_NONE ? "" : role_names[t->role];
         fprintf(to, "    %-10s %-8s %-14s %-11s %-10s %6" PRId64 " times %12s\n",
-                axes_name(&c->arena, &c->final->mesh, &t->axes), phase_names[t->phase],
+                mesh_axes_text(&c->final->mesh, &t->axes, &c->arena), phase_names[t->phase],
                 collective_names[t->kind], of, role, t->count,
                 bytes_text(&c->arena, (double)t->bytes));
     }

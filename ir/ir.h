@@ -158,7 +158,13 @@ int64_t mesh_devices(const struct mesh *mesh);
 int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis);                 // in ranks
 int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes); // product of sizes
 int mesh_find_axis(const struct mesh *mesh, const char *name); // -1: none of that name
+// What a user calls the list: "dp" where a product of the mesh has that name, else as the language
+// writes a product: "replica * shard".
+const char *mesh_axes_text(const struct mesh *mesh, const struct axis_list *axes,
+                           struct arena *arena);
 uint64_t axis_list_mask(const struct axis_list *axes);
+bool axis_list_has(const struct axis_list *axes, unsigned axis);
+void axis_list_add(struct axis_list *axes, unsigned axis); // at the end, unless it is in the list
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b);
 
 // ---- tensors and buffers ----------------------------------------------------------------------

@@ -36,11 +36,31 @@ int mesh_find_axis(const struct mesh *mesh, const char *name) {
     return -1;
 }
 
+const char *mesh_axes_text(const struct mesh *mesh, const struct axis_list *axes,
+                           struct arena *arena) {
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        if (axis_list_equal(&mesh->products[i].axes, axes))
+            return mesh->products[i].name;
+    const char *text = "";
+    for (unsigned i = 0; i < axes->n; i++)
+        text = arena_format(arena, "%s%s%s", text, i ? " * " : "", mesh->axes[axes->axes[i]].name);
+    return text;
+}
+
 uint64_t axis_list_mask(const struct axis_list *axes) {
     uint64_t mask = 0;
     for (unsigned i = 0; i < axes->n; i++)
         mask |= UINT64_C(1) << axes->axes[i];
     return mask;
+}
+
+bool axis_list_has(const struct axis_list *axes, unsigned axis) {
+    return axis_list_mask(axes) >> axis & 1;
+}
+
+void axis_list_add(struct axis_list *axes, unsigned axis) {
+    if (!axis_list_has(axes, axis))
+        axes->axes[axes->n++] = (uint8_t)axis;
 }
 
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b) {

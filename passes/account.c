@@ -5,7 +5,7 @@
 // What the plan leaves unused between buffers counts as transient, so that the parts sum to the
 // peak. Communication: every start, and every collective op of a called unit, times the trips of
 // the loops around it.
-#include "passes/account.h"
+#include "passes/passes.h"
 
 #include <string.h>
 

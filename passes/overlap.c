@@ -22,7 +22,6 @@
 #include "ir/check.h"
 #include "ir/placement.h"
 #include "passes/passes.h"
-#include "passes/place.h"
 
 struct overlapper {
     struct program *program;

@@ -18,7 +18,6 @@
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
-#include "passes/place.h"
 
 // ---- shardings --------------------------------------------------------------------------------
 

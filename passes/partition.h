@@ -7,7 +7,6 @@
 #ifndef PLACE_PASSES_PARTITION_H
 #define PLACE_PASSES_PARTITION_H
 
-#include "ir/placement.h"
 #include "passes/passes.h"
 
 // What each device holds of a value: dimensions cut by axes (outermost first), the local tensor

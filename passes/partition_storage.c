@@ -15,7 +15,6 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/partition.h"
-#include "passes/place.h"
 
 // ---- types ------------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
-#include "passes/passes.h"
 #include "passes/select.h"
 
 // ---- axes -------------------------------------------------------------------------------------
@@ -21,25 +20,8 @@ int64_t axis_size(const struct placing *p, unsigned axis) {
     return p->config->mesh.axes[axis].size;
 }
 
-bool axis_list_has(const struct axis_list *list, unsigned axis) {
-    return axis_list_mask(list) >> axis & 1;
-}
-
-void axis_list_add(struct axis_list *list, unsigned axis) {
-    if (!axis_list_has(list, axis))
-        list->axes[list->n++] = (uint8_t)axis;
-}
-
 const char *axes_text(struct placing *p, const struct axis_list *list) {
-    const struct mesh *mesh = &p->config->mesh;
-    for (uint32_t i = 0; i < mesh->n_products; i++)
-        if (axis_list_equal(&mesh->products[i].axes, list))
-            return mesh->products[i].name;
-    const char *text = "";
-    for (unsigned i = 0; i < list->n; i++)
-        text =
-            arena_format(p->arena, "%s%s%s", text, i ? " * " : "", mesh->axes[list->axes[i]].name);
-    return text;
+    return mesh_axes_text(&p->config->mesh, list, p->arena);
 }
 
 // The axes of a statement that change anything: those larger than one.

@@ -5,7 +5,8 @@
 
 For every static library: the symbols that it leaves open are defined by itself, by a library that its
 folder may use, or by an outside library that it may use. A compiler library keeps no writable data
-(all state is passed in) and never calls exit. For every folder: it includes only folders it may use."""
+(all state is passed in) and never calls exit. For every folder: it includes only folders it may use, and of
+those only what they expose."""
 import os
 import re
 import subprocess
@@ -28,7 +29,22 @@ C_LIBRARY = ("libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2")
 # Named by the compiler itself; libgcc holds the last two groups (choice by CPU, wide integers).
 COMPILER = re.compile(r"_GLOBAL_OFFSET_TABLE_|__cpu_model|__cpu_indicator_init|__cpu_features2|__(mul|div|udiv|mod|umod)[a-z]*[st]i[34]|__float.*|__fix.*")
 CONSTANT_SECTIONS = re.compile(r"\.(data\.rel\.ro|rodata|text|tm_clone|eh_frame|init_array|fini_array)")
-INCLUDE = re.compile(r'^\s*#\s*include\s+"(?:ir/)?([^"/]+)/', re.M)
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/([^"]+)"', re.M)
+# What others may include of a folder: the header of its name. Of ir that is a vocabulary in several; of the
+# runtime also what generated code and it agree on. Every other header is between the files of its folder.
+EXPOSED = {
+    "ir": {"ir.h", "arena.h", "check.h", "config.h", "diagnostic.h", "limits.h", "placement.h", "source.h", "span.h",
+           "interpreter/interpreter.h"},
+    "frontend": {"frontend.h"},
+    "passes": {"passes.h"},
+    "verify": {"verify.h"},
+    "backend": {"backend.h"},
+    "runtime": {"place.h", "calls.h", "calls.def", "workspace.h", "kernels/kernels.h"},
+    "driver": set(),
+}
+# Who may look inside a folder beside itself. The grammar is the frontend's; a test, the folder it is named after;
+# the harness of the backend plays the runtime's host.
+INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runtime"}}
 
 
 def run(*command):
@@ -93,22 +109,29 @@ def linked(folder, library, libraries, from_c):
 
 def included(root, folder):
     """Complaints about what the files of `folder` include."""
-    may = FOLDERS[folder] | {folder} | ({"interpreter"} if folder == "ir" else set())
     for directory, _, names in os.walk(os.path.join(root, folder)):
         for name in sorted(names):
-            if not name.endswith((".c", ".h", ".def")):
+            if not name.endswith((".c", ".h", ".def", ".inc", ".l", ".y")):
                 continue
-            path = os.path.join(directory, name)
-            with open(path, encoding="utf-8") as file:
-                for other in INCLUDE.findall(file.read()):
-                    if other in FOLDERS | {"driver": set()} and other not in may:
-                        yield f"{os.path.relpath(path, root)} includes a header of {other}/"
+            path = os.path.relpath(os.path.join(directory, name), root)
+            own = "tests/" + name.split("_")[0] if folder == "tests" else folder
+            inside = INSIDE.get(own, set()) | {own.removeprefix("tests/")}
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                for other, header in INCLUDE.findall(file.read()):
+                    if other not in EXPOSED:
+                        continue
+                    used = "interpreter" if header.startswith("interpreter/") else other
+                    if folder in FOLDERS and used not in FOLDERS[folder] | {folder, "interpreter" * (folder == "ir")}:
+                        yield f"{path} includes a header of {used}/"
+                    elif other not in inside and header not in EXPOSED[other]:
+                        yield f"{path} includes {other}/{header}, which is between the files of {other}/"
 
 
 def main():
     root, libraries = sys.argv[1], dict(argument.split("=", 1) for argument in sys.argv[2:])
     from_c = c_library_symbols()
-    found = [line for folder in FOLDERS for line in included(root, folder)]
+    folders = [*EXPOSED, "grammar", "bench", "tests"]
+    found = [line for folder in folders for line in included(root, folder)]
     for folder, library in libraries.items():
         found += linked(folder, library, libraries, from_c)
     print("\n".join(found))

@@ -9,7 +9,6 @@
 
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
-#include "passes/place.h"
 #include "tests/tiny_models.h"
 #include "tests/tiny_strategies.h"
 

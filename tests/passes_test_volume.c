@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "ir/diagnostic.h"
-#include "passes/account.h"
 #include "passes/passes.h"
 #include "tests/tiny_models.h"
 #include "tests/tiny_strategies.h"
