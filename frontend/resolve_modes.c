@@ -67,7 +67,7 @@ static void read_unit(const struct mode_reader *m, const struct ast_value *value
         }
         m->out->unit = (enum gather_unit)unit;
     }
-    if (m->out->unit != UNIT_LAYER && m->mode == MODE_GATHERED)
+    if (m->out->unit > UNIT_LAYER && m->mode == MODE_GATHERED)
         report_unsupported(r, value->span, UNSUPPORTED_GATHER_UNIT);
 }
 
@@ -88,11 +88,8 @@ static void read_after_forward(const struct mode_reader *m, const struct ast_val
 static void read_after_backward(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {"freed", "kept"};
     int word;
-    if (!read_choice(m->r, value, "`after_backward`", words, 2, &word))
-        return;
-    m->out->kept_after_backward = word == 1;
-    if (m->out->kept_after_backward)
-        report_unsupported(m->r, value->span, UNSUPPORTED_KEPT_AFTER_BACKWARD);
+    if (read_choice(m->r, value, "`after_backward`", words, 2, &word))
+        m->out->kept_after_backward = word == 1;
 }
 
 // `never` is a word here only inside `relax`; what it does there is that block's business.
@@ -316,6 +313,18 @@ static void read_arguments(const struct mode_reader *m, const struct ast_mode *a
     }
 }
 
+// Kept to the end of the step means kept from its first use on.
+static void check_kept(const struct mode_reader *m, const struct ast_mode *ast) {
+    struct span end = {ast->span.source, ast->span.end - 1, ast->span.end - 1};
+    if (!m->out->kept_after_backward || m->out->kept_after_forward)
+        return;
+    struct diagnostic *d =
+        report(m->r->diagnostics, E121, ast->span,
+               "parameters are kept after backward, but freed after forward before it");
+    diagnostic_help(d, "keep them after forward too");
+    diagnostic_edit(d, end, ", after_forward = kept");
+}
+
 static void push(struct expansion *e, const struct mode_statement *statement) {
     ARENA_PUSH(e->r->arena, e->strategy->modes, e->strategy->n_modes, e->modes_capacity,
                *statement);
@@ -373,6 +382,7 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
         set_mode(m.mode, &out);
         bool good = check_meaning(&m, ast->name.span);
         read_arguments(&m, ast);
+        check_kept(&m, ast);
         if (good && check_supported(&m, ast->span))
             push(e, &out);
     }

@@ -358,13 +358,24 @@ static void move_down(struct block *block, uint32_t from, uint32_t to) {
     block->statements[to] = moved;
 }
 
-// Moves the wait at `at` down to where something touches what travels, or to the end.
-static void sink(struct overlapper *o, struct block *block, uint32_t at,
-                 const struct transfer *transfer) {
+// Moves the wait at `at` down to where something touches what travels, or to the end. Where it is
+// now.
+static uint32_t sink(struct overlapper *o, struct block *block, uint32_t at,
+                     const struct transfer *transfer) {
     uint32_t to = at;
     while (to + 1 < block->n && !touches(o, &block->statements[to + 1], transfer))
         to++;
     move_down(block, at, to);
+    return to;
+}
+
+// The wait of the start at `start`, in the same block; NO_ID: it is elsewhere.
+static uint32_t wait_of(const struct block *block, uint32_t start) {
+    for (uint32_t i = start + 1; i < block->n; i++)
+        if (block->statements[i].kind == STATEMENT_WAIT &&
+            block->statements[i].wait.handle == block->statements[start].start.handle)
+            return i;
+    return NO_ID;
 }
 
 // Does every iteration send items of its own, that nothing else in the loop's body touches later?
@@ -375,7 +386,7 @@ static bool may_leave_loop(struct overlapper *o, struct loop *loop, uint32_t sta
         if (from.variable != variable || from.modulus || to.variable != variable || to.modulus)
             return false;
     }
-    for (uint32_t i = start + 2; i < loop->body.n; i++)
+    for (uint32_t i = start + 1; i < loop->body.n; i++)
         if (touches(o, &loop->body.statements[i], transfer))
             return false;
     return loop->begin == 0;
@@ -383,19 +394,32 @@ static bool may_leave_loop(struct overlapper *o, struct loop *loop, uint32_t sta
 
 // A loop of waits alone, behind the loop that has the starts.
 static struct statement take_wait_out(struct overlapper *o, struct statement *loop, uint32_t start,
-                                      int variable) {
+                                      uint32_t wait, int variable) {
     struct block *body = &loop->loop.body;
-    struct statement waits = *loop;
+    struct statement waits = *loop, taken = body->statements[wait];
     waits.loop.body = (struct block){0};
-    struct statement wait = body->statements[start + 1];
-    wait.wait.index = index_variable(variable, 0, loop->loop.end); // all in flight at once
-    body->statements[start].start.handle_index = wait.wait.index;
-    o->step->handles[wait.wait.handle].slots = loop->loop.end;
-    block_push(o->program, &waits.loop.body, wait);
-    move_down(body, start + 1, body->n - 1);
+    waits.span = taken.span;
+    taken.wait.index = index_variable(variable, 0, loop->loop.end); // all in flight at once
+    body->statements[start].start.handle_index = taken.wait.index;
+    o->step->handles[taken.wait.handle].slots = loop->loop.end;
+    block_push(o->program, &waits.loop.body, taken);
+    move_down(body, wait, body->n - 1);
     body->n--;
-    waits.span = wait.span;
     return waits;
+}
+
+// Loops of nothing but waits that came to stand one behind the other are one loop.
+static void join_waits(struct overlapper *o, struct block *block, uint32_t at) {
+    struct statement *first = &block->statements[at - 1], *second = &block->statements[at];
+    if (first->kind != STATEMENT_LOOP || first->loop.begin != second->loop.begin ||
+        first->loop.end != second->loop.end || first->loop.descending != second->loop.descending)
+        return;
+    for (uint32_t i = 0; i < first->loop.body.n; i++)
+        if (first->loop.body.statements[i].kind != STATEMENT_WAIT)
+            return;
+    push_copies(o, &first->loop.body, second->loop.body.statements, second->loop.body.n);
+    move_down(block, at, block->n - 1);
+    block->n--;
 }
 
 static void sink_block(struct overlapper *o, struct block *block, int depth);
@@ -405,12 +429,14 @@ static void sink_from_loop(struct overlapper *o, struct block *block, uint32_t a
     sink_block(o, &block->statements[at].loop.body, depth + 1);
     for (uint32_t i = 0; i < block->statements[at].loop.body.n; i++) {
         struct statement *loop = &block->statements[at];
-        if (!is_pair(&loop->loop.body, i) || !may_leave_loop(o, &loop->loop, i, depth))
+        struct block *body = &loop->loop.body;
+        uint32_t wait = body->statements[i].kind == STATEMENT_START ? wait_of(body, i) : NO_ID;
+        if (wait == NO_ID || !may_leave_loop(o, &loop->loop, i, depth))
             continue;
-        struct transfer transfer = loop->loop.body.statements[i].start;
-        struct statement waits = take_wait_out(o, loop, i, depth);
+        struct transfer transfer = body->statements[i].start;
+        struct statement waits = take_wait_out(o, loop, i, wait, depth);
         block_insert(o->program, block, at + 1, waits);
-        sink(o, block, at + 1, &transfer);
+        join_waits(o, block, sink(o, block, at + 1, &transfer));
     }
 }
 

@@ -81,10 +81,6 @@ static buffer_id add_window(struct partitioner *p, buffer_id whole, const struct
     return program_add_buffer(p->program, window);
 }
 
-static bool is_kept(const struct placed_tensor *tensor) {
-    return tensor->kept_after_forward || tensor->kept_after_backward;
-}
-
 // The stored parameter, and either the window that is updated or the wholes that are gathered.
 static void make_parameter(struct partitioner *p, const struct buffer *reference) {
     static const struct axis_list none = {0};
@@ -100,7 +96,7 @@ static void make_parameter(struct partitioner *p, const struct buffer *reference
     }
     storage->gathered = ARENA_ARRAY(p->arena, buffer_id, p->reference->n_units);
     buffer_id kept = NO_ID;
-    if (is_kept(tensor)) {
+    if (tensor->kept_after_forward) {
         kept = add_tensor_buffer(p, reference, ".gathered", CLASS_TRANSIENT, &none);
         pad_to(p, kept, shards);
     }
@@ -301,7 +297,7 @@ static bool gathers_here(const struct partitioner *p, const struct statement *fr
     const struct placed_tensor *tensor = placed(p, p->reference->buffers[buffer].tensor);
     if (tensor->kept_after_backward && p->in_microbatch)
         return false;
-    return !is_kept(tensor) || p->reach.first_reader[buffer] == from;
+    return !tensor->kept_after_forward || p->reach.first_reader[buffer] == from;
 }
 
 // All parameters that a call reads are one gather, side by side (or one each, by `unit = tensor`).
@@ -334,7 +330,7 @@ void free_after(struct partitioner *p, const struct statement *from) {
         if (!is_gathered_operand(p, operand))
             continue;
         uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
-        bool kept = is_kept(placed(p, tensor));
+        bool kept = placed(p, tensor)->kept_after_forward;
         if (placed(p, tensor)->kept_after_backward && p->in_microbatch)
             continue;
         if (!kept || p->reach.last_reader[operand.buffer] == from)

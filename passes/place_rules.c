@@ -215,8 +215,6 @@ static void check_options(struct placing *p, const struct mode_statement *mode) 
         not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]));
     else if (gathered && mode->unit != UNIT_LAYER && mode->unit != UNIT_TENSOR)
         not_yet(p, &mode->origin, "gathering more than a layer at once");
-    else if (gathered && mode->kept_after_backward && !mode->kept_after_forward)
-        not_yet(p, &mode->origin, "keeping parameters after backward but not after forward");
 }
 
 // Residency first: what is not on the device has no extent that could be judged yet.

@@ -120,6 +120,7 @@ static void test_overlap(void **state) {
     check_golden(FAMILY_LLAMA, TINY_ZERO3, 1, PASS_OVERLAP, "zero3", false);
     check_golden(FAMILY_LLAMA, TINY_ZERO1, 1, PASS_OVERLAP, "zero1", false);
     check_golden(FAMILY_LLAMA, TINY_DDP, 2, PASS_OVERLAP, "ddp_m2", false);
+    check_golden(FAMILY_LLAMA, TINY_GATHER_ONCE, 2, PASS_OVERLAP, "gather_once_m2", false);
 }
 
 int main(void) {

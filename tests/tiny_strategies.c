@@ -7,7 +7,8 @@
 #include "tests/tiny_models.h"
 
 const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
-    "ddp",          "zero1",       "zero2",    "zero3", "hsdp", "fsdp_keep", "accumulate_whole",
+    "ddp",          "zero1",       "zero2",       "zero3",
+    "hsdp",         "fsdp_keep",   "gather_once", "accumulate_whole",
     "scatter_each", "reduce_each", "zero3_tp",
 };
 
@@ -97,6 +98,12 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     case TINY_FSDP_KEEP:
         add_zero3(arena, config, dp);
         config->strategy.modes[0].kept_after_forward = true;
+        break;
+    case TINY_GATHER_ONCE:
+        add_zero3(arena, config, dp);
+        config->strategy.modes[0].kept_after_forward = true;
+        config->strategy.modes[0].kept_after_backward = true;
+        config->strategy.modes[0].unit = UNIT_TENSOR;
         break;
     case TINY_REDUCE_EACH:
         tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_REPLICATED, dp)->reduce = REDUCE_EACH;
