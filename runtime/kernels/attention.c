@@ -41,35 +41,33 @@ int32_t place_rope(struct place_context *context, int32_t statement, int32_t dty
     return run_kernel(context, statement, KERNEL_rope, dtype, sequence, POSITIONS_PER_RANGE, &rope);
 }
 
-static bool is_possible(const struct place_context *context, int32_t dtype, int64_t head_dim) {
+/* Refuses heads that a thread's workspace has no room for. */
+static int32_t check_heads(struct place_context *context, int32_t statement, int32_t dtype,
+                           int64_t head_dim) {
     int64_t bytes = PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim) * (dtype == PLACE_F64 ? 8 : 4);
-    return head_dim >= 1 && head_dim <= PLACE_HEAD_DIM_LIMIT &&
-           bytes <= team_workspace_bytes(context->team);
+    if (head_dim >= 1 && head_dim <= PLACE_HEAD_DIM_LIMIT &&
+        bytes <= team_workspace_bytes(context->team))
+        return PLACE_OK;
+    return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                        "the workspace has no room for heads of %lld elements",
+                        (long long)head_dim);
 }
+
+/* What both directions are told, by the names that both calls give it. */
+#define ATTENTION_OPERANDS                                                                         \
+    .batch = batch, .queries = queries, .keys = keys, .kv_heads = kv_heads, .group = group,        \
+    .head_dim = head_dim, .q = q, .k = k, .v = v, .query_start = query_start,                      \
+    .key_start = key_start, .scale = scale
 
 int32_t place_attention(struct place_context *context, int32_t statement, int32_t dtype,
                         int64_t batch, int64_t queries, int64_t keys, int64_t kv_heads,
                         int64_t group, int64_t head_dim, const void *q, const void *k,
                         const void *v, int64_t query_start, int64_t key_start, double scale,
                         void *o, void *lse) {
-    if (!is_possible(context, dtype, head_dim))
-        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
-                            "the workspace has no room for heads of %lld elements",
-                            (long long)head_dim);
-    struct attention attention = {.batch = batch,
-                                  .queries = queries,
-                                  .keys = keys,
-                                  .kv_heads = kv_heads,
-                                  .group = group,
-                                  .head_dim = head_dim,
-                                  .q = q,
-                                  .k = k,
-                                  .v = v,
-                                  .query_start = query_start,
-                                  .key_start = key_start,
-                                  .scale = scale,
-                                  .o = o,
-                                  .lse = lse};
+    int32_t status = check_heads(context, statement, dtype, head_dim);
+    if (status)
+        return status;
+    struct attention attention = {ATTENTION_OPERANDS, .o = o, .lse = lse};
     int64_t tiles = (queries + PLACE_ATTENTION_TILE - 1) / PLACE_ATTENTION_TILE;
     return run_kernel(context, statement, KERNEL_attention_forward, dtype,
                       batch * kv_heads * group * tiles, 1, &attention);
@@ -81,22 +79,10 @@ int32_t place_attention_backward(struct place_context *context, int32_t statemen
                                  const void *v, const void *o, const void *lse, const void *d_o,
                                  int64_t query_start, int64_t key_start, double scale, void *dq,
                                  void *dk, void *dv) {
-    if (!is_possible(context, dtype, head_dim))
-        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
-                            "the workspace has no room for heads of %lld elements",
-                            (long long)head_dim);
-    struct attention attention = {.batch = batch,
-                                  .queries = queries,
-                                  .keys = keys,
-                                  .kv_heads = kv_heads,
-                                  .group = group,
-                                  .head_dim = head_dim,
-                                  .q = q,
-                                  .k = k,
-                                  .v = v,
-                                  .query_start = query_start,
-                                  .key_start = key_start,
-                                  .scale = scale,
+    int32_t status = check_heads(context, statement, dtype, head_dim);
+    if (status)
+        return status;
+    struct attention attention = {ATTENTION_OPERANDS,
                                   .o = (void *)o,
                                   .lse = (void *)lse,
                                   .d_o = d_o,
