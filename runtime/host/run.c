@@ -73,9 +73,10 @@ static int check_memory(const struct session *session, int ranks, char *message)
         return 0;
     char total[32], one[32], there[32];
     snprintf(message, MESSAGE_BYTES,
-             "%d ranks need %s of memory (%s each), but this machine has %s free; use fewer "
+             "%d rank%s %s of memory (%s each), but this machine has %s free; use fewer "
              "ranks here, a smaller model or microbatch, or a strategy that shards more",
-             ranks, format_bytes(total, sizeof total, each * ranks),
+             ranks, ranks == 1 ? " needs" : "s need",
+             format_bytes(total, sizeof total, each * ranks),
              format_bytes(one, sizeof one, each), format_bytes(there, sizeof there, free_bytes));
     return -1;
 }

@@ -55,8 +55,9 @@ int launch_find(const struct place_program *program, struct launch *launch, char
         return 0;
     if (processes != program->devices) {
         snprintf(message, message_bytes,
-                 "the launcher started %d processes, but the mesh has %lld devices; start %lld",
-                 processes, (long long)program->devices, (long long)program->devices);
+                 "the launcher started %d process%s, but the mesh has %lld device%s; start %lld",
+                 processes, processes == 1 ? "" : "es", (long long)program->devices,
+                 program->devices == 1 ? "" : "s", (long long)program->devices);
         return -1;
     }
     char why[512] = "it is neither beside the executable nor in the installation";

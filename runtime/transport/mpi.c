@@ -516,8 +516,8 @@ static int module_begin(const struct place_program *program, int32_t *rank, char
     *rank = number;
     if (size == program->devices && self.sources)
         return 0;
-    snprintf(message, message_bytes, "MPI has %d processes, but the mesh has %lld devices", size,
-             (long long)program->devices);
+    snprintf(message, message_bytes, "MPI has %d process%s, but the mesh has %lld device%s", size,
+             size == 1 ? "" : "es", (long long)program->devices, program->devices == 1 ? "" : "s");
     return -1;
 }
 
