@@ -9,7 +9,10 @@
 #include <string.h>
 #include "runtime/place.h"
 
+/* Below 256: the letter that stands for it too, as for `placec run`. */
 enum option_key {
+    OPTION_HELP = 'h',
+    OPTION_QUIET = 'q',
     OPTION_DATA = 256,
     OPTION_STEPS,
     OPTION_SEED,
@@ -19,8 +22,6 @@ enum option_key {
     OPTION_LOG,
     OPTION_SAMPLE,
     OPTION_THREADS,
-    OPTION_QUIET,
-    OPTION_HELP,
 };
 
 static const struct run_option {
@@ -46,10 +47,12 @@ static void print_help(const char *program) {
     printf("usage: %s --data FILE --steps N [options]\n", program);
     for (int i = 0; i < N_OPTIONS; i++) {
         const struct run_option *option = &run_options[i];
-        char left[40];
+        char left[40], letter[5] = "    ";
+        if (option->key < 256)
+            snprintf(letter, sizeof letter, "-%c, ", (char)option->key);
         snprintf(left, sizeof left, "--%s %s", option->name,
                  option->argument ? option->argument : "");
-        printf("  %-16s %s\n", left, option->help);
+        printf("  %s%-16s %s\n", letter, left, option->help);
     }
 }
 
@@ -115,14 +118,18 @@ static bool take_option(const char *program, int key, const char *argument,
 
 int place_options_parse(int argc, char **argv, struct place_run_options *options) {
     struct option table[N_OPTIONS + 1] = {{0}};
-    for (int i = 0; i < N_OPTIONS; i++)
+    char letters[N_OPTIONS + 1] = "";
+    for (int i = 0, n = 0; i < N_OPTIONS; i++) {
         table[i] = (struct option){run_options[i].name,
                                    run_options[i].argument ? required_argument : no_argument, NULL,
                                    (int)run_options[i].key};
+        if (run_options[i].key < 256)
+            letters[n++] = (char)run_options[i].key;
+    }
     *options = (struct place_run_options){0};
     optind = 1;
     int key;
-    while ((key = getopt_long(argc, argv, "", table, NULL)) != -1) {
+    while ((key = getopt_long(argc, argv, letters, table, NULL)) != -1) {
         if (key == OPTION_HELP) {
             print_help(argv[0]);
             return fflush(stdout) ? 1 : 0;
