@@ -66,14 +66,20 @@ static void workshop_close(struct workshop *w) {
     rmdir(w->directory);
 }
 
-// Runs a command with its messages going to a file. Its exit status; -1 with errno: not run.
-static int run(char *const *command, const char *messages) {
+// Runs a command with its messages going to a file; Ctrl-C ends it even where we hold it off.
+// Its exit status; -1 with errno: not run.
+static int run(char *const *command, const char *messages, const sigset_t *mask) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, messages, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attributes, mask);
     pid_t child;
-    int error = posix_spawnp(&child, command[0], &actions, NULL, command, environ), status;
+    int error = posix_spawnp(&child, command[0], &actions, &attributes, command, environ), status;
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error) {
         errno = error;
@@ -98,7 +104,8 @@ static const char *first_lines(struct arena *arena, const char *path) {
 }
 
 // No flag says which libraries the runtime loads later (products, MPI): it finds them when it runs.
-static bool link_executable(struct arena *arena, const struct workshop *w, const char **why) {
+static bool link_executable(struct arena *arena, const struct workshop *w, const sigset_t *mask,
+                            const char **why) {
     const char *library = library_directory(arena);
     char *command[] = {"cc",
                        "-O1",
@@ -116,7 +123,7 @@ static bool link_executable(struct arena *arena, const struct workshop *w, const
                        PLACE_INSTRUMENTED,
 #endif
                        NULL};
-    int status = run(command, w->messages);
+    int status = run(command, w->messages, mask);
     if (status < 0 && errno == ENOENT)
         *why = "`cc` is not installed, which links executables; install gcc or clang, or take the "
                "object with --emit=obj";
@@ -126,36 +133,55 @@ static bool link_executable(struct arena *arena, const struct workshop *w, const
     return status == 0;
 }
 
-// Object and descriptor, the two things that are particular to this program.
-static bool write_parts(struct arena *arena, const struct backend *backend,
-                        const struct program *program, const struct place_program *descriptor,
-                        const struct backend_options *options, const struct workshop *w,
-                        const char **why) {
-    size_t size;
-    char *object = backend_generate(backend, arena, program, options, BACKEND_OBJECT, &size, why);
-    if (!object || !write_new(arena, w->object, object, size, why))
+// The two things that are particular to a program, made before there is a file.
+struct parts {
+    char *object, *descriptor;
+    size_t object_bytes, descriptor_bytes;
+};
+
+static bool make_parts(struct arena *arena, const struct backend *backend,
+                       const struct program *program, const struct place_program *descriptor,
+                       const struct backend_options *options, struct parts *parts,
+                       const char **why) {
+    parts->object = backend_generate(backend, arena, program, options, BACKEND_OBJECT,
+                                     &parts->object_bytes, why);
+    if (!parts->object)
         return false;
     char *text;
-    FILE *to = open_memstream(&text, &size);
+    FILE *to = open_memstream(&text, &parts->descriptor_bytes);
     descriptor_print(descriptor, program, backend_level(options, why), to);
     fclose(to);
-    bool good = write_new(arena, w->descriptor, text, size, why);
+    parts->descriptor = arena_string(arena, text, parts->descriptor_bytes);
     free(text);
-    return good;
+    return true;
+}
+
+static bool assemble(struct arena *arena, const struct parts *parts, const struct workshop *w,
+                     const char *path, const sigset_t *mask, const char **why) {
+    if (!write_new(arena, w->object, parts->object, parts->object_bytes, why) ||
+        !write_new(arena, w->descriptor, parts->descriptor, parts->descriptor_bytes, why) ||
+        !link_executable(arena, w, mask, why))
+        return false;
+    if (rename(w->executable, path) == 0)
+        return true;
+    *why = system_error(arena, path);
+    return false;
 }
 
 bool backend_build(const struct backend *backend, struct arena *arena,
                    const struct program *program, const struct place_program *descriptor,
                    const struct backend_options *options, const char *path, const char **why) {
+    struct parts parts;
     struct workshop w;
-    if (!workshop_open(arena, &w, path, why))
+    sigset_t before;
+    if (!make_parts(arena, backend, program, descriptor, options, &parts, why))
         return false;
-    bool good = write_parts(arena, backend, program, descriptor, options, &w, why) &&
-                link_executable(arena, &w, why);
-    if (good && rename(w.executable, path) != 0) {
-        *why = system_error(arena, path);
-        good = false;
+    signals_hold(&before);
+    bool good = workshop_open(arena, &w, path, why);
+    if (good) {
+        good = assemble(arena, &parts, &w, path, &before, why);
+        workshop_close(&w);
     }
-    workshop_close(&w);
+    signals_release(&before);
     return good;
 }

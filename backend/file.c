@@ -55,8 +55,20 @@ static int open_new(struct arena *arena, const char *path, char **name) {
     return file;
 }
 
-bool backend_write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
-                        const char **why) {
+void signals_hold(sigset_t *before) {
+    sigset_t ending;
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &ending, before);
+}
+
+void signals_release(const sigset_t *before) {
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static bool write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
+                       const char **why) {
     char *temporary = NULL;
     int file = open_new(arena, path, &temporary);
     if (fill_file(file, bytes, size) && rename(temporary, path) == 0)
@@ -65,4 +77,13 @@ bool backend_write_file(struct arena *arena, const char *path, const void *bytes
     if (file >= 0)
         unlink(temporary);
     return false;
+}
+
+bool backend_write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
+                        const char **why) {
+    sigset_t before;
+    signals_hold(&before);
+    bool good = write_file(arena, path, bytes, size, why);
+    signals_release(&before);
+    return good;
 }

@@ -2,6 +2,7 @@
 #ifndef PLACE_BACKEND_FILE_H
 #define PLACE_BACKEND_FILE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,5 +12,10 @@
 const char *system_error(struct arena *arena, const char *path);
 // Writes to an open file (or to none: -1, false) and closes it; errno says what went wrong.
 bool fill_file(int file, const void *bytes, size_t size);
+
+// Between the two, this thread is not ended by Ctrl-C or SIGTERM: what is half written can be
+// removed first. A signal that came meanwhile acts at the release.
+void signals_hold(sigset_t *before);
+void signals_release(const sigset_t *before);
 
 #endif

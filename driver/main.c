@@ -1,9 +1,20 @@
 // placec: the command. Which verb, with which options; everything else is in the verb's file.
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <errno.h>
+#include <unistd.h>
 
 #include "driver/options.h"
+
+// Ctrl-C while compiling; a run has a handler of its own. What is being written keeps the signal off
+// until it is whole or gone (backend/file.c), so there is nothing to clear away here.
+static void on_interrupt(int signal_number) {
+    static const char text[] = "placec: interrupted\n";
+    (void)signal_number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(STATUS_INTERRUPTED);
+}
 
 // A full disk or a closed pipe shows when what was printed is flushed. An earlier flush may have
 // failed, and its reason be lost; a run has said it then.
@@ -20,6 +31,7 @@ static int flush_output(int status) {
 int main(int argc, char **argv) {
     struct arena arena = {0};
     struct options options;
+    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
     int status = options_parse(&arena, argc, argv, &options);
     if (status < 0)
         status = verb_functions[options.verb](&options);
