@@ -213,24 +213,18 @@ static const char *statement_text(struct describer *d, const struct step *step,
     }
 }
 
-static void describe_block(struct describer *d, const struct step *step,
-                           const struct block *block) {
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *s = &block->statements[i];
-        describe_statement(d, s->id, s->span, statement_text(d, step, s));
-        if (s->kind == STATEMENT_LOOP)
-            describe_block(d, step, &s->loop.body);
-    }
-}
-
 static void describe_statements(struct arena *arena, const struct program *program,
                                 const struct source_files *sources, struct place_program *out) {
     struct describer d = {arena, program, sources,
                           ARENA_ARRAY(arena, struct place_statement, program->n_ids)};
     for (uint32_t u = 0; u < program->n_units; u++)
         describe_ops(&d, &program->units[u]);
-    for (int s = 0; s < N_STEPS; s++)
-        describe_block(&d, &program->steps[s], &program->steps[s].body);
+    for (int s = 0; s < N_STEPS; s++) {
+        struct statement_walk walk = walk_statements(&program->steps[s].body);
+        while (walk_next(&walk))
+            describe_statement(&d, walk.statement->id, walk.statement->span,
+                               statement_text(&d, &program->steps[s], walk.statement));
+    }
     out->n_statements = (int32_t)program->n_ids;
     out->statements = d.statements;
 }

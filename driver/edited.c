@@ -38,12 +38,10 @@ static struct written find_written(struct compilation *c) {
 }
 
 static bool block_calls(const struct block *block, uint32_t unit) {
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        if ((statement->kind == STATEMENT_CALL && statement->call.unit == unit) ||
-            (statement->kind == STATEMENT_LOOP && block_calls(&statement->loop.body, unit)))
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL && walk.statement->call.unit == unit)
             return true;
-    }
     return false;
 }
 

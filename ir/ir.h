@@ -22,6 +22,7 @@
 #include <stdio.h>
 
 #include "ir/arena.h"
+#include "ir/limits.h"
 #include "ir/source.h"
 #include "ir/span.h"
 
@@ -463,6 +464,32 @@ uint32_t step_find_handle(const struct step *, const char *name); // NO_ID: none
 uint32_t step_add_handle(struct program *, struct step *, const char *name, int64_t slots);
 struct statement *block_push(struct program *, struct block *, struct statement statement);
 void block_insert(struct program *, struct block *, uint32_t at, struct statement statement);
+
+// Every statement of a block with those inside its loops, in the order of the text (walk.c):
+//   struct statement_walk walk = walk_statements(&step->body);
+//   while (walk_next(&walk)) ... walk.statement ...
+// Loops come before their bodies. The block must stay as it is until the walk has ended, but for
+// what stands inside its statements.
+struct statement_walk {
+    struct statement *statement;
+    int depth; // loops around it; their variables are 0 .. depth-1
+    struct open_block {
+        const struct block *block;
+        uint32_t next;
+    } open[LIMIT_LOOP_DEPTH + 1];
+};
+struct statement_walk walk_statements(const struct block *);
+bool walk_next(struct statement_walk *);
+int64_t walk_trips(const struct statement_walk *); // how often one step executes the statement
+// The places that a statement names, i = 0, 1, ... until `at` is NULL: a call reads its operands,
+// then writes its results; each piece of a transfer is read, then written; a zero writes, a free
+// reads. A wait names what its start does, and a loop nothing itself: they have none. Whoever may
+// change the statement may change what is at `at`.
+struct access {
+    struct reference *at;
+    bool written;
+};
+struct access statement_access(const struct program *, const struct statement *, uint32_t i);
 
 struct index index_constant(int64_t value);
 struct index index_variable(int variable, int64_t offset, int64_t modulus);

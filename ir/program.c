@@ -311,31 +311,17 @@ bool index_equal(struct index a, struct index b) {
 
 // ---- statement ids ----------------------------------------------------------------------------
 
-static void number_block(struct block *block, uint32_t *next) {
-    for (uint32_t i = 0; i < block->n; i++) {
-        block->statements[i].id = (*next)++;
-        if (block->statements[i].kind == STATEMENT_LOOP)
-            number_block(&block->statements[i].loop.body, next);
-    }
-}
-
 void program_number(struct program *program) {
     uint32_t next = 0;
     for (uint32_t u = 0; u < program->n_units; u++)
         for (uint32_t i = 0; i < program->units[u].n_ops; i++)
             program->units[u].ops[i].id = next++;
-    for (int s = 0; s < N_STEPS; s++)
-        number_block(&program->steps[s].body, &next);
-    program->n_ids = next;
-}
-
-static void collect_spans(const struct block *block, struct span *spans) {
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        spans[statement->id] = statement->span;
-        if (statement->kind == STATEMENT_LOOP)
-            collect_spans(&statement->loop.body, spans);
+    for (int s = 0; s < N_STEPS; s++) {
+        struct statement_walk walk = walk_statements(&program->steps[s].body);
+        while (walk_next(&walk))
+            walk.statement->id = next++;
     }
+    program->n_ids = next;
 }
 
 struct span *program_spans(const struct program *program, struct arena *arena) {
@@ -343,8 +329,11 @@ struct span *program_spans(const struct program *program, struct arena *arena) {
     for (uint32_t u = 0; u < program->n_units; u++)
         for (uint32_t i = 0; i < program->units[u].n_ops; i++)
             spans[program->units[u].ops[i].id] = program->units[u].ops[i].span;
-    for (int s = 0; s < N_STEPS; s++)
-        collect_spans(&program->steps[s].body, spans);
+    for (int s = 0; s < N_STEPS; s++) {
+        struct statement_walk walk = walk_statements(&program->steps[s].body);
+        while (walk_next(&walk))
+            spans[walk.statement->id] = walk.statement->span;
+    }
     return spans;
 }
 

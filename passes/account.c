@@ -121,11 +121,11 @@ static void account_memory(const struct program *program, struct arena *arena,
 
 // ---- communication ----------------------------------------------------------------------------
 
-struct walk {
+struct counting {
     const struct program *program;
     struct arena *arena;
     struct account *account;
-    enum phase phase;
+    enum phase phase; // of the last call
 };
 
 static enum role outermost_role(const uint8_t *roles, unsigned n) {
@@ -137,8 +137,8 @@ static bool same_row(const struct account_transfer *a, const struct account_tran
            a->phase == b->phase && a->dtype == b->dtype && axis_list_equal(&a->axes, &b->axes);
 }
 
-static void add_transfer(struct walk *walk, struct account_transfer transfer) {
-    struct account *account = walk->account;
+static void add_transfer(struct counting *c, struct account_transfer transfer) {
+    struct account *account = c->account;
     if (transfer.group <= 1)
         return;
     account->total_bytes += transfer.bytes;
@@ -150,7 +150,7 @@ static void add_transfer(struct walk *walk, struct account_transfer transfer) {
             return;
         }
     }
-    ARENA_PUSH(walk->arena, account->transfers, account->n_transfers, account->cap_transfers,
+    ARENA_PUSH(c->arena, account->transfers, account->n_transfers, account->cap_transfers,
                transfer);
 }
 
@@ -162,9 +162,9 @@ struct carried {
     int64_t whole_bytes, unpadded_bytes;
 };
 
-static int64_t add_piece(const struct walk *walk, const struct transfer *start, uint32_t piece,
+static int64_t add_piece(const struct counting *c, const struct transfer *start, uint32_t piece,
                          int64_t group, struct carried *carried) {
-    const struct program *program = walk->program;
+    const struct program *program = c->program;
     bool gather = start->kind == COLLECTIVE_ALL_GATHER;
     const struct transfer_piece *p = &start->pieces[piece];
     const struct buffer *buffer = &program->buffers[gather ? p->to.buffer : p->from.buffer];
@@ -183,13 +183,14 @@ static int64_t add_piece(const struct walk *walk, const struct transfer *start, 
 }
 
 // A row for each role that the collective carries.
-static void account_start(struct walk *walk, const struct statement *statement, int64_t trips) {
+static void account_start(struct counting *c, const struct statement *statement, int64_t trips,
+                          enum phase phase) {
     const struct transfer *start = &statement->start;
-    const struct program *program = walk->program;
+    const struct program *program = c->program;
     int64_t group = mesh_group_size(&program->mesh, &start->axes), unpadded = 0;
     struct carried carried[N_ROLES] = {{0}};
     for (uint32_t i = 0; i < start->n_pieces; i++)
-        unpadded += add_piece(walk, start, i, group, carried);
+        unpadded += add_piece(c, start, i, group, carried);
     bool gather = start->kind == COLLECTIVE_ALL_GATHER;
     bool small = start->kind == COLLECTIVE_ALL_REDUCE && unpadded <= SMALL_ALL_REDUCE_BYTES;
     for (int role = 0; role < N_ROLES; role++) {
@@ -205,14 +206,14 @@ static void account_start(struct walk *walk, const struct statement *statement, 
                      : gather    ? STATE_PARAMETERS
                                  : STATE_GRADIENTS,
             .role = role,
-            .phase = walk->phase,
+            .phase = phase,
             .dtype = program->buffers[start->pieces[0].from.buffer].dtype,
             .group = group,
             .count = trips,
             .bytes = trips * bytes,
             .statement = statement->id,
             .span = statement->span};
-        add_transfer(walk, transfer);
+        add_transfer(c, transfer);
     }
 }
 
@@ -229,10 +230,10 @@ static int collective_of_op(enum op_kind kind) {
     }
 }
 
-static void account_unit(struct walk *walk, const struct unit *unit, int64_t trips) {
+static void account_unit(struct counting *c, const struct unit *unit, int64_t trips) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
-        walk->account->flops += (double)trips * op_flops(unit, op);
+        c->account->flops += (double)trips * op_flops(unit, op);
         int kind = collective_of_op(op->kind);
         if (kind < 0)
             continue;
@@ -240,14 +241,14 @@ static void account_unit(struct walk *walk, const struct unit *unit, int64_t tri
         bool gather = kind == COLLECTIVE_ALL_GATHER;
         const struct tensor_type *whole =
             &unit->values[gather ? op->results[0] : op->operands[0]].type;
-        int64_t group = mesh_group_size(&walk->program->mesh, &axes);
+        int64_t group = mesh_group_size(&c->program->mesh, &axes);
         int64_t elements = type_elements(whole), bytes = dtype_bytes[whole->dtype];
         struct account_transfer transfer = {
             .axes = axes,
             .kind = kind,
             .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
             .role = outermost_role(op->roles, op->n_roles),
-            .phase = walk->phase,
+            .phase = c->phase,
             .dtype = whole->dtype,
             .group = group,
             .count = trips,
@@ -255,42 +256,30 @@ static void account_unit(struct walk *walk, const struct unit *unit, int64_t tri
                                             elements * bytes),
             .statement = op->id,
             .span = op->span};
-        add_transfer(walk, transfer);
+        add_transfer(c, transfer);
     }
 }
 
-// The phase of the next call in the text: what a gather is for. Otherwise that of the last.
-static bool phase_of_next_call(const struct walk *walk, const struct block *block, uint32_t from,
-                               enum phase *phase) {
-    for (uint32_t i = from; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        if (statement->kind == STATEMENT_CALL) {
-            *phase = walk->program->units[statement->call.unit].phase;
-            return true;
-        }
-        if (statement->kind == STATEMENT_LOOP &&
-            phase_of_next_call(walk, &statement->loop.body, 0, phase))
-            return true;
-    }
-    return false;
+// The phase of the next call in the text is what a gather is for; behind the last call, that of it.
+static enum phase phase_of_gather(const struct counting *c, struct statement_walk walk) {
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL)
+            return c->program->units[walk.statement->call.unit].phase;
+    return c->phase;
 }
 
-static void account_block(struct walk *walk, const struct block *block, int64_t trips) {
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        if (statement->kind == STATEMENT_LOOP) {
-            const struct loop *loop = &statement->loop;
-            account_block(walk, &loop->body, trips * (loop->end - loop->begin));
-        } else if (statement->kind == STATEMENT_START) {
-            enum phase before = walk->phase;
-            if (statement->start.kind == COLLECTIVE_ALL_GATHER)
-                phase_of_next_call(walk, block, i, &walk->phase);
-            account_start(walk, statement, trips);
-            walk->phase = before;
+static void account_communication(struct counting *c, const struct block *block) {
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk)) {
+        const struct statement *statement = walk.statement;
+        if (statement->kind == STATEMENT_START) {
+            bool gather = statement->start.kind == COLLECTIVE_ALL_GATHER;
+            account_start(c, statement, walk_trips(&walk),
+                          gather ? phase_of_gather(c, walk) : c->phase);
         } else if (statement->kind == STATEMENT_CALL) {
-            const struct unit *unit = &walk->program->units[statement->call.unit];
-            walk->phase = unit->phase;
-            account_unit(walk, unit, trips);
+            const struct unit *unit = &c->program->units[statement->call.unit];
+            c->phase = unit->phase;
+            account_unit(c, unit, walk_trips(&walk));
         }
     }
 }
@@ -298,8 +287,8 @@ static void account_block(struct walk *walk, const struct block *block, int64_t 
 struct account *account(const struct program *program, struct arena *arena) {
     CHECK(program->arena_bytes >= 0);
     struct account *result = ARENA_NEW(arena, struct account);
-    struct walk walk = {program, arena, result, PHASE_FORWARD};
+    struct counting counting = {program, arena, result, PHASE_FORWARD};
     account_memory(program, arena, result);
-    account_block(&walk, &program->steps[STEP_TRAIN].body, 1);
+    account_communication(&counting, &program->steps[STEP_TRAIN].body);
     return result;
 }

@@ -48,13 +48,10 @@ static bool mark_call(struct tape *tape, const struct call *call) {
 
 static bool mark_block(struct tape *tape, const struct block *block) {
     bool changed = false;
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        if (statement->kind == STATEMENT_LOOP)
-            changed |= mark_block(tape, &statement->loop.body);
-        else if (statement->kind == STATEMENT_CALL)
-            changed |= mark_call(tape, &statement->call);
-    }
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL)
+            changed |= mark_call(tape, &walk.statement->call);
     return changed;
 }
 
@@ -102,19 +99,17 @@ static struct reference cotangent_of(struct tape *tape, struct reference of) {
 // ---- what forward leaves behind ----------------------------------------------------------------
 
 // Every call of the unit, in both steps, has to say where the new result goes.
-static void extend_calls(struct program *program, struct block *block, uint32_t unit,
+static void extend_calls(struct program *program, const struct block *block, uint32_t unit,
                          struct reference result) {
     uint32_t n = program->units[unit].n_results; // with the new one
-    for (uint32_t i = 0; i < block->n; i++) {
-        struct statement *statement = &block->statements[i];
-        if (statement->kind == STATEMENT_LOOP) {
-            extend_calls(program, &statement->loop.body, unit, result);
-        } else if (statement->kind == STATEMENT_CALL && statement->call.unit == unit) {
-            struct call *call = &statement->call;
-            call->results = arena_grow(program->arena, call->results,
-                                       (n - 1) * sizeof *call->results, n * sizeof *call->results);
-            call->results[n - 1] = result;
-        }
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk)) {
+        struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL || call->unit != unit)
+            continue;
+        call->results = arena_grow(program->arena, call->results, (n - 1) * sizeof *call->results,
+                                   n * sizeof *call->results);
+        call->results[n - 1] = result;
     }
 }
 

@@ -29,56 +29,32 @@ static void touch(struct liveness *live, struct reference reference, bool write)
     live->variable_used |= live->variable >= 0 && reference.index.variable == live->variable;
 }
 
-static void touch_call(struct liveness *live, const struct call *call) {
-    const struct unit *unit = &live->program->units[call->unit];
-    for (uint32_t i = 0; i < unit->n_parameters; i++)
-        touch(live, call->operands[i], false);
-    for (uint32_t i = 0; i < unit->n_results; i++)
-        touch(live, call->results[i], true);
-    if (unit->frame != NO_ID)
-        touch(live, (struct reference){unit->frame, index_constant(0)}, true);
-}
-
-static void touch_start(struct liveness *live, const struct transfer *start) {
-    for (uint32_t i = 0; i < start->n_pieces; i++) {
-        touch(live, start->pieces[i].from, false);
-        touch(live, start->pieces[i].to, true);
-    }
+static void touch_places(struct liveness *live, const struct statement *statement) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(live->program, statement, i)).at; i++)
+        touch(live, *access.at, access.written);
 }
 
 // A wait ends what the starts of its handle began: source and target are busy until then.
-static void touch_starts_of(struct liveness *live, const struct block *block, uint32_t handle) {
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        if (statement->kind == STATEMENT_LOOP)
-            touch_starts_of(live, &statement->loop.body, handle);
-        else if (statement->kind == STATEMENT_START && statement->start.handle == handle)
-            touch_start(live, &statement->start);
-    }
+static void touch_starts_of(struct liveness *live, uint32_t handle) {
+    struct statement_walk walk = walk_statements(&live->step->body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_START && walk.statement->start.handle == handle)
+            touch_places(live, walk.statement);
 }
 
 static void touch_block(struct liveness *live, const struct block *block);
 
 static void touch_statement(struct liveness *live, const struct statement *statement) {
-    switch (statement->kind) {
-    case STATEMENT_LOOP:
+    touch_places(live, statement);
+    if (statement->kind == STATEMENT_LOOP) {
         touch_block(live, &statement->loop.body);
-        break;
-    case STATEMENT_CALL:
-        touch_call(live, &statement->call);
-        break;
-    case STATEMENT_START:
-        touch_start(live, &statement->start);
-        break;
-    case STATEMENT_WAIT:
-        touch_starts_of(live, &live->step->body, statement->wait.handle);
-        break;
-    case STATEMENT_ZERO:
-        touch(live, statement->zero, true);
-        break;
-    case STATEMENT_FREE:
-        touch(live, statement->free, false);
-        break;
+    } else if (statement->kind == STATEMENT_WAIT) {
+        touch_starts_of(live, statement->wait.handle);
+    } else if (statement->kind == STATEMENT_CALL) {
+        buffer_id frame = live->program->units[statement->call.unit].frame;
+        if (frame != NO_ID)
+            touch(live, (struct reference){frame, index_constant(0)}, true);
     }
 }
 
@@ -89,10 +65,9 @@ static void touch_block(struct liveness *live, const struct block *block) {
 
 int64_t count_positions(const struct block *block) {
     int64_t n = 0;
-    for (uint32_t i = 0; i < block->n; i++)
-        n += block->statements[i].kind == STATEMENT_LOOP
-                 ? 2 + count_positions(&block->statements[i].loop.body)
-                 : 1;
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk))
+        n += walk.statement->kind == STATEMENT_LOOP ? 2 : 1;
     return n;
 }
 

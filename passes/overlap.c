@@ -65,51 +65,9 @@ static buffer_id storage_of(const struct overlapper *o, buffer_id id) {
     return whole == NO_ID ? id : whole;
 }
 
-// Asks `test` about every reference of a statement; a wait has none.
-typedef bool (*reference_test)(struct overlapper *, struct reference *, const void *what);
-
-static bool any_reference(struct overlapper *o, struct statement *s, reference_test test,
-                          const void *what);
-
-static bool any_in_block(struct overlapper *o, struct block *block, reference_test test,
-                         const void *what) {
-    bool any = false; // all are visited: tests may change what they see
-    for (uint32_t i = 0; i < block->n; i++)
-        any |= any_reference(o, &block->statements[i], test, what);
-    return any;
-}
-
-static bool any_reference(struct overlapper *o, struct statement *s, reference_test test,
-                          const void *what) {
-    bool any = false;
-    switch (s->kind) {
-    case STATEMENT_LOOP:
-        return any_in_block(o, &s->loop.body, test, what);
-    case STATEMENT_CALL:
-        for (uint32_t i = 0; i < o->program->units[s->call.unit].n_parameters; i++)
-            any |= test(o, &s->call.operands[i], what);
-        for (uint32_t i = 0; i < o->program->units[s->call.unit].n_results; i++)
-            any |= test(o, &s->call.results[i], what);
-        return any;
-    case STATEMENT_START:
-        for (uint32_t i = 0; i < s->start.n_pieces; i++) {
-            any |= test(o, &s->start.pieces[i].from, what);
-            any |= test(o, &s->start.pieces[i].to, what);
-        }
-        return any;
-    case STATEMENT_ZERO:
-        return test(o, &s->zero, what);
-    case STATEMENT_FREE:
-        return test(o, &s->free, what);
-    case STATEMENT_WAIT:
-        return false;
-    }
-    return false;
-}
-
-static bool is_among_pieces(struct overlapper *o, struct reference *reference, const void *what) {
-    const struct transfer *transfer = what;
-    buffer_id id = storage_of(o, reference->buffer);
+static bool is_among_pieces(const struct overlapper *o, buffer_id buffer,
+                            const struct transfer *transfer) {
+    buffer_id id = storage_of(o, buffer);
     for (uint32_t i = 0; i < transfer->n_pieces; i++)
         if (storage_of(o, transfer->pieces[i].from.buffer) == id ||
             storage_of(o, transfer->pieces[i].to.buffer) == id)
@@ -117,8 +75,20 @@ static bool is_among_pieces(struct overlapper *o, struct reference *reference, c
     return false;
 }
 
-static bool touches(struct overlapper *o, struct statement *s, const struct transfer *transfer) {
-    return any_reference(o, s, is_among_pieces, transfer);
+// Does a statement, or one inside it, name a buffer that the transfer carries? A wait names none.
+static bool touches(const struct overlapper *o, const struct statement *s,
+                    const struct transfer *transfer) {
+    if (s->kind == STATEMENT_LOOP) {
+        for (uint32_t i = 0; i < s->loop.body.n; i++)
+            if (touches(o, &s->loop.body.statements[i], transfer))
+                return true;
+        return false;
+    }
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(o->program, s, i)).at; i++)
+        if (is_among_pieces(o, access.at->buffer, transfer))
+            return true;
+    return false;
 }
 
 static bool is_pair(const struct block *block, uint32_t i) {
@@ -174,16 +144,28 @@ static struct pipeline find_pipeline(const struct overlapper *o, struct loop *lo
     return p;
 }
 
-// References to a gathered buffer become those to the slot of this iteration.
-static bool to_slot(struct overlapper *o, struct reference *reference, const void *what) {
-    const struct pipeline *p = what;
+static bool is_gathered_here(const struct pipeline *p, buffer_id buffer) {
     for (uint32_t i = 0; i < p->n_leading; i += 2) {
         const struct transfer *transfer = &p->loop->body.statements[i].start;
         for (uint32_t k = 0; k < transfer->n_pieces; k++)
-            if (transfer->pieces[k].to.buffer == reference->buffer)
-                reference->index = index_variable(p->variable, 0, p->ahead + 1);
+            if (transfer->pieces[k].to.buffer == buffer)
+                return true;
     }
     return false;
+}
+
+// References to a gathered buffer, in what follows the gathers, become those to the slot of this
+// iteration.
+static void refer_to_slots(struct overlapper *o, const struct pipeline *p) {
+    const struct block rest = {&p->loop->body.statements[p->n_leading],
+                               p->loop->body.n - p->n_leading, 0};
+    struct statement_walk walk = walk_statements(&rest);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
+            if (is_gathered_here(p, access.at->buffer))
+                access.at->index = index_variable(p->variable, 0, p->ahead + 1);
+    }
 }
 
 // The gathers of the iteration `ahead` iterations later than the loop's variable says.
@@ -248,8 +230,7 @@ static void push_pipelined(struct overlapper *o, struct block *to, struct statem
     struct statement prologue = part_of_loop(loop, 0, p->ahead);
     struct statement middle = part_of_loop(loop, 0, n - p->ahead);
     struct statement epilogue = part_of_loop(loop, n - p->ahead, n);
-    for (uint32_t i = 0; i < n_rest; i++)
-        any_reference(o, &rest[i], to_slot, p);
+    refer_to_slots(o, p);
     push_starts(o, &prologue.loop.body, p, 0);
     push_starts(o, &middle.loop.body, p, p->ahead);
     push_waits(o, &middle.loop.body, p);
@@ -299,8 +280,9 @@ static bool is_early_gather(const struct overlapper *o, const struct statement *
 static bool computes(const struct statement *s) {
     if (s->kind != STATEMENT_LOOP)
         return s->kind == STATEMENT_CALL;
-    for (uint32_t i = 0; i < s->loop.body.n; i++)
-        if (computes(&s->loop.body.statements[i]))
+    struct statement_walk walk = walk_statements(&s->loop.body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL)
             return true;
     return false;
 }

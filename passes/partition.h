@@ -148,6 +148,6 @@ bool partition_step(struct partitioner *, enum step_kind kind);
 struct index moved_index(const struct partitioner *, struct index index);
 void push_statement(struct partitioner *, struct statement statement);
 bool call_updates(const struct partitioner *, const struct call *call);
-bool is_per_microbatch(const struct partitioner *, const struct call *call);
+bool is_per_microbatch(const struct partitioner *, const struct statement *);
 
 #endif

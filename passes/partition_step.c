@@ -44,33 +44,24 @@ static bool has_batch(const struct buffer *buffer) {
     return false;
 }
 
-// A call belongs to one microbatch if anything it touches has a batch. Norms and updates see sums
-// over the batch only, and so run once.
-bool is_per_microbatch(const struct partitioner *p, const struct call *call) {
-    const struct unit *unit = &p->reference->units[call->unit];
-    bool batch = false;
-    for (uint32_t i = 0; i < unit->n_parameters; i++)
-        batch |= has_batch(reference_buffer(p, call->operands[i]));
-    for (uint32_t i = 0; i < unit->n_results; i++)
-        batch |= has_batch(reference_buffer(p, call->results[i]));
-    return batch;
+static bool touches_batch(const struct partitioner *p, const struct statement *statement) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(p->reference, statement, i)).at; i++)
+        if (has_batch(reference_buffer(p, *access.at)))
+            return true;
+    return false;
 }
 
-static bool statement_is_per_microbatch(const struct partitioner *p,
-                                        const struct statement *statement) {
-    switch (statement->kind) {
-    case STATEMENT_CALL:
-        return is_per_microbatch(p, &statement->call);
-    case STATEMENT_FREE:
-        return has_batch(reference_buffer(p, statement->free));
-    case STATEMENT_LOOP:
-        for (uint32_t i = 0; i < statement->loop.body.n; i++)
-            if (statement_is_per_microbatch(p, &statement->loop.body.statements[i]))
-                return true;
-        return false;
-    default:
-        return false;
-    }
+// A call belongs to one microbatch if anything it touches has a batch, a loop if any of its calls
+// does. Norms and updates see sums over the batch only, and so run once.
+bool is_per_microbatch(const struct partitioner *p, const struct statement *statement) {
+    if (statement->kind != STATEMENT_LOOP)
+        return touches_batch(p, statement);
+    struct statement_walk walk = walk_statements(&statement->loop.body);
+    while (walk_next(&walk))
+        if (touches_batch(p, walk.statement))
+            return true;
+    return false;
 }
 
 // ---- who reads and writes what ----------------------------------------------------------------
@@ -90,22 +81,15 @@ static void reach_call(struct partitioner *p, const struct statement *statement)
         p->reach.last_writer[call->results[i].buffer] = statement;
 }
 
-static void reach_block(struct partitioner *p, const struct block *block) {
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        if (statement->kind == STATEMENT_LOOP)
-            reach_block(p, &statement->loop.body);
-        else if (statement->kind == STATEMENT_CALL)
-            reach_call(p, statement);
-    }
-}
-
 static void find_reach(struct partitioner *p, const struct block *body) {
     uint32_t n = p->reference->n_buffers + 1;
     p->reach = (struct reach){.first_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
                               .last_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
                               .last_writer = ARENA_ARRAY(p->arena, const struct statement *, n)};
-    reach_block(p, body);
+    struct statement_walk walk = walk_statements(body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL)
+            reach_call(p, walk.statement);
 }
 
 // ---- buffers of values ------------------------------------------------------------------------
@@ -439,7 +423,7 @@ static void push_call(struct partitioner *p, struct making_call *c, const struct
 static bool lower_call(struct partitioner *p, const struct statement *from) {
     struct making_call c = {.from = from,
                             .unit = &p->reference->units[from->call.unit],
-                            .per_microbatch = is_per_microbatch(p, &from->call),
+                            .per_microbatch = is_per_microbatch(p, from),
                             .updates = call_updates(p, &from->call)};
     c.types = ARENA_ARRAY(p->arena, struct sharding, c.unit->n_parameters + 1);
     c.operands = ARENA_ARRAY(p->arena, struct reference, c.unit->n_parameters + 1);
@@ -606,7 +590,7 @@ bool partition_step(struct partitioner *p, enum step_kind kind) {
     const struct statement *statements = from->body.statements;
     for (uint32_t i = 0; i < from->body.n;) {
         uint32_t end = i;
-        while (end < from->body.n && statement_is_per_microbatch(p, &statements[end]))
+        while (end < from->body.n && is_per_microbatch(p, &statements[end]))
             end++;
         bool many = end > i && p->placement.microbatches > 1;
         end = many ? end : i + 1;

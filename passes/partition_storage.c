@@ -519,7 +519,7 @@ void reduce_last(struct partitioner *p, const struct statement *from) {
 // After a call of the backward pass. A gradient with several contributions (a tied table) is
 // reduced after the last of them only.
 void reduce_after(struct partitioner *p, const struct statement *from) {
-    if (!is_per_microbatch(p, &from->call))
+    if (!is_per_microbatch(p, from))
         return;
     struct written written = last_written(p, from);
     reduce_each(p, from, &written);

@@ -15,47 +15,27 @@ enum { MAX_PEELED = 5 };
 
 // ---- whether it can work ----------------------------------------------------------------------
 
-// Slots that rotate with m, and items of their own for every m, have no state of fixed size.
-static bool reference_fits(const struct program *program, struct reference reference, int depth) {
-    if (reference.index.variable != depth)
-        return true;
-    return reference.index.modulus == 0 && program->buffers[reference.buffer].class == CLASS_INPUT;
-}
-
-static bool block_fits(const struct program *program, const struct block *block, int depth);
-
+// Slots that rotate with m, and items of their own for every m, have no state of fixed size; of
+// what m indexes only inputs fit, which a call reads.
 static bool statement_fits(const struct program *program, const struct statement *statement,
                            int depth) {
-    bool fits = true;
-    switch (statement->kind) {
-    case STATEMENT_LOOP:
-        return block_fits(program, &statement->loop.body, depth);
-    case STATEMENT_CALL: {
-        const struct unit *unit = &program->units[statement->call.unit];
-        for (uint32_t i = 0; i < unit->n_parameters; i++)
-            fits = fits && reference_fits(program, statement->call.operands[i], depth);
-        for (uint32_t i = 0; i < unit->n_results; i++)
-            fits = fits && statement->call.results[i].index.variable != depth;
-        return fits;
-    }
-    case STATEMENT_START:
-        for (uint32_t i = 0; i < statement->start.n_pieces; i++)
-            fits = fits && statement->start.pieces[i].from.index.variable != depth &&
-                   statement->start.pieces[i].to.index.variable != depth;
-        return fits && statement->start.handle_index.variable != depth;
-    case STATEMENT_WAIT:
+    if (statement->kind == STATEMENT_START && statement->start.handle_index.variable == depth)
+        return false;
+    if (statement->kind == STATEMENT_WAIT)
         return statement->wait.index.variable != depth;
-    case STATEMENT_ZERO:
-        return statement->zero.index.variable != depth;
-    case STATEMENT_FREE:
-        return statement->free.index.variable != depth;
-    }
-    return fits;
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(program, statement, i)).at; i++)
+        if (access.at->index.variable == depth &&
+            (access.written || statement->kind != STATEMENT_CALL || access.at->index.modulus ||
+             program->buffers[access.at->buffer].class != CLASS_INPUT))
+            return false;
+    return true;
 }
 
 static bool block_fits(const struct program *program, const struct block *block, int depth) {
-    for (uint32_t i = 0; i < block->n; i++)
-        if (!statement_fits(program, &block->statements[i], depth))
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk))
+        if (!statement_fits(program, walk.statement, depth))
             return false;
     return true;
 }

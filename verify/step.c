@@ -122,38 +122,15 @@ static struct judgement zeros(struct engine *e, const struct buffer *buffer) {
 
 // Whether the variable of the loop at `depth` is the microbatch: it indexes what is stacked so.
 static bool indexes_microbatches(const struct program *program, const struct block *block,
-                                 int depth);
-
-static bool reference_in_time(const struct program *program, struct reference reference,
-                              int depth) {
-    return reference.index.variable == depth &&
-           program->buffers[reference.buffer].stack == STACK_MICROBATCHES;
-}
-
-static bool statement_in_time(const struct program *program, const struct statement *statement,
-                              int depth) {
-    switch (statement->kind) {
-    case STATEMENT_LOOP:
-        return indexes_microbatches(program, &statement->loop.body, depth);
-    case STATEMENT_CALL: {
-        const struct unit *unit = &program->units[statement->call.unit];
-        for (uint32_t i = 0; i < unit->n_parameters; i++)
-            if (reference_in_time(program, statement->call.operands[i], depth))
-                return true;
-        return false;
-    }
-    case STATEMENT_ZERO:
-        return reference_in_time(program, statement->zero, depth);
-    default:
-        return false;
-    }
-}
-
-static bool indexes_microbatches(const struct program *program, const struct block *block,
                                  int depth) {
-    for (uint32_t i = 0; i < block->n; i++)
-        if (statement_in_time(program, &block->statements[i], depth))
-            return true;
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++)
+            if (access.at->index.variable == depth &&
+                program->buffers[access.at->buffer].stack == STACK_MICROBATCHES)
+                return true;
+    }
     return false;
 }
 

@@ -1,0 +1,63 @@
+// Walking over schedules: every statement of a block with those inside its loops, in the order of
+// the text, and every place that a statement names. Who asks a question of a schedule asks it of
+// each; only who rewrites one has to know how blocks nest.
+#include "ir/ir.h"
+
+#include "ir/check.h"
+
+struct statement_walk walk_statements(const struct block *block) {
+    return (struct statement_walk){.open = {{.block = block}}};
+}
+
+bool walk_next(struct statement_walk *walk) {
+    if (walk->statement && walk->statement->kind == STATEMENT_LOOP) {
+        CHECK(walk->depth < LIMIT_LOOP_DEPTH);
+        walk->open[++walk->depth] = (struct open_block){.block = &walk->statement->loop.body};
+    }
+    while (walk->open[walk->depth].next == walk->open[walk->depth].block->n)
+        if (walk->depth-- == 0)
+            return false;
+    struct open_block *open = &walk->open[walk->depth];
+    walk->statement = &open->block->statements[open->next++];
+    return true;
+}
+
+int64_t walk_trips(const struct statement_walk *walk) {
+    int64_t trips = 1;
+    for (int i = 0; i < walk->depth; i++) {
+        const struct open_block *outer = &walk->open[i];
+        const struct loop *loop = &outer->block->statements[outer->next - 1].loop;
+        trips *= loop->end - loop->begin;
+    }
+    return trips;
+}
+
+static struct access access_of_call(const struct unit *unit, const struct call *call, uint32_t i) {
+    if (i < unit->n_parameters)
+        return (struct access){&call->operands[i], false};
+    i -= unit->n_parameters;
+    return (struct access){i < unit->n_results ? &call->results[i] : NULL, true};
+}
+
+struct access statement_access(const struct program *program, const struct statement *statement,
+                               uint32_t i) {
+    const struct access none = {NULL, false};
+    switch (statement->kind) {
+    case STATEMENT_CALL:
+        return access_of_call(&program->units[statement->call.unit], &statement->call, i);
+    case STATEMENT_START: {
+        struct transfer_piece *piece = &statement->start.pieces[i / 2];
+        if (i / 2 == statement->start.n_pieces)
+            return none;
+        return i % 2 ? (struct access){&piece->to, true} : (struct access){&piece->from, false};
+    }
+    case STATEMENT_ZERO:
+        return i == 0 ? (struct access){(struct reference *)&statement->zero, true} : none;
+    case STATEMENT_FREE:
+        return i == 0 ? (struct access){(struct reference *)&statement->free, false} : none;
+    case STATEMENT_LOOP:
+    case STATEMENT_WAIT:
+        break;
+    }
+    return none;
+}
