@@ -1,0 +1,332 @@
+// A call of a unit: op by op, on each device, in the places that the memory plan gives the values.
+//
+// An inline value has no place. An elementwise one is computed where it is used, from what its
+// leaves hold by then; the result of a kernel is added to its sum when the kernel runs, where the
+// sum is.
+#include "tests/oracle/calls.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+#include "tests/oracle/collective.h"
+#include "tests/oracle/memory.h"
+
+struct activation { // of a unit
+    struct devices *d;
+    const struct statement *statement;
+    const struct unit *unit;
+    const int64_t *variables;
+    struct arena arena, scratch; // of the call; of one op
+    uint32_t *producer, *taker;  // ops: who makes a value, which accumulate takes it
+    const struct op **flying;    // of a value in flight: who started it
+    unsigned char **places;      // by timing, device and value; NULL: none
+};
+
+static unsigned char **places_of(const struct activation *a, int timing, int64_t device) {
+    return a->places + (timing * a->d->n + device) * a->unit->n_values;
+}
+
+static const struct tensor_type *type_of(const struct activation *a, value_id value) {
+    return &a->unit->values[value].type;
+}
+
+static bool is_inline(const struct activation *a, value_id value) {
+    return a->unit->values[value].storage == STORAGE_INLINE;
+}
+
+bool devices_stuck(struct devices *d, struct span at, const char *why) {
+    if (!d->stuck) {
+        d->stuck = why;
+        d->stuck_at = at;
+    }
+    return false;
+}
+
+// ---- places -----------------------------------------------------------------------------------
+
+static uint32_t *no_ops(struct activation *a) {
+    uint32_t *ids = ARENA_ARRAY(&a->arena, uint32_t, a->unit->n_values + 1);
+    memset(ids, 0xff, (a->unit->n_values + 1) * sizeof *ids);
+    return ids;
+}
+
+// An inline term that no elementwise loop computes has been added by the kernel that made it.
+static bool is_added_by_producer(const struct activation *a, const struct op *accumulate) {
+    value_id term = accumulate->operands[1];
+    return is_inline(a, term) && a->producer[term] != NO_ID &&
+           op_rows[a->unit->ops[a->producer[term]].kind].kernel != KERNEL_ELEMENTWISE;
+}
+
+static void index_ops(struct activation *a) {
+    a->producer = no_ops(a);
+    a->taker = no_ops(a);
+    for (uint32_t i = 0; i < a->unit->n_ops; i++) {
+        const struct op *op = &a->unit->ops[i];
+        for (unsigned k = 0; k < op->n_results; k++)
+            a->producer[op->results[k]] = i;
+        if (op->kind == OP_ACCUMULATE && is_added_by_producer(a, op))
+            a->taker[op->operands[1]] = i;
+    }
+}
+
+static unsigned char *place_for(const struct activation *a, int timing, int64_t device,
+                                struct reference reference) {
+    return item_place(a->d, timing, device, reference.buffer,
+                      index_at(reference.index, a->variables));
+}
+
+// What a call writes anew is undefined from its beginning, as its frame is.
+static void bind_places_of(struct activation *a, int timing, int64_t device) {
+    const struct unit *unit = a->unit;
+    const struct call *call = &a->statement->call;
+    unsigned char **places = places_of(a, timing, device), *frame = NULL;
+    if (unit->frame != NO_ID) {
+        frame = item_place(a->d, timing, device, unit->frame, 0);
+        memory_spoil(frame, unit->frame_bytes);
+    }
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        places[i] = place_for(a, timing, device, call->operands[i]);
+    for (uint32_t i = unit->n_parameters; i < unit->n_values; i++)
+        if (unit->values[i].storage == STORAGE_FRAME)
+            places[i] = frame + unit->values[i].offset_bytes;
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        if (unit->results[i].in_parameter != NO_ID)
+            continue;
+        unsigned char *place = place_for(a, timing, device, call->results[i]);
+        const struct buffer *buffer = &a->d->program->buffers[call->results[i].buffer];
+        memory_spoil(place, buffer_item_bytes(a->d->program, buffer));
+        places[value_root(unit, unit->results[i].value)] = place;
+    }
+    for (uint32_t i = unit->n_parameters; i < unit->n_values; i++)
+        places[i] = is_inline(a, i) ? NULL : places[value_root(unit, i)];
+}
+
+static void bind_places(struct activation *a) {
+    a->places = ARENA_ARRAY(&a->arena, unsigned char *, N_TIMINGS * a->d->n * a->unit->n_values);
+    for (int timing = 0; timing < N_TIMINGS; timing++)
+        for (int64_t device = 0; device < a->d->n; device++)
+            bind_places_of(a, timing, device);
+}
+
+static bool has_places(const struct activation *a, const struct op *op) {
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (!is_inline(a, op->operands[i]) && !a->places[op->operands[i]])
+            return false;
+    for (unsigned i = 0; i < op->n_results; i++)
+        if (!is_inline(a, op->results[i]) && !a->places[op->results[i]])
+            return false;
+    return true;
+}
+
+// ---- values -----------------------------------------------------------------------------------
+
+static void compute(struct activation *a, const struct op *op, int64_t device,
+                    const struct array *operands, struct array *results);
+
+static struct array load(struct activation *a, int timing, int64_t device, value_id value) {
+    struct array array = array_new(&a->scratch, *type_of(a, value));
+    if (!is_inline(a, value)) {
+        memory_load(places_of(a, timing, device)[value], array.type.dtype,
+                    type_elements(&array.type), array.data);
+        return array;
+    }
+    const struct op *op = &a->unit->ops[a->producer[value]];
+    struct array operands[MAX_OPERANDS];
+    for (unsigned i = 0; i < op->n_operands; i++)
+        operands[i] = load(a, timing, device, op->operands[i]);
+    compute(a, op, device, operands, &array);
+    return array;
+}
+
+// The kernel adds to what the sum is when it runs.
+static void add_to_sum(struct activation *a, int timing, int64_t device,
+                       const struct op *accumulate, const struct array *term) {
+    struct array sum = load(a, timing, device, accumulate->operands[0]);
+    int64_t n = type_elements(&sum.type);
+    for (int64_t i = 0; i < n; i++)
+        sum.data[i] += term->data[i];
+    memory_store(places_of(a, timing, device)[accumulate->results[0]],
+                 type_of(a, accumulate->results[0])->dtype, n, sum.data);
+}
+
+static void store(struct activation *a, int timing, int64_t device, value_id value,
+                  const struct array *array) {
+    if (!is_inline(a, value))
+        memory_store(places_of(a, timing, device)[value], array->type.dtype,
+                     type_elements(&array->type), array->data);
+    else if (a->taker[value] != NO_ID)
+        add_to_sum(a, timing, device, &a->unit->ops[a->taker[value]], array);
+}
+
+// ---- ops --------------------------------------------------------------------------------------
+
+// The interpreter's ops, and those that ask where the device is.
+static void compute(struct activation *a, const struct op *op, int64_t device,
+                    const struct array *operands, struct array *results) {
+    struct axis_list axes = op_axes(op);
+    int64_t part = mesh_part_of(&a->d->program->mesh, device, &axes);
+    if (op->kind == OP_SLICE) {
+        slice_take(&operands[0], (int)op_integer(op, ATTRIBUTE_DIM, -1), part, &results[0]);
+        return;
+    }
+    interpret_op(op, operands, results);
+    int64_t n = type_elements(&results[0].type);
+    for (int64_t i = 0; op->kind == OP_IOTA && i < n; i++)
+        results[0].data[i] += (double)(part * n);
+}
+
+static bool same_numbers(const struct op *op, struct array operands[N_TIMINGS][MAX_OPERANDS]) {
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (memcmp(operands[AT_START][i].data, operands[AT_WAIT][i].data,
+                   (size_t)type_elements(&operands[0][i].type) * sizeof(double)) != 0)
+            return false;
+    return true;
+}
+
+static void observe_op(const struct activation *a, const struct op *op, int64_t device, int timing,
+                       const struct array *operands, const struct array *results) {
+    struct moment moment = {a->statement, op, a->variables, device, timing};
+    if (a->d->observer.op)
+        a->d->observer.op(a->d->observer.data, &moment, operands, results);
+}
+
+// In programs that are right both timings have the same operands: then one result serves both.
+static void execute_local(struct activation *a, const struct op *op, int64_t device) {
+    struct array operands[N_TIMINGS][MAX_OPERANDS], results[N_TIMINGS][MAX_RESULTS];
+    for (int timing = 0; timing < N_TIMINGS; timing++) {
+        for (unsigned i = 0; i < op->n_operands; i++)
+            operands[timing][i] = load(a, timing, device, op->operands[i]);
+        bool same = timing > 0 && same_numbers(op, operands);
+        for (unsigned i = 0; i < op->n_results; i++)
+            results[timing][i] =
+                same ? results[AT_START][i] : array_new(&a->scratch, *type_of(a, op->results[i]));
+        if (!same)
+            compute(a, op, device, operands[timing], results[timing]);
+    }
+    for (int timing = 0; timing < N_TIMINGS; timing++) {
+        observe_op(a, op, device, timing, operands[timing], results[timing]);
+        for (unsigned i = 0; i < op->n_results; i++)
+            store(a, timing, device, op->results[i], &results[timing][i]);
+    }
+}
+
+// All members read before any writes: a result may be in the place of its source.
+static void perform(struct activation *a, const struct op *op, const struct exchange *exchange,
+                    int timing) {
+    struct devices *d = a->d;
+    struct array sources[MAX_DEVICES], received[MAX_DEVICES];
+    for (int64_t device = 0; device < d->n; device++)
+        sources[device] = load(a, timing, device, op->operands[0]);
+    for (int64_t device = 0; device < d->n; device++) {
+        int64_t members[MAX_DEVICES];
+        struct array given[MAX_DEVICES];
+        int64_t n = group_members(&d->program->mesh, device, &exchange->axes, members);
+        for (int64_t i = 0; i < n; i++)
+            given[i] = sources[members[i]];
+        received[device] = array_new(&a->scratch, *type_of(a, op->results[0]));
+        exchange_receive(exchange, given, n,
+                         mesh_part_of(&d->program->mesh, device, &exchange->axes),
+                         &received[device]);
+    }
+    for (int64_t device = 0; device < d->n; device++) {
+        observe_op(a, op, device, timing, &sources[device], &received[device]);
+        store(a, timing, device, op->results[0], &received[device]);
+    }
+}
+
+// What arrives later is nowhere yet, unless it takes its source's place.
+static void spoil_target(struct activation *a, const struct op *op) {
+    for (int64_t device = 0; device < a->d->n; device++) {
+        unsigned char **places = places_of(a, AT_WAIT, device);
+        if (places[op->results[0]] != places[op->operands[0]])
+            memory_spoil(places[op->results[0]], type_bytes(type_of(a, op->results[0])));
+    }
+}
+
+static bool execute_wait(struct activation *a, const struct op *op) {
+    const struct op *start = a->flying[op->operands[0]];
+    struct exchange exchange;
+    if (!start)
+        return devices_stuck(a->d, op->span, "a wait for what was not started");
+    op_exchange(start, &exchange);
+    perform(a, start, &exchange, AT_WAIT);
+    a->flying[op->operands[0]] = NULL;
+    return true;
+}
+
+// An op whose loop is its user's, or whose kernel has done its work already, does nothing itself.
+static bool is_done_elsewhere(const struct activation *a, const struct op *op) {
+    enum op_kernel kernel = op_rows[op->kind].kernel;
+    if (op->kind == OP_ACCUMULATE && is_added_by_producer(a, op))
+        return true;
+    if (kernel == KERNEL_NONE) // an iota that has no place is only ever an index
+        return !a->places[op->results[0]];
+    return kernel == KERNEL_ELEMENTWISE && is_inline(a, op->results[0]);
+}
+
+static bool execute_op(struct activation *a, const struct op *op) {
+    struct exchange exchange;
+    if (is_done_elsewhere(a, op))
+        return true;
+    if (!has_places(a, op))
+        return devices_stuck(a->d, op->span, "a value that has no place");
+    if (op->kind == OP_WAIT)
+        return execute_wait(a, op);
+    if (op_exchange(op, &exchange)) {
+        perform(a, op, &exchange, AT_START);
+        spoil_target(a, op);
+        a->flying[op->results[0]] = op;
+        return true;
+    }
+    for (int64_t device = 0; device < a->d->n; device++)
+        execute_local(a, op, device);
+    return true;
+}
+
+// ---- the call ---------------------------------------------------------------------------------
+
+static bool takes_place(const struct unit *unit, uint32_t parameter) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].in_parameter == parameter)
+            return true;
+    return false;
+}
+
+static void spoil_consumed(struct activation *a) {
+    const struct unit *unit = a->unit;
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        if (!unit->consumed[i] || takes_place(unit, i))
+            continue;
+        for (int timing = 0; timing < N_TIMINGS; timing++)
+            for (int64_t device = 0; device < a->d->n; device++)
+                memory_spoil(places_of(a, timing, device)[i], type_bytes(type_of(a, i)));
+    }
+}
+
+static bool all_have_arrived(struct activation *a) {
+    for (uint32_t i = 0; i < a->unit->n_values; i++)
+        if (a->flying[i])
+            return devices_stuck(a->d, a->flying[i]->span, "nothing waits for this transfer");
+    return true;
+}
+
+bool call_execute(struct devices *d, const struct statement *statement, const int64_t *variables) {
+    struct activation a = {.d = d,
+                           .statement = statement,
+                           .unit = &d->program->units[statement->call.unit],
+                           .variables = variables};
+    index_ops(&a);
+    bind_places(&a);
+    a.flying = ARENA_ARRAY(&a.arena, const struct op *, a.unit->n_values + 1);
+    bool goes_on = true;
+    for (uint32_t i = 0; i < a.unit->n_ops && goes_on; i++) {
+        goes_on = execute_op(&a, &a.unit->ops[i]);
+        arena_free(&a.scratch);
+        a.scratch = (struct arena){0};
+    }
+    if (goes_on)
+        spoil_consumed(&a);
+    goes_on = goes_on && all_have_arrived(&a);
+    arena_free(&a.arena);
+    return goes_on;
+}

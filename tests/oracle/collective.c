@@ -1,0 +1,99 @@
+// See collective.h. A tensor that is cut along a dimension is seen as rows: everything before the
+// dimension, with all behind it in one run of which every member has an equal part. A flat one is
+// one row, and its last parts may be short or empty: what is missing is padding, zeros on the wire.
+#include "tests/oracle/collective.h"
+
+#include "ir/check.h"
+
+int64_t group_members(const struct mesh *mesh, int64_t device, const struct axis_list *axes,
+                      int64_t members[MAX_DEVICES]) {
+    uint64_t mask = axis_list_mask(axes);
+    int64_t n = 0;
+    for (int64_t other = 0; other < mesh_devices(mesh); other++) {
+        bool same = true;
+        for (unsigned a = 0; a < mesh->n_axes; a++) {
+            int64_t stride = mesh_stride_of(mesh, a), size = mesh->axes[a].size;
+            same &= (mask >> a & 1) || other / stride % size == device / stride % size;
+        }
+        if (same) {
+            members[mesh_part_of(mesh, other, axes)] = other;
+            n++;
+        }
+    }
+    return n;
+}
+
+static int64_t rows_before(const struct tensor_type *type, int dim) {
+    int64_t rows = 1;
+    for (int i = 0; i < dim; i++)
+        rows *= type->dims[i].size;
+    return rows;
+}
+
+// Element `at` of the concatenation of the members' parts: whose it is, and where there.
+struct place {
+    int64_t member, at;
+};
+static struct place place_in_parts(int64_t at, int64_t rows, int64_t part, int64_t n) {
+    int64_t run = part / rows, row = at / (run * n), inside = at % (run * n);
+    return (struct place){inside / run, row * run + inside % run};
+}
+
+static double sum_at(const struct array *sources, int64_t n, int64_t at) {
+    double sum = sources[0].data[at];
+    for (int64_t i = 1; i < n; i++)
+        sum += sources[i].data[at];
+    return sum;
+}
+
+void exchange_receive(const struct exchange *exchange, const struct array *sources, int64_t n,
+                      int64_t self, struct array *result) {
+    int64_t size = type_elements(&result->type), source = type_elements(&sources[0].type);
+    int64_t rows = rows_before(&result->type, exchange->dim);
+    for (int64_t i = 0; i < size; i++) {
+        struct place place;
+        int64_t at;
+        switch (exchange->kind) {
+        case COLLECTIVE_ALL_REDUCE:
+            result->data[i] = sum_at(sources, n, i);
+            break;
+        case COLLECTIVE_REDUCE_SCATTER:
+            at = i / (size / rows) * (size / rows) * n + self * (size / rows) + i % (size / rows);
+            result->data[i] = at < source ? sum_at(sources, n, at) : 0;
+            break;
+        case COLLECTIVE_ALL_GATHER:
+            place = place_in_parts(i, rows, source, n);
+            result->data[i] = sources[place.member].data[place.at];
+            break;
+        default:
+            CHECK(!"a collective that is written out here");
+        }
+    }
+}
+
+void slice_take(const struct array *whole, int dim, int64_t self, struct array *part) {
+    int64_t size = type_elements(&part->type), all = type_elements(&whole->type);
+    int64_t rows = rows_before(&part->type, dim), run = size / rows;
+    for (int64_t i = 0; i < size; i++) {
+        int64_t at = i / run * (all / rows) + self * run + i % run;
+        part->data[i] = at < all ? whole->data[at] : 0;
+    }
+}
+
+bool op_exchange(const struct op *op, struct exchange *exchange) {
+    exchange->axes = op_axes(op);
+    exchange->dim = (int)op_integer(op, ATTRIBUTE_DIM, -1);
+    switch (op->kind) {
+    case OP_ALL_REDUCE:
+        exchange->kind = COLLECTIVE_ALL_REDUCE;
+        return true;
+    case OP_REDUCE_SCATTER:
+        exchange->kind = COLLECTIVE_REDUCE_SCATTER;
+        return true;
+    case OP_ALL_GATHER:
+        exchange->kind = COLLECTIVE_ALL_GATHER;
+        return true;
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,214 @@
+// See devices.h: the statements of a step, and transfers between buffers.
+#include "tests/oracle/devices.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/limits.h"
+#include "tests/oracle/calls.h"
+#include "tests/oracle/collective.h"
+#include "tests/oracle/memory.h"
+
+// A transfer on its way: which, and the items that it is about.
+struct flight {
+    const struct statement *start; // NULL: the slot is free
+    struct reference *from, *to;   // of every piece, with constant indices
+};
+
+struct devices *devices_new(struct arena *arena, const struct program *program) {
+    struct devices *d = ARENA_NEW(arena, struct devices);
+    *d = (struct devices){.program = program, .arena = arena, .n = mesh_devices(&program->mesh)};
+    CHECK(d->n <= MAX_DEVICES && !program_needs_plan(program));
+    for (int timing = 0; timing < N_TIMINGS; timing++)
+        for (int64_t device = 0; device < d->n; device++) {
+            d->memory[timing][device] = arena_alloc(arena, (size_t)program->arena_bytes);
+            memory_spoil(d->memory[timing][device], program->arena_bytes);
+        }
+    return d;
+}
+
+// ---- transfers --------------------------------------------------------------------------------
+
+static struct array load_item(const struct devices *d, struct arena *scratch, int timing,
+                              int64_t device, struct reference r) {
+    const struct buffer *buffer = &d->program->buffers[r.buffer];
+    struct array array = array_new(scratch, buffer_type(d->program, buffer));
+    memory_load(item_place(d, timing, device, r.buffer, r.index.offset), buffer->dtype,
+                type_elements(&array.type), array.data);
+    return array;
+}
+
+// What all devices receive of one piece.
+static struct array *receive(const struct devices *d, struct arena *scratch, int timing,
+                             const struct transfer *t, struct reference from, struct reference to) {
+    const struct mesh *mesh = &d->program->mesh;
+    struct exchange exchange = {t->kind, t->axes, t->dim};
+    struct array *received = ARENA_ARRAY(scratch, struct array, d->n), sources[MAX_DEVICES];
+    for (int64_t device = 0; device < d->n; device++)
+        sources[device] = load_item(d, scratch, timing, device, from);
+    for (int64_t device = 0; device < d->n; device++) {
+        struct array given[MAX_DEVICES];
+        int64_t members[MAX_DEVICES], n = group_members(mesh, device, &t->axes, members);
+        for (int64_t i = 0; i < n; i++)
+            given[i] = sources[members[i]];
+        received[device] =
+            array_new(scratch, buffer_type(d->program, &d->program->buffers[to.buffer]));
+        exchange_receive(&exchange, given, n, mesh_part_of(mesh, device, &t->axes),
+                         &received[device]);
+    }
+    return received;
+}
+
+static void deliver(struct devices *d, int timing, struct reference to, const struct array *data) {
+    for (int64_t device = 0; device < d->n; device++)
+        memory_store(item_place(d, timing, device, to.buffer, to.index.offset),
+                     data[device].type.dtype, type_elements(&data[device].type), data[device].data);
+}
+
+// Pieces travel in no order: once all are read before any arrives, once one after the other, the
+// last first. Where that makes a difference, the program depends on what it may not.
+static void perform(struct devices *d, const struct flight *flight, int timing) {
+    const struct transfer *t = &flight->start->start;
+    struct arena scratch = {0};
+    struct array **data = ARENA_ARRAY(&scratch, struct array *, t->n_pieces + 1);
+    for (uint32_t i = t->n_pieces; i-- > 0;) {
+        data[i] = receive(d, &scratch, timing, t, flight->from[i], flight->to[i]);
+        if (timing == AT_WAIT)
+            deliver(d, timing, flight->to[i], data[i]);
+    }
+    for (uint32_t i = 0; i < t->n_pieces && timing == AT_START; i++)
+        deliver(d, timing, flight->to[i], data[i]);
+    arena_free(&scratch);
+}
+
+static struct reference fixed(struct reference reference, const int64_t *variables) {
+    return (struct reference){reference.buffer,
+                              index_constant(index_at(reference.index, variables))};
+}
+
+static void spoil_item(struct devices *d, int timing, struct reference r) {
+    for (int64_t device = 0; device < d->n; device++)
+        memory_spoil(item_place(d, timing, device, r.buffer, r.index.offset),
+                     buffer_item_bytes(d->program, &d->program->buffers[r.buffer]));
+}
+
+// Bytes that the transfer will still read are left alone.
+static bool is_source(const struct devices *d, const struct flight *flight, uint32_t piece,
+                      int64_t device) {
+    struct reference to = flight->to[piece];
+    unsigned char *begin = item_place(d, AT_WAIT, device, to.buffer, to.index.offset);
+    unsigned char *end = begin + buffer_item_bytes(d->program, &d->program->buffers[to.buffer]);
+    for (uint32_t i = 0; i < flight->start->start.n_pieces; i++) {
+        struct reference from = flight->from[i];
+        unsigned char *place = item_place(d, AT_WAIT, device, from.buffer, from.index.offset);
+        int64_t bytes = buffer_item_bytes(d->program, &d->program->buffers[from.buffer]);
+        if (place < end && begin < place + bytes)
+            return true;
+    }
+    return false;
+}
+
+static struct flight *flight_of(struct devices *d, uint32_t handle, struct index index,
+                                const int64_t *variables) {
+    int64_t at = index_at(index, variables);
+    for (uint32_t i = 0; i < handle; i++)
+        at += d->step->handles[i].slots;
+    return &d->flights[at];
+}
+
+static bool start(struct devices *d, const struct statement *statement, const int64_t *variables) {
+    const struct transfer *t = &statement->start;
+    struct flight *flight = flight_of(d, t->handle, t->handle_index, variables);
+    if (flight->start)
+        return devices_stuck(d, statement->span, "a start whose handle is still on its way");
+    *flight = (struct flight){statement, ARENA_ARRAY(d->arena, struct reference, t->n_pieces + 1),
+                              ARENA_ARRAY(d->arena, struct reference, t->n_pieces + 1)};
+    for (uint32_t i = 0; i < t->n_pieces; i++) {
+        flight->from[i] = fixed(t->pieces[i].from, variables);
+        flight->to[i] = fixed(t->pieces[i].to, variables);
+    }
+    perform(d, flight, AT_START);
+    for (uint32_t i = 0; i < t->n_pieces; i++)
+        if (!is_source(d, flight, i, 0))
+            spoil_item(d, AT_WAIT, flight->to[i]);
+    return true;
+}
+
+static bool wait(struct devices *d, const struct statement *statement, const int64_t *variables) {
+    struct flight *flight = flight_of(d, statement->wait.handle, statement->wait.index, variables);
+    if (!flight->start)
+        return devices_stuck(d, statement->span, "a wait for what was not started");
+    perform(d, flight, AT_WAIT);
+    flight->start = NULL;
+    return true;
+}
+
+// ---- steps ------------------------------------------------------------------------------------
+
+// With the padding: what is gathered or reduced with it must be zero.
+static void zero(struct devices *d, struct reference r) {
+    int64_t bytes = buffer_item_bytes(d->program, &d->program->buffers[r.buffer]);
+    for (int timing = 0; timing < N_TIMINGS; timing++)
+        for (int64_t device = 0; device < d->n; device++)
+            memset(item_place(d, timing, device, r.buffer, r.index.offset), 0, (size_t)bytes);
+}
+
+static bool run_block(struct devices *d, const struct block *block, int64_t *variables, int depth);
+
+static bool run_loop(struct devices *d, const struct loop *loop, int64_t *variables, int depth) {
+    CHECK(depth < LIMIT_LOOP_DEPTH);
+    for (int64_t k = 0; k < loop->end - loop->begin; k++) {
+        variables[depth] = loop->descending ? loop->end - 1 - k : loop->begin + k;
+        if (!run_block(d, &loop->body, variables, depth + 1))
+            return false;
+    }
+    return true;
+}
+
+static bool run_statement(struct devices *d, const struct statement *s, int64_t *variables) {
+    switch (s->kind) {
+    case STATEMENT_CALL:
+        return call_execute(d, s, variables);
+    case STATEMENT_START:
+        return start(d, s, variables);
+    case STATEMENT_WAIT:
+        return wait(d, s, variables);
+    case STATEMENT_ZERO:
+        zero(d, fixed(s->zero, variables));
+        return true;
+    case STATEMENT_FREE:
+        for (int timing = 0; timing < N_TIMINGS; timing++)
+            spoil_item(d, timing, fixed(s->free, variables));
+        return true;
+    default:
+        CHECK(!"a statement that is no loop");
+        return false;
+    }
+}
+
+static bool run_block(struct devices *d, const struct block *block, int64_t *variables, int depth) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        if (s->kind == STATEMENT_LOOP ? !run_loop(d, &s->loop, variables, depth)
+                                      : !run_statement(d, s, variables))
+            return false;
+        if (s->kind != STATEMENT_LOOP && d->observer.statement)
+            d->observer.statement(d->observer.data, s, variables);
+    }
+    return true;
+}
+
+bool devices_run(struct devices *d, enum step_kind kind) {
+    int64_t variables[LIMIT_LOOP_DEPTH] = {0}, slots = 0;
+    d->step = &d->program->steps[kind];
+    CHECK(d->step->present && !d->stuck);
+    for (uint32_t i = 0; i < d->step->n_handles; i++)
+        slots += d->step->handles[i].slots;
+    d->flights = ARENA_ARRAY(d->arena, struct flight, slots + 1);
+    if (!run_block(d, &d->step->body, variables, 0))
+        return false;
+    for (int64_t i = 0; i < slots; i++)
+        if (d->flights[i].start)
+            return devices_stuck(d, d->flights[i].start->span, "nothing waits for this transfer");
+    return true;
+}

@@ -1,0 +1,82 @@
+// The oracle: every device of a mesh executes a final program, naively and in fp64, in one thread.
+//
+// It reads what any executor reads, the program alone: its units and steps, and from the memory
+// plan where every byte is. So buffers that share bytes overwrite each other here as they would in
+// a run. Memory that nobody may rely on is NaN: fresh and freed memory, padding, a frame and the
+// places of results when a call begins, what a call consumed, the target of a transfer that is on
+// its way.
+//
+// Everything is done twice, in memories of their own: with transfers performed when they start, and
+// when they are waited for. A program that is right is right in both; one that reads or writes too
+// early or too late is not, in one of them.
+//
+// All devices do each statement together. The statements of a program say nothing about who
+// executes them, so every device executes all: the one way to be stuck is a wait for what was never
+// started, which is found where it stands, and so is a start whose handle is still taken.
+//
+// Ops are the interpreter's (ir/interpreter); collectives are written out from their definitions.
+#ifndef PLACE_TESTS_ORACLE_DEVICES_H
+#define PLACE_TESTS_ORACLE_DEVICES_H
+
+#include "ir/interpreter/interpreter.h"
+#include "ir/ir.h"
+
+enum timing { AT_START, AT_WAIT, N_TIMINGS }; // when a transfer is performed
+enum { MAX_DEVICES = 64 };
+
+// Where the execution is when an op has run on a device.
+struct moment {
+    const struct statement *call;
+    const struct op *op;
+    const int64_t *variables; // of the loops around the call
+    int64_t device;
+    enum timing timing;
+};
+// Sees every op, the operands before they are written over. Collectives of a unit have one operand
+// and, where they are performed, one result. NULL functions are not called.
+struct observer {
+    void *data;
+    void (*op)(void *data, const struct moment *, const struct array *operands,
+               const struct array *results);
+    // A statement that is no loop has been executed. `variables` as above.
+    void (*statement)(void *data, const struct statement *, const int64_t *variables);
+};
+
+struct devices {
+    const struct program *program;
+    struct arena *arena;
+    int64_t n;
+    unsigned char *memory[N_TIMINGS][MAX_DEVICES]; // the arena of each
+    struct observer observer;
+    const char *stuck; // why they cannot go on; NULL: they can
+    struct span stuck_at;
+    const struct step *step; // while one runs
+    struct flight *flights;
+};
+
+// Devices with an arena full of NaN. The program must have passed program_check and
+// program_check_plan, and has a plan.
+struct devices *devices_new(struct arena *arena, const struct program *program);
+// False: they got stuck (`stuck`, `stuck_at`); nothing more can be asked of them.
+bool devices_run(struct devices *, enum step_kind);
+
+// ---- logical tensors --------------------------------------------------------------------------
+
+// Writes a logical tensor into an item of a buffer on every device, as the buffer's layout cuts it.
+// Padding stays as it is. The same of one item with its logical counterpart, as the axes of the
+// batch and the microbatch cut it.
+void devices_put(struct devices *, buffer_id, int64_t item, const double *logical);
+// Reads it back, from all devices that hold any of it. NULL, or what is wrong with it: elements
+// that no device holds, copies with different bits.
+const char *devices_get(const struct devices *, enum timing, buffer_id, int64_t item,
+                        double *logical);
+
+// Where the elements of a device's part of an item stand in the logical tensor; -1: padding.
+// `places` has room for all elements of the local tensor.
+void layout_places(const struct program *, buffer_id, int64_t item, int64_t device,
+                   int64_t *places);
+int64_t layout_logical_elements(const struct buffer *);
+// A device's number among the parts of a list of axes, its coordinates in that order as digits.
+int64_t mesh_part_of(const struct mesh *, int64_t device, const struct axis_list *axes);
+
+#endif

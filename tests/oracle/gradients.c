@@ -1,0 +1,87 @@
+// See gradients.h. An op that updates says so in its row: it has operands `p` and `g`, of one
+// shape. Where elements of g stand in the whole is where those of p do, and where p is the call
+// says.
+#include "tests/oracle/gradients.h"
+
+#include <math.h>
+#include <string.h>
+
+int64_t tensor_elements(const struct tensor *tensor) {
+    int64_t n = 1;
+    for (unsigned i = 0; i < tensor->rank; i++)
+        n *= tensor->dims[i].size;
+    return n;
+}
+
+static int64_t tensor_items(const struct tensor *tensor) {
+    return tensor->layers ? tensor->layers : 1;
+}
+
+struct gradients *gradients_new(struct arena *arena, const struct program *final) {
+    struct gradients *g = ARENA_NEW(arena, struct gradients);
+    *g = (struct gradients){final, arena, {NULL}};
+    for (int timing = 0; timing < N_TIMINGS; timing++)
+        g->logical[timing] = ARENA_ARRAY(arena, double *, final->n_tensors + 1);
+    return g;
+}
+
+void gradients_clear(struct gradients *g) {
+    for (int timing = 0; timing < N_TIMINGS; timing++)
+        for (uint32_t t = 0; t < g->program->n_tensors; t++) {
+            const struct tensor *tensor = &g->program->tensors[t];
+            int64_t n = tensor_elements(tensor) * tensor_items(tensor);
+            for (int64_t i = 0; g->logical[timing][t] && i < n; i++)
+                g->logical[timing][t][i] = NAN;
+        }
+}
+
+// The operand of that name in the op's row; -1: none.
+static int operand_named(enum op_kind kind, char name) {
+    const char *names = op_rows[kind].operands;
+    for (int i = 0; *names; i++) {
+        size_t length = strcspn(names, " ");
+        if (length == 1 && *names == name)
+            return i;
+        names += length + (names[length] == ' ');
+    }
+    return -1;
+}
+
+static double *whole_of(struct gradients *g, enum timing timing, uint32_t tensor) {
+    double **whole = &g->logical[timing][tensor];
+    const struct tensor *t = &g->program->tensors[tensor];
+    int64_t n = tensor_elements(t) * tensor_items(t);
+    if (!*whole) {
+        *whole = ARENA_ARRAY(g->arena, double, n);
+        for (int64_t i = 0; i < n; i++)
+            (*whole)[i] = NAN;
+    }
+    return *whole;
+}
+
+void gradients_see(struct gradients *g, const struct moment *moment, const struct array *operands) {
+    const struct program *program = g->program;
+    int p = operand_named(moment->op->kind, 'p'), of_g = operand_named(moment->op->kind, 'g');
+    if (p < 0 || of_g < 0)
+        return;
+    const struct call *call = &moment->call->call;
+    const struct unit *unit = &program->units[call->unit];
+    value_id root = value_root(unit, moment->op->operands[p]);
+    if (root >= unit->n_parameters)
+        return;
+    buffer_id id = call->operands[root].buffer;
+    const struct buffer *buffer = &program->buffers[id];
+    int64_t item = index_at(call->operands[root].index, moment->variables);
+    if (buffer->tensor == NO_ID || item >= tensor_items(&program->tensors[buffer->tensor]))
+        return;
+    const struct tensor *tensor = &program->tensors[buffer->tensor];
+    double *whole = whole_of(g, moment->timing, buffer->tensor) + item * tensor_elements(tensor);
+    int64_t n = type_elements(&operands[of_g].type);
+    struct arena scratch = {0};
+    int64_t *places = ARENA_ARRAY(&scratch, int64_t, n);
+    layout_places(program, id, item, moment->device, places);
+    for (int64_t i = 0; i < n; i++)
+        if (places[i] >= 0)
+            whole[places[i]] = operands[of_g].data[i];
+    arena_free(&scratch);
+}

@@ -1,0 +1,96 @@
+// See memory.h.
+#include "tests/oracle/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+// A NaN as f64, f32 and bf16, and as an integer one that is no token.
+static const uint16_t spoilt = 0x7ff8;
+static const int32_t spoilt_integer = 0x7ff87ff8;
+
+void memory_spoil(unsigned char *place, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i++)
+        place[i] = (unsigned char)(spoilt >> 8 * (i % 2));
+}
+
+static double load_one(const unsigned char *place, enum dtype dtype) {
+    double real;
+    float single;
+    int32_t integer;
+    uint32_t bits = 0;
+    switch (dtype) {
+    case DTYPE_F64:
+        memcpy(&real, place, sizeof real);
+        return real;
+    case DTYPE_F32:
+        memcpy(&single, place, sizeof single);
+        return (double)single;
+    case DTYPE_BF16: // the upper half of a single
+        memcpy((unsigned char *)&bits + 2, place, 2);
+        memcpy(&single, &bits, sizeof single);
+        return (double)single;
+    default:
+        CHECK(dtype == DTYPE_I32);
+        memcpy(&integer, place, sizeof integer);
+        return integer == spoilt_integer ? NAN : integer;
+    }
+}
+
+static void store_one(unsigned char *place, enum dtype dtype, double value) {
+    float single = (float)value;
+    int32_t integer;
+    uint32_t bits;
+    switch (dtype) {
+    case DTYPE_F64:
+        memcpy(place, &value, sizeof value);
+        break;
+    case DTYPE_F32:
+        memcpy(place, &single, sizeof single);
+        break;
+    case DTYPE_BF16: // to the nearest, halves to the even one
+        memcpy(&bits, &single, sizeof bits);
+        if (!isnan(single))
+            bits += 0x7fff + (bits >> 16 & 1);
+        memcpy(place, (unsigned char *)&bits + 2, 2);
+        break;
+    default:
+        CHECK(dtype == DTYPE_I32);
+        integer = isnan(value) ? spoilt_integer : (int32_t)value;
+        memcpy(place, &integer, sizeof integer);
+    }
+}
+
+void memory_load(const unsigned char *place, enum dtype dtype, int64_t n, double *values) {
+    if (dtype == DTYPE_F64)
+        memcpy(values, place, (size_t)n * sizeof *values);
+    else
+        for (int64_t i = 0; i < n; i++)
+            values[i] = load_one(place + i * dtype_bytes[dtype], dtype);
+}
+
+void memory_store(unsigned char *place, enum dtype dtype, int64_t n, const double *values) {
+    if (dtype == DTYPE_F64)
+        memcpy(place, values, (size_t)n * sizeof *values);
+    else
+        for (int64_t i = 0; i < n; i++)
+            store_one(place + i * dtype_bytes[dtype], dtype, values[i]);
+}
+
+unsigned char *item_place(const struct devices *d, enum timing timing, int64_t device, buffer_id id,
+                          int64_t item) {
+    const struct program *program = d->program;
+    const struct buffer *buffer = &program->buffers[id], *whole = buffer;
+    int64_t at = 0;
+    if (buffer->window_of != NO_ID) {
+        struct tensor_type shard = buffer_type(program, buffer);
+        at = mesh_part_of(&program->mesh, device, &buffer->layout.flat) * type_bytes(&shard);
+        whole = &program->buffers[buffer->window_of];
+    }
+    int64_t stride = buffer_item_bytes(program, whole);
+    CHECK(item >= 0 && item < whole->count && at + buffer_item_bytes(program, buffer) <= stride);
+    at += whole->offset_bytes + item * stride;
+    CHECK(at >= 0 && at + buffer_item_bytes(program, buffer) <= program->arena_bytes);
+    return d->memory[timing][device] + at;
+}

@@ -1,0 +1,18 @@
+// Bytes of the devices' arenas, and numbers in them.
+#ifndef PLACE_TESTS_ORACLE_MEMORY_H
+#define PLACE_TESTS_ORACLE_MEMORY_H
+
+#include "tests/oracle/devices.h"
+
+// `place` is an address in a device's arena; values are converted to and from their type there.
+void memory_load(const unsigned char *place, enum dtype, int64_t n, double *values);
+void memory_store(unsigned char *place, enum dtype, int64_t n, const double *values);
+// Nobody may rely on these bytes: they read as NaN in every type, integers too.
+void memory_spoil(unsigned char *place, int64_t bytes);
+
+// The address of an item, of a window the device's own part of it. CHECKs that it lies in the
+// arena.
+unsigned char *item_place(const struct devices *, enum timing, int64_t device, buffer_id,
+                          int64_t item);
+
+#endif

@@ -1,0 +1,389 @@
+// See truth.h.
+#include "tests/oracle/truth.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "tests/oracle/gradients.h"
+#include "tests/random.h"
+
+// Sums in another order differ by some 1e-13; the smallest mistake worth the name by 1e-3 or more.
+const double rounding_limit = 1e-9, mistake_limit = 1e-6;
+
+const char *const outcome_names[N_OUTCOMES] = {"right", "wrong", "stuck", "unclear"};
+
+struct expected {
+    struct arena *arena;
+    const struct program *reference;
+    struct setup setup;
+    double **initial;           // by buffer of the reference: all items; NULL: not persistent
+    double ***inputs, ***after; // by step and buffer; `after`: also gradients and outputs
+    double **evaluated;         // by buffer, of the evaluation before the last step: outputs
+};
+
+// ---- data -------------------------------------------------------------------------------------
+
+static double between(uint64_t *random, double low, double high) {
+    return low + (high - low) * (random_real(random) + 1) / 2;
+}
+
+// Gains about one, other parameters about zero; second moments are not negative.
+static void fill_state(uint64_t *random, const struct program *program, const struct buffer *buffer,
+                       double *data, int64_t n) {
+    const struct tensor *tensor = &program->tensors[buffer->tensor];
+    bool gain = tensor->init == INIT_ONES;
+    for (int64_t i = 0; i < n; i++)
+        switch (buffer->class) {
+        case CLASS_PARAMETERS:
+        case CLASS_MASTER:
+            data[i] = gain ? between(random, 0.5, 1.5) : between(random, -0.4, 0.4);
+            break;
+        case CLASS_MOMENT2:
+            data[i] = between(random, 0.001, 0.01);
+            break;
+        default:
+            data[i] = between(random, -0.05, 0.05);
+        }
+}
+
+// A sequence without repetition, as far as the vocabulary goes: the beginning of a permutation.
+static void fill_tokens(uint64_t *random, int64_t vocab, double *sequence, int64_t n) {
+    struct arena scratch = {0};
+    int64_t *order = ARENA_ARRAY(&scratch, int64_t, vocab);
+    for (int64_t i = 0; i < vocab; i++)
+        order[i] = i;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t from = i % vocab;
+        int64_t other = from + (int64_t)(random_bits(random) % (uint64_t)(vocab - from));
+        int64_t token = order[other];
+        order[other] = order[from];
+        order[from] = token;
+        sequence[i] = (double)token;
+    }
+    arena_free(&scratch);
+}
+
+// Group g has g masked targets in all, spread over its sequences (Hermite's identity).
+static void mask_targets(uint64_t *random, int64_t index, int64_t per_group, double *sequence,
+                         int64_t n) {
+    int64_t masked = (index / per_group + index % per_group) / per_group % n;
+    for (int64_t i = 0; i < masked; i++) {
+        int64_t at = (int64_t)(random_bits(random) % (uint64_t)n);
+        while (sequence[at] < 0)
+            at = (at + 1) % n;
+        sequence[at] = -1;
+    }
+}
+
+static void fill_input(const struct expected *x, const struct buffer *buffer, int step,
+                       double *data) {
+    const struct program *program = x->reference;
+    uint64_t random = x->setup.seed * 1000003 + (uint64_t)step * 101 + (uint8_t)buffer->name[1];
+    if (buffer->dtype != DTYPE_I32) {
+        *data = (double)(x->setup.first_step + step);
+        return;
+    }
+    CHECK(buffer->rank == 2 && buffer->dims[0].dimension == DIM_BATCH);
+    int64_t n = buffer->dims[1].size;
+    for (int64_t i = 0; i < buffer->dims[0].size; i++) {
+        fill_tokens(&random, program->sizes.vocab, data + i * n, n);
+        if (strcmp(buffer->name, "targets") == 0)
+            mask_targets(&random, i, x->setup.sequences_per_group, data + i * n, n);
+    }
+}
+
+// ---- one device -------------------------------------------------------------------------------
+
+static bool is_state(const struct buffer *buffer) {
+    return buffer_is_persistent(buffer) && buffer->window_of == NO_ID;
+}
+
+static bool is_compared(const struct buffer *buffer) {
+    return is_state(buffer) || buffer->class == CLASS_GRADIENTS || buffer->class == CLASS_OUTPUT;
+}
+
+static int64_t all_elements(const struct machine *m, buffer_id id) {
+    return machine_item_elements(m, id) * m->program->buffers[id].count;
+}
+
+// Copies of all items of the buffers that the test selects.
+static double **copy_buffers(struct expected *x, const struct machine *m,
+                             bool (*selects)(const struct buffer *)) {
+    double **copies = ARENA_ARRAY(x->arena, double *, x->reference->n_buffers + 1);
+    for (buffer_id i = 0; i < x->reference->n_buffers; i++)
+        if (selects(&x->reference->buffers[i]))
+            copies[i] =
+                arena_copy(x->arena, m->buffers[i], (size_t)all_elements(m, i) * sizeof(double));
+    return copies;
+}
+
+static bool is_input(const struct buffer *buffer) {
+    return buffer->class == CLASS_INPUT;
+}
+
+static bool is_output(const struct buffer *buffer) {
+    return buffer->class == CLASS_OUTPUT;
+}
+
+// Outputs that a step does not write stay NaN, and are not compared.
+static void forget_outputs(struct machine *m) {
+    for (buffer_id i = 0; i < m->program->n_buffers; i++)
+        for (int64_t k = 0; is_output(&m->program->buffers[i]) && k < all_elements(m, i); k++)
+            m->buffers[i][k] = NAN;
+}
+
+static void begin(struct expected *x, struct machine *m) {
+    uint64_t random = x->setup.seed * 7919 + 1;
+    for (buffer_id i = 0; i < x->reference->n_buffers; i++)
+        if (is_state(&x->reference->buffers[i]))
+            fill_state(&random, x->reference, &x->reference->buffers[i], m->buffers[i],
+                       all_elements(m, i));
+    x->initial = copy_buffers(x, m, is_state);
+}
+
+static void set_inputs(struct expected *x, struct machine *m, int step) {
+    for (buffer_id i = 0; i < x->reference->n_buffers; i++)
+        if (is_input(&x->reference->buffers[i]))
+            fill_input(x, &x->reference->buffers[i], step, m->buffers[i]);
+    x->inputs[step] = copy_buffers(x, m, is_input);
+}
+
+struct expected *truth_expect(struct arena *arena, const struct program *reference,
+                              const struct setup *setup) {
+    struct expected *x = ARENA_NEW(arena, struct expected);
+    *x = (struct expected){.arena = arena, .reference = reference, .setup = *setup};
+    x->inputs = ARENA_ARRAY(arena, double **, setup->steps);
+    x->after = ARENA_ARRAY(arena, double **, setup->steps);
+    struct arena scratch = {0};
+    struct machine *m = machine_new(&scratch, reference);
+    begin(x, m);
+    for (int step = 0; step < setup->steps; step++) {
+        set_inputs(x, m, step);
+        forget_outputs(m);
+        if (step == setup->steps - 1 && reference->steps[STEP_EVALUATE].present) {
+            machine_run(m, STEP_EVALUATE);
+            x->evaluated = copy_buffers(x, m, is_output);
+            forget_outputs(m);
+        }
+        machine_run(m, STEP_TRAIN);
+        x->after[step] = copy_buffers(x, m, is_compared);
+    }
+    arena_free(&scratch);
+    return x;
+}
+
+// ---- comparing --------------------------------------------------------------------------------
+
+struct comparison {
+    struct arena *arena;
+    const struct expected *x;
+    const struct program *final;
+    struct devices *d;
+    struct gradients *gradients;
+    const struct observer *observer;
+    struct finding finding;
+};
+
+static void find(struct comparison *c, double difference, const char *what) {
+    struct finding *f = &c->finding;
+    bool worse = !(difference <= f->difference); // NaN is the worst
+    if (f->outcome == OUTCOME_WRONG || !worse)
+        return;
+    f->difference = difference;
+    f->what = what;
+    f->outcome = difference <= rounding_limit  ? OUTCOME_RIGHT
+                 : difference <= mistake_limit ? OUTCOME_UNCLEAR
+                                               : OUTCOME_WRONG;
+}
+
+static double largest(const double *values, int64_t n) {
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, fabs(values[i]));
+    return most;
+}
+
+// The largest difference, relative to `scale`; NaN if anything found is.
+static double distance(const double *found, const double *expected, int64_t n, double scale) {
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double difference = fabs(found[i] - expected[i]);
+        if (!(difference <= most))
+            most = difference;
+        if (isnan(difference))
+            return NAN;
+    }
+    return most == 0 ? 0 : most / scale;
+}
+
+static void compare_item(struct comparison *c, enum timing timing, buffer_id id, int64_t item,
+                         const double *expected, const char *name) {
+    int64_t n = layout_logical_elements(&c->final->buffers[id]);
+    struct arena scratch = {0};
+    double *found = ARENA_ARRAY(&scratch, double, n);
+    const char *wrong = devices_get(c->d, timing, id, item, found);
+    double difference = wrong ? NAN : distance(found, expected, n, largest(expected, n));
+    if (!(difference <= rounding_limit))
+        find(c, difference,
+             arena_format(c->arena, "%s[%d]: %s", name, (int)item, wrong ? wrong : "differs"));
+    arena_free(&scratch);
+}
+
+static bool same_state(const struct program *a, const struct buffer *x, const struct program *b,
+                       const struct buffer *y) {
+    return x->class == y->class &&
+           strcmp(a->tensors[x->tensor].name, b->tensors[y->tensor].name) == 0;
+}
+
+// Of the final program: the buffer that holds the same as one of the reference.
+static buffer_id counterpart(const struct comparison *c, buffer_id theirs) {
+    const struct program *reference = c->x->reference;
+    const struct buffer *buffer = &reference->buffers[theirs];
+    if (!is_state(buffer))
+        return program_find_buffer(c->final, buffer->name);
+    for (buffer_id i = 0; i < c->final->n_buffers; i++)
+        if (is_state(&c->final->buffers[i]) &&
+            same_state(reference, buffer, c->final, &c->final->buffers[i]))
+            return i;
+    return NO_ID;
+}
+
+static void compare_buffers(struct comparison *c, double **expected,
+                            bool (*selects)(const struct buffer *)) {
+    const struct program *reference = c->x->reference;
+    for (buffer_id i = 0; i < reference->n_buffers; i++) {
+        const struct buffer *buffer = &reference->buffers[i];
+        int64_t n = layout_logical_elements(buffer);
+        if (!selects(buffer) || isnan(expected[i][0]))
+            continue;
+        buffer_id mine = counterpart(c, i);
+        if (mine == NO_ID) {
+            find(c, NAN, arena_format(c->arena, "nothing holds %s", buffer->name));
+            continue;
+        }
+        for (int64_t item = 0; item < buffer->count; item++)
+            for (int timing = 0; timing < N_TIMINGS; timing++)
+                compare_item(c, timing, mine, item, expected[i] + item * n, buffer->name);
+    }
+}
+
+// A gradient may be zero in truth, as a key's bias; rounding is as large as its neighbours make it.
+static double gradient_scale(const struct comparison *c, double **expected,
+                             const struct tensor *tensor, int64_t layer) {
+    const struct program *reference = c->x->reference;
+    double scale = 0;
+    for (buffer_id i = 0; i < reference->n_buffers; i++) {
+        const struct buffer *buffer = &reference->buffers[i];
+        if (buffer->class != CLASS_GRADIENTS || buffer->tensor == NO_ID ||
+            reference->tensors[buffer->tensor].roles[0] != tensor->roles[0])
+            continue;
+        int64_t n = layout_logical_elements(buffer);
+        scale = fmax(scale, largest(expected[i] + (layer < buffer->count ? layer : 0) * n, n));
+    }
+    return scale;
+}
+
+static void compare_gradient(struct comparison *c, double **expected, buffer_id id, int64_t layer) {
+    const struct program *reference = c->x->reference;
+    const struct tensor *tensor = &reference->tensors[reference->buffers[id].tensor];
+    uint32_t mine = program_find_tensor(c->final, tensor->name);
+    int64_t n = tensor_elements(tensor);
+    for (int timing = 0; timing < N_TIMINGS && mine != NO_ID; timing++) {
+        const double *found = c->gradients->logical[timing][mine];
+        if (!found) // its update is missing, or it has none: the parameter shows
+            continue;
+        double difference = distance(found + layer * n, expected[id] + layer * n, n,
+                                     gradient_scale(c, expected, tensor, layer));
+        if (!(difference <= rounding_limit))
+            find(c, difference,
+                 arena_format(c->arena, "gradient of %s[%d]", tensor->name, (int)layer));
+    }
+}
+
+static void compare_gradients(struct comparison *c, double **expected) {
+    const struct program *reference = c->x->reference;
+    for (buffer_id i = 0; i < reference->n_buffers; i++)
+        if (reference->buffers[i].class == CLASS_GRADIENTS && reference->buffers[i].tensor != NO_ID)
+            for (int64_t layer = 0; layer < reference->buffers[i].count; layer++)
+                compare_gradient(c, expected, i, layer);
+}
+
+// ---- the mesh ---------------------------------------------------------------------------------
+
+// Items of microbatches are parts of one whole; other items have one each.
+static void put_buffers(struct comparison *c, double **data,
+                        bool (*selects)(const struct buffer *)) {
+    const struct program *reference = c->x->reference;
+    for (buffer_id i = 0; i < reference->n_buffers; i++) {
+        if (!selects(&reference->buffers[i]))
+            continue;
+        buffer_id mine = counterpart(c, i);
+        int64_t n = layout_logical_elements(&reference->buffers[i]);
+        for (int64_t item = 0; mine != NO_ID && item < c->final->buffers[mine].count; item++) {
+            bool whole = c->final->buffers[mine].stack == STACK_MICROBATCHES;
+            devices_put(c->d, mine, item, data[i] + (whole ? 0 : item * n));
+        }
+    }
+}
+
+static void see_op(void *data, const struct moment *moment, const struct array *operands,
+                   const struct array *results) {
+    struct comparison *c = data;
+    gradients_see(c->gradients, moment, operands);
+    if (c->observer && c->observer->op)
+        c->observer->op(c->observer->data, moment, operands, results);
+}
+
+static void see_statement(void *data, const struct statement *statement, const int64_t *variables) {
+    struct comparison *c = data;
+    if (c->observer && c->observer->statement)
+        c->observer->statement(c->observer->data, statement, variables);
+}
+
+static bool run(struct comparison *c, int step, enum step_kind kind) {
+    put_buffers(c, c->x->inputs[step], is_input);
+    gradients_clear(c->gradients);
+    if (devices_run(c->d, kind))
+        return true;
+    c->finding = (struct finding){OUTCOME_STUCK, NAN, c->d->stuck, c->d->stuck_at};
+    return false;
+}
+
+static bool run_evaluation(struct comparison *c) {
+    if (!c->x->evaluated)
+        return true;
+    if (!c->final->steps[STEP_EVALUATE].present) {
+        find(c, NAN, "no evaluation");
+        return true;
+    }
+    if (!run(c, c->x->setup.steps - 1, STEP_EVALUATE))
+        return false;
+    compare_buffers(c, c->x->evaluated, is_output);
+    return true;
+}
+
+static bool run_training(struct comparison *c, int step) {
+    if (!run(c, step, STEP_TRAIN))
+        return false;
+    compare_gradients(c, c->x->after[step]);
+    compare_buffers(c, c->x->after[step], is_output);
+    compare_buffers(c, c->x->after[step], is_state);
+    return true;
+}
+
+struct finding truth_judge(struct arena *arena, const struct expected *x,
+                           const struct program *final, const struct observer *observer) {
+    struct comparison c = {.arena = arena, .x = x, .final = final, .observer = observer};
+    c.finding = (struct finding){.outcome = OUTCOME_RIGHT, .at = span_nowhere()};
+    c.gradients = gradients_new(arena, final);
+    c.d = devices_new(arena, final);
+    c.d->observer = (struct observer){&c, see_op, see_statement};
+    put_buffers(&c, x->initial, is_state);
+    for (int step = 0; step < x->setup.steps && c.finding.outcome == OUTCOME_RIGHT; step++) {
+        bool last = step == x->setup.steps - 1;
+        if ((last && !run_evaluation(&c)) || !run_training(&c, step))
+            break;
+    }
+    return c.finding;
+}

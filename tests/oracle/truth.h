@@ -1,0 +1,45 @@
+// Does a final program train as one device does? The reference program is executed once for a setup
+// (VERIFIER.md 7): random parameters and optimizer states to begin with, random tokens without
+// repetition in a sequence, as many masked targets in every microbatch of every device as it has a
+// number, a learning rate that differs from step to step. Final programs are executed on the same
+// data, and everything that training is about is compared after every step: gradients as the
+// updates read them, parameters, optimizer states, outputs, and the bits of all copies.
+#ifndef PLACE_TESTS_ORACLE_TRUTH_H
+#define PLACE_TESTS_ORACLE_TRUTH_H
+
+#include "tests/oracle/devices.h"
+
+struct setup {
+    uint64_t seed;
+    int steps;
+    int64_t first_step;          // the number of the first, as the learning rate sees it
+    int64_t sequences_per_group; // one group is a microbatch of one device
+};
+// What one device does with a setup: data, states before, results after every step. Serves any
+// number of final programs of the same model, training and global batch.
+struct expected;
+struct expected *truth_expect(struct arena *, const struct program *reference,
+                              const struct setup *);
+
+enum outcome {
+    OUTCOME_RIGHT,
+    OUTCOME_WRONG,
+    OUTCOME_STUCK,
+    OUTCOME_UNCLEAR, // too much to be rounding, too little to be a mistake
+    N_OUTCOMES,
+};
+extern const char *const outcome_names[N_OUTCOMES];
+struct finding {
+    enum outcome outcome;
+    double difference; // the largest, relative to the tensor's largest entry
+    const char *what;  // where; why they are stuck
+    struct span at;    // STUCK
+};
+// Executes a final program, to the first step that shows that it is wrong. `observer` may be NULL.
+struct finding truth_judge(struct arena *, const struct expected *, const struct program *final,
+                           const struct observer *);
+
+// Relative differences: up to the first it is rounding, above the second a mistake.
+extern const double rounding_limit, mistake_limit;
+
+#endif
