@@ -318,6 +318,13 @@ static const struct mutant wrong[] = {
      "E415",
      "%whole = cast"},
 
+    {"a master copy of what nothing holds",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {REPLACE("buffer norm.gain : parameters", "buffer norm.gain : master")},
+     "E514",
+     "train {"},
+
     // Tensor parallelism.
     {"a block's sum deleted",
      FAMILY_LLAMA,

@@ -21,8 +21,9 @@ struct fault {
     const char *said;  // beside the carets; NULL: nothing
     struct span other; // a second place, where `other_said` is not NULL
     const char *other_said;
-    const char *effect; // what it spoils, where the message does not say
-    bool has_terms;     // the two that differ, and of what:
+    const char *effect;           // what it spoils, where the message does not say
+    const struct span *unawaited; // the start of a transfer that nothing waits for is the cause
+    bool has_terms;               // the two that differ, and of what:
     const char *what;
     struct scaled found, expected;
     const struct op
@@ -151,8 +152,12 @@ struct engine {
 const struct fault *fault_make(struct engine *, enum diagnostic_code, struct span, const char *said,
                                const char *format, ...) __attribute__((format(printf, 5, 6)));
 void fault_also(const struct fault *, struct span other, const char *said); // a second place
+// Says of the transfer that was started there and never waited for: it is told once, where it first
+// does harm. Returns the fault.
+const struct fault *fault_unawaited(const struct fault *, const struct span *start);
 // Wrong whatever becomes of it: a transfer that nobody waits for.
 void fault_insist(struct engine *, const struct fault *);
+// The same at the same place, or about the same transfer that nothing waits for.
 bool fault_same_cause(const struct fault *, const struct fault *);
 struct diagnostic *fault_report(struct engine *, const struct fault *);
 struct judgement judgement_fault(const struct fault *);

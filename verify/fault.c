@@ -28,6 +28,11 @@ void fault_also(const struct fault *fault, struct span other, const char *said) 
     mine->other_said = said;
 }
 
+const struct fault *fault_unawaited(const struct fault *fault, const struct span *start) {
+    ((struct fault *)fault)->unawaited = start;
+    return fault;
+}
+
 void fault_insist(struct engine *e, const struct fault *fault) {
     // Loops come by again: once per place and code is enough.
     for (uint32_t i = 0; i < e->n_insisted; i++)
@@ -37,6 +42,8 @@ void fault_insist(struct engine *e, const struct fault *fault) {
 }
 
 bool fault_same_cause(const struct fault *a, const struct fault *b) {
+    if (a->unawaited && a->unawaited == b->unawaited)
+        return true;
     return a->code == b->code && a->span.source == b->span.source && a->span.begin == b->span.begin;
 }
 

@@ -203,8 +203,12 @@ bool step_execute(struct engine *e, enum step_kind kind) {
     e->depth = 0;
     store_init(e, e->step);
     block_execute(e, &e->step->body);
-    for (uint32_t i = 0; i < e->store.n_flights; i++)
-        fault_insist(e, fault_make(e, E612, e->store.flights[i].start->span, NULL,
-                                   "nothing waits for this transfer before the step ends"));
+    for (uint32_t i = 0; i < e->store.n_flights; i++) {
+        const struct span *start = &e->store.flights[i].start->span;
+        fault_insist(
+            e, fault_unawaited(fault_make(e, E612, *start, NULL,
+                                          "nothing waits for this transfer before the step ends"),
+                               start));
+    }
     return !e->overrun;
 }

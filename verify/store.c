@@ -182,6 +182,7 @@ static const struct fault *state_fault(struct engine *e, uint32_t at, struct spa
     case ITEM_IN_FLIGHT:
         fault = fault_make(e, E610, span, "nothing waits for it before this",
                            "`%s` is read while it is still on its way", name);
+        fault_unawaited(fault, item->by);
         said = "the transfer starts here";
         break;
     case ITEM_WINDOW:
@@ -290,7 +291,9 @@ struct judgement store_at_end(struct engine *e, buffer_id id, int64_t index, con
         why = "was never written";
         code = E514;
     }
-    return judgement_fault(fault_make(e, code, span, NULL, "%s %s when the step ends", what, why));
+    const struct fault *fault =
+        fault_make(e, code, span, NULL, "%s %s when the step ends", what, why);
+    return judgement_fault(code == E610 ? fault_unawaited(fault, item->by) : fault);
 }
 
 // ---- writing ----------------------------------------------------------------------------------
@@ -415,6 +418,7 @@ static void disturb_flights(struct engine *e, uint32_t at, struct span span) {
                 e, E610, span, NULL, "`%s` is written while a transfer still %s it",
                 item_name(e, source ? piece->from : piece->to), source ? "reads" : "fills");
             fault_also(fault, flight->start->span, "the transfer starts here");
+            fault_unawaited(fault, &flight->start->span);
             piece->value = judgement_fault(fault);
         }
     }
@@ -581,7 +585,7 @@ void store_start(struct engine *e, const struct statement *statement) {
             e, E612, statement->span, NULL, "`%s` is started again before anything waited for it",
             e->step->handles[start->handle].name);
         fault_also(fault, before->start->span, "started here");
-        fault_insist(e, fault);
+        fault_insist(e, fault_unawaited(fault, &before->start->span));
         drop_flight(e, before);
     }
     flight.pieces = ARENA_ARRAY(e->arena, struct flight_piece, start->n_pieces);

@@ -45,25 +45,28 @@ void engine_init(struct engine *e, const struct program *program, struct terms *
 
 // ---- pairs of buffers -------------------------------------------------------------------------
 
-static enum buffer_class class_of(const struct buffer *buffer) {
-    return buffer->class == CLASS_MASTER ? CLASS_PARAMETERS : buffer->class;
+static bool is_state_buffer(const struct buffer *buffer) {
+    return class_persistent[buffer->class] && buffer->tensor != NO_ID && buffer->window_of == NO_ID;
 }
 
-// The buffer of `in` that holds the same state as `buffer` of `of`.
-static buffer_id counterpart(const struct program *in, const struct program *of,
-                             const struct buffer *buffer) {
-    const char *name = of->tensors[buffer->tensor].name;
+static buffer_id find_state(const struct program *in, enum buffer_class class, const char *tensor) {
     for (buffer_id i = 0; i < in->n_buffers; i++) {
-        const struct buffer *other = &in->buffers[i];
-        if (class_persistent[other->class] && class_of(other) == class_of(buffer) &&
-            strcmp(in->tensors[other->tensor].name, name) == 0)
+        const struct buffer *buffer = &in->buffers[i];
+        if (buffer->class == class && is_state_buffer(buffer) &&
+            strcmp(in->tensors[buffer->tensor].name, tensor) == 0)
             return i;
     }
     return NO_ID;
 }
 
-static bool is_state_buffer(const struct buffer *buffer) {
-    return class_persistent[buffer->class] && buffer->tensor != NO_ID && buffer->window_of == NO_ID;
+// What the reference has of a state of the final program's. A master copy is one of the parameters
+// also where one device keeps no second copy of them; the other way round nothing stands in.
+static buffer_id expected_state(const struct check *c, const struct buffer *buffer) {
+    const char *tensor = c->final.program->tensors[buffer->tensor].name;
+    buffer_id own = find_state(c->reference.program, buffer->class, tensor);
+    return own != NO_ID || buffer->class != CLASS_MASTER
+               ? own
+               : find_state(c->reference.program, CLASS_PARAMETERS, tensor);
 }
 
 static const char *state_text(const struct engine *e, const struct buffer *buffer, int64_t item) {
@@ -142,7 +145,7 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
     struct engine *e = &c->final;
     const struct buffer *buffer = &e->program->buffers[id];
     const struct program *theirs = c->reference.program;
-    buffer_id other = counterpart(theirs, e->program, buffer);
+    buffer_id other = expected_state(c, buffer);
     if (other == NO_ID || !same_dims(buffer, &theirs->buffers[other]) ||
         buffer->count != theirs->buffers[other].count) {
         add_fault(c, fault_make(e, E514, buffer->span, NULL,
@@ -166,12 +169,13 @@ static void check_states(struct check *c, const struct store *reference) {
     for (buffer_id i = 0; i < ours->n_buffers; i++)
         if (is_state_buffer(&ours->buffers[i]))
             check_state(c, i, reference);
-    for (buffer_id i = 0; i < theirs->n_buffers; i++)
-        if (is_state_buffer(&theirs->buffers[i]) &&
-            counterpart(ours, theirs, &theirs->buffers[i]) == NO_ID)
+    for (buffer_id i = 0; i < theirs->n_buffers; i++) {
+        const struct buffer *buffer = &theirs->buffers[i];
+        if (is_state_buffer(buffer) &&
+            find_state(ours, buffer->class, theirs->tensors[buffer->tensor].name) == NO_ID)
             add_fault(c, fault_make(&c->final, E514, ours->steps[STEP_TRAIN].span, NULL,
-                                    "nothing holds %s",
-                                    state_text(&c->reference, &theirs->buffers[i], 0)));
+                                    "nothing holds %s", state_text(&c->reference, buffer, 0)));
+    }
 }
 
 // ---- what is reported and what is read --------------------------------------------------------
