@@ -3,7 +3,11 @@
 // handles, behind those of the steps.
 #include "backend/emitter.h"
 
+#include "ir/limits.h"
 #include "runtime/place.h"
+
+_Static_assert((int)LIMIT_SMALL_ALL_REDUCE_BYTES == PLACE_SMALL_ALL_REDUCE_BYTES,
+               "limits.def and place.h agree: what is accounted is what is sent");
 
 // ---- pieces -----------------------------------------------------------------------------------
 

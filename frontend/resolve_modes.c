@@ -72,7 +72,7 @@ static void read_unit(const struct mode_reader *m, const struct ast_value *value
 }
 
 static void read_prefetch(const struct mode_reader *m, const struct ast_value *value) {
-    read_integer(m->r, value, "`prefetch`", 0, 1024, &m->out->prefetch);
+    read_integer(m->r, value, "`prefetch`", 0, LIMIT_PREFETCH, &m->out->prefetch);
 }
 
 // `sharded(AXES)` would keep a part: a gathered value that is cut anew.

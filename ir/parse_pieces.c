@@ -60,7 +60,7 @@ int64_t text_integer(struct parser *p) {
         FAIL(p, "expected a whole number here");
         return 0;
     }
-    if (value > INT64_MAX / 4096 || value < INT64_MIN / 4096) {
+    if (value > (int64_t)LIMIT_TEXT_NUMBER || value < -(int64_t)LIMIT_TEXT_NUMBER) {
         FAIL(p, "`%s` is too large", p->token.text);
         return 0;
     }
@@ -152,7 +152,7 @@ struct tensor_type text_type(struct parser *p) {
     int64_t elements = 1;
     for (unsigned i = 0; i < type.rank; i++)
         if (__builtin_mul_overflow(elements, type.dims[i].size, &elements) ||
-            elements > INT64_MAX / 4096)
+            elements > (int64_t)LIMIT_TEXT_NUMBER)
             FAIL(p, "this tensor is too large");
     return type;
 }

@@ -107,7 +107,8 @@ static uint32_t parse_handle(struct parser *p, struct step *step, struct index *
     *index = parse_index(p);
     text_expect(p, ']');
     int64_t slots = index->modulus ? index->modulus : index->offset + 1;
-    if (!text_failed(p) && (slots < 1 || slots > 4096 || (index->variable >= 0 && !index->modulus)))
+    if (!text_failed(p) &&
+        (slots < 1 || slots > LIMIT_SLOTS || (index->variable >= 0 && !index->modulus)))
         FAIL(p, "the slot of a transfer is a number, or a loop variable modulo one");
     uint32_t handle = step_find_handle(step, name);
     if (handle == NO_ID)

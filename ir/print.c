@@ -22,6 +22,7 @@ struct printer {
     int indent, column;
     const char *variables[LIMIT_LOOP_DEPTH]; // names of the enclosing loops' variables
     int depth;
+    struct arena scratch; // names and indices, until all is printed
 };
 
 enum { COLUMN_LIMIT = 100 };
@@ -304,37 +305,25 @@ static void print_unit(struct printer *p, const struct unit *unit) {
 
 // ---- steps ------------------------------------------------------------------------------------
 
-static const char *index_text(const struct printer *p, struct index index, char text[64]) {
-    int n = 0;
-    if (index.variable < 0) {
-        n = snprintf(text, 64, "%" PRId64, index.offset);
-    } else {
-        CHECK(index.variable < p->depth);
-        n = snprintf(text, 64, "%s", p->variables[(int)index.variable]);
-        if (index.offset)
-            n += snprintf(text + n, 64 - (size_t)n, index.offset > 0 ? "+%" PRId64 : "%" PRId64,
-                          index.offset);
-    }
-    if (index.modulus)
-        snprintf(text + n, 64 - (size_t)n, " mod %" PRId64, index.modulus);
-    return text;
+static const char *index_text(struct printer *p, struct index index) {
+    CHECK(index.variable < p->depth);
+    const char *text = index.variable < 0 ? "" : p->variables[(int)index.variable];
+    if (index.offset || index.variable < 0)
+        text = arena_format(&p->scratch, *text && index.offset > 0 ? "%s+%" PRId64 : "%s%" PRId64,
+                            text, index.offset);
+    return index.modulus ? arena_format(&p->scratch, "%s mod %" PRId64, text, index.modulus) : text;
 }
 
-static const char *reference_text(const struct printer *p, struct reference reference,
-                                  char text[256]) {
+static const char *reference_text(struct printer *p, struct reference reference) {
     const struct buffer *buffer = &p->program->buffers[reference.buffer];
-    char index[64];
     if (buffer->stack == STACK_NONE)
-        snprintf(text, 256, "%s", buffer->name);
-    else
-        snprintf(text, 256, "%s[%s]", buffer->name, index_text(p, reference.index, index));
-    return text;
+        return buffer->name;
+    return arena_format(&p->scratch, "%s[%s]", buffer->name, index_text(p, reference.index));
 }
 
 static void put_argument(struct printer *p, const char *name, struct reference reference,
                          bool first) {
-    char text[256];
-    reference_text(p, reference, text);
+    const char *text = reference_text(p, reference);
     put(p, first ? "" : ",");
     break_before(p, (int)(strlen(name) + strlen(text)) + 6);
     put(p, "%s%s = %s", first ? "" : " ", name, text);
@@ -360,16 +349,14 @@ static void print_call(struct printer *p, const struct call *call) {
 }
 
 static void print_start(struct printer *p, const struct step *step, const struct transfer *start) {
-    char index[64], from[256], to[256];
     put(p, "start %s over ", collective_names[start->kind]);
     put_axes(p, &start->axes);
     if (start->kind != COLLECTIVE_ALL_REDUCE && start->dim >= 0)
         put(p, " dim %d", start->dim);
-    put(p, " as %s[%s] {", step->handles[start->handle].name,
-        index_text(p, start->handle_index, index));
+    put(p, " as %s[%s] {", step->handles[start->handle].name, index_text(p, start->handle_index));
     for (uint32_t i = 0; i < start->n_pieces; i++) {
-        reference_text(p, start->pieces[i].from, from);
-        reference_text(p, start->pieces[i].to, to);
+        const char *from = reference_text(p, start->pieces[i].from);
+        const char *to = reference_text(p, start->pieces[i].to);
         put(p, i ? "," : "");
         break_before(p, (int)(strlen(from) + strlen(to)) + 8);
         put(p, " %s -> %s", from, to);
@@ -384,7 +371,7 @@ static void print_loop(struct printer *p, const struct step *step, const struct 
     put(p, "for %s = %" PRId64 " .. %" PRId64 "%s {", loop->name, loop->begin, loop->end,
         loop->descending ? " descending" : "");
     put_spanned_end(p, span);
-    CHECK(p->depth < 8);
+    CHECK(p->depth < LIMIT_LOOP_DEPTH);
     p->variables[p->depth++] = loop->name;
     p->indent++;
     print_block(p, step, &loop->body);
@@ -396,7 +383,6 @@ static void print_loop(struct printer *p, const struct step *step, const struct 
 
 static void print_statement(struct printer *p, const struct step *step,
                             const struct statement *statement) {
-    char text[256], index[64];
     switch (statement->kind) {
     case STATEMENT_LOOP:
         print_loop(p, step, &statement->loop, statement->span);
@@ -409,13 +395,13 @@ static void print_statement(struct printer *p, const struct step *step,
         break;
     case STATEMENT_WAIT:
         put(p, "wait %s[%s]", step->handles[statement->wait.handle].name,
-            index_text(p, statement->wait.index, index));
+            index_text(p, statement->wait.index));
         break;
     case STATEMENT_ZERO:
-        put(p, "zero %s", reference_text(p, statement->zero, text));
+        put(p, "zero %s", reference_text(p, statement->zero));
         break;
     case STATEMENT_FREE:
-        put(p, "free %s", reference_text(p, statement->free, text));
+        put(p, "free %s", reference_text(p, statement->free));
         break;
     }
     put_spanned_end(p, statement->span);
@@ -462,4 +448,5 @@ void program_print(const struct program *program, FILE *to, const struct print_o
     end_line(&p);
     for (uint32_t i = 0; i < program->n_units; i++)
         print_unit(&p, &program->units[i]);
+    arena_free(&p.scratch);
 }

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/limits.h"
 #include "passes/lifetimes.h"
-
-enum { SMALL_ALL_REDUCE_BYTES = 4096 };
 
 static int64_t ring_bytes(enum collective_kind kind, int64_t group, int64_t whole_bytes) {
     return (kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (whole_bytes / group) * (group - 1);
@@ -20,7 +19,7 @@ static int64_t ring_bytes(enum collective_kind kind, int64_t group, int64_t whol
 
 int64_t transfer_bytes(enum collective_kind kind, int64_t group, int64_t whole_bytes,
                        int64_t unpadded_bytes) {
-    if (kind == COLLECTIVE_ALL_REDUCE && unpadded_bytes <= SMALL_ALL_REDUCE_BYTES)
+    if (kind == COLLECTIVE_ALL_REDUCE && unpadded_bytes <= LIMIT_SMALL_ALL_REDUCE_BYTES)
         return unpadded_bytes * (group - 1);
     return ring_bytes(kind, group, whole_bytes);
 }
@@ -192,7 +191,7 @@ static void account_start(struct counting *c, const struct statement *statement,
     for (uint32_t i = 0; i < start->n_pieces; i++)
         unpadded += add_piece(c, start, i, group, carried);
     bool gather = start->kind == COLLECTIVE_ALL_GATHER;
-    bool small = start->kind == COLLECTIVE_ALL_REDUCE && unpadded <= SMALL_ALL_REDUCE_BYTES;
+    bool small = start->kind == COLLECTIVE_ALL_REDUCE && unpadded <= LIMIT_SMALL_ALL_REDUCE_BYTES;
     for (int role = 0; role < N_ROLES; role++) {
         const struct carried *of = &carried[role];
         if (of->unpadded_bytes == 0)

@@ -14,6 +14,7 @@
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
+#include "ir/limits.h"
 #include "passes/partition.h"
 
 // ---- types ------------------------------------------------------------------------------------
@@ -185,7 +186,6 @@ void make_storage(struct partitioner *p) {
 // ---- collectives ------------------------------------------------------------------------------
 
 #define NO_BUCKET INT64_MAX
-enum { DEFAULT_BUCKET_BYTES = 25 << 20 }; // LANGUAGE: bucket = 25 MiB
 
 // The newest group of a kind and axes that has room for `bytes` more; else a new one.
 static uint32_t transfer_group(struct transfers *transfers, enum collective_kind kind,
@@ -411,7 +411,7 @@ static int64_t bucket_of(const struct partitioner *p, uint32_t tensor,
                          const struct axis_list *axes) {
     const struct mode_statement *mode =
         placed(p, tensor)->extents[STATE_GRADIENTS][axes->axes[0]].mode;
-    return mode && mode->bucket_bytes ? mode->bucket_bytes : DEFAULT_BUCKET_BYTES;
+    return mode && mode->bucket_bytes ? mode->bucket_bytes : LIMIT_BUCKET_BYTES;
 }
 
 static void add_reduction(struct partitioner *p, struct transfers *transfers,

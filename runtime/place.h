@@ -183,6 +183,10 @@ struct place_statement {
     const char *text;     /* short: "reduce_scatter dp" */
 };
 
+/* An all_reduce of up to this many bytes goes whole from each to all others, (N-1)*n bytes in one
+ * round; a larger one as a ring would, 2(N-1)/N*n in two. The compiler accounts for it so. */
+#define PLACE_SMALL_ALL_REDUCE_BYTES 4096
+
 /* What the compiler predicts that one step sends over one axis (or one product of axes), per
  * device: the maximum over devices. Every set of axes that some collective uses has an entry. */
 struct place_traffic {

@@ -121,6 +121,28 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);
 }
 
+// Names have any length.
+static void prints_long_names(void **state) {
+    struct arena arena = {0};
+    struct text_error error;
+    char name[400];
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = 0;
+    const char *text = sample;
+    for (const char *old = strstr(text, "for l"); old; old = strstr(text, "for l"))
+        text = arena_format(&arena, "%.*sfor %s%s", (int)(old - text), text, name, old + 5);
+    for (const char *old = strstr(text, "[l"); old; old = strstr(text, "[l"))
+        text = arena_format(&arena, "%.*s[%s%s", (int)(old - text), text, name, old + 2);
+    assert_ptr_not_equal(text, sample);
+    struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
+    assert_non_null(program);
+    char *printed = print(program);
+    const char *again = printed;
+    assert_non_null(program_parse(&arena, again, strlen(again), 0, &error));
+    free(printed);
+    arena_free(&arena);
+}
+
 static void survives_any_cut(void **state) {
     for (size_t length = 0; length < strlen(sample); length++) {
         struct arena arena = {0};
@@ -156,6 +178,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(prints_long_names),
         cmocka_unit_test(survives_any_cut),
         cmocka_unit_test(replaces_a_unit_of_a_derived_program),
     };

@@ -5,8 +5,7 @@
 
 #include "ir/check.h"
 #include "ir/interpreter/interpreter.h"
-
-enum { MAX_LOOP_DEPTH = 8 };
+#include "ir/limits.h"
 
 void interpret_unit(const struct unit *unit, struct array *values, struct arena *arena) {
     for (uint32_t i = unit->n_parameters; i < unit->n_values; i++)
@@ -75,7 +74,7 @@ static void run_block(struct machine *machine, const struct block *block, int64_
 
 static void run_loop(struct machine *machine, const struct loop *loop, int64_t *variables,
                      int depth) {
-    CHECK(depth < MAX_LOOP_DEPTH);
+    CHECK(depth < LIMIT_LOOP_DEPTH);
     for (int64_t i = 0; i < loop->end - loop->begin; i++) {
         variables[depth] = loop->descending ? loop->end - 1 - i : loop->begin + i;
         run_block(machine, &loop->body, variables, depth + 1);
@@ -107,7 +106,7 @@ static void run_block(struct machine *machine, const struct block *block, int64_
 }
 
 void machine_run(struct machine *machine, enum step_kind step) {
-    int64_t variables[MAX_LOOP_DEPTH] = {0};
+    int64_t variables[LIMIT_LOOP_DEPTH] = {0};
     CHECK(machine->program->steps[step].present);
     run_block(machine, &machine->program->steps[step].body, variables, 0);
 }

@@ -9,7 +9,7 @@
 
 /* All-reduces up to this many bytes are not cut into chunks: every rank reads all of every peer's.
  */
-enum { COLLECTIVE_SMALL_BYTES = 4096 };
+enum { COLLECTIVE_SMALL_BYTES = PLACE_SMALL_ALL_REDUCE_BYTES };
 
 struct collective {
     int32_t statement; /* that started it */
