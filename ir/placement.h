@@ -29,8 +29,20 @@ struct placed_tensor {
     bool kept_after_forward, kept_after_backward;
 };
 
+// One way in which work is divided: what has the roles of the scope and the dimension is cut over
+// the axis. Of a split (`mode` is NULL), or of where activations are stored.
+struct work_rule {
+    uint8_t axis; // the number behind the mesh's axes: the microbatches, an axis in time
+    enum dimension dimension;
+    const struct selector *scope;
+    const struct split_statement *split;
+    const struct mode_statement *mode;
+};
+
 struct placement {
-    struct axis_list batch; // axes that split the batch, outermost first: the data axes
+    struct axis_list batch;  // axes that split the batch, outermost first: the data axes
+    struct work_rule *rules; // in the order in which cuts of one dimension nest, outermost first
+    uint32_t n_rules, cap_rules;
     const struct split_statement *split_by[MAX_AXES]; // a statement that gives the axis its work
     int64_t microbatches;
     struct placed_tensor *tensors; // one per tensor of the program

@@ -1,7 +1,9 @@
 // Partition, between its files. The pass itself is declared in passes/passes.h.
 //
 //   partition.c          the pass; shardings; which buffer holds what
-//   partition_unit.c     types through one unit: local shapes, sums over devices
+//   partition_unit.c     types through one unit: the work of every op, local shapes
+//   partition_redistribute.c
+//                        the collectives that bring a value from one type to another
 //   partition_storage.c  tensors' buffers, gathers before use, reductions after
 //   partition_step.c     the schedule: microbatches, calls, what goes around them
 #ifndef PLACE_PASSES_PARTITION_H
@@ -108,7 +110,7 @@ struct axis_list axes_of_mask(uint64_t mask); // in the order of the mesh
 struct span split_span(const struct partitioner *, unsigned axis);
 
 // ---- units (partition_unit.c) -----------------------------------------------------------------
-// Finds or makes the local unit of a use. NULL, with a diagnostic: some op cannot take these types.
+// Finds or makes the local unit of a use.
 const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
 
 // ---- storage (partition_storage.c) ------------------------------------------------------------
@@ -144,7 +146,7 @@ void free_kept(struct partitioner *, const struct statement *from);
 void reduce_last(struct partitioner *, const struct statement *from);
 
 // ---- steps (partition_step.c) -----------------------------------------------------------------
-bool partition_step(struct partitioner *, enum step_kind kind);
+void partition_step(struct partitioner *, enum step_kind kind);
 struct index moved_index(const struct partitioner *, struct index index);
 void push_statement(struct partitioner *, struct statement statement);
 bool call_updates(const struct partitioner *, const struct call *call);

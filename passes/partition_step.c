@@ -420,7 +420,7 @@ static void push_call(struct partitioner *p, struct making_call *c, const struct
 
 // One call and what its types ask for around it: gathers, the call, frees, reductions, gathers of
 // what it updated.
-static bool lower_call(struct partitioner *p, const struct statement *from) {
+static void lower_call(struct partitioner *p, const struct statement *from) {
     struct making_call c = {.from = from,
                             .unit = &p->reference->units[from->call.unit],
                             .per_microbatch = is_per_microbatch(p, from),
@@ -438,19 +438,16 @@ static bool lower_call(struct partitioner *p, const struct statement *from) {
     struct unit_use request = {
         .reference = from->call.unit, .operands = c.types, .keep_partial = c.keep_partial};
     const struct unit_use *use = partition_unit(p, &request);
-    if (!use)
-        return false;
     gather_before(p, from);
     push_call(p, &c, use);
     free_after(p, from);
     reduce_after(p, from);
     gather_updated(p, from);
-    return true;
 }
 
 // ---- statements -------------------------------------------------------------------------------
 
-static bool lower_block(struct partitioner *p, const struct block *block);
+static void lower_block(struct partitioner *p, const struct block *block);
 
 static struct statement loop_like(const struct statement *from) {
     struct statement made = *from;
@@ -458,15 +455,14 @@ static struct statement loop_like(const struct statement *from) {
     return made;
 }
 
-static bool lower_loop(struct partitioner *p, const struct statement *from) {
+static void lower_loop(struct partitioner *p, const struct statement *from) {
     struct statement made = loop_like(from);
     struct block *outer = p->block;
     p->block = &made.loop.body;
-    bool lowered = lower_block(p, &from->loop.body);
+    lower_block(p, &from->loop.body);
     p->block = outer;
     if (made.loop.body.n)
         push_statement(p, made);
-    return lowered;
 }
 
 // Zeroing waits until the types of what is added are known.
@@ -486,28 +482,28 @@ static void lower_free(struct partitioner *p, const struct statement *from) {
     push_statement(p, made);
 }
 
-static bool lower_statement(struct partitioner *p, const struct statement *from) {
+static void lower_statement(struct partitioner *p, const struct statement *from) {
     switch (from->kind) {
     case STATEMENT_LOOP:
-        return lower_loop(p, from);
+        lower_loop(p, from);
+        break;
     case STATEMENT_CALL:
-        return lower_call(p, from);
+        lower_call(p, from);
+        break;
     case STATEMENT_ZERO:
         lower_zero(p, from);
-        return true;
+        break;
     case STATEMENT_FREE:
         lower_free(p, from);
-        return true;
+        break;
     default:
         CHECK(false); // the reference program has no collectives
     }
 }
 
-static bool lower_block(struct partitioner *p, const struct block *block) {
+static void lower_block(struct partitioner *p, const struct block *block) {
     for (uint32_t i = 0; i < block->n; i++)
-        if (!lower_statement(p, &block->statements[i]))
-            return false;
-    return true;
+        lower_statement(p, &block->statements[i]);
 }
 
 // ---- microbatches -----------------------------------------------------------------------------
@@ -546,7 +542,7 @@ static void discharge_time(struct partitioner *p) {
 }
 
 // The body is made first, because it shows what has to be zeroed and gathered before it.
-static bool lower_microbatches(struct partitioner *p, const struct statement *statements,
+static void lower_microbatches(struct partitioner *p, const struct statement *statements,
                                uint32_t n) {
     struct span span = p->config->train.microbatch_origin.span;
     struct statement made = {.kind = STATEMENT_LOOP,
@@ -555,13 +551,10 @@ static bool lower_microbatches(struct partitioner *p, const struct statement *st
     struct block *outer = p->block;
     p->block = &made.loop.body;
     p->in_microbatch = true;
-    bool lowered = true;
-    for (uint32_t i = 0; i < n && lowered; i++)
-        lowered = lower_statement(p, &statements[i]);
+    for (uint32_t i = 0; i < n; i++)
+        lower_statement(p, &statements[i]);
     p->block = outer;
     p->in_microbatch = false;
-    if (!lowered)
-        return false;
     push_zeroes(p, span);
     visit_calls(p, statements, n, zero_gradients);
     visit_calls(p, statements, n, gather_kept);
@@ -569,7 +562,6 @@ static bool lower_microbatches(struct partitioner *p, const struct statement *st
     discharge_time(p);
     visit_calls(p, statements, n, free_kept);
     visit_calls(p, statements, n, reduce_last);
-    return true;
 }
 
 // ---- the step ---------------------------------------------------------------------------------
@@ -581,7 +573,7 @@ static void finish_outputs(struct partitioner *p) {
             finish_sum(p, i);
 }
 
-bool partition_step(struct partitioner *p, enum step_kind kind) {
+void partition_step(struct partitioner *p, enum step_kind kind) {
     const struct step *from = &p->reference->steps[kind];
     p->step = &p->program->steps[kind];
     *p->step = (struct step){.present = true, .span = from->span};
@@ -594,11 +586,11 @@ bool partition_step(struct partitioner *p, enum step_kind kind) {
             end++;
         bool many = end > i && p->placement.microbatches > 1;
         end = many ? end : i + 1;
-        if (!(many ? lower_microbatches(p, &statements[i], end - i)
-                   : lower_statement(p, &statements[i])))
-            return false;
+        if (many)
+            lower_microbatches(p, &statements[i], end - i);
+        else
+            lower_statement(p, &statements[i]);
         i = end;
     }
     finish_outputs(p);
-    return true;
 }

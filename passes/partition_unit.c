@@ -1,92 +1,88 @@
 // Partition, inside units: from the types of a unit's parameters to a local unit.
 //
-// Types go forward through the ops by their semantic signatures: a label that an operand has cut
-// is cut in the result, a cut label that is contracted leaves summands, scalars and uncut labels
-// stay copies. Where an op cannot take a summand, it is summed over the devices first (all_reduce,
-// wait): right before the first op that needs it, once per value, as late as the column
-// `partition` of ops.def allows, so that the three products that make up one input gradient are
-// added before their sum crosses the wire once. Sums over the batch (gradients, losses, counts) are
-// never finished here but by the step, where storage says how; a result that is a summand over
-// microbatches is accumulated in place instead.
+// Every op carries the part of the model that it belongs to, and work.h says which axes cut which
+// of its labels there. That fixes the types in which it wants its operands, and bring() makes them,
+// with the collectives that takes. A label that is cut and contracted leaves summands. They stay
+// summands as long as the op is linear and the column `partition` of ops.def says that it is no
+// dearer to sum later: the three products that make up one input gradient are added before their
+// sum crosses the wire once. Sums over the batch (gradients, losses, counts) are never finished
+// here but by the step, where storage says how; a result that is a summand over microbatches is
+// accumulated in place instead.
 #include <string.h>
 
 #include "ir/check.h"
-#include "ir/diagnostic.h"
-#include "passes/partition.h"
-
-struct maker {
-    struct partitioner *p;
-    const struct unit *from;
-    struct unit *to;
-    struct unit_use *use;
-    value_id *map;          // from reference values to local ones
-    struct sharding *types; // of reference values
-    // The accumulator that starts as zero: its copies by the type of their summands.
-    bool *chained; // of reference values: a partial sum of it
-    uint32_t n_heads;
-    uint64_t head_partial[MAX_VARIANTS];
-    value_id heads[MAX_VARIANTS];
-    uint32_t zero_parameter; // NO_ID: none
-};
+#include "passes/partition_unit.h"
+#include "passes/work.h"
 
 // ---- emitting ---------------------------------------------------------------------------------
 
-static value_id add_op(struct maker *m, enum op_kind kind, const char *name,
-                       const value_id *operands, uint32_t n, struct span span) {
+value_id add_op(struct maker *m, enum op_kind kind, const char *name, const value_id *operands,
+                uint32_t n, struct span span) {
     struct op *op = unit_add_op(m->p->program, m->to, kind, name, operands, n, span);
     return op->results[0];
 }
 
-static struct op *last_op(struct maker *m) {
+struct op *last_op(struct maker *m) {
     return &m->to->ops[m->to->n_ops - 1];
 }
 
-// The op just added belongs to the part of the model that made the value that it moves.
-static void inherit_roles(struct maker *m, value_id moved) {
-    struct op *to = last_op(m);
-    for (uint32_t i = 0; i < m->to->n_ops; i++)
-        for (unsigned k = 0; k < m->to->ops[i].n_results; k++)
-            if (m->to->ops[i].results[k] == moved) {
-                to->n_roles = m->to->ops[i].n_roles;
-                memcpy(to->roles, m->to->ops[i].roles, sizeof to->roles);
+// A parameter added now: later values move up by one.
+static value_id add_parameter(struct maker *m, const char *name, struct tensor_type type) {
+    value_id added = unit_add_parameter(m->p->program, m->to, name, type, false);
+    for (uint32_t v = 0; v < m->from->n_values; v++)
+        for (uint32_t i = 0; i < m->forms[v].n; i++)
+            m->forms[v].items[i].value += m->forms[v].items[i].value >= added;
+    for (uint32_t i = 0; i < m->n_heads; i++)
+        m->heads[i] += m->heads[i] >= added;
+    return added;
+}
+
+// As the value's own op, or its caller, made it.
+static struct form made_form(const struct maker *m, value_id v) {
+    CHECK(m->forms[v].n > 0);
+    return m->forms[v].items[0];
+}
+
+// ---- the work of an op ------------------------------------------------------------------------
+
+enum { MAX_LABELS = MAX_OPERANDS * MAX_RANK };
+
+// What an op does on this device: which axes cut its labels, and in which types it takes its
+// operands for that.
+struct work {
+    const struct op *op;
+    struct op_labels labels;
+    char names[MAX_LABELS + 1]; // the labels of operands
+    struct axis_list cuts[MAX_LABELS];
+    uint64_t cut;      // all axes of `cuts`
+    uint64_t summands; // the axes on which operands stay summands, which cut nothing here
+    struct sharding wants[MAX_OPERANDS];
+};
+
+static const struct axis_list *cuts_of(const struct work *w, char label) {
+    const char *at = strchr(w->names, label);
+    CHECK(label && at);
+    return &w->cuts[at - w->names];
+}
+
+static void divide_work(struct maker *m, struct work *w) {
+    const struct op *op = w->op;
+    struct work_label labels[MAX_LABELS] = {0};
+    const struct work_rule *by[MAX_AXES];
+    unsigned n = 0;
+    for (unsigned i = 0; i < op->n_operands; i++)
+        for (unsigned d = 0; w->labels.operands[i][d]; d++) {
+            char name = w->labels.operands[i][d];
+            if (!strchr(w->names, name)) {
+                labels[n].whole = strchr(op_rows[op->kind].whole, name) != NULL;
+                w->names[n++] = name;
             }
-}
-
-// Sums reference value `v` over the axes of `mask` from here on.
-static void reduce(struct maker *m, value_id v, uint64_t mask) {
-    if (mask == 0)
-        return;
-    // Microbatches are summed by accumulating, which no op inside a unit can wait for.
-    CHECK(!(mask >> m->p->time & 1));
-    struct axis_list axes = axes_of_mask(mask);
-    struct span span = split_span(m->p, axes.axes[0]);
-    const char *name = m->from->values[v].name;
-    struct tensor_type type = m->to->values[m->map[v]].type;
-    value_id started = add_op(m, OP_ALL_REDUCE, arena_format(m->p->arena, "%s.started", name),
-                              &m->map[v], 1, span);
-    op_set_axes(m->p->program, last_op(m), ATTRIBUTE_AXES, axes);
-    inherit_roles(m, m->map[v]);
-    m->to->values[started].type = type;
-    value_id summed =
-        add_op(m, OP_WAIT, arena_format(m->p->arena, "%s.summed", name), &started, 1, span);
-    inherit_roles(m, started);
-    m->to->values[summed].type = type;
-    m->map[v] = summed;
-    m->types[v].partial &= ~mask;
-}
-
-// This device's part of a copy, along dimension `d`: free.
-static value_id cut_copy(struct maker *m, value_id local, unsigned d, const struct axis_list *axes,
-                         struct span span) {
-    struct tensor_type type = m->to->values[local].type;
-    for (unsigned i = 0; i < axes->n; i++)
-        type.dims[d].size /= partition_axis_size(m->p, axes->axes[i]);
-    const char *name = arena_format(m->p->arena, "%s.part", m->to->values[local].name);
-    value_id part = add_op(m, OP_SLICE, name, &local, 1, span);
-    op_set_axes(m->p->program, last_op(m), ATTRIBUTE_AXES, *axes);
-    op_set_integer(m->p->program, last_op(m), ATTRIBUTE_DIM, d);
-    m->to->values[part].type = type;
-    return part;
+            labels[strchr(w->names, name) - w->names].dimensions |=
+                UINT32_C(1) << m->from->values[op->operands[i]].type.dims[d].dimension;
+        }
+    work_cuts(&m->p->placement, op->roles, op->n_roles, labels, n, w->cuts, by);
+    for (unsigned i = 0; i < n; i++)
+        w->cut |= axis_list_mask(&w->cuts[i]);
 }
 
 // ---- what an op does with summands ------------------------------------------------------------
@@ -99,123 +95,64 @@ static bool is_additive(enum op_kind kind) {
     return strcmp(op_rows[kind].linear, "0+1") == 0;
 }
 
-static uint64_t cut_mask(const struct sharding *type) {
-    uint64_t mask = axis_list_mask(&type->flat);
-    for (unsigned d = 0; d < MAX_RANK; d++)
-        mask |= axis_list_mask(&type->cuts[d]);
+static uint64_t summands_of(const struct maker *m, value_id v) {
+    return m->forms[v].n ? made_form(m, v).type.partial : 0; // a count is a copy
+}
+
+// An op that is linear in one operand, and has copies otherwise, makes a summand of a summand.
+// Where the op's own work is cut among the devices, they take parts of the sum instead.
+static uint64_t summands_of_operand(const struct maker *m, const struct work *w, unsigned i) {
+    const struct op *op = w->op;
+    if (!is_linear_in(op->kind, i))
+        return 0;
+    uint64_t mask = summands_of(m, op->operands[i]);
+    for (unsigned k = 0; k < op->n_operands; k++) {
+        if (k == i)
+            continue;
+        mask &= ~summands_of(m, op->operands[k]);
+        if (m->from->values[op->operands[k]].type.rank > 0)
+            mask &= ~w->cut;
+    }
     return mask;
 }
 
-// Two summands may be added before they are summed over the devices, a summand and a copy may not.
-static void settle_sum(struct maker *m, const struct op *op) {
-    struct sharding *a = &m->types[op->operands[0]], *b = &m->types[op->operands[1]];
-    uint64_t common = a->partial & b->partial;
-    if (op_rows[op->kind].partition == PARTITION_REDUCE)
-        common &= m->p->batch_axes;
-    reduce(m, op->operands[0], a->partial & ~common);
-    reduce(m, op->operands[1], b->partial & ~common);
+// Operand `i` stays a summand on these axes. On axes of the model the table says whether that is
+// cheaper; sums over the batch always wait for the step.
+static uint64_t staying_summands(const struct maker *m, const struct work *w, unsigned i) {
+    const value_id *operands = w->op->operands;
+    uint64_t mask = is_additive(w->op->kind) // a summand and a copy are not added
+                        ? summands_of(m, operands[0]) & summands_of(m, operands[1])
+                        : summands_of_operand(m, w, i);
+    return op_rows[w->op->kind].partition == PARTITION_FOLLOW ? mask : mask & m->p->batch_axes;
 }
 
-// An op that is linear in one summand, and has copies otherwise, gives a summand. On tensor axes
-// the table says whether that is cheaper; sums over the batch always wait for the step.
-static void settle_operand(struct maker *m, const struct op *op, unsigned i) {
-    struct sharding *type = &m->types[op->operands[i]];
-    uint64_t may_stay = 0;
-    if (is_linear_in(op->kind, i))
-        may_stay =
-            op_rows[op->kind].partition == PARTITION_FOLLOW ? ~UINT64_C(0) : m->p->batch_axes;
-    for (unsigned k = 0; k < op->n_operands; k++)
-        if (k != i) {
-            const struct sharding *other = &m->types[op->operands[k]];
-            may_stay &= ~(other->partial | cut_mask(other));
-        }
-    reduce(m, op->operands[i], type->partial & ~may_stay);
+static struct axis_list without_axes(const struct axis_list *axes, uint64_t mask) {
+    struct axis_list rest = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (!(mask >> axes->axes[i] & 1))
+            axis_list_add(&rest, axes->axes[i]);
+    return rest;
 }
 
-static void settle_summands(struct maker *m, const struct op *op) {
-    if (is_additive(op->kind)) {
-        settle_sum(m, op);
-        return;
-    }
-    for (unsigned i = 0; i < op->n_operands; i++)
-        if (m->types[op->operands[i]].partial)
-            settle_operand(m, op, i);
-}
-
-// ---- what an op does with cuts ----------------------------------------------------------------
-
-struct label_cuts {
-    struct axis_list axes[256]; // by label
-};
-
-static bool refuse(struct maker *m, const struct op *op, unsigned axis, const char *why) {
-    struct span span = split_span(m->p, axis);
-    struct diagnostic *d =
-        report(m->p->diagnostics, E199, span,
-               "splitting over `%s` here needs an exchange that is not compiled yet",
-               m->p->program->mesh.axes[axis].name);
-    diagnostic_note(d, "`%s` in unit `%s` %s", op_rows[op->kind].text, m->from->name, why);
-    return false;
-}
-
-static bool is_prefix(const struct axis_list *a, const struct axis_list *b) {
-    return a->n <= b->n && memcmp(a->axes, b->axes, a->n) == 0;
-}
-
-// The longest cut of every label among the operands; all others must be its beginning, which leaves
-// a free slice to make them equal. Anything else would have to travel.
-static bool collect_cuts(struct maker *m, const struct op *op, const struct op_labels *labels,
-                         struct label_cuts *cuts) {
-    memset(cuts, 0, sizeof *cuts);
-    for (unsigned i = 0; i < op->n_operands; i++)
-        for (unsigned d = 0; labels->operands[i][d]; d++) {
-            const struct axis_list *axes = &m->types[op->operands[i]].cuts[d];
-            struct axis_list *known = &cuts->axes[(unsigned char)labels->operands[i][d]];
-            if (is_prefix(known, axes))
-                *known = *axes;
-            else if (!is_prefix(axes, known))
-                return refuse(m, op, axes->axes[0], "has operands that are cut differently");
-            if (axes->n && strchr(op_rows[op->kind].whole, labels->operands[i][d]))
-                return refuse(m, op, axes->axes[0], "needs this dimension whole");
-        }
-    return true;
-}
-
-// Operands that hold more of a label than the others do are cut to it.
-static void meet_cuts(struct maker *m, const struct op *op, const struct op_labels *labels,
-                      const struct label_cuts *cuts, value_id operands[MAX_OPERANDS]) {
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        operands[i] = m->map[op->operands[i]];
-        for (unsigned d = 0; labels->operands[i][d]; d++) {
-            const struct axis_list *want = &cuts->axes[(unsigned char)labels->operands[i][d]];
-            const struct axis_list *have = &m->types[op->operands[i]].cuts[d];
-            struct axis_list missing = {.n = (uint8_t)(want->n - have->n)};
-            memcpy(missing.axes, want->axes + have->n, missing.n);
-            if (missing.n)
-                operands[i] = cut_copy(m, operands[i], d, &missing, op->span);
-        }
-    }
-}
-
-static bool has_label(const char *labels, unsigned char label) {
-    return strchr(labels, (char)label) != NULL;
+static void choose_operands(struct maker *m, struct work *w) {
+    for (unsigned i = 0; i < w->op->n_operands; i++)
+        w->summands |= w->wants[i].partial = staying_summands(m, w, i);
+    for (unsigned i = 0; w->names[i]; i++)
+        w->cuts[i] = without_axes(&w->cuts[i], w->summands);
+    for (unsigned i = 0; i < w->op->n_operands; i++)
+        for (unsigned d = 0; w->labels.operands[i][d]; d++)
+            w->wants[i].cuts[d] = *cuts_of(w, w->labels.operands[i][d]);
 }
 
 // A label that is cut and contracted leaves summands; one that stays is cut in the result.
-static struct sharding result_type(const struct maker *m, const struct op *op,
-                                   const struct op_labels *labels, const struct label_cuts *cuts,
-                                   unsigned result) {
-    struct sharding type = {0};
-    for (unsigned d = 0; labels->results[result][d]; d++)
-        type.cuts[d] = cuts->axes[(unsigned char)labels->results[result][d]];
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        type.partial |= m->types[op->operands[i]].partial;
-        for (unsigned d = 0; labels->operands[i][d]; d++) {
-            unsigned char label = (unsigned char)labels->operands[i][d];
-            if (!has_label(labels->results[result], label))
-                type.partial |= axis_list_mask(&cuts->axes[label]);
-        }
-    }
+static struct sharding result_type(const struct work *w, unsigned result) {
+    struct sharding type = {.partial = w->summands};
+    const char *labels = w->labels.results[result];
+    for (unsigned d = 0; labels[d]; d++)
+        type.cuts[d] = *cuts_of(w, labels[d]);
+    for (unsigned i = 0; w->names[i]; i++)
+        if (!strchr(labels, w->names[i]))
+            type.partial |= axis_list_mask(&w->cuts[i]);
     return type;
 }
 
@@ -237,20 +174,19 @@ static void emit_local(struct maker *m, const struct op *op, const value_id *ope
         struct value *value = &m->to->values[made->results[i]];
         value->name = reference->name;
         CHECK(sharding_local(p, &reference->type, &types[i], &value->type));
-        m->map[op->results[i]] = made->results[i];
-        m->types[op->results[i]] = types[i];
+        add_form(m, op->results[i], (struct form){types[i], made->results[i]});
     }
 }
 
 // Elementwise ops on flat shards, as in updates and norms: every tensor is cut alike.
-static bool make_flat(struct maker *m, const struct op *op, const struct sharding *flat) {
+static void make_flat(struct maker *m, const struct op *op, const struct sharding *flat) {
     struct sharding types[MAX_RESULTS] = {0};
     value_id operands[MAX_OPERANDS];
     for (unsigned i = 0; i < op->n_operands; i++) {
-        const struct sharding *type = &m->types[op->operands[i]];
+        struct form form = made_form(m, op->operands[i]);
         bool scalar = m->from->values[op->operands[i]].type.rank == 0;
-        CHECK(scalar ? cut_mask(type) == 0 : sharding_equal(type, flat, MAX_RANK));
-        operands[i] = m->map[op->operands[i]];
+        CHECK(scalar ? cut_mask(&form.type) == 0 : sharding_equal(&form.type, flat, MAX_RANK));
+        operands[i] = form.value;
     }
     for (unsigned i = 0; i < op->n_results; i++) {
         if (m->from->values[op->results[i]].type.rank > 0)
@@ -259,63 +195,71 @@ static bool make_flat(struct maker *m, const struct op *op, const struct shardin
             types[i].partial = cut_mask(flat); // every device has summed its own elements
     }
     emit_local(m, op, operands, types);
-    return true;
+}
+
+// The copy of the accumulator that takes summands of this type, as it is so far.
+static uint32_t head_for(struct maker *m, uint64_t partial) {
+    uint32_t h = 0;
+    while (h < m->n_heads && m->head_partial[h] != partial)
+        h++;
+    if (h < m->n_heads)
+        return h;
+    CHECK(m->n_heads < MAX_VARIANTS);
+    const struct value *first = &m->from->values[m->zero_parameter];
+    value_id head = m->zero_parameter;
+    if (h > 0)
+        head =
+            add_parameter(m, arena_format(m->p->arena, "%s.%u", first->name, h + 1), first->type);
+    m->head_partial[h] = partial;
+    m->heads[m->n_heads++] = head;
+    return h;
 }
 
 // `accumulate` onto the accumulator that started as zero: summands of another type go to a copy of
 // it, so that each is summed over its own axes at the end (a gradient that all devices hold whole
 // counts once in the norm, one that is cut counts in parts).
 static void make_chained(struct maker *m, const struct op *op) {
-    struct partitioner *p = m->p;
-    uint64_t partial = m->types[op->operands[1]].partial;
-    uint32_t h = 0;
-    while (h < m->n_heads && m->head_partial[h] != partial)
-        h++;
-    if (h == m->n_heads) {
-        CHECK(m->n_heads < MAX_VARIANTS);
-        m->head_partial[h] = partial;
-        m->heads[h] = m->zero_parameter;
-        if (h > 0) {
-            const struct value *first = &m->from->values[m->zero_parameter];
-            const char *name = arena_format(p->arena, "%s.%u", first->name, h + 1);
-            value_id added = unit_add_parameter(p->program, m->to, name, first->type, false);
-            for (uint32_t i = 0; i < m->from->n_values; i++)
-                m->map[i] += m->map[i] >= added;
-            for (uint32_t i = 0; i < h; i++)
-                m->heads[i] += m->heads[i] >= added;
-            m->heads[h] = added;
-        }
-        m->n_heads++;
-    }
-    value_id operands[2] = {m->heads[h], m->map[op->operands[1]]};
-    struct sharding type = {.partial = partial};
+    struct sharding type = {.partial = summands_of(m, op->operands[1])};
+    uint32_t h = head_for(m, type.partial);
+    value_id operands[2] = {m->heads[h], made_form(m, op->operands[1]).value};
     emit_local(m, op, operands, &type);
-    m->heads[h] = m->map[op->results[0]];
+    m->heads[h] = made_form(m, op->results[0]).value;
     m->chained[op->results[0]] = true;
 }
 
-static bool make_op(struct maker *m, const struct op *op) {
-    if (op->kind == OP_ACCUMULATE && m->chained[op->operands[0]]) {
-        make_chained(m, op);
-        return true;
+static const struct sharding *flat_operand(const struct maker *m, const struct op *op) {
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct forms *forms = &m->forms[op->operands[i]];
+        if (forms->n && forms->items[0].type.flat.n)
+            return &forms->items[0].type;
     }
-    for (unsigned i = 0; i < op->n_operands; i++)
-        if (m->types[op->operands[i]].flat.n)
-            return make_flat(m, op, &m->types[op->operands[i]]);
-    struct op_labels labels = {0};
-    struct label_cuts cuts;
+    return NULL;
+}
+
+static void make_divided(struct maker *m, const struct op *op) {
+    struct work w = {.op = op};
     struct sharding types[MAX_RESULTS];
     value_id operands[MAX_OPERANDS];
-    if (op->n_operands > 0)
-        CHECK(op_labels_of(m->from, op, &labels));
-    settle_summands(m, op);
-    if (!collect_cuts(m, op, &labels, &cuts))
-        return false;
-    meet_cuts(m, op, &labels, &cuts, operands);
+    CHECK(op_labels_of(m->from, op, &w.labels));
+    divide_work(m, &w);
+    choose_operands(m, &w);
+    for (unsigned i = 0; i < op->n_operands; i++)
+        operands[i] = bring(m, op->operands[i], &w.wants[i]);
     for (unsigned i = 0; i < op->n_results; i++)
-        types[i] = result_type(m, op, &labels, &cuts, i);
+        types[i] = result_type(&w, i);
     emit_local(m, op, operands, types);
-    return true;
+}
+
+static void make_op(struct maker *m, const struct op *op) {
+    const struct sharding *flat = flat_operand(m, op);
+    if (op->kind == OP_IOTA)
+        m->forms[op->results[0]].counts = op; // made where it is wanted
+    else if (op->kind == OP_ACCUMULATE && m->chained[op->operands[0]])
+        make_chained(m, op);
+    else if (flat)
+        make_flat(m, op, flat);
+    else
+        make_divided(m, op);
 }
 
 // ---- parameters and results -------------------------------------------------------------------
@@ -324,12 +268,13 @@ static bool make_op(struct maker *m, const struct op *op) {
 static void make_parameters(struct maker *m) {
     for (uint32_t i = 0; i < m->from->n_parameters; i++) {
         const struct value *reference = &m->from->values[i];
+        struct form form = {.type = m->use->operands[i]};
         struct tensor_type local;
-        CHECK(sharding_local(m->p, &reference->type, &m->use->operands[i], &local));
-        m->map[i] =
+        CHECK(sharding_local(m->p, &reference->type, &form.type, &local));
+        form.value =
             unit_add_parameter(m->p->program, m->to, reference->name, local, m->from->consumed[i]);
-        m->types[i] = m->use->operands[i];
-        if (m->types[i].zero) {
+        add_form(m, i, form);
+        if (form.type.zero) {
             CHECK(m->zero_parameter == NO_ID);
             m->zero_parameter = i;
             m->chained[i] = true;
@@ -345,21 +290,27 @@ static void add_extra(struct maker *m, struct unit_extra extra) {
 }
 
 // A result that is a summand over microbatches is added to what earlier ones left in its place.
-static uint32_t accumulate(struct maker *m, uint32_t result, value_id *value) {
+static uint32_t accumulate(struct maker *m, uint32_t result, const struct sharding *type,
+                           value_id *value) {
     struct partitioner *p = m->p;
-    value_id v = m->from->results[result].value;
+    const char *name = m->from->values[m->from->results[result].value].name;
+    struct tensor_type local = m->to->values[*value].type;
     CHECK(m->n_heads <= 1); // the parameters of variants stand in front of these
-    const char *name = arena_format(p->arena, "%s.sum", m->from->values[v].name);
-    value_id sum = unit_add_parameter(p->program, m->to, name, m->to->values[*value].type, false);
-    for (uint32_t i = 0; i < m->from->n_values; i++)
-        m->map[i] += m->map[i] >= sum;
-    struct tensor_type type = m->to->values[sum].type;
-    value_id operands[2] = {sum, m->map[v]};
-    *value = add_op(m, OP_ACCUMULATE, arena_format(p->arena, "%s.total", m->from->values[v].name),
-                    operands, 2, m->from->span);
-    m->to->values[*value].type = type;
-    add_extra(m, (struct unit_extra){.of = result, .type = m->types[v]});
+    value_id sum = add_parameter(m, arena_format(p->arena, "%s.sum", name), local);
+    value_id operands[2] = {sum, *value + (*value >= sum)};
+    *value = add_op(m, OP_ACCUMULATE, arena_format(p->arena, "%s.total", name), operands, 2,
+                    m->from->span);
+    m->to->values[*value].type = local;
+    add_extra(m, (struct unit_extra){.of = result, .type = *type});
     return sum;
+}
+
+// The sum of all that went to the accumulator itself.
+static void make_chained_result(struct maker *m, uint32_t i) {
+    bool any = m->n_heads > 0;
+    m->use->results[i] = (struct sharding){.partial = any ? m->head_partial[0] : 0};
+    unit_add_result(m->p->program, m->to, any ? m->heads[0] : m->zero_parameter,
+                    m->from->results[i].in_parameter);
 }
 
 // On axes of the model a result is summed here: the next unit reads it. Sums over the batch leave
@@ -367,17 +318,11 @@ static uint32_t accumulate(struct maker *m, uint32_t result, value_id *value) {
 static void make_result(struct maker *m, uint32_t i) {
     const struct unit_result *reference = &m->from->results[i];
     uint32_t in_parameter = reference->in_parameter;
-    if (!m->chained[reference->value])
-        reduce(m, reference->value, m->types[reference->value].partial & ~m->p->batch_axes);
-    struct sharding type = m->types[reference->value];
-    value_id value = m->map[reference->value];
-    if (m->chained[reference->value]) {
-        value = m->n_heads ? m->heads[0] : m->zero_parameter;
-        type = (struct sharding){.partial = m->n_heads ? m->head_partial[0] : 0};
-    } else if (type.partial >> m->p->time & 1 && in_parameter == NO_ID &&
-               !m->use->keep_partial[i]) {
-        in_parameter = accumulate(m, i, &value);
-    }
+    struct sharding type = made_form(m, reference->value).type;
+    type.partial &= m->p->batch_axes;
+    value_id value = bring(m, reference->value, &type);
+    if (type.partial >> m->p->time & 1 && in_parameter == NO_ID && !m->use->keep_partial[i])
+        in_parameter = accumulate(m, i, &type, &value);
     m->use->results[i] = type;
     unit_add_result(m->p->program, m->to, value, in_parameter);
 }
@@ -424,7 +369,7 @@ static const char *local_name(const struct partitioner *p, const char *name) {
     }
 }
 
-static bool make_unit(struct partitioner *p, struct unit_use *use) {
+static void make_unit(struct partitioner *p, struct unit_use *use) {
     const struct unit *from = &p->reference->units[use->reference];
     use->unit = program_add_unit(p->program, local_name(p, from->name), from->span);
     p->program->units[use->unit].phase = from->phase;
@@ -433,18 +378,19 @@ static bool make_unit(struct partitioner *p, struct unit_use *use) {
                       .from = from,
                       .to = &p->program->units[use->unit],
                       .use = use,
-                      .map = ARENA_ARRAY(p->arena, value_id, from->n_values + 1),
-                      .types = ARENA_ARRAY(p->arena, struct sharding, from->n_values + 1),
+                      .forms = ARENA_ARRAY(p->arena, struct forms, from->n_values + 1),
                       .chained = ARENA_ARRAY(p->arena, bool, from->n_values + 1),
                       .zero_parameter = NO_ID};
     make_parameters(&m);
     for (uint32_t i = 0; i < from->n_ops; i++)
-        if (!make_op(&m, &from->ops[i]))
-            return false;
-    for (uint32_t i = 0; i < from->n_results; i++)
-        make_result(&m, i);
+        make_op(&m, &from->ops[i]);
+    for (uint32_t i = 0; i < from->n_results; i++) {
+        if (m.chained[from->results[i].value])
+            make_chained_result(&m, i);
+        else
+            make_result(&m, i);
+    }
     make_variants(&m);
-    return true;
 }
 
 const struct unit_use *partition_unit(struct partitioner *p, const struct unit_use *request) {
@@ -459,8 +405,7 @@ const struct unit_use *partition_unit(struct partitioner *p, const struct unit_u
     use->operands =
         arena_copy(p->arena, request->operands, from->n_parameters * sizeof *use->operands);
     use->keep_partial = arena_copy(p->arena, request->keep_partial, from->n_results);
-    if (!make_unit(p, use))
-        return NULL;
+    make_unit(p, use);
     ARENA_PUSH(p->arena, p->uses, p->n_uses, p->cap_uses, use);
     return use;
 }

@@ -13,6 +13,7 @@
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
 #include "passes/select.h"
+#include "passes/work.h"
 
 // ---- axes -------------------------------------------------------------------------------------
 
@@ -35,35 +36,64 @@ static struct axis_list effective(const struct placing *p, const struct axis_lis
 
 // ---- work -------------------------------------------------------------------------------------
 
-// The dimension of every tensor that has it is cut, and through types every value made from one.
-static void place_split(struct placing *p, const struct split_statement *split,
-                        enum dimension dimension) {
+static void add_rule(struct placing *p, unsigned axis, enum dimension dimension,
+                     const struct split_statement *split) {
+    struct placement *placement = p->placement;
+    struct work_rule rule = {
+        .axis = (uint8_t)axis, .dimension = dimension, .scope = &split->scope, .split = split};
+    ARENA_PUSH(p->arena, placement->rules, placement->n_rules, placement->cap_rules, rule);
+    if (axis < p->config->mesh.n_axes && !placement->split_by[axis])
+        placement->split_by[axis] = split;
+}
+
+static void add_split(struct placing *p, const struct split_statement *split) {
     struct axis_list axes = effective(p, &split->axes);
-    if (dimension == DIM_BATCH)
-        p->placement->batch = axes;
-    for (unsigned i = 0; i < axes.n; i++)
-        if (!p->placement->split_by[axes.axes[i]])
-            p->placement->split_by[axes.axes[i]] = split;
+    for (uint32_t d = 0; d < split->n_dimensions; d++)
+        for (unsigned i = 0; i < axes.n; i++)
+            add_rule(p, axes.axes[i], split->dimensions[d], split);
+    for (uint32_t d = 0; d < split->n_dimensions; d++)
+        if (split->dimensions[d] == DIM_BATCH)
+            p->placement->batch = axes;
+}
+
+// Outer scopes first: their cuts are the outer ones.
+static void add_splits(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    uint32_t deepest = 0;
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        if (strategy->splits[s].scope_depth > deepest)
+            deepest = strategy->splits[s].scope_depth;
+    for (uint32_t depth = 0; depth <= deepest; depth++)
+        for (uint32_t s = 0; s < strategy->n_splits; s++)
+            if (strategy->splits[s].scope_depth == depth)
+                add_split(p, &strategy->splits[s]);
+}
+
+// A device works on one microbatch after the other of what the data axes left it: the cut in time
+// stands behind all others of the batch.
+static void add_microbatches(struct placing *p) {
+    static const struct selector everything = {.span = {.source = NO_SOURCE}};
+    const struct config *config = p->config;
+    int64_t parts = mesh_group_size(&config->mesh, &p->placement->batch);
+    p->placement->microbatches = config->train.batch / parts / config->train.microbatch;
+    struct work_rule rule = {
+        .axis = (uint8_t)config->mesh.n_axes, .dimension = DIM_BATCH, .scope = &everything};
+    if (p->placement->microbatches > 1)
+        ARENA_PUSH(p->arena, p->placement->rules, p->placement->n_rules, p->placement->cap_rules,
+                   rule);
+}
+
+static void place_work(struct placing *p) {
     for (uint32_t t = 0; t < p->program->n_tensors; t++) {
         const struct tensor *tensor = &p->program->tensors[t];
         struct placed_tensor *placed = &p->placement->tensors[t];
-        if (!selector_matches(&split->scope, tensor->roles, tensor->n_roles))
-            continue;
-        for (unsigned d = 0; d < tensor->rank; d++) {
-            if (tensor->dims[d].dimension != dimension)
-                continue;
-            placed->cuts[d] = axes;
-            for (unsigned i = 0; i < axes.n; i++)
-                placed->cut_by[axes.axes[i]] = split;
-        }
+        const struct work_rule *by[MAX_AXES];
+        work_cuts_of_dims(p->placement, tensor->roles, tensor->n_roles, tensor->dims, tensor->rank,
+                          placed->cuts, by);
+        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+            if (by[axis])
+                placed->cut_by[axis] = by[axis]->split;
     }
-}
-
-static void place_splits(struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    for (uint32_t s = 0; s < strategy->n_splits; s++)
-        for (uint32_t d = 0; d < strategy->splits[s].n_dimensions; d++)
-            place_split(p, &strategy->splits[s], strategy->splits[s].dimensions[d]);
 }
 
 // ---- storage ----------------------------------------------------------------------------------
@@ -252,16 +282,14 @@ bool placement_derive(const struct config *config, const struct program *program
     check_modes(&p);
     if (diagnostics->n_errors > errors)
         return false; // what follows would only repeat it
-    place_splits(&p);
+    add_splits(&p);
     check_sizes(&p);
+    add_microbatches(&p);
+    place_work(&p);
     place_storage(&p);
     if (diagnostics->n_errors == errors)
         check_states(&p);
-    if (diagnostics->n_errors > errors)
-        return false;
-    int64_t parts = mesh_group_size(&config->mesh, &out->batch);
-    out->microbatches = config->train.batch / (config->train.microbatch * parts);
-    return check_microbatches(&p);
+    return diagnostics->n_errors == errors && check_microbatches(&p);
 }
 
 bool place(struct program *program, const struct pass_context *context) {

@@ -1,0 +1,267 @@
+// Partition, redistribution: the one routine that brings a value from the type it has to the type
+// that somebody wants. Types differ axis by axis, and each difference is one move:
+//
+//   copy    -> part      slice            free
+//   summand -> part      reduce_scatter
+//   summand -> copy      all_reduce
+//   part    -> copy      all_gather
+//
+// What shrinks the value goes first and what makes it larger last. A dimension's cuts nest, so its
+// innermost cut is taken off before the next and put on after it. Of the forms that the unit has of
+// a value already, the one is taken from which the fewest bytes travel.
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/partition_unit.h"
+
+// ---- one move ---------------------------------------------------------------------------------
+
+struct move {
+    enum op_kind kind; // N_OPS: none, the types are the same
+    struct axis_list axes;
+    unsigned dim;
+};
+
+static bool is_prefix(const struct axis_list *a, const struct axis_list *b) {
+    return a->n <= b->n && memcmp(a->axes, b->axes, a->n) == 0;
+}
+
+static unsigned common_prefix(const struct axis_list *a, const struct axis_list *b) {
+    unsigned n = 0;
+    while (n < a->n && n < b->n && a->axes[n] == b->axes[n])
+        n++;
+    return n;
+}
+
+static bool is_partial(const struct sharding *type, unsigned axis) {
+    return type->partial >> axis & 1;
+}
+
+static bool is_cut(const struct sharding *type, unsigned axis) {
+    return cut_mask(type) >> axis & 1;
+}
+
+uint64_t cut_mask(const struct sharding *type) {
+    uint64_t mask = axis_list_mask(&type->flat);
+    for (unsigned d = 0; d < MAX_RANK; d++)
+        mask |= axis_list_mask(&type->cuts[d]);
+    return mask;
+}
+
+// The next cuts that dimension `d` wants, as long as they can be made of summands (or of copies).
+static struct axis_list next_cuts(const struct sharding *have, const struct sharding *want,
+                                  unsigned d, bool summands) {
+    struct axis_list axes = {0};
+    if (!is_prefix(&have->cuts[d], &want->cuts[d]))
+        return axes;
+    for (unsigned i = have->cuts[d].n; i < want->cuts[d].n; i++) {
+        unsigned axis = want->cuts[d].axes[i];
+        if (is_cut(have, axis) || is_partial(have, axis) != summands)
+            break;
+        axis_list_add(&axes, axis);
+    }
+    return axes;
+}
+
+static struct move find_cut(const struct sharding *have, const struct sharding *want,
+                            bool summands) {
+    for (unsigned d = 0; d < MAX_RANK; d++) {
+        struct axis_list axes = next_cuts(have, want, d, summands);
+        if (axes.n)
+            return (struct move){summands ? OP_REDUCE_SCATTER : OP_SLICE, axes, d};
+    }
+    return (struct move){.kind = N_OPS};
+}
+
+static struct move find_sum(const struct partitioner *p, const struct sharding *have,
+                            const struct sharding *want) {
+    uint64_t mask = have->partial & ~want->partial & ~cut_mask(want);
+    return (struct move){mask ? OP_ALL_REDUCE : N_OPS, axes_of_mask(mask), 0};
+}
+
+// The innermost cuts of a dimension that stand where others are wanted.
+static struct move find_gather(const struct sharding *have, const struct sharding *want) {
+    for (unsigned d = 0; d < MAX_RANK; d++) {
+        unsigned keep = common_prefix(&have->cuts[d], &want->cuts[d]);
+        struct move move = {.kind = OP_ALL_GATHER, .dim = d};
+        for (unsigned i = keep; i < have->cuts[d].n; i++)
+            axis_list_add(&move.axes, have->cuts[d].axes[i]);
+        if (move.axes.n)
+            return move;
+    }
+    return (struct move){.kind = N_OPS};
+}
+
+static struct move next_move(const struct partitioner *p, const struct sharding *have,
+                             const struct sharding *want) {
+    struct move move = find_cut(have, want, false);
+    if (move.kind == N_OPS)
+        move = find_cut(have, want, true);
+    if (move.kind == N_OPS)
+        move = find_sum(p, have, want);
+    if (move.kind == N_OPS)
+        move = find_gather(have, want);
+    // Microbatches are summed by accumulating and never lie side by side.
+    CHECK(!axis_list_has(&move.axes, p->time));
+    return move;
+}
+
+static void apply_move(struct sharding *type, const struct move *move) {
+    struct axis_list *cuts = &type->cuts[move->dim];
+    if (move->kind != OP_ALL_GATHER)
+        type->partial &= ~axis_list_mask(&move->axes);
+    if (move->kind == OP_ALL_GATHER)
+        cuts->n = (uint8_t)(cuts->n - move->axes.n);
+    else if (move->kind != OP_ALL_REDUCE)
+        for (unsigned i = 0; i < move->axes.n; i++)
+            axis_list_add(cuts, move->axes.axes[i]);
+}
+
+// ---- where to begin ---------------------------------------------------------------------------
+
+// Elements that a device sends for the move (DESIGN.md 3).
+static double cost_of(const struct partitioner *p, const struct tensor_type *logical,
+                      const struct sharding *before, const struct move *move) {
+    struct sharding after = *before;
+    struct tensor_type whole;
+    apply_move(&after, move);
+    if (move->kind == OP_SLICE)
+        return 0;
+    CHECK(sharding_local(p, logical, move->kind == OP_ALL_GATHER ? &after : before, &whole));
+    double parts = (double)mesh_group_size(&p->program->mesh, &move->axes);
+    double sent = (parts - 1) / parts * (double)type_elements(&whole);
+    return move->kind == OP_ALL_REDUCE ? 2 * sent : sent;
+}
+
+static double cost_from(const struct partitioner *p, const struct tensor_type *logical,
+                        struct sharding type, const struct sharding *want) {
+    double cost = 0;
+    for (struct move move; (move = next_move(p, &type, want)).kind != N_OPS;) {
+        cost += cost_of(p, logical, &type, &move);
+        apply_move(&type, &move);
+    }
+    return cost;
+}
+
+static struct form cheapest_form(const struct maker *m, value_id v, const struct sharding *want) {
+    const struct forms *forms = &m->forms[v];
+    const struct tensor_type *logical = &m->from->values[v].type;
+    const struct form *best = NULL;
+    double least = 0;
+    for (uint32_t i = 0; i < forms->n; i++) {
+        const struct form *form = &forms->items[i];
+        if (want->partial & ~form->type.partial)
+            continue;
+        double cost = cost_from(m->p, logical, form->type, want);
+        if (best && cost >= least)
+            continue;
+        best = form;
+        least = cost;
+    }
+    CHECK(best);
+    return *best;
+}
+
+// ---- emitting ---------------------------------------------------------------------------------
+
+// The op just added belongs to the part of the model that made the value that it moves.
+static void inherit_roles(struct maker *m, value_id moved) {
+    struct op *to = last_op(m);
+    for (uint32_t i = 0; i < m->to->n_ops; i++)
+        for (unsigned k = 0; k < m->to->ops[i].n_results; k++)
+            if (m->to->ops[i].results[k] == moved) {
+                to->n_roles = m->to->ops[i].n_roles;
+                memcpy(to->roles, m->to->ops[i].roles, sizeof to->roles);
+            }
+}
+
+// What a moved value is called, behind the name of what it is.
+static const char *suffix_of(enum op_kind kind) {
+    switch (kind) {
+    case OP_SLICE:
+        return "part";
+    case OP_REDUCE_SCATTER:
+        return "scattered";
+    case OP_ALL_GATHER:
+        return "gathered";
+    default:
+        return "summed";
+    }
+}
+
+static value_id emit_move(struct maker *m, value_id v, value_id from, const struct move *move,
+                          const struct sharding *after) {
+    struct arena *arena = m->p->arena;
+    struct span span = split_span(m->p, move->axes.axes[0]);
+    const char *name = m->from->values[v].name, *suffix = suffix_of(move->kind);
+    bool travels = move->kind != OP_SLICE;
+    struct tensor_type type;
+    CHECK(sharding_local(m->p, &m->from->values[v].type, after, &type));
+    value_id moved =
+        add_op(m, move->kind, arena_format(arena, "%s.%s", name, travels ? "started" : suffix),
+               &from, 1, span);
+    op_set_axes(m->p->program, last_op(m), ATTRIBUTE_AXES, move->axes);
+    if (move->kind != OP_ALL_REDUCE)
+        op_set_integer(m->p->program, last_op(m), ATTRIBUTE_DIM, move->dim);
+    inherit_roles(m, from);
+    m->to->values[moved].type = type;
+    if (!travels)
+        return moved;
+    value_id done = add_op(m, OP_WAIT, arena_format(arena, "%s.%s", name, suffix), &moved, 1, span);
+    inherit_roles(m, moved);
+    m->to->values[done].type = type;
+    return done;
+}
+
+void add_form(struct maker *m, value_id v, struct form form) {
+    struct forms *forms = &m->forms[v];
+    ARENA_PUSH(m->p->arena, forms->items, forms->n, forms->cap, form);
+}
+
+// This device's part of a count is made, not sliced: kernels are told where it begins.
+static value_id count_part(struct maker *m, value_id v, const struct sharding *want) {
+    struct program *program = m->p->program;
+    const struct op *from = m->forms[v].counts;
+    struct tensor_type type;
+    CHECK(sharding_local(m->p, &m->from->values[v].type, want, &type));
+    value_id made = add_op(m, OP_IOTA, m->from->values[v].name, NULL, 0, from->span);
+    struct op *op = last_op(m);
+    for (unsigned i = 0; i < from->n_attributes; i++)
+        op_set(program, op, from->attributes[i]);
+    if (want->cuts[0].n)
+        op_set_axes(program, op, ATTRIBUTE_AXES, want->cuts[0]);
+    op->n_roles = from->n_roles;
+    memcpy(op->roles, from->roles, sizeof op->roles);
+    m->to->values[made].type = type;
+    return made;
+}
+
+// ---- the routine ------------------------------------------------------------------------------
+
+static bool is_as_wanted(const struct sharding *type, const struct sharding *want) {
+    for (unsigned d = 0; d < MAX_RANK; d++)
+        if (!axis_list_equal(&type->cuts[d], &want->cuts[d]))
+            return false;
+    return axis_list_equal(&type->flat, &want->flat) && type->partial == want->partial;
+}
+
+value_id bring(struct maker *m, value_id v, const struct sharding *want) {
+    const struct forms *forms = &m->forms[v];
+    for (uint32_t i = 0; i < forms->n; i++)
+        if (is_as_wanted(&forms->items[i].type, want))
+            return forms->items[i].value;
+    struct form form = {.type = *want};
+    if (forms->counts) {
+        form.value = count_part(m, v, want);
+        add_form(m, v, form);
+        return form.value;
+    }
+    form = cheapest_form(m, v, want);
+    for (struct move move; (move = next_move(m->p, &form.type, want)).kind != N_OPS;) {
+        apply_move(&form.type, &move);
+        form.value = emit_move(m, v, form.value, &move, &form.type);
+        add_form(m, v, form);
+    }
+    CHECK(is_as_wanted(&form.type, want));
+    return form.value;
+}

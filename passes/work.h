@@ -1,0 +1,28 @@
+// Who computes what: of an op, a value or a tensor with given roles and dimensions, which axes cut
+// which dimension. One answer for all of them, so that a weight is cut as the ops that read it.
+#ifndef PLACE_PASSES_WORK_H
+#define PLACE_PASSES_WORK_H
+
+#include "ir/ir.h"
+#include "ir/placement.h"
+
+// A dimension as an op sees it: a label of its signature.
+struct work_label {
+    uint32_t dimensions; // the bit of every dimension that operands with this label give it: query
+                         // and key/value heads are one label
+    bool whole;          // a device needs all of it
+};
+
+// The axes that cut each label, outermost first, into `cuts`. An axis cuts one label at most: that
+// of the innermost split in whose scope the roles are, else that by which activations are stored
+// there; a label that must be whole is passed over. `by`: of every axis the rule that decided, or
+// NULL.
+void work_cuts(const struct placement *, const uint8_t *roles, unsigned n_roles,
+               const struct work_label *labels, unsigned n_labels, struct axis_list *cuts,
+               const struct work_rule *by[MAX_AXES]);
+// The same for a tensor's or a value's own dimensions.
+void work_cuts_of_dims(const struct placement *, const uint8_t *roles, unsigned n_roles,
+                       const struct dim *dims, unsigned rank, struct axis_list cuts[MAX_RANK],
+                       const struct work_rule *by[MAX_AXES]);
+
+#endif
