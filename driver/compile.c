@@ -195,3 +195,15 @@ int compilation_finish(struct compilation *c, const struct options *options) {
     diagnostics_print(c->diagnostics, stderr, option_colour(options, STDERR_FILENO));
     return c->diagnostics->n_errors ? STATUS_REFUSED : STATUS_OK;
 }
+
+int compile_then(const struct options *options, enum stage stage, compilation_use then) {
+    struct compilation c;
+    compile(&c, options, stage);
+    int status = compilation_finish(&c, options);
+    if (status == STATUS_OK && stage > STAGE_RESOLVED && !compilation_has_program(&c))
+        status = STATUS_REFUSED;
+    if (status == STATUS_OK)
+        status = then(&c, options);
+    compilation_free(&c);
+    return status;
+}

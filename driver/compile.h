@@ -67,6 +67,12 @@ void check_fixes(struct compilation *, const struct options *options);
 // from it.
 int compilation_finish(struct compilation *, const struct options *options);
 
+// What most verbs are: compiles the operand up to the stage, prints what was reported, and goes on
+// with `then` if all is well and, behind STAGE_RESOLVED, there is a program. Returns the exit
+// status.
+typedef int (*compilation_use)(struct compilation *, const struct options *);
+int compile_then(const struct options *options, enum stage stage, compilation_use then);
+
 // <prefix>/share/place/lib for a command in <prefix>/bin; PLACE_LIBRARY in the environment first.
 const char *library_path(struct arena *arena);
 

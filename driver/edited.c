@@ -60,11 +60,7 @@ static bool check_called(struct compilation *c, const struct program *edited,
     for (uint32_t i = 0; i < edited->n_units; i++)
         if (i != unit)
             names[n++] = edited->units[i].name;
-    const char *near = nearest_name(name, names, n);
-    if (near) {
-        diagnostic_help(d, "did you mean `%s`?", near);
-        diagnostic_edit(d, item->program.unit.span, "%s", near);
-    }
+    diagnostic_meant(d, item->program.unit.span, name, names, n);
     return false;
 }
 

@@ -1,9 +1,7 @@
 // placec emit: what the compiler makes of a file, at each stage of the way.
 #include <stdio.h>
 
-#include "backend/backend.h"
-#include "driver/compile.h"
-#include "driver/options.h"
+#include "driver/native.h"
 #include "driver/report.h"
 
 enum kind { AS_AST, AS_PROGRAM, AS_STEP, AS_LLVM, AS_JSON, N_KINDS };
@@ -16,24 +14,24 @@ static int emit_llvm(struct compilation *c) {
     const char *why = NULL;
     size_t size;
     char *text = NULL;
-    struct backend *backend = backend_load(&c->arena, &why);
+    struct backend *backend = native_backend(c, &why);
     if (backend)
-        why = backend_refusal(backend, &c->arena, c->final);
-    if (backend && !why)
         text = backend_generate(backend, &c->arena, c->final, &(struct backend_options){0},
                                 BACKEND_LLVM, &size, &why);
-    if (!text) {
-        fprintf(stderr, "placec: %s: %s\n", c->path, why);
-        return STATUS_REFUSED;
-    }
+    if (!text)
+        return native_failed(c, why);
     fwrite(text, 1, size, stdout);
     return STATUS_OK;
 }
 
-static int emit_as(struct compilation *c, const struct options *options, enum kind kind) {
+static int kind_of(const struct options *options) {
+    return option_choice(options, OPTION_AS, kinds, N_KINDS, AS_STEP);
+}
+
+static int emit_as(struct compilation *c, const struct options *options) {
     const struct print_options print = {.sources = option_given(options, OPTION_SPANS) ? &c->sources
                                                                                        : NULL};
-    switch (kind) {
+    switch ((enum kind)kind_of(options)) {
     case AS_AST:
         ast_print(&c->file, stdout);
         return STATUS_OK;
@@ -55,19 +53,6 @@ static int emit_as(struct compilation *c, const struct options *options, enum ki
 }
 
 int verb_emit(const struct options *options) {
-    const char *name = options->values[OPTION_AS];
-    int kind = name ? table_find(kinds, N_KINDS, name) : AS_STEP;
-    if (kind < 0) {
-        fprintf(stderr, "placec: --as takes ast, program, step, llvm or json, not `%s`\n", name);
-        return STATUS_USAGE;
-    }
-    struct compilation c;
-    compile(&c, options, stages[kind]);
-    int status = compilation_finish(&c, options);
-    if (status == STATUS_OK && kind != AS_AST && !compilation_has_program(&c))
-        status = STATUS_REFUSED;
-    if (status == STATUS_OK)
-        status = emit_as(&c, options, kind);
-    compilation_free(&c);
-    return status;
+    int kind = kind_of(options);
+    return kind < 0 ? STATUS_USAGE : compile_then(options, stages[kind], emit_as);
 }

@@ -26,10 +26,8 @@ static int unknown_code(const char *given) {
     const char *codes[N_DIAGNOSTIC_CODES];
     for (int i = 0; i < N_DIAGNOSTIC_CODES; i++)
         codes[i] = diagnostic_rows[i].text;
-    const char *near = nearest_name(given, codes, N_DIAGNOSTIC_CODES);
-    fprintf(stderr, "placec: there is no code `%s`", given);
-    fprintf(stderr, near ? "; did you mean %s?\n" : "\n", near);
-    fprintf(stderr, "  codes stand in brackets behind `error` and `warning`, as in error[E402]\n");
+    complain_unknown("there is no code", given, codes, N_DIAGNOSTIC_CODES,
+                     "codes stand in brackets behind `error` and `warning`, as in error[E402]");
     return STATUS_REFUSED;
 }
 

@@ -7,8 +7,8 @@
 
 #include "driver/options.h"
 
-// Ctrl-C while compiling; a run has a handler of its own. What is being written keeps the signal off
-// until it is whole or gone (backend/file.c), so there is nothing to clear away here.
+// Ctrl-C while compiling; a run has a handler of its own. What is being written keeps the signal
+// off until it is whole or gone (backend/file.c), so there is nothing to clear away here.
 static void on_interrupt(int signal_number) {
     static const char text[] = "placec: interrupted\n";
     (void)signal_number;

@@ -32,10 +32,12 @@ static bool parse_passes(struct arena *arena, const char *list, enum pass *passe
         const char *name = arena_string(arena, list, length);
         int pass = pass_find(name);
         if (pass < 0 || *n == 64) {
-            fprintf(stderr, "placec: `%s` is not a pass; the pipeline is", name);
-            for (int i = 0; i < N_PASSES; i++)
-                fprintf(stderr, "%s %s", i ? "," : "", pass_rows[i].name);
-            fprintf(stderr, "\n");
+            const char *names[N_PASSES], *pipeline = "the pipeline is";
+            for (int i = 0; i < N_PASSES; i++) {
+                names[i] = pass_rows[i].name;
+                pipeline = arena_format(arena, "%s%s %s", pipeline, i ? "," : "", names[i]);
+            }
+            complain_unknown("there is no pass", name, names, N_PASSES, pipeline);
             return false;
         }
         passes[(*n)++] = pass;

@@ -81,6 +81,15 @@ static int usage_error(const char *format, const char *what, const char *remedy)
     return STATUS_USAGE;
 }
 
+void complain_unknown(const char *what, const char *given, const char *const *names, size_t n,
+                      const char *remedy) {
+    const char *near = nearest_name(given, names, n);
+    fprintf(stderr, "placec: %s `%s`", what, given);
+    if (near)
+        fprintf(stderr, "; did you mean `%s`?", near);
+    fprintf(stderr, "\n  %s\n", remedy);
+}
+
 // ---- values -----------------------------------------------------------------------------------
 
 static bool parse_integer(const char *text, int64_t *value) {
@@ -100,6 +109,24 @@ static int check_integer(const struct options *options, enum option_id option, i
     return STATUS_USAGE;
 }
 
+int option_choice(const struct options *options, enum option_id option, const char *const *names,
+                  int n, int otherwise) {
+    const char *given = options->values[option];
+    for (int i = 0; given && i < n; i++)
+        if (strcmp(names[i], given) == 0)
+            return i;
+    if (!given)
+        return otherwise;
+    fprintf(stderr, "placec: --%s takes", option_rows[option].name);
+    for (int i = 0; i < n; i++)
+        fprintf(stderr, "%s %s", !i ? "" : i == n - 1 ? " or" : ",", names[i]);
+    fprintf(stderr, ", not `%s`\n", given);
+    return -1;
+}
+
+enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER, N_COLOURS };
+static const char *const colours[N_COLOURS] = {"auto", "always", "never"};
+
 static int check_values(const struct options *options) {
     static const struct {
         enum option_id option;
@@ -111,11 +138,8 @@ static int check_values(const struct options *options) {
         if (status >= 0)
             return status;
     }
-    const char *colour = options->values[OPTION_COLOR];
-    if (colour && strcmp(colour, "auto") && strcmp(colour, "always") && strcmp(colour, "never"))
-        return usage_error("--color takes auto, always or never, not `%s`", colour,
-                           "leave it out for colour on terminals only");
-    return -1;
+    return option_choice(options, OPTION_COLOR, colours, N_COLOURS, COLOUR_AUTO) < 0 ? STATUS_USAGE
+                                                                                     : -1;
 }
 
 bool option_given(const struct options *options, enum option_id option) {
@@ -130,15 +154,16 @@ int64_t option_integer(const struct options *options, enum option_id option, int
 }
 
 bool option_colour(const struct options *options, int descriptor) {
-    const char *when = options->values[OPTION_COLOR];
-    if (when && strcmp(when, "auto"))
-        return strcmp(when, "always") == 0;
-    return isatty(descriptor) && !getenv("NO_COLOR");
+    int when = option_choice(options, OPTION_COLOR, colours, N_COLOURS, COLOUR_AUTO);
+    return when == COLOUR_AUTO ? isatty(descriptor) && !getenv("NO_COLOR") : when == COLOUR_ALWAYS;
 }
 
 // ---- parsing ----------------------------------------------------------------------------------
 
-// The long and short options of a verb, in getopt's form. An option's value is its id + 256.
+// What getopt gives for an option of long form is its id above all letters.
+enum { LONG_OPTION = 256 };
+
+// The long and short options of a verb, in getopt's form.
 static void options_of_verb(enum verb verb, struct option *longs, char *shorts) {
     int n = 0, s = 0;
     shorts[s++] = ':'; // an option without its value is told from an unknown one
@@ -147,7 +172,7 @@ static void options_of_verb(enum verb verb, struct option *longs, char *shorts) 
         if (!(row->verbs >> verb & 1))
             continue;
         longs[n++] = (struct option){row->name, *row->argument ? required_argument : no_argument,
-                                     NULL, 256 + i};
+                                     NULL, LONG_OPTION + i};
         if (row->letter) {
             shorts[s++] = row->letter;
             if (*row->argument)
@@ -165,25 +190,25 @@ static int option_of_letter(int letter) {
     return -1;
 }
 
-// The last word of the command line is an option that takes a value: getopt says so by ':'.
-static int lacks_value(const char *given) {
-    return usage_error("`%s` lacks its value", given, "give it behind the option, as in `-D dp=8`");
+// The last word of the command line is an option that takes a value: getopt says so by ':', and
+// which one by its letter or, of a long one, the value of its row.
+static int lacks_value(const char *given, int code) {
+    const struct option_row *row =
+        &option_rows[code >= LONG_OPTION ? code - LONG_OPTION : option_of_letter(code)];
+    fprintf(stderr, "placec: `%s` lacks its value\n  give it behind the option: `%s %s`\n", given,
+            given, row->argument);
+    return STATUS_USAGE;
 }
 
-static int unknown_option(enum verb verb, const char *given) {
-    const char *names[N_OPTIONS];
+static int unknown_option(struct arena *arena, enum verb verb, const char *given) {
+    const char *names[N_OPTIONS], *verb_name = verb_rows[verb].name;
     size_t n = 0;
     for (int i = 0; i < N_OPTIONS; i++)
         if (option_rows[i].verbs >> verb & 1)
-            names[n++] = option_rows[i].name;
-    char name[128];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(given + strspn(given, "-"), "="),
-             given + strspn(given, "-"));
-    const char *near = nearest_name(name, names, n);
-    fprintf(stderr, "placec: `placec %s` has no option `%s`\n", verb_rows[verb].name, given);
-    if (near)
-        fprintf(stderr, "  did you mean `--%s`?\n", near);
-    fprintf(stderr, "  placec %s --help lists them\n", verb_rows[verb].name);
+            names[n++] = arena_format(arena, "--%s", option_rows[i].name);
+    complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name),
+                     arena_string(arena, given, strcspn(given, "=")), names, n,
+                     arena_format(arena, "placec %s --help lists them", verb_name));
     return STATUS_USAGE;
 }
 
@@ -198,12 +223,13 @@ static int take_options(struct arena *arena, int argc, char **argv, struct optio
         if (code == -1)
             return -1;
         if (code == ':')
-            return lacks_value(argv[optind - 1]);
+            return lacks_value(argv[optind - 1], optopt);
         if (code == '?')
-            return unknown_option(options->verb, optopt > 0 && optopt < 256
-                                                     ? (char[]){'-', (char)optopt, 0}
-                                                     : argv[optind - 1]);
-        int id = code >= 256 ? code - 256 : option_of_letter(code);
+            return unknown_option(arena, options->verb,
+                                  optopt > 0 && optopt < LONG_OPTION
+                                      ? (char[]){'-', (char)optopt, 0}
+                                      : argv[optind - 1]);
+        int id = code >= LONG_OPTION ? code - LONG_OPTION : option_of_letter(code);
         if (id == OPTION_DEFINE)
             ARENA_PUSH(arena, options->definitions, options->n_definitions,
                        options->cap_definitions, optarg);
@@ -222,10 +248,7 @@ static int unknown_verb(const char *given) {
     const char *names[N_VERBS];
     for (int i = 0; i < N_VERBS; i++)
         names[i] = verb_rows[i].name;
-    const char *near = nearest_name(given, names, N_VERBS);
-    fprintf(stderr, "placec: there is no verb `%s`", given);
-    fprintf(stderr, near ? "; did you mean `%s`?\n" : "\n", near);
-    fprintf(stderr, "  placec --help lists them\n");
+    complain_unknown("there is no verb", given, names, N_VERBS, "placec --help lists them");
     return STATUS_USAGE;
 }
 

@@ -39,6 +39,14 @@ bool option_given(const struct options *options, enum option_id option);
 // A whole number of at least `minimum`, or `otherwise` when the option is not given. A value that
 // is not one is refused by options_parse.
 int64_t option_integer(const struct options *options, enum option_id option, int64_t otherwise);
+// Which of the names the option's value is, or `otherwise` when it is not given. -1, once said on
+// stderr, for none of them: a wrong command line.
+int option_choice(const struct options *options, enum option_id option, const char *const *names,
+                  int n, int otherwise);
+// Says on stderr that `what` (as in "there is no code") does not have the name given, which of the
+// names was perhaps meant, and where to read on.
+void complain_unknown(const char *what, const char *given, const char *const *names, size_t n,
+                      const char *remedy);
 // Colour on this file descriptor: --color, else whether it is a terminal and NO_COLOR is not set.
 bool option_colour(const struct options *options, int descriptor);
 

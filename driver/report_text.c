@@ -18,10 +18,15 @@ static void print_mesh_line(struct compilation *c, FILE *to) {
             c->final->sizes.microbatches == 1 ? "" : "es");
 }
 
+// A cell of a table; none of its lines ends in blanks.
+static void print_cell(FILE *to, const char *text, bool last) {
+    fprintf(to, last ? " %s\n" : " %-16s", text);
+}
+
 // "(S*, S, S, R)" of the row that each state has for this role; a state without one has no letter.
-static void print_tuple(const struct placement_table *table, const char *role, unsigned axis,
-                        FILE *to) {
-    char text[64] = "(";
+static const char *tuple_text(struct arena *arena, const struct placement_table *table,
+                              const char *role, unsigned axis) {
+    const char *text = "(";
     for (int state = 0; state < N_STATES; state++) {
         const char *letter = "-";
         for (uint32_t i = 0; i < table->n; i++)
@@ -29,10 +34,9 @@ static void print_tuple(const struct placement_table *table, const char *role, u
                 letter = mode_letter(&table->rows[i], axis);
         if (state == STATE_ACTIVATIONS)
             letter = mode_of_state(table, STATE_ACTIVATIONS, axis);
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", state ? ", " : "",
-                 letter);
+        text = arena_format(arena, "%s%s%s", text, state ? ", " : "", letter);
     }
-    fprintf(to, " %-16s", strcat(text, ")"));
+    return arena_format(arena, "%s)", text);
 }
 
 static void print_modes(struct compilation *c, const struct placement_table *table, FILE *to) {
@@ -41,15 +45,14 @@ static void print_modes(struct compilation *c, const struct placement_table *tab
         return;
     fprintf(to, "\n  parameters, optimizer, gradients, activations on each axis\n  %-24s", "");
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
-        fprintf(to, " %-16s", mesh->axes[axis].name);
-    fprintf(to, "\n");
+        print_cell(to, mesh->axes[axis].name, axis + 1 == mesh->n_axes);
     for (uint32_t i = 0; i < table->n; i++) {
         if (table->rows[i].state != STATE_PARAMETERS)
             continue;
         fprintf(to, "  %-24s", table->rows[i].role);
         for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
-            print_tuple(table, table->rows[i].role, axis, to);
-        fprintf(to, "\n");
+            print_cell(to, tuple_text(&c->arena, table, table->rows[i].role, axis),
+                       axis + 1 == mesh->n_axes);
     }
 }
 

@@ -1,10 +1,8 @@
 // placec run: compile in memory and train here, one rank per device of the mesh.
 #include <stdio.h>
 
-#include "backend/backend.h"
-#include "driver/compile.h"
 #include "driver/describe.h"
-#include "driver/options.h"
+#include "driver/native.h"
 
 static struct place_run_options run_options(const struct options *options) {
     return (struct place_run_options){
@@ -24,17 +22,13 @@ static struct place_run_options run_options(const struct options *options) {
 
 static int train(struct compilation *c, const struct options *options) {
     const char *why = NULL;
-    struct backend *backend = backend_load(&c->arena, &why);
+    struct backend *backend = native_backend(c, &why);
     struct backend_code *code = NULL;
     const struct backend_options jit = {.cache = backend_cache_directory(&c->arena)};
     if (backend)
-        why = backend_refusal(backend, &c->arena, c->final);
-    if (backend && !why)
         code = backend_jit(backend, &c->arena, c->final, &jit, &why);
-    if (!code) {
-        fprintf(stderr, "placec: %s: %s\n", c->path, why);
-        return STATUS_REFUSED;
-    }
+    if (!code)
+        return native_failed(c, why);
     if (option_given(options, OPTION_COMPILE_ONLY)) {
         backend_code_free(backend, code);
         return STATUS_OK;
@@ -71,13 +65,5 @@ int verb_run(const struct options *options) {
         fprintf(stderr, "placec: %s\n", wrong);
         return STATUS_USAGE;
     }
-    struct compilation c;
-    compile(&c, options, STAGE_JUDGED);
-    int status = compilation_finish(&c, options);
-    if (status == STATUS_OK && !compilation_has_program(&c))
-        status = STATUS_REFUSED;
-    if (status == STATUS_OK)
-        status = train(&c, options);
-    compilation_free(&c);
-    return status;
+    return compile_then(options, STAGE_JUDGED, train);
 }

@@ -102,11 +102,7 @@ static void suggest_keyword(struct parser *p, struct diagnostic *d, struct span 
         if (expected[i][0] != '\'' && !strchr(expected[i], ' '))
             keywords[n_keywords++] = expected[i];
     const char *word = arena_string(p->arena, p->text + span.begin, span.end - span.begin);
-    const char *meant = nearest_name(word, keywords, n_keywords);
-    if (!meant)
-        return;
-    diagnostic_help(d, "did you mean `%s`?", meant);
-    diagnostic_edit(d, span, "%s", meant);
+    diagnostic_meant(d, span, word, keywords, n_keywords);
 }
 
 // The word that cannot stand here, what could, the bracket it may be about, and the keyword that

@@ -12,9 +12,12 @@ static void load_setting(struct resolver *r, const char *argument) {
     if (!frontend_read_text(r->arena, r->diagnostics, "<command line>", argument, strlen(argument),
                             &source))
         return;
-    if (!strchr(argument, '=')) {
-        report(r->diagnostics, E118, span_of(source, 0, (uint32_t)strlen(argument)),
-               "`%s` is not of the form `name=value`", setting->argument);
+    const char *equals = strchr(argument, '=');
+    if (!equals || !equals[1 + strspn(equals + 1, " \t")]) {
+        struct diagnostic *d =
+            report(r->diagnostics, E118, span_of(source, 0, (uint32_t)strlen(argument)),
+                   "`%s` has no value", setting->argument);
+        diagnostic_help(d, "write a name and a value, as in `-D dp=8` or `-D train.batch=64`");
         return;
     }
     setting->field = parse_setting(r->arena, r->diagnostics, source);

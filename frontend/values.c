@@ -24,11 +24,7 @@ struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
                                   size_t n) {
     struct diagnostic *d =
         report(r->diagnostics, code, name.span, "no %s is called `%s`", kind, name.text);
-    const char *meant = nearest_name(name.text, names, n);
-    if (meant) {
-        diagnostic_help(d, "did you mean `%s`?", meant);
-        diagnostic_edit(d, name.span, "%s", meant);
-    } else if (n && n <= 16) {
+    if (!diagnostic_meant(d, name.span, name.text, names, n) && n && n <= 16) {
         const char *list = "";
         for (size_t i = 0; i < n; i++)
             list = arena_format(r->arena, "%s%s`%s`", list, i ? ", " : "", names[i]);
@@ -140,12 +136,8 @@ bool read_choice(struct resolver *r, const struct ast_value *value, const char *
                             names[i]);
     struct diagnostic *d = report(r->diagnostics, E105, value->span, "%s is %s, not `%s`", what,
                                   list, ast_value_text(r->arena, value));
-    const char *meant =
-        value->kind == AST_NAME ? nearest_name(value->name, names, (size_t)n) : NULL;
-    if (meant) {
-        diagnostic_help(d, "did you mean `%s`?", meant);
-        diagnostic_edit(d, value->span, "%s", meant);
-    }
+    if (value->kind == AST_NAME)
+        diagnostic_meant(d, value->span, value->name, names, (size_t)n);
     return false;
 }
 

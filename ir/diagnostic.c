@@ -15,7 +15,8 @@ const struct diagnostic_row diagnostic_rows[N_DIAGNOSTIC_CODES] = {
 
 int diagnostic_find(const char *text) {
     for (int i = 0; i < N_DIAGNOSTIC_CODES; i++)
-        if (strcasecmp(diagnostic_rows[i].text, text) == 0)
+        if (strcasecmp(diagnostic_rows[i].text, text) == 0 ||
+            strcmp(diagnostic_rows[i].text + 1, text) == 0)
             return i;
     return -1;
 }
@@ -214,4 +215,14 @@ const char *nearest_name(const char *text, const char *const *candidates, size_t
             best = candidates[i];
     }
     return best;
+}
+
+bool diagnostic_meant(struct diagnostic *d, struct span span, const char *given,
+                      const char *const *names, size_t n) {
+    const char *near = nearest_name(given, names, n);
+    if (!near)
+        return false;
+    diagnostic_help(d, "did you mean `%s`?", near);
+    diagnostic_edit(d, span, "%s", near);
+    return true;
 }

@@ -37,7 +37,7 @@ struct diagnostic_row {
     const char *title;
 };
 extern const struct diagnostic_row diagnostic_rows[N_DIAGNOSTIC_CODES];
-int diagnostic_find(const char *text); // -1: no such code; "e402" is found too
+int diagnostic_find(const char *text); // -1: no such code; "e402" and "402" are found too
 
 // The page of a code (docs/errors/CODE.md, embedded): NULL when nobody has written it.
 const char *diagnostic_page(enum diagnostic_code code);
@@ -102,6 +102,10 @@ void diagnostic_help(struct diagnostic *d, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void diagnostic_edit(struct diagnostic *d, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+// A help that proposes the name that was meant at `span`, if one of them is near enough.
+bool diagnostic_meant(struct diagnostic *d, struct span span, const char *given,
+                      const char *const *names, size_t n);
 
 // Where an error about this fact is shown: the statement, or the `use` that brought it.
 struct span origin_span(const struct origin *origin);

@@ -155,6 +155,10 @@ static void check_heads(struct placing *p) {
     if (heads && kv)
         diagnostic_label(d, origin_span(&kv->origin), "key and value heads are split here");
     diagnostic_origin(d, &said->origin);
+    const struct model_config *model = &p->config->model;
+    if (model->kv_heads == model->heads)
+        diagnostic_note(d, "heads are not grouped in this model: its kv_heads are as many, %d",
+                        (int)model->kv_heads);
     diagnostic_help(d, "split both in one statement: `split heads, kv_heads over %s`",
                     axes_text(p, &said->axes));
 }
