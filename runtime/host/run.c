@@ -76,8 +76,8 @@ static int check_memory(const struct session *session, int ranks, char *message)
              "%d rank%s %s of memory (%s each), but this machine has %s free; use fewer "
              "ranks here, a smaller model or microbatch, or a strategy that shards more",
              ranks, ranks == 1 ? " needs" : "s need",
-             format_bytes(total, sizeof total, each * ranks),
-             format_bytes(one, sizeof one, each), format_bytes(there, sizeof there, free_bytes));
+             format_bytes(total, sizeof total, each * ranks), format_bytes(one, sizeof one, each),
+             format_bytes(there, sizeof there, free_bytes));
     return -1;
 }
 
