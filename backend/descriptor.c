@@ -209,7 +209,8 @@ static const char *statement_text(struct describer *d, const struct step *step,
     case STATEMENT_ZERO:
         return arena_format(d->arena, "zero %s", program->buffers[s->zero.buffer].name);
     default:
-        return arena_format(d->arena, "free %s", program->buffers[s->free.buffer].name);
+        return arena_format(d->arena, s->free.n_items > 1 ? "free %s, ..." : "free %s",
+                            program->buffers[s->free.items[0].buffer].name);
     }
 }
 

@@ -327,6 +327,13 @@ static const char *check_loop(struct checker *c, const struct loop *loop) {
     return wrong;
 }
 
+static const char *check_free(struct checker *c, const struct statement *statement) {
+    const char *wrong = statement->free.n_items ? NULL : "a free of nothing";
+    for (uint32_t i = 0; i < statement->free.n_items && !wrong; i++)
+        wrong = check_reference(c, statement->free.items[i]);
+    return wrong;
+}
+
 static const char *check_statement(struct checker *c, const struct statement *statement) {
     c->at = statement->span;
     switch (statement->kind) {
@@ -344,7 +351,7 @@ static const char *check_statement(struct checker *c, const struct statement *st
     case STATEMENT_ZERO:
         return check_reference(c, statement->zero);
     case STATEMENT_FREE:
-        return check_reference(c, statement->free);
+        return check_free(c, statement);
     }
     return "a statement of no kind";
 }

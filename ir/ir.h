@@ -379,7 +379,11 @@ struct statement {
             uint32_t handle;
             struct index index;
         } wait;
-        struct reference zero, free;
+        struct reference zero;
+        struct {
+            struct reference *items;
+            uint32_t n_items;
+        } free;
     };
 };
 struct handle {
@@ -483,8 +487,8 @@ bool walk_next(struct statement_walk *);
 int64_t walk_trips(const struct statement_walk *); // how often one step executes the statement
 // The places that a statement names, i = 0, 1, ... until `at` is NULL: a call reads its operands,
 // then writes its results; each piece of a transfer is read, then written; a zero writes, a free
-// reads. A wait names what its start does, and a loop nothing itself: they have none. Whoever may
-// change the statement may change what is at `at`.
+// reads each. A wait names what its start does, and a loop nothing itself: they have none. Whoever
+// may change the statement may change what is at `at`.
 struct access {
     struct reference *at;
     bool written;

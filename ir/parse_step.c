@@ -138,6 +138,14 @@ static void parse_start(struct parser *p, struct step *step, struct transfer *st
     text_expect(p, '}');
 }
 
+static void parse_free(struct parser *p, struct statement *statement) {
+    uint32_t cap = 0;
+    do
+        ARENA_PUSH(p->arena, statement->free.items, statement->free.n_items, cap,
+                   parse_reference(p));
+    while (!text_failed(p) && text_accept(p, ','));
+}
+
 static void parse_block(struct parser *p, struct step *step, struct block *block);
 
 static void parse_loop(struct parser *p, struct step *step, struct loop *loop) {
@@ -182,7 +190,7 @@ static void parse_block(struct parser *p, struct step *step, struct block *block
             statement.zero = parse_reference(p);
         } else if (text_accept_word(p, "free")) {
             statement.kind = STATEMENT_FREE;
-            statement.free = parse_reference(p);
+            parse_free(p, &statement);
         } else {
             FAIL(p, "expected a statement here: for, call, start, wait, zero or free");
         }

@@ -381,6 +381,16 @@ static void print_loop(struct printer *p, const struct step *step, const struct 
     end_line(p);
 }
 
+static void print_free(struct printer *p, const struct statement *statement) {
+    put(p, "free");
+    for (uint32_t i = 0; i < statement->free.n_items; i++) {
+        const char *text = reference_text(p, statement->free.items[i]);
+        put(p, i ? "," : "");
+        break_before(p, (int)strlen(text) + 2);
+        put(p, " %s", text);
+    }
+}
+
 static void print_statement(struct printer *p, const struct step *step,
                             const struct statement *statement) {
     switch (statement->kind) {
@@ -401,7 +411,7 @@ static void print_statement(struct printer *p, const struct step *step,
         put(p, "zero %s", reference_text(p, statement->zero));
         break;
     case STATEMENT_FREE:
-        put(p, "free %s", reference_text(p, statement->free));
+        print_free(p, statement);
         break;
     }
     put_spanned_end(p, statement->span);

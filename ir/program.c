@@ -398,6 +398,8 @@ static void clone_block(struct arena *arena, struct block *block, const struct p
             COPY_ARRAY(arena, statement->call.results, unit->n_results);
         } else if (statement->kind == STATEMENT_START) {
             COPY_ARRAY(arena, statement->start.pieces, statement->start.n_pieces);
+        } else if (statement->kind == STATEMENT_FREE) {
+            COPY_ARRAY(arena, statement->free.items, statement->free.n_items);
         }
     }
 }

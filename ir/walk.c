@@ -54,7 +54,8 @@ struct access statement_access(const struct program *program, const struct state
     case STATEMENT_ZERO:
         return i == 0 ? (struct access){(struct reference *)&statement->zero, true} : none;
     case STATEMENT_FREE:
-        return i == 0 ? (struct access){(struct reference *)&statement->free, false} : none;
+        return i < statement->free.n_items ? (struct access){&statement->free.items[i], false}
+                                           : none;
     case STATEMENT_LOOP:
     case STATEMENT_WAIT:
         break;

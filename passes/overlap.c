@@ -44,6 +44,9 @@ static struct statement own_copy(struct overlapper *o, const struct statement *f
     } else if (made.kind == STATEMENT_START) {
         made.start.pieces =
             arena_copy(arena, made.start.pieces, made.start.n_pieces * sizeof *made.start.pieces);
+    } else if (made.kind == STATEMENT_FREE) {
+        made.free.items =
+            arena_copy(arena, made.free.items, made.free.n_items * sizeof *made.free.items);
     } else if (made.kind == STATEMENT_LOOP) {
         made.loop.body = (struct block){0};
         for (uint32_t i = 0; i < from->loop.body.n; i++)

@@ -474,12 +474,19 @@ static void lower_zero(struct partitioner *p, const struct statement *from) {
 }
 
 static void lower_free(struct partitioner *p, const struct statement *from) {
+    struct reference *items = ARENA_ARRAY(p->arena, struct reference, from->free.n_items);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < from->free.n_items; i++) {
+        struct reference freed = from->free.items[i];
+        // Tensors' transients are freed where they were made.
+        if (!is_tensor_state(reference_buffer(p, freed)) && p->states[freed.buffer].buffer != NO_ID)
+            items[n++] = value_reference(p, freed);
+    }
     struct statement made = *from;
-    if (is_tensor_state(reference_buffer(p, from->free)) ||
-        p->states[from->free.buffer].buffer == NO_ID)
-        return; // tensors' transients are freed where they were made
-    made.free = value_reference(p, from->free);
-    push_statement(p, made);
+    made.free.items = items;
+    made.free.n_items = n;
+    if (n > 0)
+        push_statement(p, made);
 }
 
 static void lower_statement(struct partitioner *p, const struct statement *from) {

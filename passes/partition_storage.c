@@ -314,15 +314,28 @@ void gather_before(struct partitioner *p, const struct statement *from) {
     emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
 }
 
-static void free_item(struct partitioner *p, const struct statement *from,
-                      struct reference reference) {
-    push_statement(
-        p, (struct statement){.kind = STATEMENT_FREE, .span = from->span, .free = reference});
+// What is freed behind a statement, as one.
+struct freed {
+    struct reference *items;
+    uint32_t n, cap;
+};
+
+static void free_item(struct partitioner *p, struct freed *freed, struct reference reference) {
+    ARENA_PUSH(p->arena, freed->items, freed->n, freed->cap, reference);
+}
+
+static void emit_free(struct partitioner *p, const struct statement *from,
+                      const struct freed *freed) {
+    if (freed->n > 0)
+        push_statement(p, (struct statement){.kind = STATEMENT_FREE,
+                                             .span = from->span,
+                                             .free = {freed->items, freed->n}});
 }
 
 // Kept parameters are freed by the last call that reads them.
 void free_after(struct partitioner *p, const struct statement *from) {
     const struct unit *unit = &p->reference->units[from->call.unit];
+    struct freed freed = {0};
     if (call_updates(p, &from->call))
         return;
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
@@ -334,8 +347,9 @@ void free_after(struct partitioner *p, const struct statement *from) {
         if (placed(p, tensor)->kept_after_backward && p->in_microbatch)
             continue;
         if (!kept || p->reach.last_reader[operand.buffer] == from)
-            free_item(p, from, item(p, gathered_buffer(p, tensor, from->call.unit), operand));
+            free_item(p, &freed, item(p, gathered_buffer(p, tensor, from->call.unit), operand));
     }
+    emit_free(p, from, &freed);
 }
 
 // Parameters that stay gathered for the whole step, outside the loop over microbatches.
@@ -353,13 +367,15 @@ void gather_kept(struct partitioner *p, const struct statement *from) {
 
 void free_kept(struct partitioner *p, const struct statement *from) {
     const struct unit *unit = &p->reference->units[from->call.unit];
+    struct freed freed = {0};
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference operand = from->call.operands[i];
         uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
         if (is_gathered_operand(p, operand) && p->reach.last_reader[operand.buffer] == from &&
             placed(p, tensor)->kept_after_backward)
-            free_item(p, from, item(p, gathered_buffer(p, tensor, from->call.unit), operand));
+            free_item(p, &freed, item(p, gathered_buffer(p, tensor, from->call.unit), operand));
     }
+    emit_free(p, from, &freed);
 }
 
 // After an update of windows, the whole parameters.
@@ -490,13 +506,15 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
     emit_transfers(p, &sums, name);
     if (p->placement.microbatches > 1)
         accumulate_reduced(p, from, written);
+    struct freed freed = {0};
     for (uint32_t i = 0; i < written->n; i++) {
         const struct tensor_storage *s = storage_of(p, written->results[i]);
         if (s->unreduced != NO_ID)
-            free_item(p, from, item(p, s->unreduced, written->results[i]));
+            free_item(p, &freed, item(p, s->unreduced, written->results[i]));
         if (s->reduced != NO_ID)
-            free_item(p, from, item(p, s->reduced, written->results[i]));
+            free_item(p, &freed, item(p, s->reduced, written->results[i]));
     }
+    emit_free(p, from, &freed);
 }
 
 // After the last microbatch: scatter first, so that what is left to sum is a shard's bytes.

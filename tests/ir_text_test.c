@@ -39,7 +39,7 @@ static const char *const sample =
     "2] }\n"
     "        wait gather[l mod 2]\n"
     "        call project(x = x, w = w.whole[l mod 2]) -> (y = y)\n"
-    "        free w.whole[l mod 2]\n"
+    "        free w.whole[l mod 2], y\n"
     "      }\n"
     "    }\n"
     "    zero y\n"

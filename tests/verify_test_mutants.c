@@ -278,7 +278,7 @@ static const struct mutant wrong[] = {
     {"freed too early",
      FAMILY_LLAMA,
      TINY_ZERO3,
-     {BEFORE("free head.weight.gathered.head_forward", "call head_forward")},
+     {BEFORE("free norm.gain.gathered.head_forward", "call head_forward")},
      "E611",
      "call head_forward"},
     {"a consumed value read again",

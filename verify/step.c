@@ -176,7 +176,8 @@ static void execute(struct engine *e, const struct statement *statement) {
                     statement->span);
         break;
     case STATEMENT_FREE:
-        store_clobber(e, statement->free, ITEM_FREED, statement->span);
+        for (uint32_t i = 0; i < statement->free.n_items; i++)
+            store_clobber(e, statement->free.items[i], ITEM_FREED, statement->span);
         break;
     }
 }

@@ -178,7 +178,8 @@ static bool run_statement(struct devices *d, const struct statement *s, int64_t 
         return true;
     case STATEMENT_FREE:
         for (int timing = 0; timing < N_TIMINGS; timing++)
-            spoil_item(d, timing, fixed(s->free, variables));
+            for (uint32_t i = 0; i < s->free.n_items; i++)
+                spoil_item(d, timing, fixed(s->free.items[i], variables));
         return true;
     default:
         CHECK(!"a statement that is no loop");
