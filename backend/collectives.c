@@ -2,6 +2,7 @@
 // the start by its handle. A unit's collectives are over when it returns, so all units use the same
 // handles, behind those of the steps.
 #include "backend/emitter.h"
+#include "backend/handles.h"
 
 #include "ir/limits.h"
 #include "runtime/place.h"
@@ -78,27 +79,9 @@ void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle
 
 // ---- handles ----------------------------------------------------------------------------------
 
-int64_t step_handle_count(const struct program *program) {
-    int64_t most = 0;
-    for (int s = 0; s < N_STEPS; s++) {
-        int64_t slots = 0;
-        for (uint32_t i = 0; i < program->steps[s].n_handles; i++)
-            slots += program->steps[s].handles[i].slots;
-        most = slots > most ? slots : most;
-    }
-    return most;
-}
-
-static bool is_start(enum op_kind kind) {
-    return kind == OP_ALL_REDUCE || kind == OP_REDUCE_SCATTER || kind == OP_ALL_GATHER;
-}
-
-// A unit's n-th start has the n-th handle behind the steps'.
 static LLVMValueRef unit_handle(struct emitter *e, const struct op *start) {
-    int64_t handle = step_handle_count(e->program);
-    for (const struct op *op = e->unit->ops; op < start; op++)
-        handle += is_start(op->kind);
-    return constant_i32(e, handle);
+    return constant_i32(e, step_handle_count(e->program) +
+                               unit_handle_count(e->unit, (uint32_t)(start - e->unit->ops)));
 }
 
 static enum collective_kind kind_of(const struct op *op) {
@@ -117,7 +100,7 @@ static enum collective_kind kind_of(const struct op *op) {
 void emit_collective(struct emitter *e, const struct op *op) {
     if (op->kind == OP_WAIT) {
         uint32_t start = e->producers[op->operands[0]];
-        CHECK(start != NO_ID && is_start(e->unit->ops[start].kind));
+        CHECK(start != NO_ID);
         CALL_RUNTIME(e, collective_wait, op->id, unit_handle(e, &e->unit->ops[start]));
         return;
     }

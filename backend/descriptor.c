@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "backend/handles.h"
 #include "backend/installation.h"
 #include "ir/config.h"
 #include "ir/source.h"
@@ -266,6 +267,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .name = program->name,
         .plan_hash = facts->plan_hash ? facts->plan_hash : hash_program(arena, program),
         .arena_bytes = program->arena_bytes,
+        .n_handles = (int32_t)handle_count(program),
         .n_traffic = facts->n_traffic,
         .traffic = facts->traffic,
         .memory = facts->memory,

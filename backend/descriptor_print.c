@@ -136,8 +136,9 @@ static void print_traffic(FILE *to, const struct place_program *p) {
 
 static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to,
-            "    .n_axes = %d, .axes = axes, .devices = %" PRId64 ", .arena_bytes = %" PRId64 ",\n",
-            p->n_axes, p->devices, p->arena_bytes);
+            "    .n_axes = %d, .axes = axes, .devices = %" PRId64 ", .arena_bytes = %" PRId64
+            ", .n_handles = %d,\n",
+            p->n_axes, p->devices, p->arena_bytes, p->n_handles);
     fprintf(to, "    .n_tensors = %d, .tensors = tensors,\n", p->n_tensors);
     fprintf(to, "    .n_buffers = %d, .buffers = buffers,\n", p->n_buffers);
     fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);

@@ -140,8 +140,6 @@ struct piece piece_of(enum collective_kind, int dim, const struct tensor_type *f
 void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
                       enum collective_kind, const struct axis_list *axes, enum dtype,
                       const struct piece *pieces, uint32_t n);
-// Handles of the steps' statements come first, those of units behind them: this many are before.
-int64_t step_handle_count(const struct program *);
 
 // math.c: the runtime's own exp, tanh, erf ... by their names in runtime/math, on f32 or f64.
 LLVMValueRef emit_math(struct emitter *, const char *name, LLVMValueRef x);

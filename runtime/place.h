@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 1
+#define PLACE_ABI_VERSION 2
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh, bits of an axis mask */
@@ -221,6 +221,7 @@ struct place_program {
     const struct place_axis *axes;
     int64_t devices;
     int64_t arena_bytes; /* of every device */
+    int32_t n_handles;   /* of collectives, which are 0 .. n_handles-1: so many may be in flight */
     int32_t n_tensors;
     const struct place_tensor *tensors;
     int32_t n_buffers;

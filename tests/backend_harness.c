@@ -38,7 +38,7 @@ void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *
     memset(ranks, 0, sizeof *ranks);
     ranks->program = descriptor_make(arena, program, &(struct descriptor_facts){0});
     ranks->n = (int32_t)ranks->program->devices;
-    ranks->world = local_world_new(ranks->n);
+    ranks->world = local_world_new(ranks->program);
     CHECK(product_load(&message) == PLACE_OK && ranks->n <= MAX_RANKS);
     for (int32_t i = 0; i < ranks->n; i++) {
         struct place_context *context = &ranks->contexts[i];
@@ -81,9 +81,13 @@ void ranks_run(struct ranks *ranks, place_entry *entry) {
     }
     for (int32_t i = 0; i < ranks->n; i++)
         pthread_join(errands[i].thread, NULL);
+    const struct place_context *failed = NULL; // what the others were told is a consequence
     for (int32_t i = 0; i < ranks->n; i++)
-        if (ranks->contexts[i].status != PLACE_OK)
-            fail_msg("%s", ranks->contexts[i].message);
+        if (ranks->contexts[i].status != PLACE_OK &&
+            (!failed || failed->status == PLACE_ERROR_ABORTED))
+            failed = &ranks->contexts[i];
+    if (failed)
+        fail_msg("%s", failed->message);
 }
 
 struct backend_code *compile(struct arena *arena, const struct program *program) {

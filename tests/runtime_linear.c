@@ -213,6 +213,7 @@ int main(int argc, char **argv) {
         .tensors = tensors,
         .n_buffers = N_BUFFERS,
         .buffers = buffers,
+        .n_handles = 1,
         .n_statements = 4,
         .statements = statements,
         .n_traffic = 1,

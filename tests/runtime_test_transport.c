@@ -11,12 +11,13 @@
 #include "runtime/calls.h"
 #include "runtime/transport/transport.h"
 
-enum { RANKS = 8, ROOM = 8192 };
+enum { RANKS = 8, ROOM = 8192, HANDLES = 300 };
 
 static const struct place_statement statements[] = {
     {"a.place", 10, 3, "first"}, {"a.place", 20, 3, "second"}, {"a.place", 30, 3, "third"}};
 static struct place_axis axes[2];
-static struct place_program program = {.axes = axes, .n_statements = 3, .statements = statements};
+static struct place_program program = {
+    .axes = axes, .n_handles = HANDLES, .n_statements = 3, .statements = statements};
 
 static void set_mesh(int outer, int inner) {
     axes[0] = (struct place_axis){"a", outer, inner};
@@ -46,7 +47,7 @@ static void *rank_main(void *argument) {
 
 static void run_ranks(int32_t (*body)(struct place_context *context)) {
     int32_t n = (int32_t)program.devices;
-    struct local_world *world = local_world_new(n);
+    struct local_world *world = local_world_new(&program);
     assert_non_null(world);
     memset(ranks, 0, sizeof ranks);
     for (int32_t i = 0; i < n; i++) {
@@ -66,6 +67,14 @@ static void assert_all_ok(void) {
     for (int64_t i = 0; i < program.devices; i++)
         if (ranks[i].context.status)
             fail_msg("%s", ranks[i].context.message);
+}
+
+static const char *first_message(enum place_status status) {
+    for (int64_t i = 0; i < program.devices; i++)
+        if (ranks[i].context.status == status)
+            return ranks[i].context.message;
+    fail_msg("no rank failed with status %d", status);
+    return NULL;
 }
 
 static int32_t collective(struct place_context *context, enum place_collective kind, int mask,
@@ -255,6 +264,37 @@ static void sources_may_change_after_the_wait(void **state) {
     assert_all_ok();
 }
 
+/* As many as there are handles, over one group, as where a step ends with a gather of every
+ * tensor of every layer; a handle beyond is refused. */
+static int32_t body_all_handles(struct place_context *context) {
+    float values[HANDLES];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < HANDLES; i++) {
+            values[i] = (float)(context->rank + i + round);
+            struct place_piece piece = {&values[i], &values[i], 1, 0, 1};
+            int32_t status =
+                place_collective_start(context, 0, i, PLACE_ALL_REDUCE, 3, PLACE_F32, 1, &piece);
+            if (status)
+                return status;
+        }
+        for (int i = HANDLES; i-- > 0;) {
+            int32_t status = place_collective_wait(context, 1, i);
+            if (!status && values[i] != (float)(1 + 2 * i + 2 * round))
+                status = context_fail(context, 0, 99, "round %d, handle %d", round, i);
+            if (status)
+                return status;
+        }
+    }
+    struct place_piece piece = {values, values, 1, 0, 1};
+    return place_collective_start(context, 2, HANDLES, PLACE_ALL_REDUCE, 3, PLACE_F32, 1, &piece);
+}
+
+static void all_handles_may_be_in_flight(void **state) {
+    set_mesh(2, 1);
+    run_ranks(body_all_handles);
+    assert_non_null(strstr(first_message(PLACE_ERROR_ARGUMENT), "handle 300"));
+}
+
 /* The same with chunks, in place: who comes back from a wait too early writes what a peer still
  * reads. */
 static int32_t body_long(struct place_context *context) {
@@ -297,14 +337,6 @@ static int32_t body_mistake(struct place_context *context) {
     int32_t status =
         place_collective_start(context, guilty ? 2 : 0, 0, kind, over, PLACE_F32, 1, &piece);
     return status ? status : place_collective_wait(context, guilty ? 2 : 0, 0);
-}
-
-static const char *first_message(enum place_status status) {
-    for (int64_t i = 0; i < program.devices; i++)
-        if (ranks[i].context.status == status)
-            return ranks[i].context.message;
-    fail_msg("no rank failed with status %d", status);
-    return NULL;
 }
 
 static void mismatches_name_both_statements(void **state) {
@@ -392,6 +424,7 @@ int main(void) {
         cmocka_unit_test(scatter_and_gather_are_inverse_and_count),
         cmocka_unit_test(pieces_along_dimensions_travel_together),
         cmocka_unit_test(sources_may_change_after_the_wait),
+        cmocka_unit_test(all_handles_may_be_in_flight),
         cmocka_unit_test(results_may_change_after_the_wait),
         cmocka_unit_test(mismatches_name_both_statements),
         cmocka_unit_test(deadlocks_are_noticed_at_once),

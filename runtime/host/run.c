@@ -196,7 +196,7 @@ static const char *first_message(const struct rank_thread *threads, int n) {
 
 static int run_threads(struct session *session, const struct kernels *kernels, char *message) {
     int n = (int)session->program->devices;
-    struct local_world *world = local_world_new(n);
+    struct local_world *world = local_world_new(session->program);
     struct rank_thread *threads = calloc((size_t)n, sizeof *threads);
     if (!world || !threads) {
         snprintf(message, MESSAGE_BYTES, "no memory for %d ranks", n);

@@ -23,10 +23,7 @@
 #include "runtime/team.h"
 #include "runtime/transport/transport.h"
 
-enum {
-    MASKS = 32,    /* different axis masks of one program */
-    IN_FLIGHT = 64 /* collectives of one rank over one mask between start and wait */
-};
+enum { MASKS = 32 }; /* different axis masks of one program */
 
 struct post {
     _Atomic uint64_t ended; /* PHASES * sequence number + phases ended + 1; only grows */
@@ -36,11 +33,13 @@ struct post {
 };
 enum { PHASES = 4 };
 
-/* One rank's collectives over one mask, numbered from 0; number s is in ring[s % IN_FLIGHT]. */
+/* One rank's collectives over one mask, numbered from 0; number s is in the ring's place s %
+ * n_handles, which holds all that may be in flight: a handle that is started again has been waited
+ * for, and so has its collective by all members. The ring is made by the rank's first start, before
+ * any peer may look. */
 struct queue {
     _Atomic uint64_t posted;
-    uint64_t waited; /* own thread only: how many of them are over */
-    struct post ring[IN_FLIGHT];
+    struct post *ring;
     _Atomic int64_t sent_bytes;
 };
 
@@ -58,9 +57,8 @@ struct channel { /* host messages from one rank to another */
 
 struct local_rank {
     struct local_world *world;
-    struct queue *queues[MASKS];
-    struct flight *flights;
-    int32_t n_flights;
+    struct queue queues[MASKS];
+    struct flight *flights;    /* by handle */
     const struct post **peers; /* scratch: posts of a group's members */
     const void **sources;      /* scratch: their addresses */
     _Atomic uint64_t share_posted, share_taken;
@@ -74,7 +72,7 @@ struct local_rank {
 };
 
 struct local_world {
-    int32_t n;
+    int32_t n, n_handles;
     int spins; /* polls of a counter before the rank yields */
     _Atomic int aborted;
     _Atomic uint64_t progress;     /* moves of any counter */
@@ -181,18 +179,12 @@ static int mask_slot(struct local_world *world, uint32_t mask) {
 }
 
 static struct flight *flight_of(struct local_rank *rank, int32_t handle) {
-    if (handle < 0 || handle >= 1 << 20)
-        return NULL;
-    if (handle >= rank->n_flights) {
-        int32_t n = handle + 64;
-        struct flight *grown = realloc(rank->flights, (size_t)n * sizeof *grown);
-        if (!grown)
-            return NULL;
-        memset(grown + rank->n_flights, 0, (size_t)(n - rank->n_flights) * sizeof *grown);
-        rank->flights = grown;
-        rank->n_flights = n;
-    }
-    return &rank->flights[handle];
+    return handle >= 0 && handle < rank->world->n_handles ? &rank->flights[handle] : NULL;
+}
+
+static struct post *post_of(const struct local_world *world, const struct queue *queue,
+                            uint64_t number) {
+    return &queue->ring[number % (uint64_t)world->n_handles];
 }
 
 static bool post_fill(struct post *post, const struct collective *collective) {
@@ -225,12 +217,11 @@ static int32_t local_start(struct place_context *context, int32_t handle,
     if (flight->in_flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is still in flight", handle);
-    struct queue *queue = rank->queues[slot];
+    struct queue *queue = &rank->queues[slot];
     uint64_t number = atomic_load(&queue->posted);
-    if (number - queue->waited >= IN_FLIGHT)
-        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
-                            "more than %d collectives in flight over one group", IN_FLIGHT);
-    if (!post_fill(&queue->ring[number % IN_FLIGHT], collective))
+    if (!queue->ring)
+        queue->ring = calloc((size_t)rank->world->n_handles, sizeof *queue->ring);
+    if (!queue->ring || !post_fill(post_of(rank->world, queue, number), collective))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "out of memory");
     *flight = (struct flight){.in_flight = 1, .slot = slot, .number = number};
     move_counter(rank->world, &queue->posted, number + 1);
@@ -256,7 +247,7 @@ struct meeting {
 
 static struct queue *member_queue(const struct meeting *meeting, int32_t place) {
     int32_t rank = group_member(meeting->context->program, &meeting->group, place);
-    return meeting->world->ranks[rank].queues[meeting->slot];
+    return &meeting->world->ranks[rank].queues[meeting->slot];
 }
 
 /* Bytes read from a member, unless it is this rank itself. */
@@ -281,13 +272,13 @@ static int32_t fail_mismatch(const struct meeting *meeting, int32_t peer,
 static int32_t meet(struct meeting *meeting) {
     for (int32_t i = 0; i < meeting->group.size; i++) {
         int32_t peer = group_member(meeting->context->program, &meeting->group, i);
-        struct queue *queue = meeting->world->ranks[peer].queues[meeting->slot];
+        struct queue *queue = &meeting->world->ranks[peer].queues[meeting->slot];
         int32_t status =
             wait_until(meeting->context, meeting->statement, peer, "start the same collective",
                        &queue->posted, meeting->number + 1);
         if (status)
             return status;
-        const struct post *post = &queue->ring[meeting->number % IN_FLIGHT];
+        const struct post *post = post_of(meeting->world, queue, meeting->number);
         const char *difference =
             collective_difference(&meeting->mine->collective, &post->collective);
         if (difference)
@@ -303,8 +294,8 @@ static int32_t end_phase(const struct meeting *meeting, uint64_t phase) {
     move_counter(meeting->world, &meeting->mine->ended, ended);
     for (int32_t i = 0; i < meeting->group.size; i++) {
         int32_t peer = group_member(meeting->context->program, &meeting->group, i);
-        struct post *post =
-            &meeting->world->ranks[peer].queues[meeting->slot]->ring[meeting->number % IN_FLIGHT];
+        const struct queue *queue = &meeting->world->ranks[peer].queues[meeting->slot];
+        struct post *post = post_of(meeting->world, queue, meeting->number);
         int32_t status = wait_until(meeting->context, meeting->statement, peer,
                                     "wait for the same collective", &post->ended, ended);
         if (status)
@@ -470,8 +461,7 @@ static int32_t local_wait(struct place_context *context, int32_t statement, int3
     if (!flight || !flight->in_flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is waited for but was not started", handle);
-    struct queue *queue = rank->queues[flight->slot];
-    struct post *mine = &queue->ring[flight->number % IN_FLIGHT];
+    struct post *mine = post_of(rank->world, &rank->queues[flight->slot], flight->number);
     struct meeting meeting = {
         .context = context,
         .world = rank->world,
@@ -488,14 +478,13 @@ static int32_t local_wait(struct place_context *context, int32_t statement, int3
     if (!status)
         status = run_phases(&meeting);
     flight->in_flight = 0;
-    queue->waited++;
     return status;
 }
 
 static int64_t local_sent_bytes(struct place_context *context, uint32_t axis_mask) {
     struct local_rank *rank = rank_of(context);
     int slot = mask_slot(rank->world, axis_mask);
-    return slot < 0 ? 0 : atomic_load(&rank->queues[slot]->sent_bytes);
+    return slot < 0 ? 0 : atomic_load(&rank->queues[slot].sent_bytes);
 }
 
 /* ---- host -------------------------------------------------------------------------------------
@@ -585,17 +574,17 @@ static bool rank_allocate(struct local_world *world, struct local_rank *rank) {
     atomic_init(&rank->live, 1);
     rank->peers = calloc((size_t)world->n, sizeof *rank->peers);
     rank->sources = calloc((size_t)world->n, sizeof *rank->sources);
-    for (int i = 0; i < MASKS; i++)
-        if (!(rank->queues[i] = calloc(1, sizeof *rank->queues[i])))
-            return false;
-    return rank->peers && rank->sources;
+    rank->flights = calloc((size_t)world->n_handles + 1, sizeof *rank->flights);
+    return rank->peers && rank->sources && rank->flights;
 }
 
-struct local_world *local_world_new(int32_t ranks) {
+struct local_world *local_world_new(const struct place_program *program) {
     struct local_world *world = calloc(1, sizeof *world);
     if (!world)
         return NULL;
+    int32_t ranks = (int32_t)program->devices;
     world->n = ranks;
+    world->n_handles = program->n_handles;
     world->spins = ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? 128 : 16;
     world->ranks = calloc((size_t)ranks, sizeof *world->ranks);
     world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);
@@ -610,9 +599,9 @@ struct local_world *local_world_new(int32_t ranks) {
 
 static void rank_free(struct local_rank *rank) {
     for (int i = 0; i < MASKS; i++) {
-        for (int j = 0; rank->queues[i] && j < IN_FLIGHT; j++)
-            free(rank->queues[i]->ring[j].pieces);
-        free(rank->queues[i]);
+        for (int j = 0; rank->queues[i].ring && j < rank->world->n_handles; j++)
+            free(rank->queues[i].ring[j].pieces);
+        free(rank->queues[i].ring);
     }
     free(rank->flights);
     free(rank->peers);

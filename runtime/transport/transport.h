@@ -34,7 +34,7 @@ struct transport {
 
 /* Ranks as threads of one process, which read each other's buffers in place. */
 struct local_world;
-struct local_world *local_world_new(int32_t ranks);
+struct local_world *local_world_new(const struct place_program *program);
 void local_world_free(struct local_world *world);
 /* Makes `context` (whose rank is set) a member of the world. */
 void local_join(struct local_world *world, struct place_context *context);

@@ -1,0 +1,37 @@
+// Numbers of handles: what a collective's start and its wait have in common. Part of both libraries
+// of the backend, since the code uses the numbers and the descriptor says how many there are.
+//
+// The steps' come first, one for each slot of each handle. A unit's collectives are over when it
+// returns, so all units use the same numbers behind them, a unit's n-th start the n-th.
+#include "backend/handles.h"
+
+int64_t step_handle_count(const struct program *program) {
+    int64_t most = 0;
+    for (int s = 0; s < N_STEPS; s++) {
+        int64_t slots = 0;
+        for (uint32_t i = 0; i < program->steps[s].n_handles; i++)
+            slots += program->steps[s].handles[i].slots;
+        most = slots > most ? slots : most;
+    }
+    return most;
+}
+
+static bool is_start(enum op_kind kind) {
+    return kind == OP_ALL_REDUCE || kind == OP_REDUCE_SCATTER || kind == OP_ALL_GATHER;
+}
+
+int64_t unit_handle_count(const struct unit *unit, uint32_t n_ops) {
+    int64_t starts = 0;
+    for (uint32_t i = 0; i < n_ops; i++)
+        starts += is_start(unit->ops[i].kind);
+    return starts;
+}
+
+int64_t handle_count(const struct program *program) {
+    int64_t most = 0;
+    for (uint32_t u = 0; u < program->n_units; u++) {
+        int64_t starts = unit_handle_count(&program->units[u], program->units[u].n_ops);
+        most = starts > most ? starts : most;
+    }
+    return step_handle_count(program) + most;
+}
