@@ -67,11 +67,10 @@ bool backend_write_file(struct arena *arena, const char *path, const void *bytes
 
 // What the runtime is told and the program does not hold.
 struct descriptor_facts {
-    const struct config *config;         // seed, and what the model costs; NULL: nothing known
-    const struct source_files *sources;  // for the lines of statements; NULL: no lines
-    const char *plan_hash;               // NULL: made here from the program's text
-    const struct place_traffic *traffic; // predicted
-    int32_t n_traffic;
+    const struct config *config;        // seed, and what the model costs; NULL: nothing known
+    const struct source_files *sources; // for the lines of statements; NULL: no lines
+    const char *plan_hash;              // NULL: made here from the program's text
+    const int64_t *group_bytes; // predicted, of every group of program_groups; NULL: not known
     struct place_memory memory; // predicted
 };
 // The descriptor, without entries (train and evaluate are NULL), in the arena.

@@ -69,11 +69,20 @@ static int64_t place_kind(enum collective_kind kind) {
     }
 }
 
+// The runtime has the same list in its descriptor.
+static int64_t group_index(const struct emitter *e, const struct axis_list *axes) {
+    uint32_t i = 0;
+    while (i < e->n_groups && !axis_list_equal(&e->groups[i], axes))
+        i++;
+    CHECK(i < e->n_groups);
+    return i;
+}
+
 void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle,
                       enum collective_kind kind, const struct axis_list *axes, enum dtype dtype,
                       const struct piece *pieces, uint32_t n) {
     CALL_RUNTIME(e, collective_start, statement, handle, constant_i32(e, place_kind(kind)),
-                 constant_i32(e, (int64_t)axis_list_mask(axes)), place_dtype_constant(e, dtype),
+                 constant_i32(e, group_index(e, axes)), place_dtype_constant(e, dtype),
                  constant_i32(e, n), store_pieces(e, pieces, n));
 }
 

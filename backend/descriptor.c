@@ -231,6 +231,21 @@ static void describe_statements(struct arena *arena, const struct program *progr
     out->statements = d.statements;
 }
 
+// ---- groups -----------------------------------------------------------------------------------
+
+static void describe_groups(struct arena *arena, const struct program *program,
+                            const int64_t *bytes, struct place_program *out) {
+    uint32_t n;
+    const struct axis_list *lists = program_groups(program, arena, &n);
+    struct place_group *groups = ARENA_ARRAY(arena, struct place_group, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        groups[i] = (struct place_group){.axes = describe_axes(&lists[i]),
+                                         .name = mesh_axes_text(&program->mesh, &lists[i], arena),
+                                         .train_bytes = bytes ? bytes[i] : 0};
+    out->n_groups = (int32_t)n;
+    out->groups = groups;
+}
+
 // ---- the whole --------------------------------------------------------------------------------
 
 // FNV-1a of the program's text: equal plans have equal hashes, on every machine.
@@ -268,8 +283,6 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .plan_hash = facts->plan_hash ? facts->plan_hash : hash_program(arena, program),
         .arena_bytes = program->arena_bytes,
         .n_handles = (int32_t)handle_count(program),
-        .n_traffic = facts->n_traffic,
-        .traffic = facts->traffic,
         .memory = facts->memory,
         .batch = program->sizes.batch,
         .sequence = program->sizes.sequence,
@@ -280,6 +293,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .library_directory = library_directory(arena),
     };
     describe_mesh(arena, &program->mesh, out);
+    describe_groups(arena, program, facts->group_bytes, out);
     describe_tensors(arena, program, out);
     describe_buffers(arena, program, out);
     describe_statements(arena, program, facts->sources, out);

@@ -121,13 +121,13 @@ static void print_statements(FILE *to, const struct place_program *p) {
     fputs("};\n", to);
 }
 
-static void print_traffic(FILE *to, const struct place_program *p) {
-    begin_array(to, "place_traffic", "traffic", p->n_traffic);
-    for (int32_t i = 0; i < p->n_traffic; i++) {
+static void print_groups(FILE *to, const struct place_program *p) {
+    begin_array(to, "place_group", "groups", p->n_groups);
+    for (int32_t i = 0; i < p->n_groups; i++) {
         fputs("    {", to);
-        print_field(to, "name", p->traffic[i].name);
-        fprintf(to, ".axis_mask = %" PRIu32 ", .train_bytes = %" PRId64 "},\n",
-                p->traffic[i].axis_mask, p->traffic[i].train_bytes);
+        print_axes(to, "axes", &p->groups[i].axes);
+        print_field(to, "name", p->groups[i].name);
+        fprintf(to, ".train_bytes = %" PRId64 "},\n", p->groups[i].train_bytes);
     }
     fputs("};\n", to);
 }
@@ -142,7 +142,7 @@ static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to, "    .n_tensors = %d, .tensors = tensors,\n", p->n_tensors);
     fprintf(to, "    .n_buffers = %d, .buffers = buffers,\n", p->n_buffers);
     fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);
-    fprintf(to, "    .n_traffic = %d, .traffic = traffic,\n", p->n_traffic);
+    fprintf(to, "    .n_groups = %d, .groups = groups,\n", p->n_groups);
 }
 
 static void print_predictions(FILE *to, const struct place_program *p) {
@@ -206,7 +206,7 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     print_tensors(to, p);
     print_buffers(to, p);
     print_statements(to, p);
-    print_traffic(to, p);
+    print_groups(to, p);
     fprintf(to, "\nstatic const struct place_program program = {\n    .abi_version = %d, ",
             p->abi_version);
     print_field(to, "name", p->name);

@@ -32,7 +32,9 @@ struct function {
 struct emitter {
     struct arena *arena; // of this emission
     const struct program *program;
-    bool has_fma; // does the target have fused multiply-add?
+    bool has_fma;             // does the target have fused multiply-add?
+    struct axis_list *groups; // of the program's collectives; calls name them by their index
+    uint32_t n_groups;
 
     LLVMContextRef llvm;
     LLVMModuleRef module;

@@ -2,27 +2,18 @@
 #include "driver/describe.h"
 
 #include "backend/backend.h"
-#include "driver/report.h"
 
-// Bytes by set of axes: one entry for each set that some collective uses.
-static struct place_traffic *predicted_traffic(struct compilation *c, int32_t *n) {
+// Bytes that one step sends over every group.
+static const int64_t *predicted_bytes(struct compilation *c) {
     const struct account *account = c->account;
-    struct place_traffic *traffic =
-        ARENA_ARRAY(&c->arena, struct place_traffic, account->n_transfers + 1);
-    *n = 0;
-    for (uint32_t i = 0; i < account->n_transfers; i++) {
-        const struct account_transfer *transfer = &account->transfers[i];
-        uint32_t mask = (uint32_t)axis_list_mask(&transfer->axes);
-        int32_t at = 0;
-        while (at < *n && traffic[at].axis_mask != mask)
-            at++;
-        if (at == *n)
-            traffic[(*n)++] = (struct place_traffic){
-                .axis_mask = mask,
-                .name = mesh_axes_text(&c->final->mesh, &transfer->axes, &c->arena)};
-        traffic[at].train_bytes += transfer->bytes;
-    }
-    return traffic;
+    uint32_t n;
+    const struct axis_list *groups = program_groups(c->final, &c->arena, &n);
+    int64_t *bytes = ARENA_ARRAY(&c->arena, int64_t, n + 1);
+    for (uint32_t i = 0; i < account->n_transfers; i++)
+        for (uint32_t g = 0; g < n; g++)
+            if (axis_list_equal(&groups[g], &account->transfers[i].axes))
+                bytes[g] += account->transfers[i].bytes;
+    return bytes;
 }
 
 struct place_program *describe_program(struct compilation *c) {
@@ -30,6 +21,7 @@ struct place_program *describe_program(struct compilation *c) {
     struct descriptor_facts facts = {
         .config = &c->config,
         .sources = &c->sources,
+        .group_bytes = predicted_bytes(c),
         .memory = {.peak = account->peak,
                    .parameters = account->states[STATE_PARAMETERS],
                    .optimizer = account->states[STATE_OPTIMIZER],
@@ -37,6 +29,5 @@ struct place_program *describe_program(struct compilation *c) {
                    .activations = account->states[STATE_ACTIVATIONS],
                    .transient = account->transient},
     };
-    facts.traffic = predicted_traffic(c, &facts.n_traffic);
     return descriptor_make(&c->arena, c->final, &facts);
 }

@@ -42,14 +42,6 @@ static const char *check_attributes(struct checker *c, const struct unit *unit,
     return NULL;
 }
 
-// A group counts its ranks in the mesh's order: gathered in another, parts would lie elsewhere.
-static bool in_mesh_order(const struct axis_list *axes) {
-    for (unsigned i = 1; i < axes->n; i++)
-        if (axes->axes[i - 1] > axes->axes[i])
-            return false;
-    return true;
-}
-
 static const char *check_collective_op(struct checker *c, const struct unit *unit,
                                        const struct op *op) {
     const struct tensor_type *from = &unit->values[op->operands[0]].type;
@@ -59,10 +51,6 @@ static const char *check_collective_op(struct checker *c, const struct unit *uni
                                     : arena_format(c->arena, "unit %s: `%s` changes the type",
                                                    unit->name, op_rows[op->kind].text);
     struct axis_list axes = op_axes(op);
-    if (!in_mesh_order(&axes))
-        return arena_format(c->arena,
-                            "unit %s: `%s` over a product of axes in another order than the mesh's",
-                            unit->name, op_rows[op->kind].text);
     int64_t parts = mesh_group_size(&c->program->mesh, &axes);
     int64_t dim = op_integer(op, ATTRIBUTE_DIM, -1);
     const struct tensor_type *whole = op->kind == OP_ALL_GATHER ? to : from;
@@ -301,8 +289,6 @@ static const char *check_start(struct checker *c, const struct transfer *start) 
         return "a collective without axes, or with a slot that its handle does not have";
     if (start->kind == COLLECTIVE_ALL_REDUCE && start->dim >= 0)
         return "an all_reduce changes no dimension: it takes no `dim`";
-    if (start->kind != COLLECTIVE_ALL_REDUCE && !in_mesh_order(&start->axes))
-        return "a collective over a product of axes in another order than the mesh's";
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const char *wrong = check_piece(c, start, &start->pieces[i]);
         if (wrong)

@@ -135,7 +135,9 @@ struct mesh_axis {
     struct span span;
 };
 
-// An ordered list of different axes, outermost first: a product such as `replica * shard`.
+// An ordered list of different axes, outermost first: a product such as `replica * shard`. A
+// device's number among the parts, or the members of a group, that it makes has its coordinates in
+// this order as digits.
 struct axis_list {
     uint8_t n;
     uint8_t axes[MAX_AXES];
@@ -507,6 +509,9 @@ void program_drop_places(struct program *); // keeps which values are inline
 
 // Statement ids in the order of the text: units and their ops, then the steps. Also counts n_ids.
 void program_number(struct program *);
+// Every ordered list of axes that a collective of the program runs over, once, in the order of the
+// text: units first. What runs over an equal list is in the same group.
+struct axis_list *program_groups(const struct program *, struct arena *, uint32_t *n);
 // The span of every statement id, allocated in `arena`.
 struct span *program_spans(const struct program *, struct arena *arena);
 

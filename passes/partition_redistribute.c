@@ -76,7 +76,7 @@ static struct move find_cut(const struct sharding *have, const struct sharding *
 static struct move find_sum(const struct partitioner *p, const struct sharding *have,
                             const struct sharding *want) {
     uint64_t mask = have->partial & ~want->partial & ~cut_mask(want);
-    return (struct move){mask ? OP_ALL_REDUCE : N_OPS, axes_of_mask(mask), 0};
+    return (struct move){mask ? OP_ALL_REDUCE : N_OPS, axes_of_sum(p, mask), 0};
 }
 
 // The innermost cuts of a dimension that stand where others are wanted.

@@ -196,7 +196,7 @@ static void sum_over_devices(struct partitioner *p, buffer_id buffer, uint64_t m
     struct transfer_piece piece = {.from = scalar, .to = scalar};
     struct transfers transfers = {.n = 1};
     transfers.items[0] = (struct transfer){.kind = COLLECTIVE_ALL_REDUCE,
-                                           .axes = axes_of_mask(mask),
+                                           .axes = axes_of_sum(p, mask),
                                            .dim = -1,
                                            .n_pieces = 1,
                                            .pieces = arena_copy(p->arena, &piece, sizeof piece)};

@@ -25,8 +25,7 @@ const char *axes_text(struct placing *p, const struct axis_list *list) {
     return mesh_axes_text(&p->config->mesh, list, p->arena);
 }
 
-// The axes of a statement that change anything: those larger than one.
-static struct axis_list effective(const struct placing *p, const struct axis_list *axes) {
+struct axis_list effective_axes(const struct placing *p, const struct axis_list *axes) {
     struct axis_list list = {0};
     for (unsigned i = 0; i < axes->n; i++)
         if (axis_size(p, axes->axes[i]) > 1)
@@ -47,7 +46,7 @@ static void add_rule(struct placing *p, unsigned axis, enum dimension dimension,
 }
 
 static void add_split(struct placing *p, const struct split_statement *split) {
-    struct axis_list axes = effective(p, &split->axes);
+    struct axis_list axes = effective_axes(p, &split->axes);
     for (uint32_t d = 0; d < split->n_dimensions; d++)
         for (unsigned i = 0; i < axes.n; i++)
             add_rule(p, axes.axes[i], split->dimensions[d], split);
@@ -191,14 +190,20 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
     extent->extent = extent->mode->extent;
 }
 
-// The axes on which a state is cut, in the mesh's order whatever the statement's: a group counts
-// its ranks in that order when it gathers and scatters, and where a shard lies changes no result.
+// The axes on which a state is cut: those that one statement places in the order of its product,
+// statements in the order of the mesh, each at its outermost axis.
 static struct axis_list shard_axes(const struct placing *p, const struct placed_tensor *placed,
                                    enum state state) {
+    const struct placed_extent *extents = placed->extents[state];
     struct axis_list list = {0};
-    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-        if (placed->extents[state][axis].extent != EXTENT_REPLICATED)
-            axis_list_add(&list, axis);
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
+        const struct mode_statement *mode = extents[axis].mode;
+        if (extents[axis].extent == EXTENT_REPLICATED)
+            continue;
+        for (unsigned i = 0; i < mode->axes.n; i++)
+            if (extents[mode->axes.axes[i]].mode == mode)
+                axis_list_add(&list, mode->axes.axes[i]);
+    }
     return list;
 }
 
@@ -240,7 +245,7 @@ static void check_reach(struct weighing *w) {
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
         const struct mode_statement *mode = &p->config->strategy.modes[m];
         if (mode->state == STATE_ACTIVATIONS || !mode->sets_extent || w->placed[m] ||
-            effective(p, &mode->axes).n == 0)
+            effective_axes(p, &mode->axes).n == 0)
             continue;
         struct diagnostic *d =
             report(p->diagnostics, E119, origin_span(&mode->origin),

@@ -18,6 +18,8 @@ struct placing {
 // The name of a list of axes as the user knows it: a product's name where there is one.
 const char *axes_text(struct placing *, const struct axis_list *);
 int64_t axis_size(const struct placing *, unsigned axis);
+// The axes of a statement that change anything: those larger than one.
+struct axis_list effective_axes(const struct placing *, const struct axis_list *);
 
 // The rules that need the statements only, before tensors are weighed; those about sizes, and those
 // about the placement that came out.

@@ -133,18 +133,16 @@ static const struct split_statement *split_of(const struct placing *p, enum dime
     return NULL;
 }
 
-static uint64_t effective_mask(const struct placing *p, const struct split_statement *split) {
-    uint64_t mask = 0;
-    for (unsigned i = 0; split && i < split->axes.n; i++)
-        if (axis_size(p, split->axes.axes[i]) > 1)
-            mask |= UINT64_C(1) << split->axes.axes[i];
-    return mask;
+static struct axis_list axes_of_split(const struct placing *p,
+                                      const struct split_statement *split) {
+    return split ? effective_axes(p, &split->axes) : (struct axis_list){0};
 }
 
 // Attention pairs every query head with its key and value head: they are split alike.
 static void check_heads(struct placing *p) {
     const struct split_statement *heads = split_of(p, DIM_HEADS), *kv = split_of(p, DIM_KV_HEADS);
-    if (effective_mask(p, heads) == effective_mask(p, kv))
+    struct axis_list heads_axes = axes_of_split(p, heads), kv_axes = axes_of_split(p, kv);
+    if (axis_list_equal(&heads_axes, &kv_axes))
         return;
     const struct split_statement *said = heads ? heads : kv;
     const char *missing = heads ? "kv_heads" : "heads";
@@ -177,14 +175,12 @@ void check_splits(struct placing *p) {
 // ---- modes, each by itself --------------------------------------------------------------------
 
 static bool is_data_axis(const struct placing *p, unsigned axis) {
-    return effective_mask(p, split_of(p, DIM_BATCH)) >> axis & 1;
+    struct axis_list batch = axes_of_split(p, split_of(p, DIM_BATCH));
+    return axis_list_has(&batch, axis);
 }
 
 static bool touches_axes(const struct placing *p, const struct mode_statement *mode) {
-    for (unsigned i = 0; i < mode->axes.n; i++)
-        if (axis_size(p, mode->axes.axes[i]) > 1)
-            return true;
-    return false;
+    return effective_axes(p, &mode->axes).n > 0;
 }
 
 // An activation on a data axis is whole where it was computed: nobody else needs it.
@@ -504,6 +500,28 @@ static void check_reduction(struct placing *p, const struct placed_tensor *place
                 "reducing gradients in each microbatch on some axes of the optimizer only");
 }
 
+static const char *product_text(struct placing *p, const struct axis_list *axes) {
+    const char *text = "";
+    for (unsigned i = 0; i < axes->n; i++)
+        text = arena_format(p->arena, "%s%s%s", text, i ? " * " : "", axis_name(p, axes->axes[i]));
+    return text;
+}
+
+// E309. Parts of equal number are read together, so they must be the same elements.
+static void report_order(struct placing *p, const struct placed_tensor *placed, enum state state,
+                         const struct axis_list *odd, const struct axis_list *optimizer) {
+    const struct origin *origin = placed_origin(placed, state, odd->axes[0]);
+    const struct origin *other = placed_origin(placed, STATE_OPTIMIZER, optimizer->axes[0]);
+    const char *order = product_text(p, optimizer);
+    struct diagnostic *d = report(p->diagnostics, E309, origin_span(origin),
+                                  "%s are cut over `%s`, but the optimizer over `%s`",
+                                  state_names[state], product_text(p, odd), order);
+    diagnostic_say(d, "a device's part of one is not its part of the other");
+    diagnostic_label(d, origin_span(other), "the update works on parts in this order");
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "name the axes in one order, in one statement for each state: `%s`", order);
+}
+
 // Shards inside shards: a state that is cut over some of the axes of another only.
 static void check_nesting(struct placing *p, const struct placed_tensor *placed) {
     check_reduction(p, placed);
@@ -518,7 +536,9 @@ static void check_nesting(struct placing *p, const struct placed_tensor *placed)
         odd = gradients;
         state = STATE_GRADIENTS;
     }
-    if (odd)
+    if (odd && axis_list_mask(odd) == axis_list_mask(optimizer))
+        report_order(p, placed, state, odd, optimizer);
+    else if (odd)
         not_yet(p, placed_origin(placed, state, odd->axes[0]),
                 arena_format(p->arena, "cutting %s over other axes than the optimizer",
                              state_names[state]));

@@ -14,7 +14,7 @@
 #define PLACE_ABI_VERSION 2
 
 enum {
-    PLACE_AXES_LIMIT = 16, /* axes of a mesh, bits of an axis mask */
+    PLACE_AXES_LIMIT = 16, /* axes of a mesh */
     PLACE_RANK_LIMIT = 6,  /* dimensions of a tensor */
 };
 
@@ -94,6 +94,21 @@ struct place_axis {
     int64_t stride; /* in ranks: ranks are numbered row-major, axis 0 most significant */
 };
 
+/* An ordered list of axes, outermost first. */
+struct place_axes {
+    int32_t n;
+    uint8_t axes[PLACE_AXES_LIMIT];
+};
+
+/* What a collective runs over: the ranks that differ only along these axes. A member's place is the
+ * number whose digits are its coordinates in the order of the list, so `a b` and `b a` are two
+ * groups of the same ranks. The calls name a group by its index. */
+struct place_group {
+    struct place_axes axes;
+    const char *name;    /* "dp", "replica*shard" */
+    int64_t train_bytes; /* predicted: sent over it in one step, by the device that sends most */
+};
+
 enum place_init {
     PLACE_INIT_NORMAL, /* mean 0, deviation init_std */
     PLACE_INIT_ONES,
@@ -140,12 +155,6 @@ enum place_stack {
     PLACE_STACK_SLOTS,        /* items are used in turn */
 };
 
-/* An ordered list of axes, outermost first. */
-struct place_axes {
-    int32_t n;
-    uint8_t axes[PLACE_AXES_LIMIT];
-};
-
 /* A dimension of one item of the whole tensor (of a microbatch, not of the step); axes that cut it
  * evenly, the outermost first. */
 struct place_dimension {
@@ -187,14 +196,6 @@ struct place_statement {
  * round; a larger one as a ring would, 2(N-1)/N*n in two. The compiler accounts for it so. */
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
 
-/* What the compiler predicts that one step sends over one axis (or one product of axes), per
- * device: the maximum over devices. Every set of axes that some collective uses has an entry. */
-struct place_traffic {
-    uint32_t axis_mask;
-    const char *name; /* "dp", "replica*shard" */
-    int64_t train_bytes;
-};
-
 /* Buffers with a meaning for the host, as indices; -1: the program has none. */
 struct place_wellknown {
     int32_t tokens;        /* i32 [batch, sequence] INPUT, stacked by microbatches */
@@ -220,6 +221,8 @@ struct place_program {
     int32_t n_axes;
     const struct place_axis *axes;
     int64_t devices;
+    int32_t n_groups;
+    const struct place_group *groups;
     int64_t arena_bytes; /* of every device */
     int32_t n_handles;   /* of collectives, which are 0 .. n_handles-1: so many may be in flight */
     int32_t n_tensors;
@@ -228,8 +231,6 @@ struct place_program {
     const struct place_buffer *buffers;
     int32_t n_statements;
     const struct place_statement *statements;
-    int32_t n_traffic;
-    const struct place_traffic *traffic;
     struct place_wellknown wellknown;
     struct place_memory memory;
     /* Of one step, over all devices. The batch has microbatches * (axes that cut it) * local

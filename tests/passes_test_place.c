@@ -158,17 +158,36 @@ static void modes_pass_over_cut_tensors(void **state) {
     arena_free(&t.arena);
 }
 
-// A split keeps the order of its product; shards lie in the mesh's, as a group counts its ranks.
-static void shards_lie_in_the_order_of_the_mesh(void **state) {
+static void expect_shards(struct trial *t, enum state state, struct axis_list expected) {
+    assert_true(axis_list_equal(&tensor(t, "norm.gain")->shards[state], &expected));
+}
+
+// A product that one statement names keeps its order; two statements stand in the mesh's.
+static void shards_keep_the_order_said(void **state) {
     struct trial t;
     begin(&t, true);
     t.config.strategy.splits[0].axes = tiny_axes(TP, DP);
     tiny_mode(&t.arena, &t.config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(TP, DP));
     expect_placed(&t);
-    struct axis_list said = tiny_axes(TP, DP), expected = tiny_axes(DP, TP);
-    assert_true(axis_list_equal(&tensor(&t, "norm.gain")->shards[STATE_OPTIMIZER], &expected));
-    assert_true(axis_list_equal(&t.placement.batch, &said));
+    expect_shards(&t, STATE_OPTIMIZER, tiny_axes(TP, DP));
+    assert_int_equal(t.placement.batch.axes[0], TP);
     arena_free(&t.arena);
+    begin(&t, true);
+    t.config.strategy.splits[0].axes = tiny_axes(TP, DP);
+    tiny_mode(&t.arena, &t.config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(TP, -1));
+    tiny_mode(&t.arena, &t.config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(DP, -1));
+    expect_placed(&t);
+    expect_shards(&t, STATE_OPTIMIZER, tiny_axes(DP, TP));
+    arena_free(&t.arena);
+}
+
+static void shards_in_two_orders_are_E309(void **state) {
+    struct trial t;
+    begin(&t, true);
+    t.config.strategy.splits[0].axes = tiny_axes(DP, TP);
+    tiny_mode(&t.arena, &t.config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(TP, DP));
+    tiny_mode(&t.arena, &t.config, STATE_GRADIENTS, EXTENT_SHARDED, tiny_axes(DP, TP));
+    expect_code(&t, E309);
 }
 
 // ---- rules ------------------------------------------------------------------------------------
@@ -310,7 +329,8 @@ int main(void) {
         cmocka_unit_test(equal_rank_is_E305),
         cmocka_unit_test(axes_of_size_one_change_nothing),
         cmocka_unit_test(modes_pass_over_cut_tensors),
-        cmocka_unit_test(shards_lie_in_the_order_of_the_mesh),
+        cmocka_unit_test(shards_keep_the_order_said),
+        cmocka_unit_test(shards_in_two_orders_are_E309),
         cmocka_unit_test(batch_not_divisible_is_E201),
         cmocka_unit_test(heads_not_divisible_is_E202),
         cmocka_unit_test(idle_axis_is_E301),

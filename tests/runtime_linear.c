@@ -46,7 +46,7 @@ static const struct place_statement statements[] = {{"linear.place", 1, 1, "all_
                                                     {"linear.place", 2, 1, "reduce_scatter dp"},
                                                     {"linear.place", 3, 1, "all_reduce dp"},
                                                     {"linear.place", 4, 1, "compute"}};
-static struct place_traffic traffic[] = {{1, "dp", 0}};
+static struct place_group groups[] = {{{1, {0}}, "dp", 0}};
 static struct place_buffer buffers[N_BUFFERS];
 static struct place_program program;
 static const char *fault = "";
@@ -61,7 +61,7 @@ static int32_t collective(struct place_context *context, int32_t statement, int3
                           int32_t dtype, int from, int to, int64_t chunk, int64_t valid) {
     struct place_piece piece = {bytes_of(context, from, 0), bytes_of(context, to, 0), 1, chunk,
                                 valid};
-    int32_t status = place_collective_start(context, statement, 0, kind, 1, dtype, 1, &piece);
+    int32_t status = place_collective_start(context, statement, 0, kind, 0, dtype, 1, &piece);
     return status ? status : place_collective_wait(context, statement, 0);
 }
 
@@ -190,7 +190,7 @@ static void describe(void) {
         add_buffer(i, "scalar", i == STEP ? PLACE_INPUT : PLACE_OUTPUT, PLACE_F64, 1, 0, none_dim,
                    none_dim, none_dim);
     int64_t n = axes[0].size, padded = chunk_elements() * n;
-    traffic[0].train_bytes = 2 * (n - 1) * padded / n * 4 + 3 * (n - 1) * 8;
+    groups[0].train_bytes = 2 * (n - 1) * padded / n * 4 + 3 * (n - 1) * 8;
     const char *extra = getenv("LINEAR_ARENA");
     program.arena_bytes += extra ? atoll(extra) : 0;
 }
@@ -209,6 +209,8 @@ int main(int argc, char **argv) {
         .n_axes = copies ? 2 : 1,
         .axes = axes,
         .devices = axes[0].size * axes[1].size,
+        .n_groups = 1,
+        .groups = groups,
         .n_tensors = 1,
         .tensors = tensors,
         .n_buffers = N_BUFFERS,
@@ -216,8 +218,6 @@ int main(int argc, char **argv) {
         .n_handles = 1,
         .n_statements = 4,
         .statements = statements,
-        .n_traffic = 1,
-        .traffic = traffic,
         .wellknown = {TOKENS, TARGETS, STEP, LOSS, NORM, RATE, LOGITS},
         .batch = BATCH,
         .sequence = SEQUENCE,
@@ -229,7 +229,7 @@ int main(int argc, char **argv) {
     };
     describe();
     if (getenv("LINEAR_PREDICT")) /* for the test: bytes sent per step */
-        return printf("%lld %lld\n", (long long)traffic[0].train_bytes,
+        return printf("%lld %lld\n", (long long)groups[0].train_bytes,
                       (long long)program.arena_bytes) < 0;
     return place_main(argc, argv, &program);
 }

@@ -16,8 +16,15 @@ enum { RANKS = 8, ROOM = 8192, HANDLES = 300 };
 static const struct place_statement statements[] = {
     {"a.place", 10, 3, "first"}, {"a.place", 20, 3, "second"}, {"a.place", 30, 3, "third"}};
 static struct place_axis axes[2];
-static struct place_program program = {
-    .axes = axes, .n_handles = HANDLES, .n_statements = 3, .statements = statements};
+enum { OVER_A, OVER_B, OVER_AB, OVER_BA, N_GROUPS };
+static const struct place_group groups[N_GROUPS] = {
+    {{1, {0}}, "a", 0}, {{1, {1}}, "b", 0}, {{2, {0, 1}}, "a*b", 0}, {{2, {1, 0}}, "b*a", 0}};
+static struct place_program program = {.axes = axes,
+                                       .n_groups = N_GROUPS,
+                                       .groups = groups,
+                                       .n_handles = HANDLES,
+                                       .n_statements = 3,
+                                       .statements = statements};
 
 static void set_mesh(int outer, int inner) {
     axes[0] = (struct place_axis){"a", outer, inner};
@@ -30,7 +37,7 @@ struct rank {
     struct place_context context;
     pthread_t thread;
     int32_t (*body)(struct place_context *context);
-    int64_t sent[4]; /* by mask */
+    int64_t sent[N_GROUPS];
 };
 static struct rank ranks[RANKS];
 
@@ -39,8 +46,8 @@ static void *rank_main(void *argument) {
     struct place_context *context = &rank->context;
     int32_t status = rank->body(context);
     if (!status && !context->transport->share(context, NULL, NULL, 0))
-        for (uint32_t mask = 1; mask < 4; mask++)
-            rank->sent[mask] = context->transport->sent_bytes(context, mask);
+        for (int32_t i = 0; i < N_GROUPS; i++)
+            rank->sent[i] = context->transport->sent_bytes(context, i);
     context->transport->leave(context);
     return NULL;
 }
@@ -77,9 +84,9 @@ static const char *first_message(enum place_status status) {
     return NULL;
 }
 
-static int32_t collective(struct place_context *context, enum place_collective kind, int mask,
+static int32_t collective(struct place_context *context, enum place_collective kind, int over,
                           enum place_dtype dtype, int n, const struct place_piece *pieces) {
-    int32_t status = place_collective_start(context, 0, 5, kind, mask, dtype, n, pieces);
+    int32_t status = place_collective_start(context, 0, 5, kind, over, dtype, n, pieces);
     return status ? status : place_collective_wait(context, 1, 5);
 }
 
@@ -88,13 +95,13 @@ static float element(int rank, int64_t index) {
     return 1.0f / (float)(1 + rank * 7 + index % 97) + (float)(rank == 1 ? 1e4 : 0);
 }
 
-/* What every body checks: `length` elements, in place or not, over the mask. */
+/* What every body checks: `length` elements, in place or not, over a group. */
 static int64_t length;
-static int in_place, mask;
+static int in_place, over;
 static float results[RANKS][ROOM];
 
 static float expected_sum(struct place_context *context, int64_t index) {
-    struct group group = group_of(&program, context->rank, (uint32_t)mask);
+    struct group group = group_of(&program, context->rank, &groups[over].axes);
     float sum = element(group_member(&program, &group, 0), index);
     for (int i = 1; i < group.size; i++)
         sum += element(group_member(&program, &group, i), index);
@@ -107,7 +114,7 @@ static int32_t body_all_reduce(struct place_context *context) {
         (in_place ? dst : src)[i] = element(context->rank, i);
     dst[length] = 77;
     struct place_piece piece = {in_place ? dst : src, dst, 1, 0, length};
-    int32_t status = collective(context, PLACE_ALL_REDUCE, mask, PLACE_F32, 1, &piece);
+    int32_t status = collective(context, PLACE_ALL_REDUCE, over, PLACE_F32, 1, &piece);
     for (int64_t i = 0; i < length && !status; i++)
         if (dst[i] != expected_sum(context, i))
             status = context_fail(context, 1, 99, "element %ld", (long)i);
@@ -122,7 +129,7 @@ static int64_t round_up(int64_t value, int64_t to) {
 }
 
 static int64_t group_size(void) {
-    return (mask & 1 ? axes[0].size : 1) * (mask & 2 ? axes[1].size : 1);
+    return (over != OVER_B ? axes[0].size : 1) * (over != OVER_A ? axes[1].size : 1);
 }
 
 static int64_t all_reduce_bytes(void) {
@@ -138,27 +145,27 @@ static const int64_t lengths[] = {1, 5, 1024, 1025, 1531, 5000};
 static void all_reduce_sums_in_rank_order_and_counts(void **state) {
     for (size_t m = 0; m < 4; m++)
         for (size_t l = 0; l < 6; l++)
-            for (int form = 0; form < 6; form++) {
+            for (int form = 0; form < 2 * N_GROUPS; form++) {
                 set_mesh(meshes[m][0], meshes[m][1]);
                 length = lengths[l];
                 in_place = form & 1;
-                mask = form / 2 + 1;
+                over = form / 2;
                 run_ranks(body_all_reduce);
                 assert_all_ok();
                 for (int i = 0; i < program.devices; i++)
-                    assert_int_equal(ranks[i].sent[mask], all_reduce_bytes());
+                    assert_int_equal(ranks[i].sent[over], all_reduce_bytes());
             }
 }
 
 static int32_t body_scatter_gather(struct place_context *context) {
-    struct group group = group_of(&program, context->rank, (uint32_t)mask);
+    struct group group = group_of(&program, context->rank, &groups[over].axes);
     int64_t n = group.size, chunk = (length + n - 1) / n;
     float *whole = results[context->rank], *part = malloc((size_t)chunk * sizeof *part);
     for (int64_t i = 0; i < n * chunk; i++)
         whole[i] = i < length ? element(context->rank, i) : 55;
     float *own = in_place ? whole + group.place * chunk : part;
     struct place_piece scatter = {whole, own, 1, chunk, length};
-    int32_t status = collective(context, PLACE_REDUCE_SCATTER, mask, PLACE_F32, 1, &scatter);
+    int32_t status = collective(context, PLACE_REDUCE_SCATTER, over, PLACE_F32, 1, &scatter);
     for (int64_t i = 0; i < chunk && !status; i++) {
         int64_t index = group.place * chunk + i;
         float wanted = index < length ? expected_sum(context, index) : 0;
@@ -167,7 +174,7 @@ static int32_t body_scatter_gather(struct place_context *context) {
     }
     struct place_piece gather = {own, whole, 1, chunk, length};
     if (!status)
-        status = collective(context, PLACE_ALL_GATHER, mask, PLACE_F32, 1, &gather);
+        status = collective(context, PLACE_ALL_GATHER, over, PLACE_F32, 1, &gather);
     for (int64_t i = 0; i < length && !status; i++)
         if (whole[i] != expected_sum(context, i))
             status = context_fail(context, 0, 99, "gather, element %ld", (long)i);
@@ -178,22 +185,22 @@ static int32_t body_scatter_gather(struct place_context *context) {
 static void scatter_and_gather_are_inverse_and_count(void **state) {
     for (size_t m = 0; m < 4; m++)
         for (size_t l = 0; l < 6; l++)
-            for (int form = 0; form < 6; form++) {
+            for (int form = 0; form < 2 * N_GROUPS; form++) {
                 set_mesh(meshes[m][0], meshes[m][1]);
                 length = lengths[l];
                 in_place = form & 1;
-                mask = form / 2 + 1;
+                over = form / 2;
                 run_ranks(body_scatter_gather);
                 assert_all_ok();
                 int64_t n = group_size(), bytes = (n - 1) * round_up(length, n) / n * 4;
                 for (int i = 0; i < program.devices; i++)
-                    assert_int_equal(ranks[i].sent[mask], 2 * bytes);
+                    assert_int_equal(ranks[i].sent[over], 2 * bytes);
             }
 }
 
 /* Two pieces side by side, one along dimension 1 of [3, 2N, 5], one flat, in f64. */
 static int32_t body_pieces(struct place_context *context) {
-    struct group group = group_of(&program, context->rank, 3);
+    struct group group = group_of(&program, context->rank, &groups[OVER_AB].axes);
     int64_t n = group.size, inner = 2 * 5, whole_size = 3 * n * inner;
     double whole[3 * 2 * 8 * 5], part[3 * 2 * 5], flat[16], flat_part[2];
     for (int64_t i = 0; i < whole_size; i++)
@@ -203,7 +210,7 @@ static int32_t body_pieces(struct place_context *context) {
     int64_t ranks_sum = n * (n + 1) / 2, chunk = (11 + n - 1) / n;
     struct place_piece scatter[2] = {{whole, part, 3, inner, whole_size},
                                      {flat, flat_part, 1, chunk, 11}};
-    int32_t status = collective(context, PLACE_REDUCE_SCATTER, 3, PLACE_F64, 2, scatter);
+    int32_t status = collective(context, PLACE_REDUCE_SCATTER, OVER_AB, PLACE_F64, 2, scatter);
     for (int64_t o = 0; o < 3 && !status; o++)
         for (int64_t i = 0; i < inner; i++) {
             int64_t index = (o * n + group.place) * inner + i;
@@ -214,7 +221,7 @@ static int32_t body_pieces(struct place_context *context) {
     struct place_piece gather[2] = {{part, whole, 3, inner, whole_size},
                                     {flat_part, flat, 1, chunk, 11}};
     if (!status)
-        status = collective(context, PLACE_ALL_GATHER, 3, PLACE_F64, 2, gather);
+        status = collective(context, PLACE_ALL_GATHER, OVER_AB, PLACE_F64, 2, gather);
     for (int64_t i = 0; i < whole_size && !status; i++)
         if (whole[i] != (double)(i * ranks_sum))
             status = context_fail(context, 0, 99, "gather %ld", (long)i);
@@ -228,7 +235,33 @@ static void pieces_along_dimensions_travel_together(void **state) {
     set_mesh(3, 2);
     run_ranks(body_pieces);
     assert_all_ok();
-    assert_int_equal(ranks[4].sent[3], 2 * 5 * (30 + 2) * 8);
+    assert_int_equal(ranks[4].sent[OVER_AB], 2 * 5 * (30 + 2) * 8);
+}
+
+/* On a mesh of 2 x 3, over `b * a`: the coordinate along b is the more significant digit. */
+static int32_t body_order(struct place_context *context) {
+    static const float wanted[6] = {0, 3, 1, 4, 2, 5};
+    float mine = (float)context->rank, all[6], part;
+    struct place_piece gather = {&mine, all, 1, 1, 6}, scatter = {all, &part, 1, 1, 6};
+    int32_t status = collective(context, PLACE_ALL_GATHER, OVER_BA, PLACE_F32, 1, &gather);
+    for (int i = 0; i < 6 && !status; i++)
+        if (all[i] != wanted[i])
+            status = context_fail(context, 0, 99, "place %d is rank %g", i, all[i]);
+    if (!status)
+        status = collective(context, PLACE_REDUCE_SCATTER, OVER_BA, PLACE_F32, 1, &scatter);
+    if (!status && part != 6 * mine)
+        status = context_fail(context, 0, 99, "scattered %g", part);
+    return status;
+}
+
+static void members_are_numbered_in_the_order_of_the_list(void **state) {
+    set_mesh(2, 3);
+    run_ranks(body_order);
+    assert_all_ok();
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(ranks[i].sent[OVER_BA], 2 * 5 * 4);
+        assert_int_equal(ranks[i].sent[OVER_AB], 0);
+    }
 }
 
 /* Three in flight, waited for out of order; the sources change right after the wait. */
@@ -238,8 +271,8 @@ static int32_t body_in_flight(struct place_context *context) {
         float sums[3];
         for (int i = 0; i < 3; i++) {
             struct place_piece piece = {&values[i], &sums[i], 1, 0, 1};
-            int32_t status = place_collective_start(context, 0, i, PLACE_ALL_REDUCE, i % 3 + 1,
-                                                    PLACE_F32, 1, &piece);
+            int32_t status =
+                place_collective_start(context, 0, i, PLACE_ALL_REDUCE, i, PLACE_F32, 1, &piece);
             if (status)
                 return status;
         }
@@ -272,8 +305,8 @@ static int32_t body_all_handles(struct place_context *context) {
         for (int i = 0; i < HANDLES; i++) {
             values[i] = (float)(context->rank + i + round);
             struct place_piece piece = {&values[i], &values[i], 1, 0, 1};
-            int32_t status =
-                place_collective_start(context, 0, i, PLACE_ALL_REDUCE, 3, PLACE_F32, 1, &piece);
+            int32_t status = place_collective_start(context, 0, i, PLACE_ALL_REDUCE, OVER_AB,
+                                                    PLACE_F32, 1, &piece);
             if (status)
                 return status;
         }
@@ -286,7 +319,8 @@ static int32_t body_all_handles(struct place_context *context) {
         }
     }
     struct place_piece piece = {values, values, 1, 0, 1};
-    return place_collective_start(context, 2, HANDLES, PLACE_ALL_REDUCE, 3, PLACE_F32, 1, &piece);
+    return place_collective_start(context, 2, HANDLES, PLACE_ALL_REDUCE, OVER_AB, PLACE_F32, 1,
+                                  &piece);
 }
 
 static void all_handles_may_be_in_flight(void **state) {
@@ -303,7 +337,7 @@ static int32_t body_long(struct place_context *context) {
         for (int64_t i = 0; i < ROOM; i++)
             values[i] = (float)(round + context->rank);
         struct place_piece piece = {values, values, 1, 0, ROOM};
-        int32_t status = collective(context, PLACE_ALL_REDUCE, 3, PLACE_F32, 1, &piece);
+        int32_t status = collective(context, PLACE_ALL_REDUCE, OVER_AB, PLACE_F32, 1, &piece);
         for (int64_t i = 0; i < ROOM && !status; i++)
             if (values[i] != (float)(4 * round + 6))
                 status = context_fail(context, 0, 99, "round %d, element %ld", round, (long)i);
@@ -333,7 +367,7 @@ static int32_t body_mistake(struct place_context *context) {
     if (guilty && wrong == 4)
         return context_fail(context, 2, PLACE_ERROR_ARGUMENT, "broken");
     int kind = guilty && wrong == 0 ? PLACE_ALL_GATHER : PLACE_ALL_REDUCE;
-    int32_t over = guilty && wrong == 2 ? 1 : 2; /* another axis: both wait for ever */
+    int32_t over = guilty && wrong == 2 ? OVER_A : OVER_B; /* another axis: both wait for ever */
     int32_t status =
         place_collective_start(context, guilty ? 2 : 0, 0, kind, over, PLACE_F32, 1, &piece);
     return status ? status : place_collective_wait(context, guilty ? 2 : 0, 0);
@@ -377,10 +411,10 @@ static int32_t body_handles(struct place_context *context) {
     if (wrong)
         return place_collective_wait(context, 1, 3);
     int32_t status =
-        place_collective_start(context, 0, 3, PLACE_ALL_REDUCE, 2, PLACE_F32, 1, &piece);
-    return status
-               ? status
-               : place_collective_start(context, 1, 3, PLACE_ALL_REDUCE, 2, PLACE_F32, 1, &piece);
+        place_collective_start(context, 0, 3, PLACE_ALL_REDUCE, OVER_B, PLACE_F32, 1, &piece);
+    return status ? status
+                  : place_collective_start(context, 1, 3, PLACE_ALL_REDUCE, OVER_B, PLACE_F32, 1,
+                                           &piece);
 }
 
 static void handles_are_checked(void **state) {
@@ -415,7 +449,7 @@ static void the_host_shares_sends_and_receives(void **state) {
     run_ranks(body_messages);
     assert_all_ok();
     for (int i = 0; i < 6; i++)
-        assert_int_equal(ranks[i].sent[1] + ranks[i].sent[2] + ranks[i].sent[3], 0);
+        assert_int_equal(ranks[i].sent[OVER_A] + ranks[i].sent[OVER_B] + ranks[i].sent[OVER_AB], 0);
 }
 
 int main(void) {
@@ -423,6 +457,7 @@ int main(void) {
         cmocka_unit_test(all_reduce_sums_in_rank_order_and_counts),
         cmocka_unit_test(scatter_and_gather_are_inverse_and_count),
         cmocka_unit_test(pieces_along_dimensions_travel_together),
+        cmocka_unit_test(members_are_numbered_in_the_order_of_the_list),
         cmocka_unit_test(sources_may_change_after_the_wait),
         cmocka_unit_test(all_handles_may_be_in_flight),
         cmocka_unit_test(results_may_change_after_the_wait),

@@ -199,37 +199,66 @@ static void make_up_optimizer(struct choice *t) {
     t->config->train.clip = pick(t, 2) ? 0.5 : 0;
 }
 
+// At least one of the axes, in any order.
+static struct axis_list some_product(struct choice *t, struct axis_list axes, unsigned least) {
+    for (unsigned i = axes.n; i-- > 1;) {
+        unsigned k = (unsigned)pick(t, i + 1);
+        uint8_t moved = axes.axes[i];
+        axes.axes[i] = axes.axes[k];
+        axes.axes[k] = moved;
+    }
+    axes.n = (uint8_t)(least + pick(t, axes.n - least + 1));
+    return axes;
+}
+
+static struct axis_list without(struct axis_list axes, struct axis_list taken) {
+    struct axis_list rest = {0};
+    for (unsigned i = 0; i < axes.n; i++)
+        if (!axis_list_has(&taken, axes.axes[i]))
+            axis_list_add(&rest, axes.axes[i]);
+    return rest;
+}
+
+// The data axes, outermost first in the mesh.
+static struct axis_list make_up_mesh(struct choice *t) {
+    static const char *const names[] = {"a", "b", "c"};
+    static const int64_t sizes[][3] = {{2, 2, 3}, {3, 2, 2}, {2, 3, 2}};
+    struct axis_list data = {.n = (uint8_t)(1 + pick(t, 3))};
+    const int64_t *size = sizes[pick(t, 3)];
+    t->config->mesh.name = "ranks";
+    for (unsigned i = 0; i < data.n; i++) {
+        tiny_axis(t->config, names[i], size[i]);
+        data.axes[i] = (uint8_t)i;
+    }
+    return data;
+}
+
 struct config random_strategy_config(struct arena *arena, uint64_t seed) {
     struct config config;
     struct choice choice = {arena, &config, 1000 + seed}, *t = &choice;
     enum model_family family = pick(t, 2) ? FAMILY_GPT2 : FAMILY_LLAMA;
     config = tiny_config(arena, family);
-    config.mesh.name = "ranks";
     t->config->model.layers = 2 + pick(t, 3);
     t->config->model.tied = pick(t, 2);
     make_up_optimizer(t);
-    tiny_axis(t->config, "a", 2 + pick(t, 2));
-    bool two = pick(t, 2), tp = pick(t, 3) == 0;
-    struct axis_list first = tiny_axes(0, -1), second = tiny_axes(1, -1), both = first;
-    if (two) {
-        tiny_axis(t->config, "b", 2);
-        both = pick(t, 2) ? tiny_axes(0, 1) : tiny_axes(1, 0);
-    }
-    tiny_split(t->arena, t->config, DIM_BATCH, both);
-    t->config->train.microbatch = 1 + pick(t, 2);
+    struct axis_list data = make_up_mesh(t);
+    tiny_split(t->arena, t->config, DIM_BATCH, some_product(t, data, data.n));
+    t->config->train.microbatch = data.n == 3 ? 1 : 1 + pick(t, 2);
     t->config->train.batch =
         t->config->train.microbatch * (int64_t)t->config->total_devices * (1 + pick(t, 3));
-    if (tp) {
+    if (data.n < 3 && pick(t, 3) == 0) {
         int axis = (int)t->config->mesh.n_axes;
         tiny_axis(t->config, "tp", 2);
         tiny_split(t->arena, t->config, DIM_FFN, tiny_axes(axis, -1));
         tiny_split(t->arena, t->config, DIM_HEADS, tiny_axes(axis, -1));
         tiny_split(t->arena, t->config, DIM_KV_HEADS, tiny_axes(axis, -1));
     }
-    add_triple(t, !two || pick(t, 2) ? both : first, false);
-    if (two && t->config->strategy.modes[0].axes.n == 1 && pick(t, 2))
-        add_triple(t, second, false);
+    struct axis_list first = some_product(t, data, pick(t, 2) ? data.n : 1);
+    struct axis_list rest = without(data, first);
+    add_triple(t, first, false);
+    if (rest.n && pick(t, 2))
+        add_triple(t, some_product(t, rest, 1), false);
     if (pick(t, 2))
-        add_triple(t, pick(t, 2) ? both : first, true);
+        add_triple(t, some_product(t, data, 1), true);
     return config;
 }

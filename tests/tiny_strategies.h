@@ -26,9 +26,9 @@ extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
 struct config tiny_strategy_config(struct arena *arena, enum model_family family,
                                    enum tiny_strategy strategy, int64_t microbatches);
 
-// A strategy made up from `seed`: one or two data axes, perhaps a tensor axis, consistent triples
-// of extents mostly (four in five have a program), some with selectors, random options, optimizers
-// and sizes.
+// A strategy made up from `seed`: one to three data axes, perhaps a tensor axis, products in every
+// order, consistent triples of extents mostly (four in five have a program), some with selectors,
+// random options, optimizers and sizes.
 struct config random_strategy_config(struct arena *arena, uint64_t seed);
 
 // Building blocks, for strategies that a test makes up. Axes by number in the mesh.

@@ -139,9 +139,9 @@ int run_log_step(struct run_log *log, const struct place_program *program,
     line_number(&line, "seconds", record->seconds);
     line_number(&line, "tokens_per_second", (double)record->tokens / record->seconds);
     line_add(&line, ", \"bytes_sent\": {");
-    for (int32_t i = 0; i < program->n_traffic; i++) {
+    for (int32_t i = 0; i < program->n_groups; i++) {
         line_add(&line, "%s", i ? ", " : "");
-        line_string(&line, program->traffic[i].name);
+        line_string(&line, program->groups[i].name);
         line_add(&line, ": %lld", (long long)record->sent_bytes[i]);
     }
     line_add(&line, "}, \"peak_bytes\": %lld", (long long)record->peak_bytes);

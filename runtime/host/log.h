@@ -9,7 +9,7 @@ struct step_record {
     double loss, grad_norm, learning_rate;
     int64_t tokens;
     double seconds;
-    const int64_t *sent_bytes; /* of every entry of place_program.traffic: maximum over ranks */
+    const int64_t *sent_bytes; /* over every group of the program: maximum over ranks */
     int64_t peak_bytes;        /* maximum over ranks */
 };
 

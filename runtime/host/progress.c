@@ -58,7 +58,7 @@ static int format_step(const struct progress *progress, const struct step_record
                        double now, char *line, size_t bytes) {
     char memory[32], sent[32], left[32], share[32] = "";
     int64_t sent_bytes = 0;
-    for (int32_t i = 0; i < progress->program->n_traffic; i++)
+    for (int32_t i = 0; i < progress->program->n_groups; i++)
         sent_bytes += record->sent_bytes[i];
     double rate = (double)record->tokens / record->seconds;
     if (progress->peak_flops > 0 && progress->program->flops_per_token > 0)

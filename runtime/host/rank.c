@@ -13,8 +13,7 @@
 #include "runtime/host/tensors.h"
 #include "runtime/transport/transport.h"
 
-/* What every rank tells the others after a step; `sent_bytes` has an entry for every place_traffic.
- */
+/* What every rank tells the others after a step; `sent_bytes` has an entry for every group. */
 struct report {
     double loss, grad_norm, learning_rate;
     int64_t peak_bytes;
@@ -32,7 +31,7 @@ struct reports {
 };
 
 static bool reports_allocate(struct reports *reports, const struct place_program *program) {
-    size_t n = (size_t)program->n_traffic + 1;
+    size_t n = (size_t)program->n_groups + 1;
     reports->bytes = sizeof(struct report) + n * sizeof(int64_t);
     reports->mine = calloc(1, reports->bytes);
     reports->all = calloc((size_t)program->devices, reports->bytes);
@@ -65,8 +64,8 @@ static void report_fill(struct place_context *context, struct reports *reports) 
     mine->learning_rate = scalar_of(context, known->learning_rate);
     mine->peak_bytes = arena_touched_bytes(context);
     mine->interrupted = interrupts_seen();
-    for (int32_t i = 0; i < program->n_traffic; i++) {
-        int64_t sent = context->transport->sent_bytes(context, program->traffic[i].axis_mask);
+    for (int32_t i = 0; i < program->n_groups; i++) {
+        int64_t sent = context->transport->sent_bytes(context, i);
         mine->sent_bytes[i] = sent - reports->sent_before[i];
         reports->sent_before[i] = sent;
     }
@@ -77,14 +76,14 @@ static bool reports_merge(const struct place_program *program, struct reports *r
                           struct step_record *record) {
     bool interrupted = false;
     record->peak_bytes = 0;
-    memset(reports->sent_most, 0, (size_t)program->n_traffic * sizeof(int64_t));
+    memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
     for (int64_t rank = 0; rank < program->devices; rank++) {
         const struct report *report =
             (const struct report *)(reports->all + (size_t)rank * reports->bytes);
         interrupted |= report->interrupted != 0;
         if (report->peak_bytes > record->peak_bytes)
             record->peak_bytes = report->peak_bytes;
-        for (int32_t i = 0; i < program->n_traffic; i++)
+        for (int32_t i = 0; i < program->n_groups; i++)
             if (report->sent_bytes[i] > reports->sent_most[i])
                 reports->sent_most[i] = report->sent_bytes[i];
     }

@@ -4,17 +4,17 @@
 #include "runtime/transport/transport.h"
 
 int32_t place_collective_start(struct place_context *context, int32_t statement, int32_t handle,
-                               int32_t kind, int32_t axis_mask, int32_t dtype, int32_t n_pieces,
+                               int32_t kind, int32_t group, int32_t dtype, int32_t n_pieces,
                                const void *pieces) {
     struct collective collective = {
         .statement = statement,
         .kind = (enum place_collective)kind,
-        .axis_mask = (uint32_t)axis_mask,
+        .group = group,
         .dtype = (enum place_dtype)dtype,
         .n_pieces = n_pieces,
         .pieces = pieces,
     };
-    const char *wrong = collective_check(&collective);
+    const char *wrong = collective_check(context->program, &collective);
     if (wrong)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "%s: %s",
                             collective_name(collective.kind), wrong);

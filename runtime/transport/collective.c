@@ -20,7 +20,10 @@ int64_t dtype_size(enum place_dtype dtype) {
     return 0;
 }
 
-const char *collective_check(const struct collective *collective) {
+const char *collective_check(const struct place_program *program,
+                             const struct collective *collective) {
+    if (collective->group < 0 || collective->group >= program->n_groups)
+        return "unknown group";
     if ((unsigned)collective->kind > PLACE_ALL_GATHER)
         return "unknown kind";
     bool sums = collective->kind != PLACE_ALL_GATHER;
@@ -42,7 +45,7 @@ const char *collective_check(const struct collective *collective) {
 const char *collective_difference(const struct collective *a, const struct collective *b) {
     if (a->kind != b->kind)
         return "kind";
-    if (a->axis_mask != b->axis_mask)
+    if (a->group != b->group)
         return "axes";
     if (a->dtype != b->dtype)
         return "element type";
@@ -115,12 +118,11 @@ void collective_sum(enum place_dtype dtype, void *dst, const void *const *source
         sum_double(dst, (const double *const *)sources, n, begin, end);
 }
 
-struct group group_of(const struct place_program *program, int32_t rank, uint32_t axis_mask) {
-    struct group group = {.size = 1, .base = rank, .axis_mask = axis_mask};
-    for (int i = 0; i < program->n_axes; i++) {
-        if (!(axis_mask >> i & 1))
-            continue;
-        const struct place_axis *axis = &program->axes[i];
+struct group group_of(const struct place_program *program, int32_t rank,
+                      const struct place_axes *axes) {
+    struct group group = {.size = 1, .base = rank, .axes = axes};
+    for (int i = 0; i < axes->n; i++) {
+        const struct place_axis *axis = &program->axes[axes->axes[i]];
         int32_t coordinate = (int32_t)(rank / axis->stride % axis->size);
         group.size *= (int32_t)axis->size;
         group.place = group.place * (int32_t)axis->size + coordinate;
@@ -132,10 +134,8 @@ struct group group_of(const struct place_program *program, int32_t rank, uint32_
 int32_t group_member(const struct place_program *program, const struct group *group,
                      int32_t place) {
     int32_t rank = group->base;
-    for (int i = program->n_axes - 1; i >= 0; i--) {
-        if (!(group->axis_mask >> i & 1))
-            continue;
-        const struct place_axis *axis = &program->axes[i];
+    for (int i = group->axes->n; i-- > 0;) {
+        const struct place_axis *axis = &program->axes[group->axes->axes[i]];
         rank += place % (int32_t)axis->size * (int32_t)axis->stride;
         place /= (int32_t)axis->size;
     }

@@ -14,7 +14,7 @@ enum { COLLECTIVE_SMALL_BYTES = PLACE_SMALL_ALL_REDUCE_BYTES };
 struct collective {
     int32_t statement; /* that started it */
     enum place_collective kind;
-    uint32_t axis_mask;
+    int32_t group; /* index into place_program.groups */
     enum place_dtype dtype;
     int32_t n_pieces;
     const struct place_piece *pieces;
@@ -24,7 +24,8 @@ const char *collective_name(enum place_collective kind);
 int64_t dtype_size(enum place_dtype dtype);
 
 /* Null, or what makes the description meaningless. */
-const char *collective_check(const struct collective *collective);
+const char *collective_check(const struct place_program *program,
+                             const struct collective *collective);
 
 /* Null, or the first thing in which two members' descriptions differ: "kind", "element type" ... */
 const char *collective_difference(const struct collective *a, const struct collective *b);
@@ -47,11 +48,12 @@ struct chunk_range collective_range(const struct collective *collective, int32_t
 void collective_sum(enum place_dtype dtype, void *dst, const void *const *sources, int64_t n,
                     int64_t begin, int64_t end);
 
-/* The ranks of a group, in order of rank, and this rank's place among them. */
+/* One of the sets of ranks that a list of axes makes, and a rank's place in it. */
 struct group {
     int32_t size, place;
-    int32_t base; /* the member with coordinate 0 along all axes of the mask */
-    uint32_t axis_mask;
+    int32_t base; /* the member with coordinate 0 along all axes of the list */
+    const struct place_axes *axes;
 };
-struct group group_of(const struct place_program *program, int32_t rank, uint32_t axis_mask);
+struct group group_of(const struct place_program *program, int32_t rank,
+                      const struct place_axes *axes);
 int32_t group_member(const struct place_program *program, const struct group *group, int32_t place);

@@ -23,8 +23,6 @@
 #include "runtime/team.h"
 #include "runtime/transport/transport.h"
 
-enum { MASKS = 32 }; /* different axis masks of one program */
-
 struct post {
     _Atomic uint64_t ended; /* PHASES * sequence number + phases ended + 1; only grows */
     struct collective collective;
@@ -33,7 +31,7 @@ struct post {
 };
 enum { PHASES = 4 };
 
-/* One rank's collectives over one mask, numbered from 0; number s is in the ring's place s %
+/* One rank's collectives over one group, numbered from 0; number s is in the ring's place s %
  * n_handles, which holds all that may be in flight: a handle that is started again has been waited
  * for, and so has its collective by all members. The ring is made by the rank's first start, before
  * any peer may look. */
@@ -45,7 +43,7 @@ struct queue {
 
 struct flight { /* what a handle stands for */
     int in_flight;
-    int slot;
+    int32_t group;
     uint64_t number;
 };
 
@@ -57,7 +55,7 @@ struct channel { /* host messages from one rank to another */
 
 struct local_rank {
     struct local_world *world;
-    struct queue queues[MASKS];
+    struct queue *queues;      /* one for each group of the program */
     struct flight *flights;    /* by handle */
     const struct post **peers; /* scratch: posts of a group's members */
     const void **sources;      /* scratch: their addresses */
@@ -72,11 +70,10 @@ struct local_rank {
 };
 
 struct local_world {
-    int32_t n, n_handles;
+    int32_t n, n_groups, n_handles;
     int spins; /* polls of a counter before the rank yields */
     _Atomic int aborted;
-    _Atomic uint64_t progress;     /* moves of any counter */
-    _Atomic uint64_t masks[MASKS]; /* mask + 1 of every slot in use */
+    _Atomic uint64_t progress; /* moves of any counter */
     struct local_rank *ranks;
     struct channel *channels; /* [from * n + to] */
 };
@@ -165,19 +162,6 @@ static int32_t wait_until(struct place_context *context, int32_t statement, int3
 /* ---- start ------------------------------------------------------------------------------------
  */
 
-/* The slot of a mask, the same on all ranks; -1: too many different masks. */
-static int mask_slot(struct local_world *world, uint32_t mask) {
-    uint64_t key = (uint64_t)mask + 1;
-    for (int i = 0; i < MASKS; i++) {
-        uint64_t seen = atomic_load(&world->masks[i]);
-        if (seen == 0 && atomic_compare_exchange_strong(&world->masks[i], &seen, key))
-            seen = key;
-        if (seen == key)
-            return i;
-    }
-    return -1;
-}
-
 static struct flight *flight_of(struct local_rank *rank, int32_t handle) {
     return handle >= 0 && handle < rank->world->n_handles ? &rank->flights[handle] : NULL;
 }
@@ -209,21 +193,19 @@ static int32_t local_start(struct place_context *context, int32_t handle,
     if (atomic_load(&rank->world->aborted))
         return fail_aborted(context, statement);
     struct flight *flight = flight_of(rank, handle);
-    int slot = mask_slot(rank->world, collective->axis_mask);
-    if (!flight || slot < 0)
-        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
-                            "handle %d or axis mask %#x is out of range", handle,
-                            collective->axis_mask);
+    if (!flight)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "handle %d is out of range",
+                            handle);
     if (flight->in_flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is still in flight", handle);
-    struct queue *queue = &rank->queues[slot];
+    struct queue *queue = &rank->queues[collective->group];
     uint64_t number = atomic_load(&queue->posted);
     if (!queue->ring)
         queue->ring = calloc((size_t)rank->world->n_handles, sizeof *queue->ring);
     if (!queue->ring || !post_fill(post_of(rank->world, queue, number), collective))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "out of memory");
-    *flight = (struct flight){.in_flight = 1, .slot = slot, .number = number};
+    *flight = (struct flight){.in_flight = 1, .group = collective->group, .number = number};
     move_counter(rank->world, &queue->posted, number + 1);
     return PLACE_OK;
 }
@@ -237,7 +219,6 @@ struct meeting {
     struct local_world *world;
     int32_t statement;
     struct group group;
-    int slot;
     uint64_t number;
     struct post *mine;
     const struct post **posts; /* of all members, in order */
@@ -247,7 +228,7 @@ struct meeting {
 
 static struct queue *member_queue(const struct meeting *meeting, int32_t place) {
     int32_t rank = group_member(meeting->context->program, &meeting->group, place);
-    return &meeting->world->ranks[rank].queues[meeting->slot];
+    return &meeting->world->ranks[rank].queues[meeting->mine->collective.group];
 }
 
 /* Bytes read from a member, unless it is this rank itself. */
@@ -272,7 +253,7 @@ static int32_t fail_mismatch(const struct meeting *meeting, int32_t peer,
 static int32_t meet(struct meeting *meeting) {
     for (int32_t i = 0; i < meeting->group.size; i++) {
         int32_t peer = group_member(meeting->context->program, &meeting->group, i);
-        struct queue *queue = &meeting->world->ranks[peer].queues[meeting->slot];
+        struct queue *queue = member_queue(meeting, i);
         int32_t status =
             wait_until(meeting->context, meeting->statement, peer, "start the same collective",
                        &queue->posted, meeting->number + 1);
@@ -294,8 +275,7 @@ static int32_t end_phase(const struct meeting *meeting, uint64_t phase) {
     move_counter(meeting->world, &meeting->mine->ended, ended);
     for (int32_t i = 0; i < meeting->group.size; i++) {
         int32_t peer = group_member(meeting->context->program, &meeting->group, i);
-        const struct queue *queue = &meeting->world->ranks[peer].queues[meeting->slot];
-        struct post *post = post_of(meeting->world, queue, meeting->number);
+        struct post *post = post_of(meeting->world, member_queue(meeting, i), meeting->number);
         int32_t status = wait_until(meeting->context, meeting->statement, peer,
                                     "wait for the same collective", &post->ended, ended);
         if (status)
@@ -461,13 +441,13 @@ static int32_t local_wait(struct place_context *context, int32_t statement, int3
     if (!flight || !flight->in_flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is waited for but was not started", handle);
-    struct post *mine = post_of(rank->world, &rank->queues[flight->slot], flight->number);
+    const struct place_program *program = context->program;
+    struct post *mine = post_of(rank->world, &rank->queues[flight->group], flight->number);
     struct meeting meeting = {
         .context = context,
         .world = rank->world,
         .statement = statement,
-        .group = group_of(context->program, context->rank, mine->collective.axis_mask),
-        .slot = flight->slot,
+        .group = group_of(program, context->rank, &program->groups[flight->group].axes),
         .number = flight->number,
         .mine = mine,
         .posts = rank->peers,
@@ -481,10 +461,8 @@ static int32_t local_wait(struct place_context *context, int32_t statement, int3
     return status;
 }
 
-static int64_t local_sent_bytes(struct place_context *context, uint32_t axis_mask) {
-    struct local_rank *rank = rank_of(context);
-    int slot = mask_slot(rank->world, axis_mask);
-    return slot < 0 ? 0 : atomic_load(&rank->queues[slot].sent_bytes);
+static int64_t local_sent_bytes(struct place_context *context, int32_t group) {
+    return atomic_load(&rank_of(context)->queues[group].sent_bytes);
 }
 
 /* ---- host -------------------------------------------------------------------------------------
@@ -575,7 +553,8 @@ static bool rank_allocate(struct local_world *world, struct local_rank *rank) {
     rank->peers = calloc((size_t)world->n, sizeof *rank->peers);
     rank->sources = calloc((size_t)world->n, sizeof *rank->sources);
     rank->flights = calloc((size_t)world->n_handles + 1, sizeof *rank->flights);
-    return rank->peers && rank->sources && rank->flights;
+    rank->queues = calloc((size_t)world->n_groups + 1, sizeof *rank->queues);
+    return rank->peers && rank->sources && rank->flights && rank->queues;
 }
 
 struct local_world *local_world_new(const struct place_program *program) {
@@ -584,6 +563,7 @@ struct local_world *local_world_new(const struct place_program *program) {
         return NULL;
     int32_t ranks = (int32_t)program->devices;
     world->n = ranks;
+    world->n_groups = program->n_groups;
     world->n_handles = program->n_handles;
     world->spins = ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? 128 : 16;
     world->ranks = calloc((size_t)ranks, sizeof *world->ranks);
@@ -598,11 +578,12 @@ struct local_world *local_world_new(const struct place_program *program) {
 }
 
 static void rank_free(struct local_rank *rank) {
-    for (int i = 0; i < MASKS; i++) {
-        for (int j = 0; rank->queues[i].ring && j < rank->world->n_handles; j++)
+    for (int32_t i = 0; rank->queues && i < rank->world->n_groups; i++) {
+        for (int32_t j = 0; rank->queues[i].ring && j < rank->world->n_handles; j++)
             free(rank->queues[i].ring[j].pieces);
         free(rank->queues[i].ring);
     }
+    free(rank->queues);
     free(rank->flights);
     free(rank->peers);
     free(rank->sources);

@@ -22,14 +22,13 @@
 #include "runtime/transport/transport.h"
 
 enum {
-    MASKS = 32,
     PART_BYTES = 1 << 30, /* of one MPI message: its counts are ints */
-    HOST_TAG = 1 << 17    /* above all axis masks */
+    HOST_TAG = 0x7fff /* of messages outside groups, which have their index; MPI's least limit */
 };
 
 struct header {
-    int32_t kind, axis_mask, dtype, statement;
-    uint64_t number; /* of the collective, among those over this mask */
+    int32_t kind, group, dtype, statement;
+    uint64_t number; /* of the collective, among those of this group */
     int64_t bytes;   /* behind the header */
 };
 
@@ -42,8 +41,6 @@ struct flight {
 };
 
 struct traffic {
-    uint32_t axis_mask;
-    int in_use;
     uint64_t started;
     int64_t sent_bytes;
 };
@@ -54,8 +51,8 @@ struct mpi_rank {
     double timeout_s;
     struct flight *flights;
     int32_t n_flights;
-    struct traffic traffic[MASKS];
-    char *out, *in; /* packed messages; grow to the largest collective, then stay */
+    struct traffic *traffic; /* of every group */
+    char *out, *in;          /* packed messages; grow to the largest collective, then stay */
     size_t out_bytes, in_bytes;
     MPI_Request *requests;
     int n_requests, cap_requests;
@@ -129,17 +126,6 @@ static int32_t finish_messages(struct place_context *context, int32_t statement)
 /* ---- start ------------------------------------------------------------------------------------
  */
 
-static struct traffic *traffic_of(uint32_t axis_mask) {
-    for (int i = 0; i < MASKS; i++) {
-        struct traffic *traffic = &self.traffic[i];
-        if (!traffic->in_use)
-            *traffic = (struct traffic){.axis_mask = axis_mask, .in_use = 1};
-        if (traffic->axis_mask == axis_mask)
-            return traffic;
-    }
-    return NULL;
-}
-
 static struct flight *flight_of(int32_t handle) {
     if (handle < 0 || handle >= 1 << 20)
         return NULL;
@@ -174,14 +160,13 @@ static bool flight_fill(struct flight *flight, const struct collective *collecti
 static int32_t mpi_start(struct place_context *context, int32_t handle,
                          const struct collective *collective) {
     struct flight *flight = flight_of(handle);
-    struct traffic *traffic = traffic_of(collective->axis_mask);
-    if (!flight || !traffic || flight->in_flight || !flight_fill(flight, collective))
+    if (!flight || flight->in_flight || !flight_fill(flight, collective))
         return context_fail(context, collective->statement, PLACE_ERROR_ARGUMENT,
                             flight && flight->in_flight ? "handle %d is still in flight"
                                                         : "no room for handle %d",
                             handle);
     flight->in_flight = 1;
-    flight->number = traffic->started++;
+    flight->number = self.traffic[collective->group].started++;
     return PLACE_OK;
 }
 
@@ -302,7 +287,7 @@ static int32_t check_header(const struct meeting *meeting, int32_t peer, const c
 static int32_t exchange(const struct meeting *meeting, bool same) {
     const struct group *group = &meeting->group;
     size_t bytes = sizeof(struct header) + (size_t)meeting->header.bytes;
-    int tag = (int)group->axis_mask, error = MPI_SUCCESS;
+    int tag = meeting->collective->group, error = MPI_SUCCESS;
     for (int32_t i = 0; i < group->size && error == MPI_SUCCESS; i++)
         if (i != group->place)
             error = post_message(false, group_member(meeting->context->program, group, i), tag,
@@ -431,15 +416,16 @@ static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_
     if (!flight || !flight->in_flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is waited for but was not started", handle);
+    const struct place_program *program = context->program;
     const struct collective *collective = &flight->collective;
     struct meeting meeting = {
         .context = context,
         .statement = statement,
         .collective = collective,
-        .traffic = traffic_of(collective->axis_mask),
-        .group = group_of(context->program, context->rank, collective->axis_mask),
-        .header = {(int32_t)collective->kind, (int32_t)collective->axis_mask,
-                   (int32_t)collective->dtype, collective->statement, flight->number, 0},
+        .traffic = &self.traffic[collective->group],
+        .group = group_of(program, context->rank, &program->groups[collective->group].axes),
+        .header = {(int32_t)collective->kind, collective->group, (int32_t)collective->dtype,
+                   collective->statement, flight->number, 0},
         .element = dtype_size(collective->dtype),
     };
     flight->in_flight = 0;
@@ -450,9 +436,8 @@ static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_
 /* ---- host -------------------------------------------------------------------------------------
  */
 
-static int64_t mpi_sent_bytes(struct place_context *context, uint32_t axis_mask) {
-    struct traffic *traffic = traffic_of(axis_mask);
-    return traffic ? traffic->sent_bytes : 0;
+static int64_t mpi_sent_bytes(struct place_context *context, int32_t group) {
+    return self.traffic[group].sent_bytes;
 }
 
 static int32_t mpi_share(struct place_context *context, const void *mine, void *all, size_t bytes) {
@@ -513,11 +498,16 @@ static int module_begin(const struct place_program *program, int32_t *rank, char
     const char *timeout = getenv("PLACE_TIMEOUT");
     self.timeout_s = timeout && atof(timeout) > 0 ? atof(timeout) : 600;
     self.sources = calloc((size_t)size, sizeof *self.sources);
+    self.traffic = calloc((size_t)program->n_groups + 1, sizeof *self.traffic);
     *rank = number;
-    if (size == program->devices && self.sources)
+    if (size != program->devices)
+        snprintf(message, message_bytes, "MPI has %d process%s, but the mesh has %lld device%s",
+                 size, size == 1 ? "" : "es", (long long)program->devices,
+                 program->devices == 1 ? "" : "s");
+    else if (!self.sources || !self.traffic || program->n_groups > HOST_TAG)
+        snprintf(message, message_bytes, "no room for %d groups", program->n_groups);
+    else
         return 0;
-    snprintf(message, message_bytes, "MPI has %d process%s, but the mesh has %lld device%s", size,
-             size == 1 ? "" : "es", (long long)program->devices, program->devices == 1 ? "" : "s");
     return -1;
 }
 

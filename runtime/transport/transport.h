@@ -16,9 +16,9 @@ struct transport {
     int32_t (*start)(struct place_context *context, int32_t handle,
                      const struct collective *collective);
     int32_t (*wait)(struct place_context *context, int32_t statement, int32_t handle);
-    /* Bytes that left this rank so far in collectives over exactly these axes. Stable only when no
-     * rank is inside a collective, as after `share`. */
-    int64_t (*sent_bytes)(struct place_context *context, uint32_t axis_mask);
+    /* Bytes that left this rank so far in collectives of this group. Stable only when no rank is
+     * inside a collective, as after `share`. */
+    int64_t (*sent_bytes)(struct place_context *context, int32_t group);
 
     /* For the host, not counted. Share: every rank gives `bytes` bytes, all get all, in order of
      * rank; it is also a barrier. Send and receive block until the other side has come. */
