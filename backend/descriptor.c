@@ -250,16 +250,9 @@ static void describe_groups(struct arena *arena, const struct program *program,
 
 // FNV-1a of the program's text: equal plans have equal hashes, on every machine.
 static const char *hash_program(struct arena *arena, const struct program *program) {
-    char *text;
-    size_t length;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    FILE *to = open_memstream(&text, &length);
-    CHECK(to);
-    program_print(program, to, NULL);
-    fclose(to);
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    free(text);
+    for (const char *at = program_text(program, arena); *at; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
     return arena_format(arena, "%016" PRIx64, hash);
 }
 

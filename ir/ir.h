@@ -549,6 +549,7 @@ struct print_options {
 };
 // The text form (docs/program.md): `step NAME { ... }` and `unit NAME.UNIT { ... }`.
 void program_print(const struct program *, FILE *to, const struct print_options *);
+char *program_text(const struct program *, struct arena *arena); // the same, with its defaults
 
 // What is wrong with a text, and where.
 struct text_error {

@@ -460,3 +460,15 @@ void program_print(const struct program *program, FILE *to, const struct print_o
         print_unit(&p, &program->units[i]);
     arena_free(&p.scratch);
 }
+
+char *program_text(const struct program *program, struct arena *arena) {
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    CHECK(to);
+    program_print(program, to, NULL);
+    fclose(to);
+    char *kept = arena_string(arena, text, length);
+    free(text);
+    return kept;
+}

@@ -13,9 +13,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ir/diagnostic.h"
-#include "passes/passes.h"
 #include "runtime/transport/transport.h"
+#include "tests/derive.h"
 #include "tests/oracle/memory.h"
 #include "tests/random.h"
 #include "tests/tiny_strategies.h"
@@ -33,21 +32,10 @@ struct model {
     uint32_t n_groups;
 };
 
-// NULL: refused.
-static struct program *derive(struct model *m, enum pass last) {
-    struct source_files sources = {0};
-    struct pass_context context = {&m->config, diagnostics_new(&m->arena, &sources)};
-    struct program *program = program_new(&m->arena, "main");
-    if (!passes_run(program, &context, PASS_BUILD, last))
-        return NULL;
-    program_number(program);
-    return program;
-}
-
 // False: the strategy has no program.
 static bool open_model(struct model *m, int threads) {
     m->random = 1;
-    m->program = derive(m, PASS_MEMORY);
+    m->program = derive_program(&m->arena, &m->config, PASS_MEMORY, NULL);
     if (!m->program)
         return false;
     m->oracle = devices_new(&m->arena, m->program);

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ir/diagnostic.h"
-#include "passes/passes.h"
+#include "tests/derive.h"
 #include "tests/oracle/truth.h"
 #include "tests/tiny_strategies.h"
 
@@ -22,13 +21,12 @@ struct trial {
 
 static struct program *compile(struct trial *t, enum pass last) {
     struct source_files sources = {0};
-    struct pass_context context = {&t->config, diagnostics_new(&t->arena, &sources)};
-    struct program *program = program_new(&t->arena, "main");
-    if (!passes_run(program, &context, PASS_BUILD, last)) {
-        diagnostics_print(context.diagnostics, stderr, false);
+    struct diagnostics *diagnostics = diagnostics_new(&t->arena, &sources);
+    struct program *program = derive_program(&t->arena, &t->config, last, diagnostics);
+    if (!program) {
+        diagnostics_print(diagnostics, stderr, false);
         fail_msg("%s does not compile", t->name);
     }
-    program_number(program);
     return program;
 }
 

@@ -10,27 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ir/diagnostic.h"
-#include "passes/passes.h"
+#include "tests/derive.h"
 #include "tests/tiny_strategies.h"
 #include "verify/verify.h"
-
-// NULL: the strategy is refused by a rule.
-static struct program *compile(struct arena *arena, const struct config *config, enum pass last) {
-    struct source_files sources = {0};
-    struct pass_context context = {config, diagnostics_new(arena, &sources)};
-    struct program *program = program_new(arena, "main");
-    if (!passes_run(program, &context, PASS_BUILD, last))
-        return NULL;
-    program_number(program);
-    return program;
-}
 
 // False: the strategy has no program.
 static bool expect_accepted(struct arena *arena, const struct config *config, enum pass last,
                             const char *name) {
-    struct program *reference = compile(arena, config, PASS_UPDATE);
-    struct program *final = compile(arena, config, last);
+    struct program *reference = derive_program(arena, config, PASS_UPDATE, NULL);
+    struct program *final = derive_program(arena, config, last, NULL);
     if (!final)
         return false;
     struct source_files sources = {0};

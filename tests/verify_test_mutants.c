@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/diagnostic.h"
-#include "passes/passes.h"
+#include "tests/derive.h"
 #include "tests/program_edit.h"
 #include "tests/tiny_strategies.h"
 #include "verify/verify.h"
@@ -459,25 +458,6 @@ struct trial {
     struct verdict verdict;
 };
 
-static struct program *compile(struct trial *t, const struct config *config, enum pass last) {
-    struct pass_context context = {config, t->diagnostics};
-    struct program *program = program_new(&t->arena, "main");
-    assert_true(passes_run(program, &context, PASS_BUILD, last));
-    program_number(program);
-    return program;
-}
-
-static char *print(struct arena *arena, const struct program *program) {
-    char *text;
-    size_t length;
-    FILE *to = open_memstream(&text, &length);
-    program_print(program, to, NULL);
-    fclose(to);
-    char *kept = arena_string(arena, text, length);
-    free(text);
-    return kept;
-}
-
 // Begins a trial; the program that is to be spoilt.
 static struct program *derive(struct trial *t, enum model_family family,
                               enum tiny_strategy strategy) {
@@ -486,13 +466,13 @@ static struct program *derive(struct trial *t, enum model_family family,
     struct config config = tiny_strategy_config(&t->arena, family, strategy, 3);
     for (uint32_t i = 0; i < config.strategy.n_modes; i++)
         config.strategy.modes[i].prefetch = 1;
-    t->reference = compile(t, &config, PASS_UPDATE);
-    return compile(t, &config, N_PASSES - 1);
+    t->reference = derive_program(&t->arena, &config, PASS_UPDATE, t->diagnostics);
+    return derive_program(&t->arena, &config, N_PASSES - 1, t->diagnostics);
 }
 
 static void try_mutant(struct trial *t, const struct mutant *mutant) {
     const struct program *derived = derive(t, mutant->family, mutant->strategy);
-    char *text = print(&t->arena, derived);
+    char *text = program_text(derived, &t->arena);
     t->text = program_edit(&t->arena, text, mutant->edits);
     if (strcmp(t->text, text) == 0)
         fail_msg("%s: the edit changes nothing", mutant->name);

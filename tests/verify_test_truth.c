@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/diagnostic.h"
-#include "passes/passes.h"
+#include "tests/derive.h"
 #include "tests/oracle/truth.h"
 #include "tests/random.h"
 #include "tests/tiny_strategies.h"
@@ -29,15 +28,6 @@ struct trial {
 
 static uint32_t pick(struct trial *t, uint32_t n) {
     return (uint32_t)(random_bits(&t->random) % n);
-}
-
-static struct program *compile(struct trial *t, enum pass last) {
-    struct source_files sources = {0};
-    struct pass_context context = {&t->config, diagnostics_new(&t->arena, &sources)};
-    struct program *program = program_new(&t->arena, "main");
-    assert_true(passes_run(program, &context, PASS_BUILD, last));
-    program_number(program);
-    return program;
 }
 
 // ---- mutations --------------------------------------------------------------------------------
@@ -318,8 +308,8 @@ static void accepted_programs_are_right(void **state) {
         t.config =
             tiny_strategy_config(&t.arena, family, pick(&t, N_TINY_STRATEGIES), 1 + pick(&t, 4));
         t.config.model.layers = 3;
-        t.reference = compile(&t, PASS_UPDATE);
-        t.program = compile(&t, N_PASSES - 1);
+        t.reference = derive_program(&t.arena, &t.config, PASS_UPDATE, NULL);
+        t.program = derive_program(&t.arena, &t.config, N_PASSES - 1, NULL);
         mutate(&t);
         if (t.what && is_well_formed(&t))
             judge(&t, seed, &table);
