@@ -366,6 +366,27 @@ static void report_storage(struct compilation *c, const struct placement_row *ro
     diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
 }
 
+// Is all that a buffer holds, of whatever layers, declared as it was found? If not, that is
+// reported.
+static bool check_buffer_storage(struct compilation *c, const struct placement *placement,
+                                 const struct placement_row *row, unsigned axis) {
+    const struct buffer *buffer = row->buffer;
+    const char *found = mode_letter(row, axis);
+    int64_t layers = buffer->stack == STACK_LAYERS ? buffer->count : 1;
+    uint32_t last = placement_range(placement, buffer->first_layer + layers - 1);
+    for (uint32_t range = placement_range(placement, buffer->first_layer); range <= last; range++) {
+        const struct placed_tensor *placed =
+            &placement->tensors[range * placement->n_tensors + buffer->tensor];
+        const struct origin *origin;
+        const char *declared = declared_letter(placed, row->state, axis, &origin);
+        if (strcmp(found, declared) == 0)
+            continue;
+        report_storage(c, row, axis, found, declared, origin);
+        return false;
+    }
+    return true;
+}
+
 // One report for a state and axis: the tensors of a unit are mostly kept alike.
 static void check_state_storage(struct compilation *c, const struct placement *placement,
                                 enum state state, unsigned axis) {
@@ -376,14 +397,8 @@ static void check_state_storage(struct compilation *c, const struct placement *p
             continue;
         struct placement_row row = {
             .state = state, .buffer = buffer, .found = &c->verdict.buffers[id]};
-        const struct origin *origin;
-        const char *found = mode_letter(&row, axis);
-        const char *declared =
-            declared_letter(&placement->tensors[buffer->tensor], state, axis, &origin);
-        if (strcmp(found, declared) == 0)
-            continue;
-        report_storage(c, &row, axis, found, declared, origin);
-        return;
+        if (!check_buffer_storage(c, placement, &row, axis))
+            return;
     }
 }
 

@@ -42,17 +42,20 @@ static void add_buffer(struct compilation *c, struct placement_table *table, buf
         return;
     const char *role =
         activation ? "layers" : role_path(&c->arena, &c->final->tensors[buffer->tensor]);
-    int64_t bytes = buffer_bytes(c->final, buffer);
+    int64_t bytes = buffer_bytes(c->final, buffer), begin = buffer->first_layer;
+    int64_t end = buffer->stack == STACK_LAYERS ? begin + buffer->count - activation : 0;
     for (uint32_t i = 0; i < table->n; i++) {
         struct placement_row *row = &table->rows[i];
-        if (row->state == state && strcmp(row->role, role) == 0 && lie_alike(row, buffer, found)) {
+        if (row->state == state && strcmp(row->role, role) == 0 && row->begin == begin &&
+            row->end == end && lie_alike(row, buffer, found)) {
             row->bytes += bytes;
             return;
         }
     }
     struct placement_row row = {.state = state,
                                 .role = role,
-                                .layered = buffer->stack == STACK_LAYERS,
+                                .begin = begin,
+                                .end = end,
                                 .buffer = buffer,
                                 .found = found,
                                 .bytes = bytes};

@@ -8,11 +8,12 @@
 // "12.3 MiB"
 const char *bytes_text(struct arena *, double bytes);
 
-// A group of tensors that say the same: the buffers of one class about tensors of one role path.
+// A group of tensors that say the same: the buffers of one class about tensors of one role path, or
+// about the same layers of them.
 struct placement_row {
     enum state state;
     const char *role;            // "layers.attention.qkv"
-    bool layered;                // one copy a layer
+    int64_t begin, end;          // layers; both 0: not repeated by layer
     const struct buffer *buffer; // the first of the group
     const struct found *found;
     int64_t bytes; // of all its buffers, on one device

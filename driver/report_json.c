@@ -136,9 +136,9 @@ static json_t *placement_json(struct compilation *c, const struct placement_tabl
         json_t *axes = json_object();
         for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
             json_object_set_new(axes, mesh->axes[axis].name, row_axis_json(row, axis));
-        const char *layers =
-            row->layered ? arena_format(&c->arena, "0:%lld", (long long)c->final->sizes.layers)
-                         : NULL;
+        const char *layers = row->end ? arena_format(&c->arena, "%lld:%lld", (long long)row->begin,
+                                                     (long long)row->end)
+                                      : NULL;
         json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "state",
                                                state_names[row->state], "role", row->role, "layers",
                                                text_or_null(layers), "axes", axes, "residency",

@@ -23,37 +23,114 @@ static void print_cell(FILE *to, const char *text, bool last) {
     fprintf(to, last ? " %s\n" : " %-16s", text);
 }
 
-// "(S*, S, S, R)" of the row that each state has for this role; a state without one has no letter.
-static const char *tuple_text(struct arena *arena, const struct placement_table *table,
-                              const char *role, unsigned axis) {
+static bool is_of(const struct placement_row *row, enum state state, const char *role,
+                  int64_t layer) {
+    return row->state == state && strcmp(row->role, role) == 0 &&
+           (row->end == 0 || (row->begin <= layer && layer < row->end));
+}
+
+// "(S*, S, S, R)" of the row that each state has for a role, or for a layer of it; a state without
+// one has no letter.
+static const char *tuple_text(struct compilation *c, const struct placement_table *table,
+                              const char *role, int64_t layer, unsigned axis) {
     const char *text = "(";
     for (int state = 0; state < N_STATES; state++) {
         const char *letter = "-";
         for (uint32_t i = 0; i < table->n; i++)
-            if (table->rows[i].state == (enum state)state && strcmp(table->rows[i].role, role) == 0)
+            if (is_of(&table->rows[i], (enum state)state, role, layer))
                 letter = mode_letter(&table->rows[i], axis);
         if (state == STATE_ACTIVATIONS)
             letter = mode_of_state(table, STATE_ACTIVATIONS, axis);
-        text = arena_format(arena, "%s%s%s", text, state ? ", " : "", letter);
+        text = arena_format(&c->arena, "%s%s%s", text, state ? ", " : "", letter);
     }
-    return arena_format(arena, "%s)", text);
+    return arena_format(&c->arena, "%s)", text);
+}
+
+static const char *tuples_text(struct compilation *c, const struct placement_table *table,
+                               const char *role, int64_t layer) {
+    uint32_t n = c->final->mesh.n_axes;
+    const char *text = "";
+    for (uint32_t axis = 0; axis < n; axis++)
+        text = arena_format(&c->arena, axis + 1 < n ? "%s %-16s" : "%s %s", text,
+                            tuple_text(c, table, role, layer, axis));
+    return text;
+}
+
+// "layers[0:16].mlp.up"; of all layers "layers.mlp.up".
+static const char *sliced_role(struct compilation *c, const char *role, int64_t begin,
+                               int64_t end) {
+    size_t head = strcspn(role, ".");
+    if (begin == 0 && end == c->final->sizes.layers)
+        return role;
+    return arena_format(&c->arena, "%.*s[%" PRId64 ":%" PRId64 "]%s", (int)head, role, begin, end,
+                        role + head);
+}
+
+// Where the rows that speak of a layer end, and others may say something else.
+static int64_t end_of_rows(struct compilation *c, const struct placement_table *table,
+                           const char *role, int64_t layer) {
+    int64_t end = c->final->sizes.layers;
+    for (uint32_t i = 0; i < table->n; i++)
+        if (is_of(&table->rows[i], table->rows[i].state, role, layer) && table->rows[i].end < end)
+            end = table->rows[i].end;
+    return end;
+}
+
+struct mode_line {
+    const char *role, *tuples;
+};
+struct mode_lines {
+    struct mode_line *items;
+    uint32_t n, cap;
+};
+
+static void add_mode_line(struct compilation *c, struct mode_lines *lines, const char *role,
+                          const char *tuples) {
+    struct mode_line line = {role, tuples};
+    ARENA_PUSH(&c->arena, lines->items, lines->n, lines->cap, line);
+}
+
+// One line for a role, or for each range of layers in which it is kept alike.
+static void add_role(struct compilation *c, const struct placement_table *table,
+                     const struct placement_row *row, struct mode_lines *lines) {
+    int64_t layers = row->end ? c->final->sizes.layers : 0, end = 0;
+    if (layers == 0)
+        add_mode_line(c, lines, row->role, tuples_text(c, table, row->role, 0));
+    for (int64_t begin = 0; begin < layers; begin = end) {
+        const char *tuples = tuples_text(c, table, row->role, begin);
+        end = end_of_rows(c, table, row->role, begin);
+        while (end < layers && strcmp(tuples_text(c, table, row->role, end), tuples) == 0)
+            end = end_of_rows(c, table, row->role, end);
+        add_mode_line(c, lines, sliced_role(c, row->role, begin, end), tuples);
+    }
+}
+
+static bool role_is_new(const struct placement_table *table, uint32_t row) {
+    for (uint32_t i = 0; i < row; i++)
+        if (table->rows[i].state == table->rows[row].state &&
+            strcmp(table->rows[i].role, table->rows[row].role) == 0)
+            return false;
+    return true;
 }
 
 static void print_modes(struct compilation *c, const struct placement_table *table, FILE *to) {
     const struct mesh *mesh = &c->final->mesh;
+    struct mode_lines lines = {0};
+    int width = 24;
     if (mesh->n_axes == 0)
         return;
-    fprintf(to, "\n  parameters, optimizer, gradients, activations on each axis\n  %-24s", "");
+    for (uint32_t i = 0; i < table->n; i++)
+        if (table->rows[i].state == STATE_PARAMETERS && role_is_new(table, i))
+            add_role(c, table, &table->rows[i], &lines);
+    for (uint32_t i = 0; i < lines.n; i++)
+        if ((int)strlen(lines.items[i].role) > width)
+            width = (int)strlen(lines.items[i].role);
+    fprintf(to, "\n  parameters, optimizer, gradients, activations on each axis\n  %-*s", width,
+            "");
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
         print_cell(to, mesh->axes[axis].name, axis + 1 == mesh->n_axes);
-    for (uint32_t i = 0; i < table->n; i++) {
-        if (table->rows[i].state != STATE_PARAMETERS)
-            continue;
-        fprintf(to, "  %-24s", table->rows[i].role);
-        for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
-            print_cell(to, tuple_text(&c->arena, table, table->rows[i].role, axis),
-                       axis + 1 == mesh->n_axes);
-    }
+    for (uint32_t i = 0; i < lines.n; i++)
+        fprintf(to, "  %-*s%s\n", width, lines.items[i].role, lines.items[i].tuples);
 }
 
 static void print_memory(struct compilation *c, FILE *to) {

@@ -153,7 +153,8 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
     const struct buffer *parent = &program->buffers[buffer->window_of];
     bool fits = buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
                 parent->layout.flat.n == 0 && buffer->layout.flat.n > 0 &&
-                parent->count == buffer->count && parent->dtype == buffer->dtype &&
+                parent->count == buffer->count && parent->first_layer == buffer->first_layer &&
+                parent->dtype == buffer->dtype &&
                 buffer_whole_elements(program, parent) == buffer_whole_elements(program, buffer);
     if (!fits)
         return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
@@ -180,6 +181,11 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
     }
     if (class_persistent[buffer->class] && buffer->tensor == NO_ID && buffer->window_of == NO_ID)
         return arena_format(c->arena, "buffer %s persists, but is about no tensor", buffer->name);
+    int64_t layers = buffer->tensor == NO_ID ? 0 : program->tensors[buffer->tensor].layers;
+    if (buffer->first_layer < 0 || (buffer->first_layer > 0 && buffer->stack != STACK_LAYERS) ||
+        (layers && buffer->stack == STACK_LAYERS && buffer->first_layer > layers - buffer->count))
+        return arena_format(c->arena, "buffer %s holds layers that its tensor does not have",
+                            buffer->name);
     return buffer->window_of == NO_ID ? NULL : check_window(c, buffer);
 }
 

@@ -212,6 +212,7 @@ typedef uint32_t buffer_id;
 #define NO_ID UINT32_MAX
 
 // Bytes on every device: `count` equal items, one after the other, item i at offset + i * stride.
+// A tensor's layers may lie in several buffers, each with a range of them.
 // A buffer stacked by microbatches holds one step's microbatches: of the batch, the axes that cut
 // it are the outermost digits, then the microbatch, then what is local.
 struct buffer {
@@ -224,6 +225,7 @@ struct buffer {
     struct layout layout;      // of INPUT and persistent classes a fact, else what the pass intends
     enum stack_kind stack;
     int64_t count;        // items; 1 for STACK_NONE
+    int64_t first_layer;  // STACK_LAYERS: item i is of layer first_layer + i
     int64_t pad_elements; // capacity of an item is padded to a multiple of this; 0 and 1: none
     buffer_id window_of;  // NO_ID, or the buffer of which this is the device's own flat shard
     int64_t offset_bytes; // in the arena; -1: not planned, or a window
@@ -470,6 +472,8 @@ uint32_t step_find_handle(const struct step *, const char *name); // NO_ID: none
 uint32_t step_add_handle(struct program *, struct step *, const char *name, int64_t slots);
 struct statement *block_push(struct program *, struct block *, struct statement statement);
 void block_insert(struct program *, struct block *, uint32_t at, struct statement statement);
+// A copy whose references, and whose body's, may be changed without changing another's.
+struct statement statement_clone(struct arena *, const struct program *, const struct statement *);
 
 // Every statement of a block with those inside its loops, in the order of the text (walk.c):
 //   struct statement_walk walk = walk_statements(&step->body);

@@ -114,6 +114,8 @@ static void parse_stack(struct parser *p, struct buffer *buffer) {
             if (buffer->count < 1)
                 FAIL(p, "a buffer has at least one item");
         }
+    if (buffer->stack == STACK_LAYERS && text_accept_word(p, "from"))
+        buffer->first_layer = text_integer(p);
 }
 
 static void parse_buffer(struct parser *p) {

@@ -15,6 +15,7 @@ struct placed_extent {
     const struct mode_statement *mode; // NULL: nobody, storage follows work
 };
 
+// How a tensor is placed in a range of its layers, or as a whole.
 struct placed_tensor {
     // Work: the axes that cut each dimension, and by which statement (NULL: not cut on that axis).
     struct axis_list cuts[MAX_RANK];
@@ -27,6 +28,7 @@ struct placed_tensor {
     enum gather_unit gather_unit;
     int64_t prefetch;
     bool kept_after_forward, kept_after_backward;
+    int64_t bucket_bytes; // the most that one all_reduce of gradients carries
 };
 
 // One way in which work is divided: what has the roles of the scope and the dimension is cut over
@@ -45,8 +47,33 @@ struct placement {
     uint32_t n_rules, cap_rules;
     const struct split_statement *split_by[MAX_AXES]; // a statement that gives the axis its work
     int64_t microbatches;
-    struct placed_tensor *tensors; // one per tensor of the program
+    // Layers fall into ranges, from starts[r] to before starts[r + 1], in which every tensor is
+    // placed alike. What is not repeated by layer is placed alike in all of them.
+    int64_t *starts; // n_ranges + 1
+    uint32_t n_ranges;
+    struct placed_tensor *tensors; // tensor t in range r: tensors[r * n_tensors + t]
+    uint32_t n_tensors;
 };
+
+// The range that a layer lies in.
+static inline uint32_t placement_range(const struct placement *placement, int64_t layer) {
+    uint32_t range = placement->n_ranges - 1;
+    while (range > 0 && placement->starts[range] > layer)
+        range--;
+    return range;
+}
+
+// Where in `tensors` it stands how the tensor that a buffer holds is placed; of several layers, how
+// the first one is.
+static inline uint32_t placement_index(const struct placement *placement,
+                                       const struct buffer *buffer) {
+    return placement_range(placement, buffer->first_layer) * placement->n_tensors + buffer->tensor;
+}
+
+static inline const struct placed_tensor *placement_of(const struct placement *placement,
+                                                       const struct buffer *buffer) {
+    return &placement->tensors[placement_index(placement, buffer)];
+}
 
 // The statement behind a state's extent on an axis, or NULL.
 static inline const struct origin *placed_origin(const struct placed_tensor *tensor,

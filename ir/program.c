@@ -422,20 +422,25 @@ void program_drop_places(struct program *program) {
 static void clone_block(struct arena *arena, struct block *block, const struct program *program) {
     COPY_ARRAY(arena, block->statements, block->n);
     block->cap = block->n;
-    for (uint32_t i = 0; i < block->n; i++) {
-        struct statement *statement = &block->statements[i];
-        if (statement->kind == STATEMENT_LOOP) {
-            clone_block(arena, &statement->loop.body, program);
-        } else if (statement->kind == STATEMENT_CALL) {
-            const struct unit *unit = &program->units[statement->call.unit];
-            COPY_ARRAY(arena, statement->call.operands, unit->n_parameters);
-            COPY_ARRAY(arena, statement->call.results, unit->n_results);
-        } else if (statement->kind == STATEMENT_START) {
-            COPY_ARRAY(arena, statement->start.pieces, statement->start.n_pieces);
-        } else if (statement->kind == STATEMENT_FREE) {
-            COPY_ARRAY(arena, statement->free.items, statement->free.n_items);
-        }
+    for (uint32_t i = 0; i < block->n; i++)
+        block->statements[i] = statement_clone(arena, program, &block->statements[i]);
+}
+
+struct statement statement_clone(struct arena *arena, const struct program *program,
+                                 const struct statement *from) {
+    struct statement made = *from;
+    if (made.kind == STATEMENT_LOOP) {
+        clone_block(arena, &made.loop.body, program);
+    } else if (made.kind == STATEMENT_CALL) {
+        const struct unit *unit = &program->units[made.call.unit];
+        COPY_ARRAY(arena, made.call.operands, unit->n_parameters);
+        COPY_ARRAY(arena, made.call.results, unit->n_results);
+    } else if (made.kind == STATEMENT_START) {
+        COPY_ARRAY(arena, made.start.pieces, made.start.n_pieces);
+    } else if (made.kind == STATEMENT_FREE) {
+        COPY_ARRAY(arena, made.free.items, made.free.n_items);
     }
+    return made;
 }
 
 static void clone_unit(struct arena *arena, struct unit *unit) {

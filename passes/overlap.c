@@ -29,36 +29,10 @@ struct overlapper {
     struct step *step;
 };
 
-// ---- copies -----------------------------------------------------------------------------------
-
-// A statement whose references may be changed without changing another's.
-static struct statement own_copy(struct overlapper *o, const struct statement *from) {
-    struct arena *arena = o->program->arena;
-    struct statement made = *from;
-    if (made.kind == STATEMENT_CALL) {
-        const struct unit *unit = &o->program->units[made.call.unit];
-        made.call.operands =
-            arena_copy(arena, made.call.operands, unit->n_parameters * sizeof *made.call.operands);
-        made.call.results =
-            arena_copy(arena, made.call.results, unit->n_results * sizeof *made.call.results);
-    } else if (made.kind == STATEMENT_START) {
-        made.start.pieces =
-            arena_copy(arena, made.start.pieces, made.start.n_pieces * sizeof *made.start.pieces);
-    } else if (made.kind == STATEMENT_FREE) {
-        made.free.items =
-            arena_copy(arena, made.free.items, made.free.n_items * sizeof *made.free.items);
-    } else if (made.kind == STATEMENT_LOOP) {
-        made.loop.body = (struct block){0};
-        for (uint32_t i = 0; i < from->loop.body.n; i++)
-            block_push(o->program, &made.loop.body, own_copy(o, &from->loop.body.statements[i]));
-    }
-    return made;
-}
-
 static void push_copies(struct overlapper *o, struct block *to, const struct statement *from,
                         uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        block_push(o->program, to, own_copy(o, &from[i]));
+        block_push(o->program, to, statement_clone(o->program->arena, o->program, &from[i]));
 }
 
 // ---- which statements touch which buffers -----------------------------------------------------
@@ -127,8 +101,8 @@ static bool is_layer_gather(const struct overlapper *o, const struct transfer *t
 static int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *transfer) {
     int64_t wanted = INT64_MAX;
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
-        uint32_t tensor = o->program->buffers[transfer->pieces[i].from.buffer].tensor;
-        int64_t prefetch = o->placement.tensors[tensor].prefetch;
+        const struct buffer *from = &o->program->buffers[transfer->pieces[i].from.buffer];
+        int64_t prefetch = placement_of(&o->placement, from)->prefetch;
         wanted = prefetch < wanted ? prefetch : wanted;
     }
     return wanted;
@@ -176,7 +150,8 @@ static void push_starts(struct overlapper *o, struct block *to, const struct pip
                         int64_t ahead) {
     int64_t offset = p->loop->descending ? -ahead : ahead, slots = p->ahead + 1;
     for (uint32_t i = 0; i < p->n_leading; i += 2) {
-        struct statement start = own_copy(o, &p->loop->body.statements[i]);
+        struct statement start =
+            statement_clone(o->program->arena, o->program, &p->loop->body.statements[i]);
         for (uint32_t k = 0; k < start.start.n_pieces; k++) {
             start.start.pieces[k].from.index.offset += offset;
             start.start.pieces[k].to.index = index_variable(p->variable, offset, slots);
@@ -354,12 +329,15 @@ static uint32_t sink(struct overlapper *o, struct block *block, uint32_t at,
     return to;
 }
 
-// The wait of the start at `start`, in the same block; NO_ID: it is elsewhere.
-static uint32_t wait_of(const struct block *block, uint32_t start) {
-    for (uint32_t i = start + 1; i < block->n; i++)
-        if (block->statements[i].kind == STATEMENT_WAIT &&
-            block->statements[i].wait.handle == block->statements[start].start.handle)
+// The wait of the start at `at`, in the same block; NO_ID: it is elsewhere.
+static uint32_t wait_of(const struct block *block, uint32_t at) {
+    const struct transfer *start = &block->statements[at].start;
+    for (uint32_t i = at + 1; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        if (s->kind == STATEMENT_WAIT && s->wait.handle == start->handle &&
+            index_equal(s->wait.index, start->handle_index))
             return i;
+    }
     return NO_ID;
 }
 
@@ -374,7 +352,7 @@ static bool may_leave_loop(struct overlapper *o, struct loop *loop, uint32_t sta
     for (uint32_t i = start + 1; i < loop->body.n; i++)
         if (touches(o, &loop->body.statements[i], transfer))
             return false;
-    return loop->begin == 0;
+    return true;
 }
 
 // A loop of waits alone, behind the loop that has the starts.
@@ -384,9 +362,13 @@ static struct statement take_wait_out(struct overlapper *o, struct statement *lo
     struct statement waits = *loop, taken = body->statements[wait];
     waits.loop.body = (struct block){0};
     waits.span = taken.span;
-    taken.wait.index = index_variable(variable, 0, loop->loop.end); // all in flight at once
+    struct handle *handle = &o->step->handles[taken.wait.handle];
+    // All in flight at once, and with those of the loops that were cut from the same one: l mod end
+    // is l in all of them.
+    taken.wait.index = index_variable(variable, 0, loop->loop.end);
     body->statements[start].start.handle_index = taken.wait.index;
-    o->step->handles[taken.wait.handle].slots = loop->loop.end;
+    if (handle->slots < loop->loop.end)
+        handle->slots = loop->loop.end;
     block_push(o->program, &waits.loop.body, taken);
     move_down(body, wait, body->n - 1);
     body->n--;

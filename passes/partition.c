@@ -18,8 +18,13 @@
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
+#include "passes/ranges.h"
 
 // ---- shardings --------------------------------------------------------------------------------
+
+const struct buffer *reference_buffer(const struct partitioner *p, struct reference r) {
+    return &p->reference->buffers[r.buffer];
+}
 
 int64_t partition_axis_size(const struct partitioner *p, unsigned axis) {
     return axis == p->time ? p->placement.microbatches : p->program->mesh.axes[axis].size;
@@ -100,6 +105,7 @@ bool partition(struct program *program, const struct pass_context *context) {
                             .reference = &reference};
     if (!placement_derive(p.config, &reference, p.arena, p.diagnostics, &p.placement))
         return false;
+    cut_layers(&reference, &p.placement);
     p.program = new_program(&p, &reference);
     // The axis in time exists only where there is more than one microbatch.
     p.time = p.program->mesh.n_axes;

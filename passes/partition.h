@@ -72,6 +72,11 @@ struct tensor_storage {
     struct axis_list scatter_each, reduce_each, scatter_last, reduce_last;
 };
 
+// A unit that adds reduced gradients to their sums, and the reference's unit that makes them.
+struct accumulation {
+    uint32_t of, unit;
+};
+
 // First and last calls of a step that touch a buffer of the reference program.
 struct reach {
     const struct statement **first_reader, **last_reader, **last_writer;
@@ -88,8 +93,10 @@ struct partitioner {
     uint64_t batch_axes; // axes on which sums over the batch are summands: data axes and time
     struct unit_use **uses;
     uint32_t n_uses, cap_uses;
+    struct accumulation *accumulations;
+    uint32_t n_accumulations, cap_accumulations;
     struct buffer_state *states;    // of the reference's buffers
-    struct tensor_storage *storage; // of tensors
+    struct tensor_storage *storage; // like placement.tensors: of every tensor in every range
     // The step being made:
     struct step *step;
     struct block *block; // statements go here
@@ -101,6 +108,7 @@ struct partitioner {
 
 // ---- shardings (partition.c) ------------------------------------------------------------------
 int64_t partition_axis_size(const struct partitioner *, unsigned axis);
+const struct buffer *reference_buffer(const struct partitioner *, struct reference);
 bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank);
 // The local tensor of a logical one; false if an axis does not divide a dimension.
 bool sharding_local(const struct partitioner *, const struct tensor_type *logical,
@@ -114,15 +122,19 @@ struct span split_span(const struct partitioner *, unsigned axis);
 // ---- units (partition_unit.c) -----------------------------------------------------------------
 // Finds or makes the local unit of a use.
 const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
+// The name, or with a number behind it if a unit has it already.
+const char *fresh_unit_name(const struct partitioner *, const char *name);
 
 // ---- storage (partition_storage.c) ------------------------------------------------------------
 void make_storage(struct partitioner *);
 // The type in which a persistent buffer is stored.
 struct sharding stored_sharding(const struct partitioner *, const struct buffer *);
-bool is_gathered(const struct partitioner *, uint32_t tensor);
+// Of what a buffer of the reference program holds: a tensor, or some of its layers.
+struct tensor_storage *storage_of(const struct partitioner *, const struct buffer *);
+bool is_gathered(const struct partitioner *, const struct buffer *);
 // The gathered whole that a unit of the reference reads. One that is kept is the same for all
 // units; else each has its own, so that their lifetimes are apart.
-buffer_id gathered_buffer(struct partitioner *, uint32_t tensor, uint32_t unit);
+buffer_id gathered_buffer(struct partitioner *, const struct buffer *parameter, uint32_t unit);
 
 // Collectives that go side by side: pieces are collected by kind and axes, then emitted as one
 // start and wait each.

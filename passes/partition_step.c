@@ -23,10 +23,6 @@ void push_statement(struct partitioner *p, struct statement statement) {
     block_push(p->program, p->block, statement);
 }
 
-static const struct buffer *reference_buffer(const struct partitioner *p, struct reference r) {
-    return &p->reference->buffers[r.buffer];
-}
-
 // An update is what writes parameters: it works on storage as it lies, all other calls on gathered
 // wholes.
 bool call_updates(const struct partitioner *p, const struct call *call) {
@@ -275,12 +271,12 @@ static struct index tensor_index(const struct partitioner *p, buffer_id buffer,
 }
 
 static buffer_id parameter_place(struct partitioner *p, const struct making_call *c,
-                                 uint32_t tensor) {
-    const struct tensor_storage *storage = &p->storage[tensor];
+                                 const struct buffer *parameter) {
+    const struct tensor_storage *storage = storage_of(p, parameter);
     if (c->updates)
         return storage->window != NO_ID ? storage->window : storage->parameter;
-    return is_gathered(p, tensor) ? gathered_buffer(p, tensor, c->from->call.unit)
-                                  : storage->parameter;
+    return is_gathered(p, parameter) ? gathered_buffer(p, parameter, c->from->call.unit)
+                                     : storage->parameter;
 }
 
 static buffer_id gradient_place(const struct making_call *c, const struct tensor_storage *s) {
@@ -301,8 +297,8 @@ static struct reference tensor_operand(struct partitioner *p, const struct makin
                                        struct reference r, struct sharding *type) {
     const struct buffer *buffer = reference_buffer(p, r);
     bool gradient = buffer->class == CLASS_GRADIENTS;
-    buffer_id place = gradient ? gradient_place(c, &p->storage[buffer->tensor])
-                               : parameter_place(p, c, buffer->tensor);
+    buffer_id place =
+        gradient ? gradient_place(c, storage_of(p, buffer)) : parameter_place(p, c, buffer);
     *type = placed_sharding(p, place);
     // A gradient that backward adds to is a summand still; one that norms read has been reduced.
     if (gradient && c->per_microbatch)
@@ -372,7 +368,7 @@ static struct reference bind_result(struct partitioner *p, struct making_call *c
     }
     if (buffer->class != CLASS_GRADIENTS)
         return bind_value_result(p, r, &use->results[i]);
-    buffer_id place = written_gradient(&p->storage[buffer->tensor]);
+    buffer_id place = written_gradient(storage_of(p, buffer));
     p->states[r.buffer].type = use->results[i];
     return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
 }
@@ -433,7 +429,7 @@ static void lower_call(struct partitioner *p, const struct statement *from) {
     for (uint32_t i = 0; i < c.unit->n_results; i++) {
         const struct buffer *buffer = reference_buffer(p, from->call.results[i]);
         c.keep_partial[i] =
-            buffer->class == CLASS_GRADIENTS && p->storage[buffer->tensor].unreduced != NO_ID;
+            buffer->class == CLASS_GRADIENTS && storage_of(p, buffer)->unreduced != NO_ID;
     }
     struct unit_use request = {
         .reference = from->call.unit, .operands = c.types, .keep_partial = c.keep_partial};

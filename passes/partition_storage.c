@@ -19,26 +19,32 @@
 
 // ---- types ------------------------------------------------------------------------------------
 
-static const struct placed_tensor *placed(const struct partitioner *p, uint32_t tensor) {
-    return &p->placement.tensors[tensor];
+// How what a buffer of the reference program, or of ours, holds is placed.
+static const struct placed_tensor *placed(const struct partitioner *p,
+                                          const struct buffer *buffer) {
+    return placement_of(&p->placement, buffer);
 }
 
-bool is_gathered(const struct partitioner *p, uint32_t tensor) {
-    return placed(p, tensor)->shards[STATE_PARAMETERS].n > 0;
+struct tensor_storage *storage_of(const struct partitioner *p, const struct buffer *buffer) {
+    return &p->storage[placement_index(&p->placement, buffer)];
 }
 
-static struct sharding work_sharding(const struct partitioner *p, uint32_t tensor) {
+bool is_gathered(const struct partitioner *p, const struct buffer *buffer) {
+    return placed(p, buffer)->shards[STATE_PARAMETERS].n > 0;
+}
+
+static struct sharding work_sharding(const struct partitioner *p, const struct buffer *buffer) {
     struct sharding type = {0};
-    memcpy(type.cuts, placed(p, tensor)->cuts, sizeof type.cuts);
+    memcpy(type.cuts, placed(p, buffer)->cuts, sizeof type.cuts);
     return type;
 }
 
 // Storage is cut after work: flat shards of what tensor parallelism left, so that no shard has
 // strides.
 struct sharding stored_sharding(const struct partitioner *p, const struct buffer *buffer) {
-    struct sharding type = work_sharding(p, buffer->tensor);
+    struct sharding type = work_sharding(p, buffer);
     enum state state = class_states[buffer->class];
-    type.flat = placed(p, buffer->tensor)->shards[state];
+    type.flat = placed(p, buffer)->shards[state];
     return type;
 }
 
@@ -50,7 +56,7 @@ static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *r
     struct buffer buffer = *reference;
     buffer.name = arena_format(p->arena, "%s%s", reference->name, suffix);
     buffer.class = class;
-    memcpy(buffer.layout.cuts, placed(p, reference->tensor)->cuts, sizeof buffer.layout.cuts);
+    memcpy(buffer.layout.cuts, placed(p, reference)->cuts, sizeof buffer.layout.cuts);
     buffer.layout.flat = *flat;
     return program_add_buffer(p->program, buffer);
 }
@@ -62,6 +68,7 @@ static buffer_id add_transient(struct partitioner *p, const struct buffer *refer
     struct buffer *buffer = &p->program->buffers[id];
     buffer->stack = STACK_NONE;
     buffer->count = 1;
+    buffer->first_layer = 0;
     return id;
 }
 
@@ -85,8 +92,8 @@ static buffer_id add_window(struct partitioner *p, buffer_id whole, const struct
 // The stored parameter, and either the window that is updated or the wholes that are gathered.
 static void make_parameter(struct partitioner *p, const struct buffer *reference) {
     static const struct axis_list none = {0};
-    const struct placed_tensor *tensor = placed(p, reference->tensor);
-    struct tensor_storage *storage = &p->storage[reference->tensor];
+    const struct placed_tensor *tensor = placed(p, reference);
+    struct tensor_storage *storage = storage_of(p, reference);
     const struct axis_list *shards = &tensor->shards[STATE_PARAMETERS];
     const struct axis_list *updates = &tensor->shards[STATE_OPTIMIZER];
     storage->parameter = add_tensor_buffer(p, reference, "", CLASS_PARAMETERS, shards);
@@ -105,16 +112,14 @@ static void make_parameter(struct partitioner *p, const struct buffer *reference
         storage->gathered[unit] = kept;
 }
 
-buffer_id gathered_buffer(struct partitioner *p, uint32_t tensor, uint32_t unit) {
+buffer_id gathered_buffer(struct partitioner *p, const struct buffer *parameter, uint32_t unit) {
     static const struct axis_list none = {0};
-    buffer_id *gathered = &p->storage[tensor].gathered[unit];
+    buffer_id *gathered = &storage_of(p, parameter)->gathered[unit];
     if (*gathered != NO_ID)
         return *gathered;
     const char *suffix = arena_format(p->arena, ".gathered.%s", p->reference->units[unit].name);
-    buffer_id shard = p->storage[tensor].parameter;
-    *gathered = add_transient(p, &p->program->buffers[shard], suffix, &none);
-    p->program->buffers[*gathered].pad_elements = 0;
-    pad_to(p, *gathered, &placed(p, tensor)->shards[STATE_PARAMETERS]);
+    *gathered = add_transient(p, parameter, suffix, &none);
+    pad_to(p, *gathered, &placed(p, parameter)->shards[STATE_PARAMETERS]);
     return *gathered;
 }
 
@@ -146,8 +151,8 @@ static void plan_reduction(const struct partitioner *p, const struct placed_tens
 // does.
 static void make_gradient(struct partitioner *p, const struct buffer *reference) {
     static const struct axis_list none = {0};
-    const struct placed_tensor *tensor = placed(p, reference->tensor);
-    struct tensor_storage *storage = &p->storage[reference->tensor];
+    const struct placed_tensor *tensor = placed(p, reference);
+    struct tensor_storage *storage = storage_of(p, reference);
     plan_reduction(p, tensor, storage);
     storage->gradient =
         add_tensor_buffer(p, reference, "", CLASS_GRADIENTS, &tensor->shards[STATE_GRADIENTS]);
@@ -165,7 +170,7 @@ static void make_gradient(struct partitioner *p, const struct buffer *reference)
 }
 
 void make_storage(struct partitioner *p) {
-    uint32_t n = p->reference->n_tensors;
+    uint32_t n = p->placement.n_ranges * p->placement.n_tensors;
     p->storage = ARENA_ARRAY(p->arena, struct tensor_storage, n + 1);
     for (uint32_t t = 0; t < n; t++)
         p->storage[t] = (struct tensor_storage){.parameter = NO_ID,
@@ -252,10 +257,10 @@ void emit_transfers(struct partitioner *p, struct transfers *transfers, const ch
 }
 
 // The statement that placed a state on an axis; else the split that made the collective necessary.
-static struct span state_span(const struct partitioner *p, uint32_t tensor, enum state state,
-                              const struct axis_list *axes) {
+static struct span state_span(const struct partitioner *p, const struct buffer *buffer,
+                              enum state state, const struct axis_list *axes) {
     unsigned axis = axes->axes[0];
-    const struct origin *origin = axes->n ? placed_origin(placed(p, tensor), state, axis) : NULL;
+    const struct origin *origin = axes->n ? placed_origin(placed(p, buffer), state, axis) : NULL;
     return origin ? origin_span(origin) : split_span(p, axis);
 }
 
@@ -275,26 +280,26 @@ static const char *unit_name(const struct partitioner *p, const struct statement
 // ---- parameters -------------------------------------------------------------------------------
 
 static bool is_gathered_operand(const struct partitioner *p, struct reference operand) {
-    const struct buffer *buffer = &p->reference->buffers[operand.buffer];
-    return buffer->class == CLASS_PARAMETERS && is_gathered(p, buffer->tensor);
+    const struct buffer *buffer = reference_buffer(p, operand);
+    return buffer->class == CLASS_PARAMETERS && is_gathered(p, buffer);
 }
 
 static void add_gather(struct partitioner *p, struct transfers *transfers, uint32_t unit,
                        struct reference operand) {
-    uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
-    const struct tensor_storage *storage = &p->storage[tensor];
-    const struct axis_list *axes = &placed(p, tensor)->shards[STATE_PARAMETERS];
-    add_piece(p, transfers, COLLECTIVE_ALL_GATHER, axes, item(p, storage->parameter, operand),
-              item(p, gathered_buffer(p, tensor, unit), operand),
-              state_span(p, tensor, STATE_PARAMETERS, axes),
-              placed(p, tensor)->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET);
+    const struct buffer *buffer = reference_buffer(p, operand);
+    const struct axis_list *axes = &placed(p, buffer)->shards[STATE_PARAMETERS];
+    add_piece(p, transfers, COLLECTIVE_ALL_GATHER, axes,
+              item(p, storage_of(p, buffer)->parameter, operand),
+              item(p, gathered_buffer(p, buffer, unit), operand),
+              state_span(p, buffer, STATE_PARAMETERS, axes),
+              placed(p, buffer)->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET);
 }
 
 // Is this the use before which the parameter is gathered? Of a kept one the first of the step's
 // reads, or none where it has been gathered before the loop over microbatches.
 static bool gathers_here(const struct partitioner *p, const struct statement *from,
                          buffer_id buffer) {
-    const struct placed_tensor *tensor = placed(p, p->reference->buffers[buffer].tensor);
+    const struct placed_tensor *tensor = placed(p, &p->reference->buffers[buffer]);
     if (tensor->kept_after_backward && p->in_microbatch)
         return false;
     return !tensor->kept_after_forward || p->reach.first_reader[buffer] == from;
@@ -342,12 +347,12 @@ void free_after(struct partitioner *p, const struct statement *from) {
         struct reference operand = from->call.operands[i];
         if (!is_gathered_operand(p, operand))
             continue;
-        uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
-        bool kept = placed(p, tensor)->kept_after_forward;
-        if (placed(p, tensor)->kept_after_backward && p->in_microbatch)
+        const struct buffer *buffer = reference_buffer(p, operand);
+        bool kept = placed(p, buffer)->kept_after_forward;
+        if (placed(p, buffer)->kept_after_backward && p->in_microbatch)
             continue;
         if (!kept || p->reach.last_reader[operand.buffer] == from)
-            free_item(p, &freed, item(p, gathered_buffer(p, tensor, from->call.unit), operand));
+            free_item(p, &freed, item(p, gathered_buffer(p, buffer, from->call.unit), operand));
     }
     emit_free(p, from, &freed);
 }
@@ -359,7 +364,7 @@ void gather_kept(struct partitioner *p, const struct statement *from) {
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference operand = from->call.operands[i];
         if (is_gathered_operand(p, operand) && p->reach.first_reader[operand.buffer] == from &&
-            placed(p, p->reference->buffers[operand.buffer].tensor)->kept_after_backward)
+            placed(p, reference_buffer(p, operand))->kept_after_backward)
             add_gather(p, &transfers, from->call.unit, operand);
     }
     emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
@@ -370,10 +375,10 @@ void free_kept(struct partitioner *p, const struct statement *from) {
     struct freed freed = {0};
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference operand = from->call.operands[i];
-        uint32_t tensor = p->reference->buffers[operand.buffer].tensor;
+        const struct buffer *buffer = reference_buffer(p, operand);
         if (is_gathered_operand(p, operand) && p->reach.last_reader[operand.buffer] == from &&
-            placed(p, tensor)->kept_after_backward)
-            free_item(p, &freed, item(p, gathered_buffer(p, tensor, from->call.unit), operand));
+            placed(p, buffer)->kept_after_backward)
+            free_item(p, &freed, item(p, gathered_buffer(p, buffer, from->call.unit), operand));
     }
     emit_free(p, from, &freed);
 }
@@ -384,14 +389,14 @@ void gather_updated(struct partitioner *p, const struct statement *from) {
     const struct unit *unit = &p->reference->units[from->call.unit];
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct reference result = from->call.results[i];
-        const struct buffer *buffer = &p->reference->buffers[result.buffer];
-        if (buffer->class != CLASS_PARAMETERS || p->storage[buffer->tensor].window == NO_ID)
+        const struct buffer *buffer = reference_buffer(p, result);
+        if (buffer->class != CLASS_PARAMETERS || storage_of(p, buffer)->window == NO_ID)
             continue;
-        const struct tensor_storage *storage = &p->storage[buffer->tensor];
-        const struct axis_list *axes = &placed(p, buffer->tensor)->shards[STATE_OPTIMIZER];
+        const struct tensor_storage *storage = storage_of(p, buffer);
+        const struct axis_list *axes = &placed(p, buffer)->shards[STATE_OPTIMIZER];
         add_piece(p, &transfers, COLLECTIVE_ALL_GATHER, axes, item(p, storage->window, result),
-                  item(p, storage->parameter, result),
-                  state_span(p, buffer->tensor, STATE_OPTIMIZER, axes), NO_BUCKET);
+                  item(p, storage->parameter, result), state_span(p, buffer, STATE_OPTIMIZER, axes),
+                  NO_BUCKET);
     }
     emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
 }
@@ -410,35 +415,29 @@ static struct written last_written(struct partitioner *p, const struct statement
                                   ARENA_ARRAY(p->arena, struct reference, unit->n_results + 1)};
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct reference result = from->call.results[i];
-        if (p->reference->buffers[result.buffer].class == CLASS_GRADIENTS &&
+        if (reference_buffer(p, result)->class == CLASS_GRADIENTS &&
             p->reach.last_writer[result.buffer] == from)
             written.results[written.n++] = result;
     }
     return written;
 }
 
-static struct tensor_storage *storage_of(const struct partitioner *p, struct reference gradient) {
-    return &p->storage[p->reference->buffers[gradient.buffer].tensor];
+static struct tensor_storage *gradient_storage(const struct partitioner *p,
+                                               struct reference gradient) {
+    return storage_of(p, reference_buffer(p, gradient));
 }
 
-// Most bytes of one all_reduce of gradients, as the mode says: several smaller ones overlap better
-// with the backward pass than one of a whole unit.
-static int64_t bucket_of(const struct partitioner *p, uint32_t tensor,
-                         const struct axis_list *axes) {
-    const struct mode_statement *mode =
-        placed(p, tensor)->extents[STATE_GRADIENTS][axes->axes[0]].mode;
-    return mode && mode->bucket_bytes ? mode->bucket_bytes : LIMIT_BUCKET_BYTES;
-}
-
+// Buckets: several smaller all_reduces overlap better with the backward pass than one of a whole
+// unit.
 static void add_reduction(struct partitioner *p, struct transfers *transfers,
                           enum collective_kind kind, const struct axis_list *axes,
                           struct reference gradient, buffer_id from, buffer_id to) {
     if (axes->n == 0)
         return;
-    uint32_t tensor = p->reference->buffers[gradient.buffer].tensor;
+    const struct buffer *buffer = reference_buffer(p, gradient);
     add_piece(p, transfers, kind, axes, item(p, from, gradient), item(p, to, gradient),
-              state_span(p, tensor, STATE_GRADIENTS, axes),
-              kind == COLLECTIVE_ALL_REDUCE ? bucket_of(p, tensor, axes) : NO_BUCKET);
+              state_span(p, buffer, STATE_GRADIENTS, axes),
+              kind == COLLECTIVE_ALL_REDUCE ? placed(p, buffer)->bucket_bytes : NO_BUCKET);
 }
 
 // What one microbatch's reduced gradient is added to.
@@ -447,14 +446,56 @@ static buffer_id gradient_sum(const struct tensor_storage *storage) {
     return window ? storage->gradient_window : storage->gradient;
 }
 
-// The unit that adds one microbatch's reduced gradients to the sums, and a call of it.
+static bool has_types(const struct partitioner *p, const struct unit *unit,
+                      const struct reference *operands, uint32_t n) {
+    bool equal = unit->n_parameters == n;
+    for (uint32_t i = 0; equal && i < n; i++) {
+        struct tensor_type type = buffer_type(p->program, &p->program->buffers[operands[i].buffer]);
+        equal = type_equal(&type, &unit->values[i].type);
+    }
+    return equal;
+}
+
+// The unit that adds every second operand to the one before it, in its place: what `from` has made
+// of one microbatch. Ranges of layers share it, if they lie alike.
+static uint32_t accumulation(struct partitioner *p, const struct statement *from,
+                             const struct reference *operands, uint32_t n) {
+    struct program *program = p->program;
+    for (uint32_t i = 0; i < p->n_accumulations; i++)
+        if (p->accumulations[i].of == from->call.unit &&
+            has_types(p, &program->units[p->accumulations[i].unit], operands, 2 * n))
+            return p->accumulations[i].unit;
+    const char *name = arena_format(p->arena, "accumulate_%s", unit_name(p, from));
+    uint32_t id = program_add_unit(program, fresh_unit_name(p, name), from->span);
+    struct unit *unit = &program->units[id];
+    unit->phase = PHASE_BACKWARD;
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        const struct buffer *buffer = &program->buffers[operands[i].buffer];
+        const char *of = program->tensors[buffer->tensor].name;
+        unit_add_parameter(program, unit,
+                           arena_format(p->arena, "%s.%s", of, i % 2 ? "term" : "sum"),
+                           buffer_type(program, buffer), false);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        value_id pair[2] = {2 * i, 2 * i + 1};
+        const char *total = arena_format(p->arena, "%s.total", unit->values[2 * i].name);
+        struct op *op = unit_add_op(program, unit, OP_ACCUMULATE, total, pair, 2, from->span);
+        unit->values[op->results[0]].type = unit->values[2 * i].type;
+        unit_add_result(program, unit, op->results[0], 2 * i);
+    }
+    struct accumulation made = {.of = from->call.unit, .unit = id};
+    ARENA_PUSH(p->arena, p->accumulations, p->n_accumulations, p->cap_accumulations, made);
+    return id;
+}
+
+// A call of the unit that adds one microbatch's reduced gradients to the sums.
 static void accumulate_reduced(struct partitioner *p, const struct statement *from,
                                const struct written *written) {
     struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * written->n + 1);
     struct reference *results = ARENA_ARRAY(p->arena, struct reference, written->n + 1);
     uint32_t n = 0;
     for (uint32_t i = 0; i < written->n; i++) {
-        const struct tensor_storage *storage = storage_of(p, written->results[i]);
+        const struct tensor_storage *storage = gradient_storage(p, written->results[i]);
         if (storage->unreduced == NO_ID)
             continue;
         buffer_id term = storage->reduced != NO_ID ? storage->reduced : storage->unreduced;
@@ -464,26 +505,11 @@ static void accumulate_reduced(struct partitioner *p, const struct statement *fr
     }
     if (n == 0)
         return;
-    struct program *program = p->program;
-    uint32_t id = program_add_unit(
-        program, arena_format(p->arena, "accumulate_%s", unit_name(p, from)), from->span);
-    struct unit *unit = &program->units[id];
-    unit->phase = PHASE_BACKWARD;
-    for (uint32_t i = 0; i < 2 * n; i++) {
-        const struct buffer *buffer = &program->buffers[operands[i].buffer];
-        unit_add_parameter(program, unit, buffer->name, buffer_type(program, buffer), false);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        value_id pair[2] = {2 * i, 2 * i + 1};
-        const char *name = arena_format(p->arena, "%s.total", unit->values[2 * i].name);
-        struct op *op = unit_add_op(program, unit, OP_ACCUMULATE, name, pair, 2, from->span);
-        unit->values[op->results[0]].type = unit->values[2 * i].type;
-        unit_add_result(program, unit, op->results[0], 2 * i);
-    }
+    uint32_t unit = accumulation(p, from, operands, n);
     push_statement(
         p, (struct statement){.kind = STATEMENT_CALL,
                               .span = from->span,
-                              .call = {.unit = id, .operands = operands, .results = results}});
+                              .call = {.unit = unit, .operands = operands, .results = results}});
 }
 
 // One microbatch: scatter to the owners, sum over what else asks for it each time, add to the sums.
@@ -492,7 +518,7 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
     const char *name = arena_format(p->arena, "reduce.%s", unit_name(p, from));
     struct transfers scatters = {0}, sums = {0};
     for (uint32_t i = 0; i < written->n; i++) {
-        const struct tensor_storage *s = storage_of(p, written->results[i]);
+        const struct tensor_storage *s = gradient_storage(p, written->results[i]);
         if (s->unreduced == NO_ID)
             continue;
         buffer_id shard = s->reduced != NO_ID ? s->reduced : s->gradient;
@@ -508,7 +534,7 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
         accumulate_reduced(p, from, written);
     struct freed freed = {0};
     for (uint32_t i = 0; i < written->n; i++) {
-        const struct tensor_storage *s = storage_of(p, written->results[i]);
+        const struct tensor_storage *s = gradient_storage(p, written->results[i]);
         if (s->unreduced != NO_ID)
             free_item(p, &freed, item(p, s->unreduced, written->results[i]));
         if (s->reduced != NO_ID)
@@ -523,7 +549,7 @@ void reduce_last(struct partitioner *p, const struct statement *from) {
     struct written written = last_written(p, from);
     struct transfers scatters = {0}, sums = {0};
     for (uint32_t i = 0; i < written.n; i++) {
-        const struct tensor_storage *s = storage_of(p, written.results[i]);
+        const struct tensor_storage *s = gradient_storage(p, written.results[i]);
         buffer_id part = s->gradient_window != NO_ID ? s->gradient_window : s->gradient;
         add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_last, written.results[i],
                       s->gradient, part);
@@ -549,7 +575,7 @@ void reduce_after(struct partitioner *p, const struct statement *from) {
 void zero_gradients(struct partitioner *p, const struct statement *from) {
     struct written written = last_written(p, from);
     for (uint32_t i = 0; i < written.n; i++) {
-        buffer_id sum = gradient_sum(storage_of(p, written.results[i]));
+        buffer_id sum = gradient_sum(gradient_storage(p, written.results[i]));
         push_statement(p, (struct statement){.kind = STATEMENT_ZERO,
                                              .span = from->span,
                                              .zero = item(p, sum, written.results[i])});

@@ -359,7 +359,7 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
     return true;
 }
 
-static const char *local_name(const struct partitioner *p, const char *name) {
+const char *fresh_unit_name(const struct partitioner *p, const char *name) {
     if (program_find_unit(p->program, name) == NO_ID)
         return name;
     for (int i = 2;; i++) {
@@ -371,7 +371,7 @@ static const char *local_name(const struct partitioner *p, const char *name) {
 
 static void make_unit(struct partitioner *p, struct unit_use *use) {
     const struct unit *from = &p->reference->units[use->reference];
-    use->unit = program_add_unit(p->program, local_name(p, from->name), from->span);
+    use->unit = program_add_unit(p->program, fresh_unit_name(p, from->name), from->span);
     p->program->units[use->unit].phase = from->phase;
     use->results = ARENA_ARRAY(p->arena, struct sharding, from->n_results + 1);
     struct maker m = {.p = p,

@@ -33,6 +33,75 @@ struct axis_list effective_axes(const struct placing *p, const struct axis_list 
     return list;
 }
 
+// ---- ranges of layers ---------------------------------------------------------------------------
+
+static void add_start(struct placement *placement, int64_t layer) {
+    uint32_t at = 0;
+    while (at < placement->n_ranges && placement->starts[at] < layer)
+        at++;
+    if (at < placement->n_ranges && placement->starts[at] == layer)
+        return;
+    memmove(placement->starts + at + 1, placement->starts + at,
+            (placement->n_ranges - at) * sizeof *placement->starts);
+    placement->starts[at] = layer;
+    placement->n_ranges++;
+}
+
+// A range begins where the slice of some mode begins or ends.
+static void find_ranges(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    struct placement *placement = p->placement;
+    int64_t layers = p->program->sizes.layers;
+    placement->starts = ARENA_ARRAY(p->arena, int64_t, 2 * (size_t)strategy->n_modes + 2);
+    add_start(placement, 0);
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct selector *selector = &strategy->modes[m].selector;
+        if (!selector_is_partial(selector, layers))
+            continue;
+        add_start(placement, selector->slice_begin);
+        if (selector->slice_end < layers)
+            add_start(placement, selector->slice_end);
+    }
+    placement->starts[placement->n_ranges] = layers;
+    placement->n_tensors = p->program->n_tensors;
+    placement->tensors =
+        ARENA_ARRAY(p->arena, struct placed_tensor, placement->n_ranges * placement->n_tensors + 1);
+}
+
+static bool placed_alike(const struct placed_tensor *a, const struct placed_tensor *b) {
+    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        for (unsigned axis = 0; axis < MAX_AXES; axis++)
+            if (a->extents[state][axis].extent != b->extents[state][axis].extent)
+                return false;
+    return a->gather_unit == b->gather_unit && a->prefetch == b->prefetch &&
+           a->kept_after_forward == b->kept_after_forward &&
+           a->kept_after_backward == b->kept_after_backward && a->bucket_bytes == b->bucket_bytes &&
+           axis_list_equal(&a->reduced_each, &b->reduced_each);
+}
+
+static bool ranges_alike(const struct placement *placement, uint32_t a, uint32_t b) {
+    for (uint32_t t = 0; t < placement->n_tensors; t++)
+        if (!placed_alike(&placement->tensors[a * placement->n_tensors + t],
+                          &placement->tensors[b * placement->n_tensors + t]))
+            return false;
+    return true;
+}
+
+// A slice that says what holds for the layers beside it too makes no range.
+static void join_ranges(struct placement *placement) {
+    uint32_t n = placement->n_tensors, last = 0;
+    for (uint32_t r = 1; r < placement->n_ranges; r++) {
+        if (ranges_alike(placement, last, r))
+            continue;
+        last++;
+        placement->starts[last] = placement->starts[r];
+        memmove(&placement->tensors[last * n], &placement->tensors[r * n],
+                n * sizeof *placement->tensors);
+    }
+    placement->starts[last + 1] = placement->starts[placement->n_ranges];
+    placement->n_ranges = last + 1;
+}
+
 // ---- work -------------------------------------------------------------------------------------
 
 static void add_rule(struct placing *p, unsigned axis, enum dimension dimension,
@@ -83,11 +152,12 @@ static void add_microbatches(struct placing *p) {
 }
 
 static void place_work(struct placing *p) {
-    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
-        const struct tensor *tensor = &p->program->tensors[t];
-        struct placed_tensor *placed = &p->placement->tensors[t];
+    const struct placement *placement = p->placement;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        struct placed_tensor *placed = &placement->tensors[i];
         const struct work_rule *by[MAX_AXES];
-        work_cuts_of_dims(p->placement, tensor->roles, tensor->n_roles, tensor->dims, tensor->rank,
+        work_cuts_of_dims(placement, tensor->roles, tensor->n_roles, tensor->dims, tensor->rank,
                           placed->cuts, by);
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
             if (by[axis])
@@ -102,7 +172,13 @@ struct weighing {
     struct placing *placing;
     bool *reported;   // of a pair of modes
     uint32_t *placed; // tensors that a mode reached
+    uint32_t range;   // of the layers that are looked at
 };
+
+static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
+    struct placement *placement = w->placing->placement;
+    return &placement->tensors[w->range * placement->n_tensors + t];
+}
 
 // The longer selector first, then the strategy's own text. A slice makes no selector longer.
 static int compare_rank(const struct mode_statement *a, const struct mode_statement *b) {
@@ -157,10 +233,11 @@ static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t
     const struct mode_statement *mode = &p->config->strategy.modes[m];
     const struct tensor *tensor = &p->program->tensors[t];
     if (mode->state != state || !mode->sets_extent || !names_axis(mode, axis) ||
-        !selector_matches(&mode->selector, tensor->roles, tensor->n_roles))
+        !selector_matches(&mode->selector, tensor->roles, tensor->n_roles) ||
+        !selector_covers(&mode->selector, p->placement->starts[w->range]))
         return false;
     w->placed[m]++;
-    const struct split_statement *split = p->placement->tensors[t].cut_by[axis];
+    const struct split_statement *split = placed_here(w, t)->cut_by[axis];
     if (split && mode->selector.n_roles > 0 && mode->axes.n)
         report_cut(w, m, tensor, split, axis);
     return !split;
@@ -185,7 +262,7 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
         report_tie(w, (uint32_t)winner, (uint32_t)rival, axis);
     if (winner < 0)
         return;
-    struct placed_extent *extent = &w->placing->placement->tensors[t].extents[state][axis];
+    struct placed_extent *extent = &placed_here(w, t)->extents[state][axis];
     extent->mode = &strategy->modes[winner];
     extent->extent = extent->mode->extent;
 }
@@ -211,6 +288,8 @@ static struct axis_list shard_axes(const struct placing *p, const struct placed_
 static void place_options(const struct placing *p, struct placed_tensor *placed) {
     placed->gather_unit = UNIT_LAYER;
     placed->prefetch = 1;
+    placed->bucket_bytes = LIMIT_BUCKET_BYTES;
+    bool bucket_said = false;
     for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
         const struct placed_extent *parameters = &placed->extents[STATE_PARAMETERS][axis];
         if (parameters->extent == EXTENT_GATHERED) {
@@ -223,13 +302,18 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
         if (gradients->mode && gradients->extent == EXTENT_REPLICATED &&
             gradients->mode->reduce == REDUCE_EACH)
             axis_list_add(&placed->reduced_each, axis);
+        // Of several that were said, the smallest.
+        int64_t bucket = gradients->mode ? gradients->mode->bucket_bytes : 0;
+        if (bucket && (!bucket_said || bucket < placed->bucket_bytes))
+            placed->bucket_bytes = bucket;
+        bucket_said |= bucket != 0;
     }
 }
 
 // Activations have no tensors: what may be said of them is checked by the statement alone.
 static void place_tensor(struct weighing *w, uint32_t t) {
     struct placing *p = w->placing;
-    struct placed_tensor *placed = &p->placement->tensors[t];
+    struct placed_tensor *placed = placed_here(w, t);
     for (int state = 0; state < STATE_ACTIVATIONS; state++) {
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
             if (axis_size(p, axis) > 1)
@@ -259,8 +343,10 @@ static void place_storage(struct placing *p) {
     struct weighing w = {.placing = p,
                          .reported = ARENA_ARRAY(p->arena, bool, (size_t)n *n + 1),
                          .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1)};
-    for (uint32_t t = 0; t < p->program->n_tensors; t++)
-        place_tensor(&w, t);
+    for (w.range = 0; w.range < p->placement->n_ranges; w.range++)
+        for (uint32_t t = 0; t < p->program->n_tensors; t++)
+            place_tensor(&w, t);
+    join_ranges(p->placement);
     check_reach(&w);
 }
 
@@ -280,13 +366,13 @@ static bool check_microbatches(struct placing *p) {
 bool placement_derive(const struct config *config, const struct program *program,
                       struct arena *arena, struct diagnostics *diagnostics, struct placement *out) {
     uint32_t errors = diagnostics->n_errors;
-    *out = (struct placement){.tensors =
-                                  ARENA_ARRAY(arena, struct placed_tensor, program->n_tensors + 1)};
+    *out = (struct placement){0};
     struct placing p = {config, program, arena, diagnostics, out};
     check_splits(&p);
     check_modes(&p);
     if (diagnostics->n_errors > errors)
         return false; // what follows would only repeat it
+    find_ranges(&p);
     add_splits(&p);
     check_sizes(&p);
     add_microbatches(&p);

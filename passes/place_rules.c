@@ -230,8 +230,8 @@ static void check_mode(struct placing *p, const struct mode_statement *mode) {
         return;
     if (mode->state == STATE_ACTIVATIONS)
         check_activations(p, mode);
-    else if (selector_is_partial(&mode->selector, p->config->model.layers))
-        not_yet(p, &mode->origin, "a mode for some of the layers only");
+    else if (mode->selector.has_slice && mode->selector.slice_step != 1)
+        not_yet(p, &mode->origin, "a mode for every n-th layer");
     else
         check_options(p, mode);
 }
@@ -547,13 +547,14 @@ static void check_nesting(struct placing *p, const struct placed_tensor *placed)
 void check_states(struct placing *p) {
     struct seen seen = {0};
     uint32_t errors = p->diagnostics->n_errors;
-    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
-        const struct placed_tensor *placed = &p->placement->tensors[t];
+    uint32_t n = p->placement->n_ranges * p->placement->n_tensors;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct placed_tensor *placed = &p->placement->tensors[i];
         check_data_axes(p, placed, &seen);
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
             if (axis_size(p, axis) > 1 && !axis_list_has(&p->placement->batch, axis))
                 check_model_axis(p, placed, axis, &seen);
     }
-    for (uint32_t t = 0; t < p->program->n_tensors && p->diagnostics->n_errors == errors; t++)
-        check_nesting(p, &p->placement->tensors[t]);
+    for (uint32_t i = 0; i < n && p->diagnostics->n_errors == errors; i++)
+        check_nesting(p, &p->placement->tensors[i]);
 }

@@ -10,6 +10,11 @@ bool selector_matches(const struct selector *selector, const uint8_t *roles, uns
     return step == selector->n_roles;
 }
 
+bool selector_covers(const struct selector *selector, int64_t layer) {
+    return !selector->has_slice || (layer >= selector->slice_begin && layer < selector->slice_end &&
+                                    (layer - selector->slice_begin) % selector->slice_step == 0);
+}
+
 bool selector_is_partial(const struct selector *selector, int64_t layers) {
     return selector->has_slice && !(selector->slice_begin == 0 && selector->slice_end == layers &&
                                     selector->slice_step == 1);

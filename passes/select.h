@@ -12,6 +12,9 @@
 // slice on `layers` is not looked at: it selects among a tensor's copies, not among tensors.
 bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles);
 
+// Is a layer among those that the selector's slice selects?
+bool selector_covers(const struct selector *selector, int64_t layer);
+
 // Does the selector's slice leave out some of `layers` layers?
 bool selector_is_partial(const struct selector *selector, int64_t layers);
 

@@ -85,6 +85,16 @@ static enum extent extent_of(struct trial *t, const char *name, enum state state
     return tensor(t, name)->extents[state][DP].extent;
 }
 
+static struct mode_statement *select_layers(struct mode_statement *mode, int64_t begin,
+                                            int64_t end) {
+    mode->selector.roles[mode->selector.n_roles++] = ROLE_LAYERS;
+    mode->selector.has_slice = true;
+    mode->selector.slice_begin = begin;
+    mode->selector.slice_end = end;
+    mode->selector.slice_step = 1;
+    return mode;
+}
+
 // ---- weighing ---------------------------------------------------------------------------------
 
 static void longer_selector_wins(void **state) {
@@ -188,6 +198,61 @@ static void shards_in_two_orders_are_E309(void **state) {
     tiny_mode(&t.arena, &t.config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(TP, DP));
     tiny_mode(&t.arena, &t.config, STATE_GRADIENTS, EXTENT_SHARDED, tiny_axes(DP, TP));
     expect_code(&t, E309);
+}
+
+// ---- ranges of layers -------------------------------------------------------------------------
+
+static enum extent extent_in(struct trial *t, uint32_t range, const char *name) {
+    uint32_t id = program_find_tensor(t->program, name);
+    const struct placement *placement = &t->placement;
+    return placement->tensors[range * placement->n_tensors + id]
+        .extents[STATE_OPTIMIZER][DP]
+        .extent;
+}
+
+// Five layers: 0, 1 and 2, 3 and 4. What has no layers is placed alike in all ranges.
+static void slices_make_ranges(void **state) {
+    struct trial t;
+    begin(&t, false);
+    mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, DP);
+    select_layers(mode(&t, STATE_OPTIMIZER, EXTENT_REPLICATED, DP), 1, 3);
+    expect_placed(&t);
+    assert_int_equal(t.placement.n_ranges, 3);
+    assert_int_equal(t.placement.starts[1], 1);
+    assert_int_equal(t.placement.starts[2], 3);
+    assert_int_equal(t.placement.starts[3], 5);
+    for (uint32_t range = 0; range < 3; range++) {
+        assert_int_equal(extent_in(&t, range, "block.mlp.up.weight"),
+                         range == 1 ? EXTENT_REPLICATED : EXTENT_SHARDED);
+        assert_int_equal(extent_in(&t, range, "norm.gain"), EXTENT_SHARDED);
+    }
+    arena_free(&t.arena);
+}
+
+static void slices_that_change_nothing_make_no_range(void **state) {
+    struct trial t;
+    begin(&t, false);
+    mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, DP);
+    select_layers(mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, DP), 1, 3);
+    expect_placed(&t);
+    assert_int_equal(t.placement.n_ranges, 1);
+    assert_int_equal(t.placement.starts[1], 5);
+    arena_free(&t.arena);
+}
+
+static void slices_that_meet_are_E305(void **state) {
+    struct trial t;
+    begin(&t, false);
+    select_layers(mode(&t, STATE_OPTIMIZER, EXTENT_REPLICATED, DP), 0, 3);
+    select_layers(mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, DP), 2, 5);
+    expect_code(&t, E305);
+}
+
+static void every_second_layer_is_E199(void **state) {
+    struct trial t;
+    begin(&t, false);
+    select_layers(mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, DP), 0, 5)->selector.slice_step = 2;
+    expect_code(&t, E199);
 }
 
 // ---- rules ------------------------------------------------------------------------------------
@@ -331,6 +396,10 @@ int main(void) {
         cmocka_unit_test(modes_pass_over_cut_tensors),
         cmocka_unit_test(shards_keep_the_order_said),
         cmocka_unit_test(shards_in_two_orders_are_E309),
+        cmocka_unit_test(slices_make_ranges),
+        cmocka_unit_test(slices_that_change_nothing_make_no_range),
+        cmocka_unit_test(slices_that_meet_are_E305),
+        cmocka_unit_test(every_second_layer_is_E199),
         cmocka_unit_test(batch_not_divisible_is_E201),
         cmocka_unit_test(heads_not_divisible_is_E202),
         cmocka_unit_test(idle_axis_is_E301),

@@ -9,7 +9,7 @@
 const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "ddp",          "zero1",       "zero2",       "zero3",
     "hsdp",         "fsdp_keep",   "gather_once", "accumulate_whole",
-    "scatter_each", "reduce_each", "zero3_tp",
+    "scatter_each", "reduce_each", "layerwise",   "zero3_tp",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -72,6 +72,18 @@ static void add_zero3(struct arena *arena, struct config *config, struct axis_li
     tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_SHARDED, axes);
 }
 
+// Limits modes to the layers from `begin` to before `end`.
+static void select_layers(struct mode_statement *modes, int n, int64_t begin, int64_t end) {
+    for (int i = 0; i < n; i++)
+        modes[i].selector = (struct selector){.n_roles = 1,
+                                              .roles = {ROLE_LAYERS},
+                                              .has_slice = true,
+                                              .slice_begin = begin,
+                                              .slice_end = end,
+                                              .slice_step = 1,
+                                              .span = nowhere};
+}
+
 static void add_modes(struct arena *arena, struct config *config, enum tiny_strategy strategy) {
     struct axis_list dp = tiny_axes(0, -1);
     switch (strategy) {
@@ -107,6 +119,11 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         break;
     case TINY_REDUCE_EACH:
         tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_REPLICATED, dp)->reduce = REDUCE_EACH;
+        break;
+    case TINY_LAYERWISE:
+        tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
+        add_zero3(arena, config, dp);
+        select_layers(&config->strategy.modes[1], 3, 3, 5);
         break;
     case N_TINY_STRATEGIES:
         break;
@@ -157,6 +174,21 @@ static struct selector some_selector(struct choice *t) {
     return selector;
 }
 
+// A slice of the layers, perhaps of a part of them only.
+static struct selector some_layers(struct choice *t) {
+    int64_t layers = t->config->model.layers, begin = pick(t, layers);
+    struct selector selector = {.n_roles = 1,
+                                .roles = {ROLE_LAYERS, ROLE_MLP},
+                                .has_slice = true,
+                                .slice_begin = begin,
+                                .slice_end = begin + 1 + pick(t, layers - begin),
+                                .slice_step = 1,
+                                .span = nowhere};
+    if (pick(t, 2))
+        selector.n_roles = 2;
+    return selector;
+}
+
 // One of the consistent triples mostly; else anything.
 static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
     static const enum extent known[][3] = {
@@ -169,7 +201,7 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
     const enum extent *triple = known[pick(t, 5)];
     struct selector selector = {.span = nowhere};
     if (selected)
-        selector = some_selector(t);
+        selector = pick(t, 2) ? some_selector(t) : some_layers(t);
     for (int state = 0; state < 3; state++) {
         bool odd = pick(t, 20) == 0;
         struct mode_statement *mode =

@@ -381,6 +381,27 @@ static const struct mutant wrong[] = {
               "start all_reduce over dp*tp as sum.norm2[0]")},
      "E412",
      NULL},
+    {"a buffer that says it holds another range of layers",
+     FAMILY_LLAMA,
+     TINY_LAYERWISE,
+     {REPLACE("of block.mlp.norm.gain layers 2 from 3", "of block.mlp.norm.gain layers 2 from 2")},
+     "E512",
+     "%mlp.norm.y, %mlp.norm.rstd = rms_norm"},
+    {"a range that reads another range's layer",
+     FAMILY_LLAMA,
+     TINY_LAYERWISE,
+     {REPLACE("call block_forward(x = hidden[l], attention.norm.gain = "
+              "block.attention.norm.gain.0_3[l]",
+              "call block_forward(x = hidden[l], attention.norm.gain = "
+              "block.attention.norm.gain.0_3[0]")},
+     "E512",
+     "%attention.norm.y, %attention.norm.rstd = rms_norm"},
+    {"a range that begins a layer late",
+     FAMILY_LLAMA,
+     TINY_LAYERWISE,
+     {REPLACE("for l = 0 .. 3 {", "for l = 1 .. 3 {")},
+     "E611",
+     NULL},
 };
 
 // ---- what must be accepted --------------------------------------------------------------------

@@ -102,7 +102,7 @@ void initials_init(struct engine *e) {
 struct judgement initial_judgement(const struct engine *e, buffer_id id, int64_t index) {
     struct judgement initial = e->initials[id];
     if (term_indexed(e->terms, initial.value.of))
-        initial.value.of.at = (int32_t)index;
+        initial.value.of.at = (int32_t)(buffer_of(e, id)->first_layer + index);
     if (form_get(&e->digits, initial.form)->time)
         initial.microbatch = (int32_t)index;
     return initial;

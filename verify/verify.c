@@ -49,13 +49,16 @@ static bool is_state_buffer(const struct buffer *buffer) {
     return class_persistent[buffer->class] && buffer->tensor != NO_ID && buffer->window_of == NO_ID;
 }
 
+static bool is_state(const struct program *in, const struct buffer *buffer, enum buffer_class class,
+                     const char *tensor) {
+    return buffer->class == class && is_state_buffer(buffer) &&
+           strcmp(in->tensors[buffer->tensor].name, tensor) == 0;
+}
+
 static buffer_id find_state(const struct program *in, enum buffer_class class, const char *tensor) {
-    for (buffer_id i = 0; i < in->n_buffers; i++) {
-        const struct buffer *buffer = &in->buffers[i];
-        if (buffer->class == class && is_state_buffer(buffer) &&
-            strcmp(in->tensors[buffer->tensor].name, tensor) == 0)
+    for (buffer_id i = 0; i < in->n_buffers; i++)
+        if (is_state(in, &in->buffers[i], class, tensor))
             return i;
-    }
     return NO_ID;
 }
 
@@ -69,12 +72,19 @@ static buffer_id expected_state(const struct check *c, const struct buffer *buff
                : find_state(c->reference.program, CLASS_PARAMETERS, tensor);
 }
 
+// The item of `theirs` that holds the layer of item `item` of `ours`; -1: it does not hold it.
+static int64_t item_of_layer(const struct buffer *theirs, const struct buffer *ours, int64_t item) {
+    int64_t at = ours->first_layer + item - theirs->first_layer;
+    return at >= 0 && at < theirs->count ? at : -1;
+}
+
 static const char *state_text(const struct engine *e, const struct buffer *buffer, int64_t item) {
     const struct tensor *tensor = &e->program->tensors[buffer->tensor];
     const char *kind = buffer->class == CLASS_PARAMETERS ? "parameter" : class_names[buffer->class];
     if (tensor->layers == 0)
         return arena_format(e->arena, "%s `%s`", kind, tensor->name);
-    return arena_format(e->arena, "%s `%s` of layer %" PRId64, kind, tensor->name, item);
+    return arena_format(e->arena, "%s `%s` of layer %" PRId64, kind, tensor->name,
+                        buffer->first_layer + item);
 }
 
 static bool same_dims(const struct buffer *a, const struct buffer *b) {
@@ -146,16 +156,18 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
     const struct buffer *buffer = &e->program->buffers[id];
     const struct program *theirs = c->reference.program;
     buffer_id other = expected_state(c, buffer);
-    if (other == NO_ID || !same_dims(buffer, &theirs->buffers[other]) ||
-        buffer->count != theirs->buffers[other].count) {
+    const struct buffer *whole = other == NO_ID ? NULL : &theirs->buffers[other];
+    if (!whole || !same_dims(buffer, whole) || item_of_layer(whole, buffer, 0) < 0 ||
+        item_of_layer(whole, buffer, buffer->count - 1) < 0) {
         add_fault(c, fault_make(e, E514, buffer->span, NULL,
                                 "%s is no state of the model's training on one device",
                                 state_text(e, buffer, 0)));
         return;
     }
     for (int64_t i = 0; i < buffer->count; i++) {
+        int64_t at = item_of_layer(whole, buffer, i);
         struct scaled expected = reference
-                                     ? reference->items[reference->first[other] + i].value.value
+                                     ? reference->items[reference->first[other] + at].value.value
                                      : initial_judgement(e, id, i).value;
         const struct fault *fault = check_item(e, id, i, expected);
         add_fault(c, fault);
@@ -164,18 +176,37 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
     }
 }
 
+// How many of the items from `item` on a buffer of the final program holds.
+static int64_t held_from(const struct check *c, const struct buffer *theirs, int64_t item) {
+    const struct program *ours = c->final.program;
+    const char *tensor = c->reference.program->tensors[theirs->tensor].name;
+    for (buffer_id i = 0; i < ours->n_buffers; i++) {
+        const struct buffer *buffer = &ours->buffers[i];
+        int64_t at = item_of_layer(buffer, theirs, item);
+        if (at >= 0 && is_state(ours, buffer, theirs->class, tensor))
+            return buffer->count - at;
+    }
+    return 0;
+}
+
+// Layers may lie in several buffers; the first that none of them has is told.
+static void check_held(struct check *c, const struct buffer *theirs) {
+    int64_t item = 0, held = 1;
+    while (item < theirs->count && held > 0)
+        item += held = held_from(c, theirs, item);
+    if (held == 0)
+        add_fault(c, fault_make(&c->final, E514, c->final.program->steps[STEP_TRAIN].span, NULL,
+                                "nothing holds %s", state_text(&c->reference, theirs, item)));
+}
+
 static void check_states(struct check *c, const struct store *reference) {
     const struct program *ours = c->final.program, *theirs = c->reference.program;
     for (buffer_id i = 0; i < ours->n_buffers; i++)
         if (is_state_buffer(&ours->buffers[i]))
             check_state(c, i, reference);
-    for (buffer_id i = 0; i < theirs->n_buffers; i++) {
-        const struct buffer *buffer = &theirs->buffers[i];
-        if (is_state_buffer(buffer) &&
-            find_state(ours, buffer->class, theirs->tensors[buffer->tensor].name) == NO_ID)
-            add_fault(c, fault_make(&c->final, E514, ours->steps[STEP_TRAIN].span, NULL,
-                                    "nothing holds %s", state_text(&c->reference, buffer, 0)));
-    }
+    for (buffer_id i = 0; i < theirs->n_buffers; i++)
+        if (is_state_buffer(&theirs->buffers[i]))
+            check_held(c, &theirs->buffers[i]);
 }
 
 // ---- what is reported and what is read --------------------------------------------------------

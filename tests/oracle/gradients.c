@@ -72,10 +72,11 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
     buffer_id id = call->operands[root].buffer;
     const struct buffer *buffer = &program->buffers[id];
     int64_t item = index_at(call->operands[root].index, moment->variables);
-    if (buffer->tensor == NO_ID || item >= tensor_items(&program->tensors[buffer->tensor]))
+    int64_t layer = buffer->first_layer + item;
+    if (buffer->tensor == NO_ID || layer >= tensor_items(&program->tensors[buffer->tensor]))
         return;
     const struct tensor *tensor = &program->tensors[buffer->tensor];
-    double *whole = whole_of(g, moment->timing, buffer->tensor) + item * tensor_elements(tensor);
+    double *whole = whole_of(g, moment->timing, buffer->tensor) + layer * tensor_elements(tensor);
     int64_t n = type_elements(&operands[of_g].type);
     struct arena scratch = {0};
     int64_t *places = ARENA_ARRAY(&scratch, int64_t, n);

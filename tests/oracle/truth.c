@@ -236,15 +236,22 @@ static bool same_state(const struct program *a, const struct buffer *x, const st
            strcmp(a->tensors[x->tensor].name, b->tensors[y->tensor].name) == 0;
 }
 
-// Of the final program: the buffer that holds the same as one of the reference.
-static buffer_id counterpart(const struct comparison *c, buffer_id theirs) {
+// The item of `buffer` that holds what item `item` of `other` does: the same layer; -1: none.
+static int64_t same_item(const struct buffer *buffer, const struct buffer *other, int64_t item) {
+    int64_t at = other->first_layer + item - buffer->first_layer;
+    return at >= 0 && at < buffer->count ? at : -1;
+}
+
+// Of the final program: the buffer that holds the same as an item of one of the reference.
+static buffer_id counterpart(const struct comparison *c, buffer_id theirs, int64_t item) {
     const struct program *reference = c->x->reference;
     const struct buffer *buffer = &reference->buffers[theirs];
     if (!is_state(buffer))
         return program_find_buffer(c->final, buffer->name);
     for (buffer_id i = 0; i < c->final->n_buffers; i++)
         if (is_state(&c->final->buffers[i]) &&
-            same_state(reference, buffer, c->final, &c->final->buffers[i]))
+            same_state(reference, buffer, c->final, &c->final->buffers[i]) &&
+            same_item(&c->final->buffers[i], buffer, item) >= 0)
             return i;
     return NO_ID;
 }
@@ -257,14 +264,17 @@ static void compare_buffers(struct comparison *c, double **expected,
         int64_t n = layout_logical_elements(buffer);
         if (!selects(buffer) || isnan(expected[i][0]))
             continue;
-        buffer_id mine = counterpart(c, i);
-        if (mine == NO_ID) {
-            find(c, NAN, arena_format(c->arena, "nothing holds %s", buffer->name));
-            continue;
-        }
-        for (int64_t item = 0; item < buffer->count; item++)
+        for (int64_t item = 0; item < buffer->count; item++) {
+            buffer_id mine = counterpart(c, i, item);
+            if (mine == NO_ID) {
+                find(c, NAN,
+                     arena_format(c->arena, "nothing holds %s[%d]", buffer->name, (int)item));
+                continue;
+            }
+            int64_t at = same_item(&c->final->buffers[mine], buffer, item);
             for (int timing = 0; timing < N_TIMINGS; timing++)
-                compare_item(c, timing, mine, item, expected[i] + item * n, buffer->name);
+                compare_item(c, timing, mine, at, expected[i] + item * n, buffer->name);
+        }
     }
 }
 
@@ -312,19 +322,31 @@ static void compare_gradients(struct comparison *c, double **expected) {
 // ---- the mesh ---------------------------------------------------------------------------------
 
 // Items of microbatches are parts of one whole; other items have one each.
+static void put_buffer(struct comparison *c, buffer_id mine, const struct buffer *theirs,
+                       const double *data) {
+    const struct buffer *buffer = &c->final->buffers[mine];
+    int64_t n = layout_logical_elements(theirs);
+    for (int64_t item = 0; item < buffer->count; item++) {
+        bool whole = buffer->stack == STACK_MICROBATCHES;
+        int64_t at = whole ? 0 : same_item(theirs, buffer, item);
+        if (at >= 0)
+            devices_put(c->d, mine, item, data + at * n);
+    }
+}
+
 static void put_buffers(struct comparison *c, double **data,
                         bool (*selects)(const struct buffer *)) {
     const struct program *reference = c->x->reference;
-    for (buffer_id i = 0; i < reference->n_buffers; i++) {
-        if (!selects(&reference->buffers[i]))
-            continue;
-        buffer_id mine = counterpart(c, i);
-        int64_t n = layout_logical_elements(&reference->buffers[i]);
-        for (int64_t item = 0; mine != NO_ID && item < c->final->buffers[mine].count; item++) {
-            bool whole = c->final->buffers[mine].stack == STACK_MICROBATCHES;
-            devices_put(c->d, mine, item, data[i] + (whole ? 0 : item * n));
+    for (buffer_id i = 0; i < reference->n_buffers; i++)
+        for (buffer_id mine = 0; selects(&reference->buffers[i]) && mine < c->final->n_buffers;
+             mine++) {
+            const struct buffer *theirs = &reference->buffers[i],
+                                *buffer = &c->final->buffers[mine];
+            if (is_state(theirs)
+                    ? is_state(buffer) && same_state(reference, theirs, c->final, buffer)
+                    : strcmp(theirs->name, buffer->name) == 0)
+                put_buffer(c, mine, theirs, data[i]);
         }
-    }
 }
 
 static void see_op(void *data, const struct moment *moment, const struct array *operands,
