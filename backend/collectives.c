@@ -22,15 +22,16 @@ static int64_t elements_before(const struct tensor_type *type, int dim) {
 
 // The whole is what a reduce_scatter reads and an all_gather writes. A flat whole may have fewer
 // elements than its parts together; `valid` tells the runtime where padding begins.
-struct piece piece_of(enum collective_kind kind, int dim, const struct tensor_type *from,
+struct piece piece_of(const struct exchange *exchange, const struct tensor_type *from,
                       const struct tensor_type *to) {
+    enum collective_kind kind = exchange->kind;
     const struct tensor_type *whole = kind == COLLECTIVE_REDUCE_SCATTER ? from : to;
     const struct tensor_type *part = kind == COLLECTIVE_REDUCE_SCATTER ? to : from;
     struct piece piece = {.outer = 1, .valid = type_elements(whole)};
     if (kind == COLLECTIVE_ALL_REDUCE)
         return piece;
-    if (dim > 0)
-        piece.outer = elements_before(whole, dim);
+    if (exchange->dim > 0)
+        piece.outer = elements_before(whole, exchange->dim);
     piece.chunk = type_elements(part) / piece.outer;
     return piece;
 }
@@ -79,10 +80,11 @@ static int64_t group_index(const struct emitter *e, const struct axis_list *axes
 }
 
 void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle,
-                      enum collective_kind kind, const struct axis_list *axes, enum dtype dtype,
-                      const struct piece *pieces, uint32_t n) {
-    CALL_RUNTIME(e, collective_start, statement, handle, constant_i32(e, place_kind(kind)),
-                 constant_i32(e, group_index(e, axes)), place_dtype_constant(e, dtype),
+                      const struct exchange *exchange, enum dtype dtype, const struct piece *pieces,
+                      uint32_t n) {
+    CALL_RUNTIME(e, collective_start, statement, handle,
+                 constant_i32(e, place_kind(exchange->kind)),
+                 constant_i32(e, group_index(e, &exchange->axes)), place_dtype_constant(e, dtype),
                  constant_i32(e, n), store_pieces(e, pieces, n));
 }
 
@@ -93,18 +95,6 @@ static LLVMValueRef unit_handle(struct emitter *e, const struct op *start) {
                                unit_handle_count(e->unit, (uint32_t)(start - e->unit->ops)));
 }
 
-static enum collective_kind kind_of(const struct op *op) {
-    switch (op->kind) {
-    case OP_ALL_REDUCE:
-        return COLLECTIVE_ALL_REDUCE;
-    case OP_REDUCE_SCATTER:
-        return COLLECTIVE_REDUCE_SCATTER;
-    default:
-        CHECK(op->kind == OP_ALL_GATHER);
-        return COLLECTIVE_ALL_GATHER;
-    }
-}
-
 // A wait finds its start through its operand: the value in flight.
 void emit_collective(struct emitter *e, const struct op *op) {
     if (op->kind == OP_WAIT) {
@@ -113,14 +103,14 @@ void emit_collective(struct emitter *e, const struct op *op) {
         CALL_RUNTIME(e, collective_wait, op->id, unit_handle(e, &e->unit->ops[start]));
         return;
     }
-    struct axis_list axes = op_axes(op);
+    struct exchange exchange;
+    CHECK(op_exchange(op, &exchange));
     const struct tensor_type *from = value_type(e, op->operands[0]);
     const struct tensor_type *to = value_type(e, op->results[0]);
-    int dim = (int)op_integer(op, ATTRIBUTE_DIM, -1);
-    struct piece piece = piece_of(kind_of(op), dim, from, to);
+    struct piece piece = piece_of(&exchange, from, to);
     piece.from = operand_place(e, op, 0);
     piece.to = place_of(e, op->results[0]);
-    start_collective(e, op->id, unit_handle(e, op), kind_of(op), &axes, from->dtype, &piece, 1);
+    start_collective(e, op->id, unit_handle(e, op), &exchange, from->dtype, &piece, 1);
 }
 
 // ---- slices -----------------------------------------------------------------------------------

@@ -185,10 +185,10 @@ static void describe_ops(struct describer *d, const struct unit *unit) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
         const char *text = op_rows[op->kind].text;
-        if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE && op->kind != OP_WAIT) {
-            struct axis_list axes = op_axes(op);
+        struct exchange exchange;
+        if (op_exchange(op, &exchange)) {
             text = arena_format(d->arena, "%s %s", text,
-                                mesh_axes_text(&d->program->mesh, &axes, d->arena));
+                                mesh_axes_text(&d->program->mesh, &exchange.axes, d->arena));
         }
         describe_statement(d, op->id, op->span,
                            arena_format(d->arena, "%s in %s", text, unit->name));
@@ -204,8 +204,8 @@ static const char *statement_text(struct describer *d, const struct step *step,
     case STATEMENT_CALL:
         return arena_format(d->arena, "call %s", program->units[s->call.unit].name);
     case STATEMENT_START:
-        return arena_format(d->arena, "%s %s", collective_names[s->start.kind],
-                            mesh_axes_text(&d->program->mesh, &s->start.axes, d->arena));
+        return arena_format(d->arena, "%s %s", collective_names[s->start.exchange.kind],
+                            mesh_axes_text(&d->program->mesh, &s->start.exchange.axes, d->arena));
     case STATEMENT_WAIT:
         return arena_format(d->arena, "wait %s", step->handles[s->wait.handle].name);
     case STATEMENT_ZERO:

@@ -137,11 +137,10 @@ struct piece {
     LLVMValueRef from, to;
     int64_t outer, chunk, valid; // as in struct place_piece
 };
-struct piece piece_of(enum collective_kind, int dim, const struct tensor_type *from,
+struct piece piece_of(const struct exchange *, const struct tensor_type *from,
                       const struct tensor_type *to);
 void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
-                      enum collective_kind, const struct axis_list *axes, enum dtype,
-                      const struct piece *pieces, uint32_t n);
+                      const struct exchange *, enum dtype, const struct piece *pieces, uint32_t n);
 
 // math.c: the runtime's own exp, tanh, erf ... by their names in runtime/math, on f32 or f64.
 LLVMValueRef emit_math(struct emitter *, const char *name, LLVMValueRef x);

@@ -16,14 +16,11 @@ int64_t step_handle_count(const struct program *program) {
     return most;
 }
 
-static bool is_start(enum op_kind kind) {
-    return kind == OP_ALL_REDUCE || kind == OP_REDUCE_SCATTER || kind == OP_ALL_GATHER;
-}
-
 int64_t unit_handle_count(const struct unit *unit, uint32_t n_ops) {
     int64_t starts = 0;
+    struct exchange exchange;
     for (uint32_t i = 0; i < n_ops; i++)
-        starts += is_start(unit->ops[i].kind);
+        starts += op_exchange(&unit->ops[i], &exchange);
     return starts;
 }
 

@@ -94,13 +94,13 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
         const struct transfer_piece *piece = &transfer->pieces[i];
         struct tensor_type from = buffer_type(program, &program->buffers[piece->from.buffer]);
         struct tensor_type to = buffer_type(program, &program->buffers[piece->to.buffer]);
-        pieces[i] = piece_of(transfer->kind, transfer->dim, &from, &to);
+        pieces[i] = piece_of(&transfer->exchange, &from, &to);
         pieces[i].from = reference_pointer(s, piece->from);
         pieces[i].to = reference_pointer(s, piece->to);
     }
     enum dtype dtype = program->buffers[transfer->pieces[0].from.buffer].dtype;
     start_collective(e, statement->id, handle_value(s, transfer->handle, transfer->handle_index),
-                     transfer->kind, &transfer->axes, dtype, pieces, transfer->n_pieces);
+                     &transfer->exchange, dtype, pieces, transfer->n_pieces);
 }
 
 // Padding too: what is gathered or reduced with it must be zero.

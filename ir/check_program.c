@@ -42,23 +42,21 @@ static const char *check_attributes(struct checker *c, const struct unit *unit,
     return NULL;
 }
 
-static const char *check_collective_op(struct checker *c, const struct unit *unit,
-                                       const struct op *op) {
+// Collectives, and the slice: sizes follow from the axes.
+static const char *check_exchange_types(struct checker *c, const struct unit *unit,
+                                        const struct op *op) {
     const struct tensor_type *from = &unit->values[op->operands[0]].type;
     const struct tensor_type *to = &unit->values[op->results[0]].type;
-    if (op->kind == OP_ALL_REDUCE || op->kind == OP_WAIT)
-        return type_equal(from, to) ? NULL
-                                    : arena_format(c->arena, "unit %s: `%s` changes the type",
-                                                   unit->name, op_rows[op->kind].text);
-    struct axis_list axes = op_axes(op);
-    int64_t parts = mesh_group_size(&c->program->mesh, &axes);
-    int64_t dim = op_integer(op, ATTRIBUTE_DIM, -1);
-    const struct tensor_type *whole = op->kind == OP_ALL_GATHER ? to : from;
-    const struct tensor_type *part = op->kind == OP_ALL_GATHER ? from : to;
-    bool fits =
-        dim >= 0 && dim < whole->rank && part->rank == whole->rank && part->dtype == whole->dtype;
-    for (unsigned i = 0; fits && i < whole->rank; i++)
-        fits = whole->dims[i].size == part->dims[i].size * (i == dim ? parts : 1);
+    struct exchange exchange;
+    bool fits;
+    if (op->kind == OP_WAIT) {
+        fits = type_equal(from, to);
+    } else {
+        if (!op_exchange(op, &exchange)) // a slice cuts as a reduce_scatter does
+            exchange.kind = COLLECTIVE_REDUCE_SCATTER;
+        bool cut = exchange.kind != COLLECTIVE_ALL_REDUCE;
+        fits = cut == (exchange.dim >= 0) && exchange_fits(&exchange, &c->program->mesh, from, to);
+    }
     return fits ? NULL
                 : arena_format(c->arena, "unit %s: the sizes of `%s` do not fit its axes",
                                unit->name, op_rows[op->kind].text);
@@ -66,7 +64,7 @@ static const char *check_collective_op(struct checker *c, const struct unit *uni
 
 static const char *check_op_types(struct checker *c, struct unit *unit, const struct op *op) {
     if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE || op->kind == OP_SLICE)
-        return check_collective_op(c, unit, op);
+        return check_exchange_types(c, unit, op);
     if (op->n_operands == 0)
         return NULL;
     // Inference on a copy: what stands in the program must be what follows from its operands.
@@ -254,7 +252,6 @@ static const char *check_call(struct checker *c, const struct call *call) {
     return NULL;
 }
 
-// Sizes of a piece: whole and part differ by the factor of the axes, along `dim` or flat.
 static const char *check_piece(struct checker *c, const struct transfer *start,
                                const struct transfer_piece *piece) {
     const char *wrong = check_reference(c, piece->from);
@@ -265,35 +262,17 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     const struct buffer *from = &program->buffers[piece->from.buffer];
     const struct buffer *to = &program->buffers[piece->to.buffer];
     struct tensor_type from_type = buffer_type(program, from), to_type = buffer_type(program, to);
-    if (start->kind == COLLECTIVE_ALL_REDUCE)
-        return type_equal(&from_type, &to_type)
-                   ? NULL
-                   : arena_format(c->arena, "an all_reduce from %s to %s of another type",
-                                  from->name, to->name);
-    bool gather = start->kind == COLLECTIVE_ALL_GATHER;
-    const struct tensor_type *whole = gather ? &to_type : &from_type;
-    const struct tensor_type *part = gather ? &from_type : &to_type;
-    int64_t parts = mesh_group_size(&program->mesh, &start->axes);
-    bool fits = whole->dtype == part->dtype;
-    if (start->dim < 0) {
-        // A flat shard of several axes is gathered axis by axis: the whole may be a flat shard too.
-        int64_t chunk = (type_elements(whole) + parts - 1) / parts;
-        fits = fits && part->rank == 1 && part->dims[0].size == chunk;
-    } else {
-        fits = fits && start->dim < whole->rank && whole->rank == part->rank;
-        for (int i = 0; fits && i < whole->rank; i++)
-            fits = whole->dims[i].size == part->dims[i].size * (i == start->dim ? parts : 1);
-    }
-    return fits ? NULL
-                : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
-                               from->name, to->name, collective_names[start->kind]);
+    return exchange_fits(&start->exchange, &program->mesh, &from_type, &to_type)
+               ? NULL
+               : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
+                              from->name, to->name, collective_names[start->exchange.kind]);
 }
 
 static const char *check_start(struct checker *c, const struct transfer *start) {
-    if (start->axes.n == 0 || start->handle >= c->step->n_handles ||
+    if (start->exchange.axes.n == 0 || start->handle >= c->step->n_handles ||
         !index_fits(c, start->handle_index, c->step->handles[start->handle].slots))
         return "a collective without axes, or with a slot that its handle does not have";
-    if (start->kind == COLLECTIVE_ALL_REDUCE && start->dim >= 0)
+    if (start->exchange.kind == COLLECTIVE_ALL_REDUCE && start->exchange.dim >= 0)
         return "an all_reduce changes no dimension: it takes no `dim`";
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const char *wrong = check_piece(c, start, &start->pieces[i]);

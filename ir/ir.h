@@ -335,12 +335,19 @@ enum statement_kind {
     STATEMENT_FREE,
 };
 enum collective_kind {
-    COLLECTIVE_ALL_REDUCE,
-    COLLECTIVE_REDUCE_SCATTER,
-    COLLECTIVE_ALL_GATHER,
+#define COLLECTIVE(name, text) COLLECTIVE_##name,
+#include "ir/collectives.def"
+#undef COLLECTIVE
     N_COLLECTIVES
 };
 extern const char *const collective_names[N_COLLECTIVES];
+
+// What a collective does with the values that the members of its group give it.
+struct exchange {
+    enum collective_kind kind;
+    struct axis_list axes;
+    int dim; // of the whole tensor that is gathered or scattered; -1: flat, or not cut
+};
 
 struct block {
     struct statement *statements;
@@ -360,12 +367,8 @@ struct call {
 struct transfer_piece {
     struct reference from, to; // equal: in place
 };
-// One collective of several pieces side by side. `dim` is the dimension of the whole tensor that is
-// gathered or scattered, or -1: flat. An all_reduce has dim -1.
-struct transfer {
-    enum collective_kind kind;
-    struct axis_list axes;
-    int dim;
+struct transfer { // one collective of several pieces side by side
+    struct exchange exchange;
     uint32_t handle; // into the step's handles; in flight from start to wait
     struct index handle_index;
     struct transfer_piece *pieces;
@@ -513,6 +516,11 @@ void program_drop_places(struct program *); // keeps which values are inline
 
 // Statement ids in the order of the text: units and their ops, then the steps. Also counts n_ids.
 void program_number(struct program *);
+// The collective that an op starts. False: it starts none, and `axes` and `dim` are still the op's.
+bool op_exchange(const struct op *, struct exchange *);
+// Whether what a member gives and what it gets have sizes that go together.
+bool exchange_fits(const struct exchange *, const struct mesh *, const struct tensor_type *from,
+                   const struct tensor_type *to);
 // Every ordered list of axes that a collective of the program runs over, once, in the order of the
 // text: units first. What runs over an equal list is in the same group.
 struct axis_list *program_groups(const struct program *, struct arena *, uint32_t *n);

@@ -119,12 +119,13 @@ static uint32_t parse_handle(struct parser *p, struct step *step, struct index *
 }
 
 static void parse_start(struct parser *p, struct step *step, struct transfer *start) {
-    start->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective");
+    struct exchange *exchange = &start->exchange;
+    exchange->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective");
     text_expect_word(p, "over");
-    start->axes = text_axes(p);
-    start->dim = -1;
+    exchange->axes = text_axes(p);
+    exchange->dim = -1;
     if (text_accept_word(p, "dim"))
-        start->dim = (int)text_integer(p);
+        exchange->dim = (int)text_integer(p);
     text_expect_word(p, "as");
     start->handle = parse_handle(p, step, &start->handle_index);
     text_expect(p, '{');

@@ -351,10 +351,10 @@ static void print_call(struct printer *p, const struct call *call) {
 }
 
 static void print_start(struct printer *p, const struct step *step, const struct transfer *start) {
-    put(p, "start %s over ", collective_names[start->kind]);
-    put_axes(p, &start->axes);
-    if (start->kind != COLLECTIVE_ALL_REDUCE && start->dim >= 0)
-        put(p, " dim %d", start->dim);
+    put(p, "start %s over ", collective_names[start->exchange.kind]);
+    put_axes(p, &start->exchange.axes);
+    if (start->exchange.dim >= 0)
+        put(p, " dim %d", start->exchange.dim);
     put(p, " as %s[%s] {", step->handles[start->handle].name, index_text(p, start->handle_index));
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const char *from = reference_text(p, start->pieces[i].from);

@@ -337,40 +337,6 @@ struct span *program_spans(const struct program *program, struct arena *arena) {
     return spans;
 }
 
-// ---- groups -----------------------------------------------------------------------------------
-
-struct groups {
-    struct arena *arena;
-    struct axis_list *lists;
-    uint32_t n, capacity;
-};
-
-static void add_group(struct groups *groups, const struct axis_list *axes) {
-    for (uint32_t i = 0; i < groups->n; i++)
-        if (axis_list_equal(&groups->lists[i], axes))
-            return;
-    ARENA_PUSH(groups->arena, groups->lists, groups->n, groups->capacity, *axes);
-}
-
-struct axis_list *program_groups(const struct program *program, struct arena *arena, uint32_t *n) {
-    struct groups groups = {.arena = arena};
-    for (uint32_t u = 0; u < program->n_units; u++)
-        for (uint32_t i = 0; i < program->units[u].n_ops; i++) {
-            const struct op *op = &program->units[u].ops[i];
-            struct axis_list axes = op_axes(op);
-            if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE && op->kind != OP_WAIT)
-                add_group(&groups, &axes);
-        }
-    for (int s = 0; s < N_STEPS; s++) {
-        struct statement_walk walk = walk_statements(&program->steps[s].body);
-        while (walk_next(&walk))
-            if (walk.statement->kind == STATEMENT_START)
-                add_group(&groups, &walk.statement->start.axes);
-    }
-    *n = groups.n;
-    return groups.lists;
-}
-
 // ---- plans ------------------------------------------------------------------------------------
 
 static bool unit_needs_plan(const struct unit *unit) {

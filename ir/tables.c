@@ -77,7 +77,11 @@ const enum attribute_kind attribute_kinds[N_ATTRIBUTES] = {
 #undef ATTRIBUTE
 };
 
-const char *const collective_names[N_COLLECTIVES] = {"all_reduce", "reduce_scatter", "all_gather"};
+const char *const collective_names[N_COLLECTIVES] = {
+#define COLLECTIVE(name, text) text,
+#include "ir/collectives.def"
+#undef COLLECTIVE
+};
 const char *const phase_names[N_PHASES] = {"forward", "backward", "update"};
 const char *const step_names[N_STEPS] = {"train", "evaluate"};
 const char *const init_names[N_INITS] = {"normal", "ones", "zeros"};

@@ -164,7 +164,7 @@ struct carried {
 static int64_t add_piece(const struct counting *c, const struct transfer *start, uint32_t piece,
                          int64_t group, struct carried *carried) {
     const struct program *program = c->program;
-    bool gather = start->kind == COLLECTIVE_ALL_GATHER;
+    bool gather = start->exchange.kind == COLLECTIVE_ALL_GATHER;
     const struct transfer_piece *p = &start->pieces[piece];
     const struct buffer *buffer = &program->buffers[gather ? p->to.buffer : p->from.buffer];
     struct tensor_type type = buffer_type(program, buffer);
@@ -186,21 +186,22 @@ static void account_start(struct counting *c, const struct statement *statement,
                           enum phase phase) {
     const struct transfer *start = &statement->start;
     const struct program *program = c->program;
-    int64_t group = mesh_group_size(&program->mesh, &start->axes), unpadded = 0;
+    int64_t group = mesh_group_size(&program->mesh, &start->exchange.axes), unpadded = 0;
     struct carried carried[N_ROLES] = {{0}};
     for (uint32_t i = 0; i < start->n_pieces; i++)
         unpadded += add_piece(c, start, i, group, carried);
-    bool gather = start->kind == COLLECTIVE_ALL_GATHER;
-    bool small = start->kind == COLLECTIVE_ALL_REDUCE && unpadded <= LIMIT_SMALL_ALL_REDUCE_BYTES;
+    bool gather = start->exchange.kind == COLLECTIVE_ALL_GATHER;
+    bool small =
+        start->exchange.kind == COLLECTIVE_ALL_REDUCE && unpadded <= LIMIT_SMALL_ALL_REDUCE_BYTES;
     for (int role = 0; role < N_ROLES; role++) {
         const struct carried *of = &carried[role];
         if (of->unpadded_bytes == 0)
             continue;
         int64_t bytes = small ? of->unpadded_bytes * (group - 1)
-                              : ring_bytes(start->kind, group, of->whole_bytes);
+                              : ring_bytes(start->exchange.kind, group, of->whole_bytes);
         struct account_transfer transfer = {
-            .axes = start->axes,
-            .kind = start->kind,
+            .axes = start->exchange.axes,
+            .kind = start->exchange.kind,
             .state = !of->tensor ? N_STATES
                      : gather    ? STATE_PARAMETERS
                                  : STATE_GRADIENTS,
@@ -216,42 +217,28 @@ static void account_start(struct counting *c, const struct statement *statement,
     }
 }
 
-static int collective_of_op(enum op_kind kind) {
-    switch (kind) {
-    case OP_ALL_REDUCE:
-        return COLLECTIVE_ALL_REDUCE;
-    case OP_REDUCE_SCATTER:
-        return COLLECTIVE_REDUCE_SCATTER;
-    case OP_ALL_GATHER:
-        return COLLECTIVE_ALL_GATHER;
-    default:
-        return -1;
-    }
-}
-
 static void account_unit(struct counting *c, const struct unit *unit, int64_t trips) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
         c->account->flops += (double)trips * op_flops(unit, op);
-        int kind = collective_of_op(op->kind);
-        if (kind < 0)
+        struct exchange exchange;
+        if (!op_exchange(op, &exchange))
             continue;
-        struct axis_list axes = op_axes(op);
-        bool gather = kind == COLLECTIVE_ALL_GATHER;
+        bool gather = exchange.kind == COLLECTIVE_ALL_GATHER;
         const struct tensor_type *whole =
             &unit->values[gather ? op->results[0] : op->operands[0]].type;
-        int64_t group = mesh_group_size(&c->program->mesh, &axes);
+        int64_t group = mesh_group_size(&c->program->mesh, &exchange.axes);
         int64_t elements = type_elements(whole), bytes = dtype_bytes[whole->dtype];
         struct account_transfer transfer = {
-            .axes = axes,
-            .kind = kind,
+            .axes = exchange.axes,
+            .kind = exchange.kind,
             .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
             .role = outermost_role(op->roles, op->n_roles),
             .phase = c->phase,
             .dtype = whole->dtype,
             .group = group,
             .count = trips,
-            .bytes = trips * transfer_bytes(kind, group, round_up(elements, group) * bytes,
+            .bytes = trips * transfer_bytes(exchange.kind, group, round_up(elements, group) * bytes,
                                             elements * bytes),
             .statement = op->id,
             .span = op->span};
@@ -272,7 +259,7 @@ static void account_communication(struct counting *c, const struct block *block)
     while (walk_next(&walk)) {
         const struct statement *statement = walk.statement;
         if (statement->kind == STATEMENT_START) {
-            bool gather = statement->start.kind == COLLECTIVE_ALL_GATHER;
+            bool gather = statement->start.exchange.kind == COLLECTIVE_ALL_GATHER;
             account_start(c, statement, walk_trips(&walk),
                           gather ? phase_of_gather(c, walk) : c->phase);
         } else if (statement->kind == STATEMENT_CALL) {

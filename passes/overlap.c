@@ -86,7 +86,7 @@ struct pipeline {
 
 static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
                             int variable) {
-    if (transfer->kind != COLLECTIVE_ALL_GATHER)
+    if (transfer->exchange.kind != COLLECTIVE_ALL_GATHER)
         return false;
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
         const struct transfer_piece *piece = &transfer->pieces[i];
@@ -250,7 +250,7 @@ static bool is_early_gather(const struct overlapper *o, const struct statement *
                 return false;
         return true;
     }
-    return s->kind == STATEMENT_START && s->start.kind == COLLECTIVE_ALL_GATHER &&
+    return s->kind == STATEMENT_START && s->start.exchange.kind == COLLECTIVE_ALL_GATHER &&
            o->program->buffers[s->start.pieces[0].to.buffer].class == CLASS_TRANSIENT &&
            wanted_prefetch(o, &s->start) > 0;
 }

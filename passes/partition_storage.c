@@ -197,7 +197,8 @@ static uint32_t transfer_group(struct transfers *transfers, enum collective_kind
                                const struct axis_list *axes, struct span span, int64_t bytes,
                                int64_t bucket_bytes) {
     for (uint32_t i = transfers->n; i-- > 0;) {
-        if (transfers->items[i].kind != kind || !axis_list_equal(&transfers->items[i].axes, axes))
+        const struct exchange *exchange = &transfers->items[i].exchange;
+        if (exchange->kind != kind || !axis_list_equal(&exchange->axes, axes))
             continue;
         if (transfers->bytes[i] <= bucket_bytes - bytes)
             return i;
@@ -205,7 +206,8 @@ static uint32_t transfer_group(struct transfers *transfers, enum collective_kind
     }
     CHECK(transfers->n < MAX_TRANSFERS);
     uint32_t group = transfers->n++;
-    transfers->items[group] = (struct transfer){.kind = kind, .axes = *axes, .dim = -1};
+    transfers->items[group] =
+        (struct transfer){.exchange = {.kind = kind, .axes = *axes, .dim = -1}};
     transfers->spans[group] = span;
     transfers->capacities[group] = 0;
     transfers->bytes[group] = 0;

@@ -18,7 +18,8 @@ static unsigned collect_products(const struct step *step, struct transfer *found
     unsigned n = 0;
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk))
-        if (walk.statement->kind == STATEMENT_START && walk.statement->start.axes.n > 1 && n < 64)
+        if (walk.statement->kind == STATEMENT_START && walk.statement->start.exchange.axes.n > 1 &&
+            n < 64)
             found[n++] = &walk.statement->start;
     return n;
 }
@@ -30,7 +31,7 @@ static enum verdict_kind judge(struct arena *arena, const struct program *refere
 }
 
 static void swap_first_axes(struct transfer *transfer) {
-    uint8_t *axes = transfer->axes.axes, first = axes[0];
+    uint8_t *axes = transfer->exchange.axes.axes, first = axes[0];
     axes[0] = axes[1];
     axes[1] = first;
 }
@@ -46,12 +47,13 @@ static void refuses_another_order_of_axes(void **state) {
         struct transfer *found[64];
         unsigned n = final ? collect_products(&final->steps[STEP_TRAIN], found) : 0;
         for (unsigned i = 0; i < n; i++) {
-            bool sum = found[i]->kind == COLLECTIVE_ALL_REDUCE;
+            bool sum = found[i]->exchange.kind == COLLECTIVE_ALL_REDUCE;
             swap_first_axes(found[i]);
             enum verdict_kind kind = judge(&arena, reference, final);
             if ((kind == VERDICT_ACCEPTED) != sum)
                 fail_msg("composition %d: %s of statement %u in another order is %s", (int)seed,
-                         collective_names[found[i]->kind], i, sum ? "refused" : "accepted");
+                         collective_names[found[i]->exchange.kind], i,
+                         sum ? "refused" : "accepted");
             swap_first_axes(found[i]);
             *(sum ? &n_sums : &n_parts) += 1;
         }

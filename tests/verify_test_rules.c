@@ -839,8 +839,9 @@ static struct judgement judge_move(struct bench *b, enum move move, const struct
     struct judgement from = judge_operand(b, 0);
     if (move == MOVE_SLICE)
         return slice_apply(&b->engine, axes, dim, 0, &from, span_nowhere());
-    return collective_apply(&b->engine, kinds[move], axes, move == MOVE_ALL_REDUCE ? -1 : dim, 0,
-                            &from, span_nowhere());
+    struct exchange exchange = {
+        .kind = kinds[move], .axes = *axes, .dim = move == MOVE_ALL_REDUCE ? -1 : dim};
+    return collective_apply(&b->engine, &exchange, 0, &from, span_nowhere());
 }
 
 static void try_move(struct bench *b, enum move move, const struct axis_list *axes, int dim) {

@@ -139,8 +139,8 @@ static void change_transfer(struct trial *t) {
         change_reference(t, &piece->to);
         break;
     case 2:
-        start->axes.n = 1;
-        start->axes.axes[0] = (uint8_t)pick(t, t->program->mesh.n_axes);
+        start->exchange.axes.n = 1;
+        start->exchange.axes.axes[0] = (uint8_t)pick(t, t->program->mesh.n_axes);
         t->what = "the axes of a transfer changed";
         break;
     default:

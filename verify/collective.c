@@ -109,9 +109,11 @@ static void check_wire(struct engine *e, bool sums, const struct judgement *valu
                                dtype_names[value->dtype], dtype_names[least]));
 }
 
-struct judgement collective_apply(struct engine *e, enum collective_kind kind,
-                                  const struct axis_list *axes, int dim, int64_t chunk,
+struct judgement collective_apply(struct engine *e, const struct exchange *exchange, int64_t chunk,
                                   const struct judgement *from, struct span span) {
+    enum collective_kind kind = exchange->kind;
+    const struct axis_list *axes = &exchange->axes;
+    int dim = exchange->dim;
     struct judgement value = *from;
     if (value.fault)
         return value;

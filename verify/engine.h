@@ -174,9 +174,8 @@ void rule_apply(struct engine *, const struct unit *, const struct op *,
 
 // collective.c: what the value is behind the collective. `chunk`: elements of the smaller side's
 // local part, for flat ones.
-struct judgement collective_apply(struct engine *, enum collective_kind, const struct axis_list *,
-                                  int dim, int64_t chunk, const struct judgement *,
-                                  struct span span);
+struct judgement collective_apply(struct engine *, const struct exchange *, int64_t chunk,
+                                  const struct judgement *, struct span span);
 struct judgement slice_apply(struct engine *, const struct axis_list *, int dim, int64_t chunk,
                              const struct judgement *, struct span span);
 

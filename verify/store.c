@@ -501,10 +501,11 @@ static void drop_flight(struct engine *e, struct flight *flight) {
 static void note_gather(struct engine *e, const struct transfer *start, uint32_t from,
                         const struct judgement *value) {
     const struct buffer *buffer = buffer_of(e, buffer_of_item(e, from));
-    if (!e->recording || value->fault || start->kind != COLLECTIVE_ALL_GATHER ||
+    if (!e->recording || value->fault || start->exchange.kind != COLLECTIVE_ALL_GATHER ||
         buffer->class != CLASS_PARAMETERS)
         return;
-    e->found[buffer - e->program->buffers].gathered |= (uint32_t)axis_list_mask(&start->axes);
+    e->found[buffer - e->program->buffers].gathered |=
+        (uint32_t)axis_list_mask(&start->exchange.axes);
 }
 
 static struct judgement piece_value(struct engine *e, const struct statement *statement,
@@ -512,11 +513,12 @@ static struct judgement piece_value(struct engine *e, const struct statement *st
     const struct transfer *start = &statement->start;
     struct judgement from = store_read(e, piece->from, statement->span);
     const struct buffer *target = buffer_of(e, piece->to.buffer);
-    bool gather = start->kind == COLLECTIVE_ALL_GATHER;
+    bool gather = start->exchange.kind == COLLECTIVE_ALL_GATHER;
     const struct tensor_type *part = &e->types[gather ? piece->from.buffer : piece->to.buffer];
-    struct judgement value = collective_apply(e, start->kind, &start->axes, start->dim,
-                                              type_elements(part), &from, statement->span);
-    if (start->kind == COLLECTIVE_ALL_REDUCE && item_of(e, piece->from) == item_of(e, piece->to))
+    struct judgement value =
+        collective_apply(e, &start->exchange, type_elements(part), &from, statement->span);
+    if (start->exchange.kind == COLLECTIVE_ALL_REDUCE &&
+        item_of(e, piece->from) == item_of(e, piece->to))
         value.clean = from.clean; // in place nothing touches the padding
     if (value.fault || form_fits(&e->digits, value.form, &e->types[piece->to.buffer]))
         return value;
@@ -529,11 +531,11 @@ static struct judgement piece_value(struct engine *e, const struct statement *st
 // In place every device's part must be where the collective looks for it, or puts it.
 static bool in_place_fits(const struct engine *e, const struct transfer *start,
                           const struct transfer_piece *piece) {
-    switch (start->kind) {
+    switch (start->exchange.kind) {
     case COLLECTIVE_ALL_GATHER:
-        return windows_nest(e, piece->to.buffer, &start->axes, piece->from.buffer);
+        return windows_nest(e, piece->to.buffer, &start->exchange.axes, piece->from.buffer);
     case COLLECTIVE_REDUCE_SCATTER:
-        return windows_nest(e, piece->from.buffer, &start->axes, piece->to.buffer);
+        return windows_nest(e, piece->from.buffer, &start->exchange.axes, piece->to.buffer);
     default:
         return same_window(e, piece->from.buffer, piece->to.buffer);
     }

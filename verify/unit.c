@@ -111,18 +111,21 @@ static struct judgement read_value(struct evaluation *v, value_id id, const stru
 
 // ---- ops --------------------------------------------------------------------------------------
 
-static void start_op(struct evaluation *v, const struct op *op, const struct judgement *from) {
+static void start_op(struct evaluation *v, const struct op *op, const struct exchange *exchange,
+                     const struct judgement *from) {
     const struct tensor_type *source = &v->unit->values[op->operands[0]].type;
     const struct tensor_type *target = &v->unit->values[op->results[0]].type;
-    enum collective_kind kind = op->kind == OP_ALL_REDUCE   ? COLLECTIVE_ALL_REDUCE
-                                : op->kind == OP_ALL_GATHER ? COLLECTIVE_ALL_GATHER
-                                                            : COLLECTIVE_REDUCE_SCATTER;
-    struct axis_list axes = op_axes(op);
-    int dim = (int)op_integer(op, ATTRIBUTE_DIM, -1);
-    int64_t chunk = type_elements(kind == COLLECTIVE_ALL_GATHER ? source : target);
-    v->values[op->results[0]] =
-        collective_apply(v->engine, kind, &axes, dim, chunk, from, op->span);
+    int64_t chunk = type_elements(exchange->kind == COLLECTIVE_ALL_GATHER ? source : target);
+    v->values[op->results[0]] = collective_apply(v->engine, exchange, chunk, from, op->span);
     v->source[op->results[0]] = op->operands[0];
+}
+
+static void wait_op(struct evaluation *v, const struct op *op, const struct judgement *from) {
+    v->values[op->results[0]] = *from;
+    if (v->source[op->operands[0]] == NO_ID && !from->fault)
+        fault_insist(v->engine,
+                     fault_make(v->engine, E612, op->span, NULL, "nothing is in flight here"));
+    v->source[op->operands[0]] = NO_ID;
 }
 
 static void check_form(struct evaluation *v, const struct op *op, value_id id) {
@@ -172,27 +175,16 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
     struct judgement operands[MAX_OPERANDS], results[MAX_RESULTS];
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = read_value(v, op->operands[i], op);
-    switch (op->kind) {
-    case OP_ALL_REDUCE:
-    case OP_ALL_GATHER:
-    case OP_REDUCE_SCATTER:
-        start_op(v, op, &operands[0]);
-        break;
-    case OP_WAIT:
-        v->values[op->results[0]] = operands[0];
-        if (v->source[op->operands[0]] == NO_ID && !operands[0].fault)
-            fault_insist(v->engine,
-                         fault_make(v->engine, E612, op->span, NULL, "nothing is in flight here"));
-        v->source[op->operands[0]] = NO_ID;
-        break;
-    case OP_SLICE: {
-        struct axis_list axes = op_axes(op);
+    struct exchange exchange;
+    if (op_exchange(op, &exchange)) {
+        start_op(v, op, &exchange, &operands[0]);
+    } else if (op->kind == OP_WAIT) {
+        wait_op(v, op, &operands[0]);
+    } else if (op->kind == OP_SLICE) {
         v->values[op->results[0]] = slice_apply(
-            v->engine, &axes, (int)op_integer(op, ATTRIBUTE_DIM, -1),
+            v->engine, &exchange.axes, exchange.dim,
             type_elements(&v->unit->values[op->results[0]].type), &operands[0], op->span);
-        break;
-    }
-    default:
+    } else {
         rule_apply(v->engine, v->unit, op, operands, results);
         for (unsigned i = 0; i < op->n_results; i++)
             v->values[op->results[i]] = results[i];

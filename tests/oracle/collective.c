@@ -79,21 +79,3 @@ void slice_take(const struct array *whole, int dim, int64_t self, struct array *
         part->data[i] = at < all ? whole->data[at] : 0;
     }
 }
-
-bool op_exchange(const struct op *op, struct exchange *exchange) {
-    exchange->axes = op_axes(op);
-    exchange->dim = (int)op_integer(op, ATTRIBUTE_DIM, -1);
-    switch (op->kind) {
-    case OP_ALL_REDUCE:
-        exchange->kind = COLLECTIVE_ALL_REDUCE;
-        return true;
-    case OP_REDUCE_SCATTER:
-        exchange->kind = COLLECTIVE_REDUCE_SCATTER;
-        return true;
-    case OP_ALL_GATHER:
-        exchange->kind = COLLECTIVE_ALL_GATHER;
-        return true;
-    default:
-        return false;
-    }
-}

@@ -4,12 +4,6 @@
 
 #include "tests/oracle/devices.h"
 
-struct exchange {
-    enum collective_kind kind;
-    struct axis_list axes;
-    int dim; // -1: flat
-};
-
 // The devices of a device's group, by their number in it; returns how many.
 int64_t group_members(const struct mesh *, int64_t device, const struct axis_list *axes,
                       int64_t members[MAX_DEVICES]);
@@ -18,8 +12,5 @@ void exchange_receive(const struct exchange *, const struct array *sources, int6
                       struct array *result);
 // The device's own part of a whole that it holds.
 void slice_take(const struct array *whole, int dim, int64_t self, struct array *part);
-
-// The collective that an op starts; false: it starts none.
-bool op_exchange(const struct op *, struct exchange *);
 
 #endif

@@ -42,18 +42,17 @@ static struct array load_item(const struct devices *d, struct arena *scratch, in
 static struct array *receive(const struct devices *d, struct arena *scratch, int timing,
                              const struct transfer *t, struct reference from, struct reference to) {
     const struct mesh *mesh = &d->program->mesh;
-    struct exchange exchange = {t->kind, t->axes, t->dim};
     struct array *received = ARENA_ARRAY(scratch, struct array, d->n), sources[MAX_DEVICES];
     for (int64_t device = 0; device < d->n; device++)
         sources[device] = load_item(d, scratch, timing, device, from);
     for (int64_t device = 0; device < d->n; device++) {
         struct array given[MAX_DEVICES];
-        int64_t members[MAX_DEVICES], n = group_members(mesh, device, &t->axes, members);
+        int64_t members[MAX_DEVICES], n = group_members(mesh, device, &t->exchange.axes, members);
         for (int64_t i = 0; i < n; i++)
             given[i] = sources[members[i]];
         received[device] =
             array_new(scratch, buffer_type(d->program, &d->program->buffers[to.buffer]));
-        exchange_receive(&exchange, given, n, mesh_part_of(mesh, device, &t->axes),
+        exchange_receive(&t->exchange, given, n, mesh_part_of(mesh, device, &t->exchange.axes),
                          &received[device]);
     }
     return received;
