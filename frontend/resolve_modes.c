@@ -257,8 +257,6 @@ static bool check_supported(const struct mode_reader *m, struct span span) {
         feature = UNSUPPORTED_OFFLOADED;
     else if (m->mode == MODE_MATERIALIZED)
         feature = UNSUPPORTED_MATERIALIZED;
-    else if (m->mode == MODE_RECOMPUTED)
-        feature = UNSUPPORTED_RECOMPUTED;
     else if (m->out->state == STATE_ACTIVATIONS && m->out->sets_extent &&
              m->out->extent != EXTENT_REPLICATED)
         feature = UNSUPPORTED_CUT_ACTIVATIONS;

@@ -447,9 +447,14 @@ uint32_t program_add_unit(struct program *, const char *name, struct span span);
 buffer_id program_find_buffer(const struct program *, const char *name); // NO_ID: none
 uint32_t program_find_tensor(const struct program *, const char *name);  // NO_ID: none
 uint32_t program_find_unit(const struct program *, const char *name);    // NO_ID: none
+// Takes out the buffers that are marked, which no statement names any more; others are renumbered.
+void program_remove_buffers(struct program *, const bool *removed);
 
 value_id unit_add_value(struct program *, struct unit *, struct value value);
 value_id unit_find_value(const struct unit *, const char *name); // NO_ID: none
+// A name that no value of the unit has yet: `name`, else name.2, name.3 ...
+const char *unit_fresh_name(struct program *, const struct unit *, const char *name);
+const struct op *unit_producer(const struct unit *, value_id); // NULL: a parameter
 // Parameters are the first values: one added after ops shifts the ids of all later values by one
 // (operands, results and bases are adjusted; ids that the caller holds are not).
 value_id unit_add_parameter(struct program *, struct unit *, const char *name,
@@ -470,6 +475,7 @@ const struct attribute *op_attribute(const struct op *, enum attribute_name); //
 double op_real(const struct op *, enum attribute_name, double otherwise);
 int64_t op_integer(const struct op *, enum attribute_name, int64_t otherwise);
 struct axis_list op_axes(const struct op *);
+bool op_attributes_equal(const struct op *, const struct op *); // in whatever order
 
 uint32_t step_find_handle(const struct step *, const char *name); // NO_ID: none
 uint32_t step_add_handle(struct program *, struct step *, const char *name, int64_t slots);
@@ -493,6 +499,7 @@ struct statement_walk {
 };
 struct statement_walk walk_statements(const struct block *);
 bool walk_next(struct statement_walk *);
+const struct loop *walk_loop(const struct statement_walk *); // the innermost around it, or NULL
 int64_t walk_trips(const struct statement_walk *); // how often one step executes the statement
 // The places that a statement names, i = 0, 1, ... until `at` is NULL: a call reads its operands,
 // then writes its results; each piece of a transfer is read, then written; a zero writes, a free

@@ -101,6 +101,34 @@ buffer_id program_find_buffer(const struct program *program, const char *name) {
     return NO_ID;
 }
 
+void program_remove_buffers(struct program *program, const bool *removed) {
+    struct arena scratch = {0};
+    buffer_id *renumbered = ARENA_ARRAY(&scratch, buffer_id, program->n_buffers + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        renumbered[i] = removed[i] ? NO_ID : n;
+        if (!removed[i])
+            program->buffers[n++] = program->buffers[i];
+    }
+    program->n_buffers = n;
+    for (uint32_t i = 0; i < n; i++)
+        if (program->buffers[i].window_of != NO_ID)
+            program->buffers[i].window_of = renumbered[program->buffers[i].window_of];
+    for (uint32_t i = 0; i < program->n_units; i++)
+        if (program->units[i].frame != NO_ID)
+            program->units[i].frame = renumbered[program->units[i].frame];
+    for (int kind = 0; kind < N_STEPS; kind++) {
+        struct statement_walk walk = walk_statements(&program->steps[kind].body);
+        struct access access;
+        while (walk_next(&walk))
+            for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++) {
+                access.at->buffer = renumbered[access.at->buffer];
+                CHECK(access.at->buffer != NO_ID);
+            }
+    }
+    arena_free(&scratch);
+}
+
 uint32_t program_find_tensor(const struct program *program, const char *name) {
     for (uint32_t i = 0; i < program->n_tensors; i++)
         if (strcmp(program->tensors[i].name, name) == 0)
@@ -169,8 +197,7 @@ void unit_add_result(struct program *program, struct unit *unit, value_id value,
     ARENA_PUSH(program->arena, unit->results, unit->n_results, unit->cap_results, result);
 }
 
-// A name that no value of the unit has yet: `name`, else name.2, name.3 ...
-static const char *fresh_name(struct program *program, const struct unit *unit, const char *name) {
+const char *unit_fresh_name(struct program *program, const struct unit *unit, const char *name) {
     if (unit_find_value(unit, name) == NO_ID)
         return name;
     for (int i = 2;; i++) {
@@ -196,11 +223,19 @@ struct op *unit_add_op(struct program *program, struct unit *unit, enum op_kind 
         if (op.n_results > 1)
             result = arena_format(program->arena, "%s.%s", name,
                                   op_result_name(program->arena, kind, i));
-        struct value value = {.name = fresh_name(program, unit, result), .base = NO_ID};
+        struct value value = {.name = unit_fresh_name(program, unit, result), .base = NO_ID};
         op.results[i] = unit_add_value(program, unit, value);
     }
     ARENA_PUSH(program->arena, unit->ops, unit->n_ops, unit->cap_ops, op);
     return &unit->ops[unit->n_ops - 1];
+}
+
+const struct op *unit_producer(const struct unit *unit, value_id value) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            if (unit->ops[i].results[k] == value)
+                return &unit->ops[i];
+    return NULL;
 }
 
 // ---- attributes -------------------------------------------------------------------------------
@@ -241,6 +276,19 @@ void op_set_word(struct program *program, struct op *op, enum attribute_name nam
 void op_set_axes(struct program *program, struct op *op, enum attribute_name name,
                  struct axis_list value) {
     op_set(program, op, (struct attribute){.name = name, .axes = value});
+}
+
+bool op_attributes_equal(const struct op *a, const struct op *b) {
+    if (a->n_attributes != b->n_attributes)
+        return false;
+    for (unsigned i = 0; i < a->n_attributes; i++) {
+        const struct attribute *x = &a->attributes[i], *y = op_attribute(b, x->name);
+        if (!y || x->integer != y->integer || x->real != y->real ||
+            !axis_list_equal(&x->axes, &y->axes) || !x->word != !y->word ||
+            (x->word && strcmp(x->word, y->word) != 0))
+            return false;
+    }
+    return true;
 }
 
 double op_real(const struct op *op, enum attribute_name name, double otherwise) {

@@ -22,6 +22,13 @@ bool walk_next(struct statement_walk *walk) {
     return true;
 }
 
+const struct loop *walk_loop(const struct statement_walk *walk) {
+    if (walk->depth == 0)
+        return NULL;
+    const struct open_block *outer = &walk->open[walk->depth - 1];
+    return &outer->block->statements[outer->next - 1].loop;
+}
+
 int64_t walk_trips(const struct statement_walk *walk) {
     int64_t trips = 1;
     for (int i = 0; i < walk->depth; i++) {

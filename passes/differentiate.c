@@ -17,6 +17,7 @@
 #include "ir/diagnostic.h"
 #include "passes/gradients.h"
 #include "passes/passes.h"
+#include "passes/saved.h"
 
 struct tape {
     struct program *program;
@@ -98,51 +99,6 @@ static struct reference cotangent_of(struct tape *tape, struct reference of) {
 
 // ---- what forward leaves behind ----------------------------------------------------------------
 
-// Every call of the unit, in both steps, has to say where the new result goes.
-static void extend_calls(struct program *program, const struct block *block, uint32_t unit,
-                         struct reference result) {
-    uint32_t n = program->units[unit].n_results; // with the new one
-    struct statement_walk walk = walk_statements(block);
-    while (walk_next(&walk)) {
-        struct call *call = &walk.statement->call;
-        if (walk.statement->kind != STATEMENT_CALL || call->unit != unit)
-            continue;
-        call->results = arena_grow(program->arena, call->results, (n - 1) * sizeof *call->results,
-                                   n * sizeof *call->results);
-        call->results[n - 1] = result;
-    }
-}
-
-// Makes a value a result of its unit, at every call of it.
-static struct reference save_value(struct tape *tape, const struct call *call, value_id value,
-                                   const struct loop *loop) {
-    struct program *program = tape->program;
-    struct unit *unit = &program->units[call->unit];
-    const struct tensor_type *type = &unit->values[value].type;
-    struct buffer buffer = {
-        .name = arena_format(program->arena, "saved.%s", unit->values[value].name),
-        .class = CLASS_ACTIVATIONS,
-        .tensor = NO_ID,
-        .dtype = type->dtype,
-        .rank = type->rank,
-        .stack = loop ? STACK_LAYERS : STACK_NONE,
-        .count = loop ? loop->end - loop->begin : 1,
-        .window_of = NO_ID,
-        .offset_bytes = -1,
-        .span = unit->span,
-    };
-    memcpy(buffer.dims, type->dims, sizeof buffer.dims);
-    CHECK(program_find_buffer(program, buffer.name) == NO_ID);
-    struct reference reference = {
-        .buffer = program_add_buffer(program, buffer),
-        .index = loop ? index_variable(0, -loop->begin, 0) : index_constant(0),
-    };
-    unit_add_result(program, unit, value, NO_ID);
-    for (int s = 0; s < N_STEPS; s++)
-        extend_calls(program, &program->steps[s].body, call->unit, reference);
-    return reference;
-}
-
 // Where a forward value is after the call: it came from there, is left there, or now will be.
 static struct reference forward_value(struct tape *tape, const struct call *call, value_id value,
                                       const struct loop *loop) {
@@ -152,7 +108,7 @@ static struct reference forward_value(struct tape *tape, const struct call *call
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (unit->results[i].value == value)
             return call->results[i];
-    return save_value(tape, call, value, loop);
+    return save_value(tape->program, call, value, loop);
 }
 
 // ---- the calls ---------------------------------------------------------------------------------

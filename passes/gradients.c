@@ -213,19 +213,11 @@ static const gradient_rule rules[N_OPS] = {
 #include "passes/gradients.def"
 #undef GRADIENT
 };
-static const bool recomputed[N_OPS] = {
+static const bool computed_again[N_OPS] = {
 #define GRADIENT(OP, function, again) [OP_##OP] = again,
 #include "passes/gradients.def"
 #undef GRADIENT
 };
-
-static const struct op *producer(const struct unit *unit, value_id value) {
-    for (uint32_t i = 0; i < unit->n_ops; i++)
-        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
-            if (unit->ops[i].results[k] == value)
-                return &unit->ops[i];
-    return NULL;
-}
 
 static void inherit(struct reverse *r, const struct op *op) {
     r->emitter.n_roles = op->n_roles;
@@ -233,12 +225,16 @@ static void inherit(struct reverse *r, const struct op *op) {
     r->emitter.span = op->span;
 }
 
+bool is_computed_again(enum op_kind kind) {
+    return computed_again[kind];
+}
+
 // A forward value in the backward unit; computed again at its first use if its op is cheap.
 static value_id read_value(struct reverse *r, value_id forward) {
     if (r->here[forward] != NO_ID)
         return r->here[forward];
-    const struct op *op = producer(r->forward, forward);
-    CHECK(op && recomputed[op->kind]);
+    const struct op *op = unit_producer(r->forward, forward);
+    CHECK(op && is_computed_again(op->kind));
     value_id operands[MAX_OPERANDS];
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = read_value(r, op->operands[i]);
@@ -263,8 +259,8 @@ static value_id add_operand(struct reverse *r, struct backward_operand operand, 
 }
 
 static bool is_recomputed(const struct unit *unit, value_id value) {
-    const struct op *op = producer(unit, value);
-    return op && recomputed[op->kind];
+    const struct op *op = unit_producer(unit, value);
+    return op && is_computed_again(op->kind);
 }
 
 // Forward's values that nobody reads after backward, and cotangents, may be overwritten; forward's

@@ -28,4 +28,7 @@ struct backward {
 struct backward derive_backward(struct program *, uint32_t forward, const char *name,
                                 const bool *given, const bool *wanted, const bool *added);
 
+// Is the op's result cheaper to compute again than to keep (gradients.def)?
+bool is_computed_again(enum op_kind);
+
 #endif

@@ -180,13 +180,6 @@ static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
     return &placement->tensors[w->range * placement->n_tensors + t];
 }
 
-// The longer selector first, then the strategy's own text. A slice makes no selector longer.
-static int compare_rank(const struct mode_statement *a, const struct mode_statement *b) {
-    if (a->selector.n_roles != b->selector.n_roles)
-        return a->selector.n_roles > b->selector.n_roles ? 1 : -1;
-    return (int)a->own_text - (int)b->own_text;
-}
-
 static void report_tie(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {
     struct placing *p = w->placing;
     const struct mode_statement *modes = p->config->strategy.modes;
@@ -250,7 +243,7 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         if (!applies(w, m, state, t, axis))
             continue;
-        int rank = winner < 0 ? 1 : compare_rank(&strategy->modes[m], &strategy->modes[winner]);
+        int rank = winner < 0 ? 1 : compare_statements(&strategy->modes[m], &strategy->modes[winner]);
         if (rank == 0)
             rival = (int)m;
         if (rank > 0) {

@@ -217,15 +217,64 @@ static void check_options(struct placing *p, const struct mode_statement *mode) 
         not_yet(p, &mode->origin, "gathering more than a layer at once");
 }
 
-// Residency first: what is not on the device has no extent that could be judged yet.
-static void check_mode(struct placing *p, const struct mode_statement *mode) {
-    if (mode->sets_residency && mode->residency != RESIDENCY_STORED) {
-        not_yet(p, &mode->origin,
-                mode->residency == RESIDENCY_OFFLOADED ? "offloading"
-                : mode->state == STATE_ACTIVATIONS     ? "recomputing activations"
-                                                       : "a materialized state");
-        return;
+// Is there an op of the model for which all of the selectors hold?
+static bool reaches(const struct placing *p, const struct selector *const *selectors, unsigned n) {
+    for (uint32_t u = 0; u < p->program->n_units; u++) {
+        const struct unit *unit = &p->program->units[u];
+        for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
+            unsigned k = 0;
+            while (k < n && selector_matches(selectors[k], unit->ops[i].roles, unit->ops[i].n_roles))
+                k++;
+            if (k == n)
+                return true;
+        }
     }
+    return false;
+}
+
+static void check_recomputed(struct placing *p, const struct mode_statement *mode) {
+    const struct selector *selector = &mode->selector;
+    if (mode->unit != UNIT_LAYER && mode->unit != UNIT_TENSOR) {
+        not_yet(p, &mode->origin, "recomputing more than a layer at once");
+    } else if (selector_is_partial(selector, p->config->model.layers)) {
+        not_yet(p, &mode->origin, "recomputing in some of the layers only");
+    } else if (!reaches(p, &selector, 1)) {
+        struct diagnostic *d = report(p->diagnostics, E119, origin_span(&mode->origin),
+                                      "nothing that model `%s` computes has this role",
+                                      p->config->model.name);
+        diagnostic_origin(d, &mode->origin);
+    }
+}
+
+static void check_residency(struct placing *p, const struct mode_statement *mode) {
+    if (mode->residency == RESIDENCY_OFFLOADED)
+        not_yet(p, &mode->origin, "offloading");
+    else if (mode->residency == RESIDENCY_MATERIALIZED && mode->state != STATE_ACTIVATIONS)
+        not_yet(p, &mode->origin, "a materialized state");
+    else if (mode->residency == RESIDENCY_MATERIALIZED)
+        check_recomputed(p, mode);
+}
+
+// E305: of two statements that no rank tells apart neither wins.
+static void check_residencies_agree(struct placing *p, const struct mode_statement *first,
+                                    const struct mode_statement *second) {
+    const struct selector *both[] = {&first->selector, &second->selector};
+    if (!first->sets_residency || !second->sets_residency || first->state != second->state ||
+        first->residency == second->residency || compare_statements(first, second) != 0 ||
+        first->state != STATE_ACTIVATIONS || !reaches(p, both, 2))
+        return;
+    struct diagnostic *d = report(p->diagnostics, E305, origin_span(&second->origin),
+                                  "two statements of equal rank say where `%s` live",
+                                  state_names[second->state]);
+    diagnostic_say(d, "the other says this, of the same values");
+    diagnostic_label(d, origin_span(&first->origin), "one says this");
+    diagnostic_origin(d, &second->origin);
+    diagnostic_help(d, "keep one of them, or give one a longer selector");
+}
+
+static void check_mode(struct placing *p, const struct mode_statement *mode) {
+    if (mode->sets_residency)
+        check_residency(p, mode);
     if (!mode->sets_extent || !touches_axes(p, mode))
         return;
     if (mode->state == STATE_ACTIVATIONS)
@@ -238,8 +287,11 @@ static void check_mode(struct placing *p, const struct mode_statement *mode) {
 
 void check_modes(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
         check_mode(p, &strategy->modes[m]);
+        for (uint32_t k = 0; k < m; k++)
+            check_residencies_agree(p, &strategy->modes[k], &strategy->modes[m]);
+    }
 }
 
 // ---- sizes ------------------------------------------------------------------------------------

@@ -32,3 +32,22 @@ const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
     CHECK(best); // rule 0 has the empty selector
     return best;
 }
+
+int compare_statements(const struct mode_statement *a, const struct mode_statement *b) {
+    if (a->selector.n_roles != b->selector.n_roles)
+        return a->selector.n_roles > b->selector.n_roles ? 1 : -1;
+    return (int)a->own_text - (int)b->own_text;
+}
+
+const struct mode_statement *residency_of(const struct strategy_config *strategy, enum state state,
+                                          const uint8_t *roles, unsigned n_roles) {
+    const struct mode_statement *best = NULL;
+    for (uint32_t i = 0; i < strategy->n_modes; i++) {
+        const struct mode_statement *mode = &strategy->modes[i];
+        if (mode->state == state && mode->sets_residency &&
+            selector_matches(&mode->selector, roles, n_roles) &&
+            (!best || compare_statements(mode, best) > 0))
+            best = mode;
+    }
+    return best;
+}

@@ -23,4 +23,13 @@ bool selector_is_partial(const struct selector *selector, int64_t layers);
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor);
 
+// Of two statements about the same: > 0 if `a` wins. The longer selector first, then the strategy's
+// own text over what `use` or a tuple brought; 0: neither. A slice makes no selector longer.
+int compare_statements(const struct mode_statement *a, const struct mode_statement *b);
+
+// The statement that says where `state` lives for a role path: the longest selector that matches,
+// of equally long ones the strategy's own. NULL: stored on the device, as nothing says otherwise.
+const struct mode_statement *residency_of(const struct strategy_config *, enum state,
+                                          const uint8_t *roles, unsigned n_roles);
+
 #endif

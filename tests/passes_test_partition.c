@@ -70,6 +70,12 @@ static void test_units(void **state) {
     check_strategy(FAMILY_LLAMA, TINY_ZERO3_TP, 1, PASS_PARTITION, "whole", true);
 }
 
+// Backward units that start from a layer's input and its weights.
+static void test_recompute(void **state) {
+    check_golden(FAMILY_LLAMA, TINY_RECOMPUTE, 1, PASS_RECOMPUTE, "llama", true);
+    check_golden(FAMILY_GPT2, TINY_RECOMPUTE, 1, PASS_RECOMPUTE, "gpt2", true);
+}
+
 // Gathers ahead in both directions; reductions in place that are waited for late.
 static void test_overlap(void **state) {
     check_strategy(FAMILY_LLAMA, TINY_ZERO3, 1, PASS_OVERLAP, "zero3", false);
@@ -82,7 +88,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_microbatch), cmocka_unit_test(test_two_microbatches),
         cmocka_unit_test(test_tied),           cmocka_unit_test(test_units),
-        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_recompute),      cmocka_unit_test(test_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

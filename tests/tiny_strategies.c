@@ -10,6 +10,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "ddp",          "zero1",       "zero2",       "zero3",
     "hsdp",         "fsdp_keep",   "gather_once", "accumulate_whole",
     "scatter_each", "reduce_each", "layerwise",   "zero3_tp",
+    "recompute",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -63,6 +64,17 @@ struct mode_statement *tiny_mode(struct arena *arena, struct config *config, enu
                                     .reduce = REDUCE_DEFAULT,
                                     .bucket_bytes = 25 << 20,
                                     .origin.span = nowhere};
+    return mode;
+}
+
+struct mode_statement *tiny_recomputed(struct arena *arena, struct config *config,
+                                       struct selector selector) {
+    struct mode_statement *mode =
+        tiny_mode(arena, config, STATE_ACTIVATIONS, EXTENT_REPLICATED, (struct axis_list){0});
+    mode->sets_extent = false;
+    mode->sets_residency = true;
+    mode->residency = RESIDENCY_MATERIALIZED;
+    mode->selector = selector;
     return mode;
 }
 
@@ -125,6 +137,10 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         add_zero3(arena, config, dp);
         select_layers(&config->strategy.modes[1], 3, 3, 5);
         break;
+    case TINY_RECOMPUTE:
+        add_zero3(arena, config, dp);
+        tiny_recomputed(arena, config, (struct selector){.span = nowhere});
+        break;
     case N_TINY_STRATEGIES:
         break;
     }
@@ -144,7 +160,7 @@ struct config tiny_strategy_config(struct arena *arena, enum model_family family
     }
     config.train.microbatch = 2;
     config.train.batch = 2 * (int64_t)config.total_devices * microbatches;
-    if (strategy == TINY_ZERO3_TP) {
+    if (strategy == TINY_ZERO3_TP || strategy == TINY_RECOMPUTE) {
         tiny_axis(&config, "tp", 2);
         tiny_split(arena, &config, DIM_HEADS, tiny_axes(1, -1));
         tiny_split(arena, &config, DIM_KV_HEADS, tiny_axes(1, -1));
@@ -187,6 +203,18 @@ static struct selector some_layers(struct choice *t) {
     if (pick(t, 2))
         selector.n_roles = 2;
     return selector;
+}
+
+// All activations are recomputed, or some; perhaps some of these are kept after all.
+static void add_recomputed(struct choice *t) {
+    static const enum role roles[] = {ROLE_NORM, ROLE_CORE, ROLE_ACTIVATION, ROLE_MLP,
+                                      ROLE_ATTENTION};
+    struct selector all = {.span = nowhere}, one = {.n_roles = 1, .span = nowhere};
+    one.roles[0] = (uint8_t)roles[pick(t, 5)];
+    bool some = pick(t, 2);
+    tiny_recomputed(t->arena, t->config, some ? one : all);
+    if (!some && pick(t, 2))
+        tiny_recomputed(t->arena, t->config, one)->residency = RESIDENCY_STORED;
 }
 
 // One of the consistent triples mostly; else anything.
@@ -292,5 +320,7 @@ struct config random_strategy_config(struct arena *arena, uint64_t seed) {
         add_triple(t, some_product(t, rest, 1), false);
     if (pick(t, 2))
         add_triple(t, some_product(t, data, 1), true);
+    if (pick(t, 3) == 0)
+        add_recomputed(t);
     return config;
 }

@@ -18,12 +18,13 @@ enum tiny_strategy {
     TINY_REDUCE_EACH,
     TINY_LAYERWISE,
     TINY_ZERO3_TP,
+    TINY_RECOMPUTE,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
 
 // tests/tiny_models.h's configuration with the strategy on a mesh of dp = 3 (hsdp: replica 2, shard
-// 3; zero3_tp: dp 3, tp 2) and a batch of that many times `microbatches` sequences.
+// 3; zero3_tp and recompute: dp 3, tp 2) and a batch of that many times `microbatches` sequences.
 struct config tiny_strategy_config(struct arena *arena, enum model_family family,
                                    enum tiny_strategy strategy, int64_t microbatches);
 
@@ -35,6 +36,7 @@ struct config random_strategy_config(struct arena *arena, uint64_t seed);
 // Building blocks, for strategies that a test makes up. Axes by number in the mesh.
 struct mode_statement *tiny_mode(struct arena *, struct config *, enum state, enum extent,
                                  struct axis_list axes);
+struct mode_statement *tiny_recomputed(struct arena *, struct config *, struct selector selector);
 struct split_statement *tiny_split(struct arena *, struct config *, enum dimension,
                                    struct axis_list axes);
 void tiny_axis(struct config *, const char *name, int64_t size);
