@@ -167,12 +167,11 @@ static struct form cheapest_form(const struct maker *m, value_id v, const struct
 // The op just added belongs to the part of the model that made the value that it moves.
 static void inherit_roles(struct maker *m, value_id moved) {
     struct op *to = last_op(m);
-    for (uint32_t i = 0; i < m->to->n_ops; i++)
-        for (unsigned k = 0; k < m->to->ops[i].n_results; k++)
-            if (m->to->ops[i].results[k] == moved) {
-                to->n_roles = m->to->ops[i].n_roles;
-                memcpy(to->roles, m->to->ops[i].roles, sizeof to->roles);
-            }
+    const struct op *from = unit_producer(m->to, moved);
+    if (!from)
+        return;
+    to->n_roles = from->n_roles;
+    memcpy(to->roles, from->roles, sizeof to->roles);
 }
 
 // What a moved value is called, behind the name of what it is.
