@@ -177,7 +177,7 @@ static void read_by(const struct mode_reader *m, struct ast_name by) {
     } else if (dimension > DIM_NONE && dimension < DIM_FLAT) {
         m->out->by = CUT_DIMENSION;
         m->out->by_dimension = (enum dimension)dimension;
-        if (m->out->state != STATE_ACTIVATIONS) // those are refused as a whole
+        if (m->out->state != STATE_ACTIVATIONS)
             report_unsupported(m->r, by.span, UNSUPPORTED_BY_DIMENSION);
     } else {
         const char *names[DIM_FLAT + 1];
@@ -257,9 +257,8 @@ static bool check_supported(const struct mode_reader *m, struct span span) {
         feature = UNSUPPORTED_OFFLOADED;
     else if (m->mode == MODE_MATERIALIZED)
         feature = UNSUPPORTED_MATERIALIZED;
-    else if (m->out->state == STATE_ACTIVATIONS && m->out->sets_extent &&
-             m->out->extent != EXTENT_REPLICATED)
-        feature = UNSUPPORTED_CUT_ACTIVATIONS;
+    else if (m->mode == MODE_GATHERED && m->out->state == STATE_ACTIVATIONS)
+        feature = UNSUPPORTED_GATHERED_ACTIVATIONS;
     else if (m->mode == MODE_GATHERED && m->out->state == STATE_OPTIMIZER)
         feature = UNSUPPORTED_GATHERED_OPTIMIZER;
     if (feature >= 0)

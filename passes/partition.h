@@ -4,6 +4,7 @@
 //   partition_unit.c     types through one unit: the work of every op, local shapes
 //   partition_redistribute.c
 //                        the collectives that bring a value from one type to another
+//   partition_values.c   buffers of what units hand on, and how it is divided
 //   partition_storage.c  tensors' buffers, gathers before use, reductions after
 //   partition_step.c     the schedule: microbatches, calls, what goes around them
 #ifndef PLACE_PASSES_PARTITION_H
@@ -24,12 +25,19 @@ struct sharding {
     bool zero; // nothing has been added yet: it takes the type of the first summand
 };
 
+// How a result is wanted where it goes.
+struct wanted_result {
+    bool as_made;         // in whatever type it is made; else:
+    struct sharding type; // and on the axes of `partial` it may be a summand
+    bool keep_partial;    // do not accumulate over microbatches
+};
+
 // One way in which a unit of the reference program is used, and the local unit made for it.
 struct unit_use {
     // Given:
     uint32_t reference;        // unit of the reference program
     struct sharding *operands; // of its parameters; one that is `zero` gets the type it took
-    const bool *keep_partial;  // of its results: do not accumulate over microbatches
+    struct wanted_result *wanted;
     // Made:
     uint32_t unit;
     struct sharding *results;  // of the reference's results
@@ -50,7 +58,9 @@ enum { MAX_VARIANTS = 8 };
 // Where a buffer of the reference program went. Tensors' parameters and gradients have more than
 // one place: those stand in tensor_storage.
 struct buffer_state {
-    buffer_id buffer; // NO_ID: not made yet
+    struct sharding work; // of what units hand on through it: as its writer's work is divided
+    int depth;            // of the loops around that writer, plus one; 0: none
+    buffer_id buffer;     // NO_ID: not made yet
     struct sharding type;
     // Of accumulators: one copy per type of its summands.
     uint64_t variant_partial[MAX_VARIANTS];
@@ -124,6 +134,17 @@ struct span split_span(const struct partitioner *, unsigned axis);
 const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
 // The name, or with a number behind it if a unit has it already.
 const char *fresh_unit_name(const struct partitioner *, const char *name);
+
+// ---- values (partition_values.c) --------------------------------------------------------------
+bool has_batch(const struct buffer *);
+bool is_tensor_state(const struct buffer *); // parameters or gradients
+// Finds how every value that units hand on is divided, before any buffer is made.
+void divide_values(struct partitioner *);
+void make_value_buffer(struct partitioner *, buffer_id of, const struct sharding *type);
+// Makes the buffer of what is read before it is written, unless it is there: of inputs and of the
+// optimizer's states.
+void ensure_buffer(struct partitioner *, buffer_id of);
+struct reference value_reference(const struct partitioner *, struct reference r);
 
 // ---- storage (partition_storage.c) ------------------------------------------------------------
 void make_storage(struct partitioner *);

@@ -164,14 +164,18 @@ static struct form cheapest_form(const struct maker *m, value_id v, const struct
 
 // ---- emitting ---------------------------------------------------------------------------------
 
-// The op just added belongs to the part of the model that made the value that it moves.
-static void inherit_roles(struct maker *m, value_id moved) {
+static void take_roles(struct maker *m, const struct op *from) {
     struct op *to = last_op(m);
-    const struct op *from = unit_producer(m->to, moved);
-    if (!from)
-        return;
     to->n_roles = from->n_roles;
     memcpy(to->roles, from->roles, sizeof to->roles);
+}
+
+// The op just added belongs to the part of the model that made the value that it moves.
+static void inherit_roles(struct maker *m, value_id moved, const struct op *reader) {
+    const struct op *from = unit_producer(m->to, moved);
+    from = from ? from : reader;
+    if (from)
+        take_roles(m, from);
 }
 
 // What a moved value is called, behind the name of what it is.
@@ -189,7 +193,7 @@ static const char *suffix_of(enum op_kind kind) {
 }
 
 static value_id emit_move(struct maker *m, value_id v, value_id from, const struct move *move,
-                          const struct sharding *after) {
+                          const struct sharding *after, const struct op *reader) {
     struct arena *arena = m->p->arena;
     struct span span = split_span(m->p, move->axes.axes[0]);
     const char *name = m->from->values[v].name, *suffix = suffix_of(move->kind);
@@ -202,12 +206,12 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
     op_set_axes(m->p->program, last_op(m), ATTRIBUTE_AXES, move->axes);
     if (move->kind != OP_ALL_REDUCE)
         op_set_integer(m->p->program, last_op(m), ATTRIBUTE_DIM, move->dim);
-    inherit_roles(m, from);
+    inherit_roles(m, from, reader);
     m->to->values[moved].type = type;
     if (!travels)
         return moved;
     value_id done = add_op(m, OP_WAIT, arena_format(arena, "%s.%s", name, suffix), &moved, 1, span);
-    inherit_roles(m, moved);
+    inherit_roles(m, moved, reader);
     m->to->values[done].type = type;
     return done;
 }
@@ -229,8 +233,7 @@ static value_id count_part(struct maker *m, value_id v, const struct sharding *w
         op_set(program, op, from->attributes[i]);
     if (want->cuts[0].n)
         op_set_axes(program, op, ATTRIBUTE_AXES, want->cuts[0]);
-    op->n_roles = from->n_roles;
-    memcpy(op->roles, from->roles, sizeof op->roles);
+    take_roles(m, from);
     m->to->values[made].type = type;
     return made;
 }
@@ -244,7 +247,7 @@ static bool is_as_wanted(const struct sharding *type, const struct sharding *wan
     return axis_list_equal(&type->flat, &want->flat) && type->partial == want->partial;
 }
 
-value_id bring(struct maker *m, value_id v, const struct sharding *want) {
+value_id bring(struct maker *m, value_id v, const struct sharding *want, const struct op *reader) {
     const struct forms *forms = &m->forms[v];
     for (uint32_t i = 0; i < forms->n; i++)
         if (is_as_wanted(&forms->items[i].type, want))
@@ -258,7 +261,7 @@ value_id bring(struct maker *m, value_id v, const struct sharding *want) {
     form = cheapest_form(m, v, want);
     for (struct move move; (move = next_move(m->p, &form.type, want)).kind != N_OPS;) {
         apply_move(&form.type, &move);
-        form.value = emit_move(m, v, form.value, &move, &form.type);
+        form.value = emit_move(m, v, form.value, &move, &form.type, reader);
         add_form(m, v, form);
     }
     CHECK(is_as_wanted(&form.type, want));

@@ -33,13 +33,6 @@ bool call_updates(const struct partitioner *p, const struct call *call) {
     return false;
 }
 
-static bool has_batch(const struct buffer *buffer) {
-    for (unsigned d = 0; d < buffer->rank; d++)
-        if (buffer->dims[d].dimension == DIM_BATCH)
-            return true;
-    return false;
-}
-
 static bool touches_batch(const struct partitioner *p, const struct statement *statement) {
     struct access access;
     for (uint32_t i = 0; (access = statement_access(p->reference, statement, i)).at; i++)
@@ -86,79 +79,6 @@ static void find_reach(struct partitioner *p, const struct block *body) {
     while (walk_next(&walk))
         if (walk.statement->kind == STATEMENT_CALL)
             reach_call(p, walk.statement);
-}
-
-// ---- buffers of values ------------------------------------------------------------------------
-
-// Makes the buffer of a value that is no tensor's state. Inputs hold the whole step's batch, by
-// microbatches; everything else one microbatch at a time.
-static void make_value_buffer(struct partitioner *p, buffer_id of, const struct sharding *type) {
-    struct buffer buffer = p->reference->buffers[of];
-    struct buffer_state *state = &p->states[of];
-    bool input = buffer.class == CLASS_INPUT;
-    for (unsigned d = 0; d < buffer.rank; d++) {
-        struct axis_list *cuts = &buffer.layout.cuts[d];
-        *cuts = type->cuts[d];
-        if (cuts->n == 0 || cuts->axes[cuts->n - 1] != p->time)
-            continue;
-        // The axis in time is no axis of the mesh: it becomes the stack, or a smaller dimension.
-        cuts->n--;
-        if (!input)
-            buffer.dims[d].size /= p->placement.microbatches;
-    }
-    if (input && p->placement.microbatches > 1 && has_batch(&buffer)) {
-        CHECK(buffer.stack == STACK_NONE);
-        buffer.stack = STACK_MICROBATCHES;
-        buffer.count = p->placement.microbatches;
-    }
-    state->buffer = program_add_buffer(p->program, buffer);
-    state->type = *type;
-}
-
-// The host fills inputs: every device gets its own part of the batch, [data axes][time][local].
-static struct sharding input_sharding(const struct partitioner *p, const struct buffer *buffer) {
-    struct sharding type = {0};
-    for (unsigned d = 0; d < buffer->rank; d++) {
-        if (buffer->dims[d].dimension != DIM_BATCH)
-            continue;
-        type.cuts[d] = p->placement.batch;
-        if (p->placement.microbatches > 1)
-            type.cuts[d].axes[type.cuts[d].n++] = (uint8_t)p->time;
-    }
-    return type;
-}
-
-// Optimizer states: they are touched by updates only, so their type is their storage.
-static void make_persistent(struct partitioner *p, buffer_id of) {
-    struct buffer buffer = p->reference->buffers[of];
-    struct sharding type = stored_sharding(p, &buffer);
-    memcpy(buffer.layout.cuts, type.cuts, sizeof buffer.layout.cuts);
-    buffer.layout.flat = type.flat;
-    p->states[of].buffer = program_add_buffer(p->program, buffer);
-    p->states[of].type = type;
-}
-
-static void ensure_buffer(struct partitioner *p, buffer_id of) {
-    const struct buffer *buffer = &p->reference->buffers[of];
-    if (p->states[of].buffer != NO_ID)
-        return;
-    if (class_persistent[buffer->class]) {
-        make_persistent(p, of);
-        return;
-    }
-    CHECK(buffer->class == CLASS_INPUT); // anything else is written before it is read
-    struct sharding type = input_sharding(p, buffer);
-    make_value_buffer(p, of, &type);
-}
-
-// Where a reference of the reference program points now. Inputs by microbatches have the loop's
-// variable, the outermost, as their index.
-static struct reference value_reference(const struct partitioner *p, struct reference r) {
-    const struct buffer_state *state = &p->states[r.buffer];
-    struct reference to = {.buffer = state->buffer, .index = moved_index(p, r.index)};
-    if (p->program->buffers[to.buffer].stack == STACK_MICROBATCHES)
-        to.index = index_variable(0, 0, 0);
-    return to;
 }
 
 // ---- accumulators -----------------------------------------------------------------------------
@@ -252,7 +172,6 @@ struct making_call {
     const struct unit *unit; // of the reference
     bool per_microbatch, updates;
     struct sharding *types;     // of operands
-    bool *keep_partial;         // of results
     struct reference *operands; // of the reference's parameters, in the new program
 };
 
@@ -302,10 +221,6 @@ static struct reference tensor_operand(struct partitioner *p, const struct makin
     if (gradient && c->per_microbatch)
         type->partial = p->states[r.buffer].type.partial;
     return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
-}
-
-static bool is_tensor_state(const struct buffer *buffer) {
-    return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_GRADIENTS;
 }
 
 // Does the unit only add to this parameter, in its place?
@@ -371,6 +286,23 @@ static struct reference bind_result(struct partitioner *p, struct making_call *c
     return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
 }
 
+// Gradients leave units cut as their tensors are, and as summands: storage finishes the sum. So do
+// scalars, for the step. What is handed on is as its reader's work is divided.
+static struct wanted_result wanted_of(const struct partitioner *p, const struct making_call *c,
+                                      uint32_t i) {
+    const struct reference r = c->from->call.results[i];
+    const struct buffer *buffer = reference_buffer(p, r);
+    if (c->unit->results[i].in_parameter != NO_ID || buffer->rank == 0)
+        return (struct wanted_result){.as_made = true};
+    if (buffer->class != CLASS_GRADIENTS)
+        return (struct wanted_result){.type = p->states[r.buffer].work};
+    const struct tensor_storage *storage = storage_of(p, buffer);
+    struct wanted_result wanted = {.keep_partial = storage->unreduced != NO_ID,
+                                   .type.partial = UINT64_MAX};
+    memcpy(wanted.type.cuts, placement_of(&p->placement, buffer)->cuts, sizeof wanted.type.cuts);
+    return wanted;
+}
+
 // Scalars that a unit got an accumulating form for; tensors' gradients are zeroed by storage.
 static void note_zeroed(struct partitioner *p, struct reference accumulator) {
     for (uint32_t i = 0; i < p->n_zeroes; i++)
@@ -421,16 +353,13 @@ static void lower_call(struct partitioner *p, const struct statement *from) {
                             .updates = call_updates(p, &from->call)};
     c.types = ARENA_ARRAY(p->arena, struct sharding, c.unit->n_parameters + 1);
     c.operands = ARENA_ARRAY(p->arena, struct reference, c.unit->n_parameters + 1);
-    c.keep_partial = ARENA_ARRAY(p->arena, bool, c.unit->n_results + 1);
     for (uint32_t i = 0; i < c.unit->n_parameters; i++)
         bind_operand(p, &c, i);
-    for (uint32_t i = 0; i < c.unit->n_results; i++) {
-        const struct buffer *buffer = reference_buffer(p, from->call.results[i]);
-        c.keep_partial[i] =
-            buffer->class == CLASS_GRADIENTS && storage_of(p, buffer)->unreduced != NO_ID;
-    }
-    struct unit_use request = {
-        .reference = from->call.unit, .operands = c.types, .keep_partial = c.keep_partial};
+    struct wanted_result *wanted =
+        ARENA_ARRAY(p->arena, struct wanted_result, c.unit->n_results + 1);
+    for (uint32_t i = 0; i < c.unit->n_results; i++)
+        wanted[i] = wanted_of(p, &c, i);
+    struct unit_use request = {.reference = from->call.unit, .operands = c.types, .wanted = wanted};
     const struct unit_use *use = partition_unit(p, &request);
     gather_before(p, from);
     push_call(p, &c, use);

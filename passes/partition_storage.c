@@ -545,6 +545,15 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
     emit_free(p, from, &freed);
 }
 
+// The axes over which the gradient is summed at the end: data axes that nothing has summed over
+// yet, and those of the model on which units left it a summand.
+static struct axis_list last_sums(const struct partitioner *p, struct reference gradient) {
+    const struct tensor_storage *s = storage_of(p, reference_buffer(p, gradient));
+    uint64_t model = p->states[gradient.buffer].type.partial & ~p->batch_axes;
+    model &= ~axis_list_mask(&s->scatter_each) & ~axis_list_mask(&s->scatter_last);
+    return axes_of_sum(p, axis_list_mask(&s->reduce_last) | model);
+}
+
 // After the last microbatch: scatter first, so that what is left to sum is a shard's bytes.
 void reduce_last(struct partitioner *p, const struct statement *from) {
     const char *name = arena_format(p->arena, "reduce.%s", unit_name(p, from));
@@ -555,8 +564,8 @@ void reduce_last(struct partitioner *p, const struct statement *from) {
         buffer_id part = s->gradient_window != NO_ID ? s->gradient_window : s->gradient;
         add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_last, written.results[i],
                       s->gradient, part);
-        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &s->reduce_last, written.results[i], part,
-                      part);
+        struct axis_list summed = last_sums(p, written.results[i]);
+        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &summed, written.results[i], part, part);
     }
     emit_transfers(p, &scatters, name);
     emit_transfers(p, &sums, name);

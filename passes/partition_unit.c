@@ -45,8 +45,6 @@ static struct form made_form(const struct maker *m, value_id v) {
 
 // ---- the work of an op ------------------------------------------------------------------------
 
-enum { MAX_LABELS = MAX_OPERANDS * MAX_RANK };
-
 // What an op does on this device: which axes cut its labels, and in which types it takes its
 // operands for that.
 struct work {
@@ -66,20 +64,11 @@ static const struct axis_list *cuts_of(const struct work *w, char label) {
 }
 
 static void divide_work(struct maker *m, struct work *w) {
-    const struct op *op = w->op;
-    struct work_label labels[MAX_LABELS] = {0};
+    struct work_label labels[MAX_LABELS];
     const struct work_rule *by[MAX_AXES];
-    unsigned n = 0;
-    for (unsigned i = 0; i < op->n_operands; i++)
-        for (unsigned d = 0; w->labels.operands[i][d]; d++) {
-            char name = w->labels.operands[i][d];
-            if (!strchr(w->names, name)) {
-                labels[n].whole = strchr(op_rows[op->kind].whole, name) != NULL;
-                w->names[n++] = name;
-            }
-            labels[strchr(w->names, name) - w->names].dimensions |=
-                UINT32_C(1) << m->from->values[op->operands[i]].type.dims[d].dimension;
-        }
+    const struct op *op = w->op;
+    CHECK(op_labels_of(m->from, op, &w->labels));
+    unsigned n = work_labels(m->from, op, w->names, labels);
     work_cuts(&m->p->placement, op->roles, op->n_roles, labels, n, w->cuts, by);
     for (unsigned i = 0; i < n; i++)
         w->cut |= axis_list_mask(&w->cuts[i]);
@@ -240,11 +229,10 @@ static void make_divided(struct maker *m, const struct op *op) {
     struct work w = {.op = op};
     struct sharding types[MAX_RESULTS];
     value_id operands[MAX_OPERANDS];
-    CHECK(op_labels_of(m->from, op, &w.labels));
     divide_work(m, &w);
     choose_operands(m, &w);
     for (unsigned i = 0; i < op->n_operands; i++)
-        operands[i] = bring(m, op->operands[i], &w.wants[i]);
+        operands[i] = bring(m, op->operands[i], &w.wants[i], op);
     for (unsigned i = 0; i < op->n_results; i++)
         types[i] = result_type(&w, i);
     emit_local(m, op, operands, types);
@@ -313,15 +301,19 @@ static void make_chained_result(struct maker *m, uint32_t i) {
                     m->from->results[i].in_parameter);
 }
 
-// On axes of the model a result is summed here: the next unit reads it. Sums over the batch leave
-// the unit as summands.
+// What the next unit reads is whole or cut; what storage or the step finishes leaves as a summand.
 static void make_result(struct maker *m, uint32_t i) {
     const struct unit_result *reference = &m->from->results[i];
+    const struct wanted_result *wanted = &m->use->wanted[i];
     uint32_t in_parameter = reference->in_parameter;
     struct sharding type = made_form(m, reference->value).type;
-    type.partial &= m->p->batch_axes;
-    value_id value = bring(m, reference->value, &type);
-    if (type.partial >> m->p->time & 1 && in_parameter == NO_ID && !m->use->keep_partial[i])
+    if (!wanted->as_made) {
+        uint64_t partial = type.partial & wanted->type.partial & ~cut_mask(&wanted->type);
+        type = wanted->type;
+        type.partial = partial;
+    }
+    value_id value = bring(m, reference->value, &type, NULL);
+    if (type.partial >> m->p->time & 1 && in_parameter == NO_ID && !wanted->keep_partial)
         in_parameter = accumulate(m, i, &type, &value);
     m->use->results[i] = type;
     unit_add_result(m->p->program, m->to, value, in_parameter);
@@ -344,6 +336,11 @@ static void make_variants(struct maker *m) {
 
 // ---- uses -------------------------------------------------------------------------------------
 
+static bool same_wanted(const struct wanted_result *a, const struct wanted_result *b) {
+    return a->as_made == b->as_made && a->keep_partial == b->keep_partial &&
+           sharding_equal(&a->type, &b->type, MAX_RANK);
+}
+
 // Layers share a unit: a use with equal types is the same one.
 static bool same_use(const struct partitioner *p, const struct unit_use *a,
                      const struct unit_use *b) {
@@ -354,7 +351,7 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
         if (!sharding_equal(&a->requested[i], &b->operands[i], unit->values[i].type.rank))
             return false;
     for (uint32_t i = 0; i < unit->n_results; i++)
-        if (a->keep_partial[i] != b->keep_partial[i])
+        if (!same_wanted(&a->wanted[i], &b->wanted[i]))
             return false;
     return true;
 }
@@ -404,7 +401,7 @@ const struct unit_use *partition_unit(struct partitioner *p, const struct unit_u
         arena_copy(p->arena, request->operands, from->n_parameters * sizeof *use->operands);
     use->operands =
         arena_copy(p->arena, request->operands, from->n_parameters * sizeof *use->operands);
-    use->keep_partial = arena_copy(p->arena, request->keep_partial, from->n_results);
+    use->wanted = arena_copy(p->arena, request->wanted, from->n_results * sizeof *use->wanted);
     make_unit(p, use);
     ARENA_PUSH(p->arena, p->uses, p->n_uses, p->cap_uses, use);
     return use;

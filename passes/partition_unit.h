@@ -41,8 +41,9 @@ struct op *last_op(struct maker *);
 
 void add_form(struct maker *, value_id v, struct form form);
 // The local value of reference value `v` in the wanted type. Where that is a summand, so is the
-// form that its op made.
-value_id bring(struct maker *, value_id v, const struct sharding *want);
+// form that its op made. `reader`: the op that wants it, NULL for a result; what is moved belongs
+// to the part of the model that made it, a parameter to its reader's.
+value_id bring(struct maker *, value_id v, const struct sharding *want, const struct op *reader);
 
 // Every axis that cuts a dimension, or what is left of them.
 uint64_t cut_mask(const struct sharding *);

@@ -1,9 +1,9 @@
 // place: where the work and the storage of every tensor lie.
 //
-// Splits give work: the axes that cut each dimension. Modes give storage: for every tensor, state
-// and axis the statements that match are weighed (LANGUAGE.md 4): the longer selector wins, then
-// the strategy's own text over what `use` or a `states` tuple brought; a tie is an error that shows
-// both lines. What no statement says is replicated. The rules of composition stand in
+// Splits give work: the axes that cut each dimension (place_work.c). Modes give storage: for every
+// tensor, state and axis the statements that match are weighed (LANGUAGE.md 4): the longer selector
+// wins, then the strategy's own text over what `use` or a `states` tuple brought; a tie is an error
+// that shows both lines. What no statement says is replicated. The rules of composition stand in
 // place_rules.c: they explain more than a refutation of the program that would come out.
 #include "passes/place.h"
 
@@ -13,7 +13,6 @@
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
 #include "passes/select.h"
-#include "passes/work.h"
 
 // ---- axes -------------------------------------------------------------------------------------
 
@@ -102,69 +101,6 @@ static void join_ranges(struct placement *placement) {
     placement->n_ranges = last + 1;
 }
 
-// ---- work -------------------------------------------------------------------------------------
-
-static void add_rule(struct placing *p, unsigned axis, enum dimension dimension,
-                     const struct split_statement *split) {
-    struct placement *placement = p->placement;
-    struct work_rule rule = {
-        .axis = (uint8_t)axis, .dimension = dimension, .scope = &split->scope, .split = split};
-    ARENA_PUSH(p->arena, placement->rules, placement->n_rules, placement->cap_rules, rule);
-    if (axis < p->config->mesh.n_axes && !placement->split_by[axis])
-        placement->split_by[axis] = split;
-}
-
-static void add_split(struct placing *p, const struct split_statement *split) {
-    struct axis_list axes = effective_axes(p, &split->axes);
-    for (uint32_t d = 0; d < split->n_dimensions; d++)
-        for (unsigned i = 0; i < axes.n; i++)
-            add_rule(p, axes.axes[i], split->dimensions[d], split);
-    for (uint32_t d = 0; d < split->n_dimensions; d++)
-        if (split->dimensions[d] == DIM_BATCH)
-            p->placement->batch = axes;
-}
-
-// Outer scopes first: their cuts are the outer ones.
-static void add_splits(struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    uint32_t deepest = 0;
-    for (uint32_t s = 0; s < strategy->n_splits; s++)
-        if (strategy->splits[s].scope_depth > deepest)
-            deepest = strategy->splits[s].scope_depth;
-    for (uint32_t depth = 0; depth <= deepest; depth++)
-        for (uint32_t s = 0; s < strategy->n_splits; s++)
-            if (strategy->splits[s].scope_depth == depth)
-                add_split(p, &strategy->splits[s]);
-}
-
-// A device works on one microbatch after the other of what the data axes left it: the cut in time
-// stands behind all others of the batch.
-static void add_microbatches(struct placing *p) {
-    static const struct selector everything = {.span = {.source = NO_SOURCE}};
-    const struct config *config = p->config;
-    int64_t parts = mesh_group_size(&config->mesh, &p->placement->batch);
-    p->placement->microbatches = config->train.batch / parts / config->train.microbatch;
-    struct work_rule rule = {
-        .axis = (uint8_t)config->mesh.n_axes, .dimension = DIM_BATCH, .scope = &everything};
-    if (p->placement->microbatches > 1)
-        ARENA_PUSH(p->arena, p->placement->rules, p->placement->n_rules, p->placement->cap_rules,
-                   rule);
-}
-
-static void place_work(struct placing *p) {
-    const struct placement *placement = p->placement;
-    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
-        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
-        struct placed_tensor *placed = &placement->tensors[i];
-        const struct work_rule *by[MAX_AXES];
-        work_cuts_of_dims(placement, tensor->roles, tensor->n_roles, tensor->dims, tensor->rank,
-                          placed->cuts, by);
-        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-            if (by[axis])
-                placed->cut_by[axis] = by[axis]->split;
-    }
-}
-
 // ---- storage ----------------------------------------------------------------------------------
 
 // What the weighing needs to remember, so that every conflict is reported once.
@@ -180,21 +116,24 @@ static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
     return &placement->tensors[w->range * placement->n_tensors + t];
 }
 
-static void report_tie(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {
-    struct placing *p = w->placing;
-    const struct mode_statement *modes = p->config->strategy.modes;
-    bool *reported = &w->reported[first * p->config->strategy.n_modes + second];
-    if (*reported)
-        return;
-    *reported = true;
-    struct diagnostic *d =
-        report(p->diagnostics, E305, origin_span(&modes[second].origin),
-               "two statements of equal rank place `%s` over `%s`",
-               state_names[modes[second].state], p->config->mesh.axes[axis].name);
-    diagnostic_say(d, "the other says this, of the same tensors");
-    diagnostic_label(d, origin_span(&modes[first].origin), "one says this");
-    diagnostic_origin(d, &modes[second].origin);
+void report_tie(struct placing *p, const struct mode_statement *first,
+                const struct mode_statement *second, unsigned axis) {
+    struct diagnostic *d = report(p->diagnostics, E305, origin_span(&second->origin),
+                                  "two statements of equal rank place `%s` over `%s`",
+                                  state_names[second->state], p->config->mesh.axes[axis].name);
+    diagnostic_say(d, "the other says this, of the same %s",
+                   second->state == STATE_ACTIVATIONS ? "values" : "tensors");
+    diagnostic_label(d, origin_span(&first->origin), "one says this");
+    diagnostic_origin(d, &second->origin);
     diagnostic_help(d, "keep one of them, or give one a longer selector");
+}
+
+static void report_tie_once(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {
+    const struct strategy_config *strategy = &w->placing->config->strategy;
+    bool *reported = &w->reported[first * strategy->n_modes + second];
+    if (!*reported)
+        report_tie(w->placing, &strategy->modes[first], &strategy->modes[second], axis);
+    *reported = true;
 }
 
 // A mode with a selector that names a tensor which a split cuts on the axis already.
@@ -243,7 +182,8 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         if (!applies(w, m, state, t, axis))
             continue;
-        int rank = winner < 0 ? 1 : compare_statements(&strategy->modes[m], &strategy->modes[winner]);
+        int rank =
+            winner < 0 ? 1 : compare_statements(&strategy->modes[m], &strategy->modes[winner]);
         if (rank == 0)
             rival = (int)m;
         if (rank > 0) {
@@ -252,7 +192,7 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
         }
     }
     if (rival >= 0)
-        report_tie(w, (uint32_t)winner, (uint32_t)rival, axis);
+        report_tie_once(w, (uint32_t)winner, (uint32_t)rival, axis);
     if (winner < 0)
         return;
     struct placed_extent *extent = &placed_here(w, t)->extents[state][axis];
@@ -303,7 +243,7 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
     }
 }
 
-// Activations have no tensors: what may be said of them is checked by the statement alone.
+// Activations have no tensors: place_work.c places them, op by op.
 static void place_tensor(struct weighing *w, uint32_t t) {
     struct placing *p = w->placing;
     struct placed_tensor *placed = placed_here(w, t);
@@ -366,10 +306,8 @@ bool placement_derive(const struct config *config, const struct program *program
     if (diagnostics->n_errors > errors)
         return false; // what follows would only repeat it
     find_ranges(&p);
-    add_splits(&p);
-    check_sizes(&p);
-    add_microbatches(&p);
     place_work(&p);
+    check_sizes(&p);
     place_storage(&p);
     if (diagnostics->n_errors == errors)
         check_states(&p);

@@ -1,7 +1,9 @@
 // Placement, between its files; placement_derive is declared in passes/passes.h.
 //
 //   place.c         matches and weighs the statements, tensor by tensor
+//   place_work.c    the rules by which work is divided, and what they cut of the tensors
 //   place_rules.c   which compositions have a meaning
+//   place_sizes.c   which sizes divide
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
 
@@ -20,6 +22,13 @@ const char *axes_text(struct placing *, const struct axis_list *);
 int64_t axis_size(const struct placing *, unsigned axis);
 // The axes of a statement that change anything: those larger than one.
 struct axis_list effective_axes(const struct placing *, const struct axis_list *);
+// E305: neither of the statements wins.
+void report_tie(struct placing *, const struct mode_statement *first,
+                const struct mode_statement *second, unsigned axis);
+// E199: understood, but not compiled yet.
+struct diagnostic *not_yet(struct placing *, const struct origin *origin, const char *what);
+
+void place_work(struct placing *);
 
 // The rules that need the statements only, before tensors are weighed; those about sizes, and those
 // about the placement that came out.

@@ -11,8 +11,7 @@
 #include "passes/place.h"
 #include "passes/select.h"
 
-static struct diagnostic *not_yet(struct placing *p, const struct origin *origin,
-                                  const char *what) {
+struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what) {
     struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
                                   "%s is understood, but not compiled yet", what);
     diagnostic_origin(d, origin);
@@ -184,27 +183,48 @@ static bool touches_axes(const struct placing *p, const struct mode_statement *m
 }
 
 // An activation on a data axis is whole where it was computed: nobody else needs it.
+static void report_data_activations(struct placing *p, const struct mode_statement *mode,
+                                    unsigned axis) {
+    struct diagnostic *d =
+        report(p->diagnostics, E306, origin_span(&mode->origin),
+               "activations cannot be cut over `%s`: it splits the batch", axis_name(p, axis));
+    diagnostic_say(d, "each device computes on whole sequences of its own");
+    diagnostic_label(d, origin_span(&split_of(p, DIM_BATCH)->origin), "the batch is split here");
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
+}
+
+// Ops work on rows of a tensor, and a flat shard has none.
+static void report_flat_activations(struct placing *p, const struct mode_statement *mode,
+                                    const char *axes) {
+    struct diagnostic *d = report(p->diagnostics, E306, origin_span(&mode->origin),
+                                  "activations are cut flat over `%s`, but nothing computes on "
+                                  "flat shards of them",
+                                  axes);
+    diagnostic_say(d, "no dimension is named along which they are cut");
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "cut them by a dimension");
+    if (mode->origin.kind == ORIGIN_STATEMENT && mode->own_text)
+        diagnostic_edit(d, origin_span(&mode->origin), "sharded(%s by sequence)", axes);
+}
+
 static void check_activations(struct placing *p, const struct mode_statement *mode) {
-    if (mode->extent == EXTENT_REPLICATED || !touches_axes(p, mode))
+    struct axis_list axes = effective_axes(p, &mode->axes);
+    if (mode->extent == EXTENT_REPLICATED || axes.n == 0)
         return;
-    for (unsigned i = 0; i < mode->axes.n; i++) {
-        unsigned axis = mode->axes.axes[i];
-        if (axis_size(p, axis) == 1)
-            continue;
-        if (!is_data_axis(p, axis)) {
-            not_yet(p, &mode->origin, "cutting activations on an axis of the model");
+    for (unsigned i = 0; i < axes.n; i++)
+        if (is_data_axis(p, axes.axes[i])) {
+            report_data_activations(p, mode, axes.axes[i]);
             return;
         }
-        struct diagnostic *d =
-            report(p->diagnostics, E306, origin_span(&mode->origin),
-                   "activations cannot be cut over `%s`: it splits the batch", axis_name(p, axis));
-        diagnostic_say(d, "each device computes on whole sequences of its own");
-        diagnostic_label(d, origin_span(&split_of(p, DIM_BATCH)->origin),
-                         "the batch is split here");
-        diagnostic_origin(d, &mode->origin);
-        diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
-        return;
-    }
+    if (mode->by != CUT_DIMENSION)
+        report_flat_activations(p, mode, axes_text(p, &mode->axes));
+    else if (mode->by_dimension != DIM_SEQUENCE)
+        not_yet(p, &mode->origin,
+                arena_format(p->arena, "cutting activations by `%s`",
+                             dimension_names[mode->by_dimension]));
+    else if (selector_is_partial(&mode->selector, p->config->model.layers))
+        not_yet(p, &mode->origin, "a mode for some of the layers only");
 }
 
 static void check_options(struct placing *p, const struct mode_statement *mode) {
@@ -223,7 +243,8 @@ static bool reaches(const struct placing *p, const struct selector *const *selec
         const struct unit *unit = &p->program->units[u];
         for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
             unsigned k = 0;
-            while (k < n && selector_matches(selectors[k], unit->ops[i].roles, unit->ops[i].n_roles))
+            while (k < n &&
+                   selector_matches(selectors[k], unit->ops[i].roles, unit->ops[i].n_roles))
                 k++;
             if (k == n)
                 return true;
@@ -239,9 +260,9 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
     } else if (selector_is_partial(selector, p->config->model.layers)) {
         not_yet(p, &mode->origin, "recomputing in some of the layers only");
     } else if (!reaches(p, &selector, 1)) {
-        struct diagnostic *d = report(p->diagnostics, E119, origin_span(&mode->origin),
-                                      "nothing that model `%s` computes has this role",
-                                      p->config->model.name);
+        struct diagnostic *d =
+            report(p->diagnostics, E119, origin_span(&mode->origin),
+                   "nothing that model `%s` computes has this role", p->config->model.name);
         diagnostic_origin(d, &mode->origin);
     }
 }
@@ -263,9 +284,9 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
         first->residency == second->residency || compare_statements(first, second) != 0 ||
         first->state != STATE_ACTIVATIONS || !reaches(p, both, 2))
         return;
-    struct diagnostic *d = report(p->diagnostics, E305, origin_span(&second->origin),
-                                  "two statements of equal rank say where `%s` live",
-                                  state_names[second->state]);
+    struct diagnostic *d =
+        report(p->diagnostics, E305, origin_span(&second->origin),
+               "two statements of equal rank say where `%s` live", state_names[second->state]);
     diagnostic_say(d, "the other says this, of the same values");
     diagnostic_label(d, origin_span(&first->origin), "one says this");
     diagnostic_origin(d, &second->origin);
@@ -292,96 +313,6 @@ void check_modes(struct placing *p) {
         for (uint32_t k = 0; k < m; k++)
             check_residencies_agree(p, &strategy->modes[k], &strategy->modes[m]);
     }
-}
-
-// ---- sizes ------------------------------------------------------------------------------------
-
-// m = batch / (microbatch * devices) must be whole: a remainder would weigh some sequences more.
-static void check_batch(struct placing *p) {
-    const struct train_config *train = &p->config->train;
-    const struct axis_list *axes = &p->placement->batch;
-    int64_t parts = mesh_group_size(&p->config->mesh, axes), unit;
-    if (__builtin_mul_overflow(parts, train->microbatch, &unit))
-        unit = INT64_MAX;
-    if (train->batch % unit == 0)
-        return;
-    struct diagnostic *d =
-        report(p->diagnostics, E201, origin_span(&train->batch_origin),
-               "a batch of %" PRId64 " does not divide into microbatches of %" PRId64
-               " sequences on %" PRId64 " devices",
-               train->batch, train->microbatch, parts);
-    diagnostic_say(d, "not a multiple of %" PRId64, unit);
-    diagnostic_label(d, origin_span(&train->microbatch_origin), "sequences on a device at once");
-    if (parts > 1)
-        diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
-                         "%" PRId64 " devices share the batch", parts);
-    diagnostic_origin(d, &train->batch_origin);
-    int64_t below = train->batch / unit * unit;
-    if (below > 0)
-        diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, below + unit);
-    else
-        diagnostic_help(d, "the smallest batch that would do is %" PRId64, unit);
-}
-
-static int64_t model_size(const struct model_config *model, enum dimension dimension) {
-    switch (dimension) {
-    case DIM_HEADS:
-        return model->heads;
-    case DIM_KV_HEADS:
-        return model->kv_heads;
-    default:
-        return model->ffn;
-    }
-}
-
-// False, once reported.
-static bool check_dimension(struct placing *p, const struct split_statement *split,
-                            enum dimension dimension) {
-    int64_t parts = mesh_group_size(&p->config->mesh, &split->axes);
-    int64_t size = model_size(&p->config->model, dimension);
-    const char *axes = axes_text(p, &split->axes);
-    if (dimension == DIM_BATCH || size % parts == 0)
-        return true;
-    if (dimension == DIM_KV_HEADS && parts % size == 0) {
-        not_yet(p, &split->origin, "holding copies of key and value heads");
-        return false;
-    }
-    struct diagnostic *d =
-        report(p->diagnostics, E202, origin_span(&split->origin),
-               "%" PRId64 " %s do not divide over the %" PRId64 " devices of `%s`", size,
-               dimension_names[dimension], parts, axes);
-    diagnostic_say(d, "%" PRId64 " is not a multiple of %" PRId64, size, parts);
-    diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
-    diagnostic_origin(d, &split->origin);
-    diagnostic_help(d, "make `%s` smaller, or the dimension a multiple of it", axes);
-    return false;
-}
-
-// Storage modes alone do not make an axis worth its devices.
-static void check_idle_axis(struct placing *p, unsigned axis) {
-    const struct mesh_axis *of = &p->config->mesh.axes[axis];
-    if (of->size == 1 || p->placement->split_by[axis])
-        return;
-    struct diagnostic *d =
-        report(p->diagnostics, E301, of->span,
-               "no split uses `%s`: its %" PRId64 " devices repeat all work", of->name, of->size);
-    diagnostic_say(d, "nothing is split over this axis");
-    diagnostic_note_at(d, p->config->strategy.name_span, "by this strategy");
-    struct axis_list batch = p->placement->batch;
-    axis_list_add(&batch, axis);
-    diagnostic_help(d, "split the batch over it, `split batch over %s`, or make the axis 1",
-                    axes_text(p, &batch));
-}
-
-void check_sizes(struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    check_batch(p);
-    for (uint32_t s = 0; s < strategy->n_splits; s++)
-        for (uint32_t i = 0; i < strategy->splits[s].n_dimensions; i++)
-            if (!check_dimension(p, &strategy->splits[s], strategy->splits[s].dimensions[i]))
-                break;
-    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-        check_idle_axis(p, axis);
 }
 
 // ---- states that must meet --------------------------------------------------------------------

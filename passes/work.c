@@ -1,10 +1,35 @@
-// See work.h. The rules are sorted by `place` in the order in which cuts of one dimension nest:
-// splits from the outermost scope to the innermost, then what storage of activations cuts.
+// See work.h. The rules are sorted by `place`: splits from the outermost scope to the innermost,
+// then what storage of activations says, shorter selectors first. That is the order in which cuts
+// of one dimension nest, and of two rules of a kind the later one wins.
 #include "passes/work.h"
 
 #include <string.h>
 
 #include "passes/select.h"
+
+unsigned work_labels(const struct unit *unit, const struct op *op, char letters[MAX_LABELS + 1],
+                     struct work_label labels[MAX_LABELS]) {
+    struct op_labels of;
+    unsigned n = 0;
+    letters[0] = 0;
+    if (!op_labels_of(unit, op, &of))
+        return 0;
+    for (unsigned i = 0; i < op->n_operands; i++)
+        for (unsigned d = 0; of.operands[i][d]; d++) {
+            char letter = of.operands[i][d];
+            const char *known = strchr(letters, letter);
+            unsigned at = known ? (unsigned)(known - letters) : n++;
+            if (!known) {
+                bool whole = strchr(op_rows[op->kind].whole, letter) != NULL;
+                labels[at] = (struct work_label){.whole = whole};
+                letters[at] = letter;
+                letters[n] = 0;
+            }
+            labels[at].dimensions |= UINT32_C(1)
+                                     << unit->values[op->operands[i]].type.dims[d].dimension;
+        }
+    return n;
+}
 
 static const uint32_t no_label = UINT32_MAX;
 
@@ -16,7 +41,14 @@ static uint32_t label_of(const struct work_rule *rule, const struct work_label *
     return no_label;
 }
 
-// Splits before storage; of splits the innermost, which is the last.
+// A rule without a dimension says that the axis cuts nothing there.
+static bool applies(const struct work_rule *rule, const uint8_t *roles, unsigned n_roles,
+                    const struct work_label *labels, unsigned n_labels) {
+    return selector_matches(rule->scope, roles, n_roles) &&
+           (rule->dimension == DIM_NONE || label_of(rule, labels, n_labels) != no_label);
+}
+
+// Splits before storage; of two of a kind the later one.
 static bool is_stronger(const struct work_rule *rule, const struct work_rule *than) {
     return !than || !rule->mode || than->mode;
 }
@@ -27,14 +59,13 @@ void work_cuts(const struct placement *placement, const uint8_t *roles, unsigned
     memset(by, 0, MAX_AXES * sizeof *by);
     for (uint32_t i = 0; i < placement->n_rules; i++) {
         const struct work_rule *rule = &placement->rules[i];
-        if (label_of(rule, labels, n_labels) != no_label &&
-            selector_matches(rule->scope, roles, n_roles) && is_stronger(rule, by[rule->axis]))
+        if (applies(rule, roles, n_roles, labels, n_labels) && is_stronger(rule, by[rule->axis]))
             by[rule->axis] = rule;
     }
     memset(cuts, 0, n_labels * sizeof *cuts);
     for (uint32_t i = 0; i < placement->n_rules; i++) {
         const struct work_rule *rule = &placement->rules[i];
-        if (by[rule->axis] == rule)
+        if (by[rule->axis] == rule && rule->dimension != DIM_NONE)
             axis_list_add(&cuts[label_of(rule, labels, n_labels)], rule->axis);
     }
 }

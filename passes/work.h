@@ -13,6 +13,12 @@ struct work_label {
     bool whole;          // a device needs all of it
 };
 
+// The labels of an op's operands, each once: their letters, closed by 0, and what they are. None of
+// collectives, which have no signature.
+enum { MAX_LABELS = MAX_OPERANDS * MAX_RANK };
+unsigned work_labels(const struct unit *, const struct op *, char letters[MAX_LABELS + 1],
+                     struct work_label labels[MAX_LABELS]);
+
 // The axes that cut each label, outermost first, into `cuts`. An axis cuts one label at most: that
 // of the innermost split in whose scope the roles are, else that by which activations are stored
 // there; a label that must be whole is passed over. `by`: of every axis the rule that decided, or

@@ -10,6 +10,7 @@
 
 #include "ir/diagnostic.h"
 #include "passes/partition.h"
+#include "passes/work.h"
 
 // dp = 2 splits the batch, tp = 2 the dimension ffn; the axis in time has three microbatches.
 enum { DP, TP, TIME };
@@ -28,6 +29,7 @@ struct trial {
     struct program *reference;
     struct partitioner p;
     struct sharding operands[4];
+    struct wanted_result wanted[4];
     const struct unit_use *use;
     const struct unit *made;
 };
@@ -78,7 +80,13 @@ static value_id op(struct trial *t, enum op_kind kind, const char *name, value_i
     return made->results[0];
 }
 
+// As the rules divide it, and by storage summed over the batch.
 static void result(struct trial *t, value_id value) {
+    const struct tensor_type *type = &unit_of(t)->values[value].type;
+    struct sharding *wanted = &t->wanted[unit_of(t)->n_results].type;
+    const struct work_rule *by[MAX_AXES];
+    wanted->partial = 1 << DP | 1 << TIME;
+    work_cuts_of_dims(&t->p.placement, NULL, 0, type->dims, type->rank, wanted->cuts, by);
     unit_add_result(t->reference, unit_of(t), value, NO_ID);
 }
 
@@ -89,8 +97,7 @@ static void cut(struct trial *t, value_id parameter, unsigned dimension, unsigne
 
 // Parameters that carry a batch arrive cut by it.
 static void make(struct trial *t) {
-    static const bool keep[4] = {false};
-    struct unit_use request = {.operands = t->operands, .keep_partial = keep};
+    struct unit_use request = {.operands = t->operands, .wanted = t->wanted};
     for (uint32_t i = 0; i < unit_of(t)->n_parameters; i++)
         if (unit_of(t)->values[i].type.dims[0].dimension == DIM_BATCH) {
             cut(t, i, 0, DP);

@@ -10,7 +10,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "ddp",          "zero1",       "zero2",       "zero3",
     "hsdp",         "fsdp_keep",   "gather_once", "accumulate_whole",
     "scatter_each", "reduce_each", "layerwise",   "zero3_tp",
-    "recompute",
+    "recompute",    "zero1_tp_sp", "hsdp_tp_sp",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -103,6 +103,7 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_REPLICATED, dp);
         break;
     case TINY_ZERO1:
+    case TINY_ZERO1_TP_SP:
     case TINY_ACCUMULATE_WHOLE:
         tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
         break;
@@ -116,6 +117,7 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         add_zero3(arena, config, dp);
         break;
     case TINY_HSDP:
+    case TINY_HSDP_TP_SP:
         add_zero3(arena, config, tiny_axes(1, -1));
         tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_REPLICATED, tiny_axes(0, -1));
         break;
@@ -146,11 +148,37 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     }
 }
 
+static bool has_replicas(enum tiny_strategy strategy) {
+    return strategy == TINY_HSDP || strategy == TINY_HSDP_TP_SP;
+}
+
+static bool is_sequence_parallel(enum tiny_strategy strategy) {
+    return strategy == TINY_ZERO1_TP_SP || strategy == TINY_HSDP_TP_SP;
+}
+
+// The innermost axis of the mesh; Megatron's sequence parallelism stores what it leaves whole as
+// parts.
+static void add_tensor_axis(struct arena *arena, struct config *config, bool sequence_parallel) {
+    int tp = (int)config->mesh.n_axes;
+    tiny_axis(config, "tp", 2);
+    tiny_split(arena, config, DIM_HEADS, tiny_axes(tp, -1));
+    tiny_split(arena, config, DIM_KV_HEADS, tiny_axes(tp, -1));
+    tiny_split(arena, config, DIM_FFN, tiny_axes(tp, -1));
+    if (!sequence_parallel)
+        return;
+    struct mode_statement *mode =
+        tiny_mode(arena, config, STATE_ACTIVATIONS, EXTENT_SHARDED, tiny_axes(tp, -1));
+    mode->by = CUT_DIMENSION;
+    mode->by_dimension = DIM_SEQUENCE;
+    config->train.sequence = 12;
+    config->model.sequence_limit = 13;
+}
+
 struct config tiny_strategy_config(struct arena *arena, enum model_family family,
                                    enum tiny_strategy strategy, int64_t microbatches) {
     struct config config = tiny_config(arena, family);
     config.mesh.name = "ranks";
-    if (strategy == TINY_HSDP) {
+    if (has_replicas(strategy)) {
         tiny_axis(&config, "replica", 2);
         tiny_axis(&config, "shard", 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, 1));
@@ -160,12 +188,8 @@ struct config tiny_strategy_config(struct arena *arena, enum model_family family
     }
     config.train.microbatch = 2;
     config.train.batch = 2 * (int64_t)config.total_devices * microbatches;
-    if (strategy == TINY_ZERO3_TP || strategy == TINY_RECOMPUTE) {
-        tiny_axis(&config, "tp", 2);
-        tiny_split(arena, &config, DIM_HEADS, tiny_axes(1, -1));
-        tiny_split(arena, &config, DIM_KV_HEADS, tiny_axes(1, -1));
-        tiny_split(arena, &config, DIM_FFN, tiny_axes(1, -1));
-    }
+    if (strategy == TINY_ZERO3_TP || strategy == TINY_RECOMPUTE || is_sequence_parallel(strategy))
+        add_tensor_axis(arena, &config, is_sequence_parallel(strategy));
     add_modes(arena, &config, strategy);
     return config;
 }
@@ -306,13 +330,8 @@ struct config random_strategy_config(struct arena *arena, uint64_t seed) {
     t->config->train.microbatch = data.n == 3 ? 1 : 1 + pick(t, 2);
     t->config->train.batch =
         t->config->train.microbatch * (int64_t)t->config->total_devices * (1 + pick(t, 3));
-    if (data.n < 3 && pick(t, 3) == 0) {
-        int axis = (int)t->config->mesh.n_axes;
-        tiny_axis(t->config, "tp", 2);
-        tiny_split(t->arena, t->config, DIM_FFN, tiny_axes(axis, -1));
-        tiny_split(t->arena, t->config, DIM_HEADS, tiny_axes(axis, -1));
-        tiny_split(t->arena, t->config, DIM_KV_HEADS, tiny_axes(axis, -1));
-    }
+    if (data.n < 3 && pick(t, 3) == 0)
+        add_tensor_axis(t->arena, t->config, pick(t, 2));
     struct axis_list first = some_product(t, data, pick(t, 2) ? data.n : 1);
     struct axis_list rest = without(data, first);
     add_triple(t, first, false);

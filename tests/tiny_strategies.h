@@ -19,12 +19,15 @@ enum tiny_strategy {
     TINY_LAYERWISE,
     TINY_ZERO3_TP,
     TINY_RECOMPUTE,
+    TINY_ZERO1_TP_SP,
+    TINY_HSDP_TP_SP,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
 
 // tests/tiny_models.h's configuration with the strategy on a mesh of dp = 3 (hsdp: replica 2, shard
-// 3; zero3_tp and recompute: dp 3, tp 2) and a batch of that many times `microbatches` sequences.
+// 3) and a batch of that many times `microbatches` sequences. With tensor axes tp = 2 stands inside;
+// where sequences are cut they have 12 tokens.
 struct config tiny_strategy_config(struct arena *arena, enum model_family family,
                                    enum tiny_strategy strategy, int64_t microbatches);
 
