@@ -3,6 +3,7 @@
 #include "ir/interpreter/interpreter.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -27,6 +28,18 @@ static int64_t inner_elements(const struct array *array, unsigned from) {
 
 static void clear(struct array *array) {
     memset(array->data, 0, (size_t)elements(array) * sizeof(double));
+}
+
+static double dot(const double *a, const double *b, int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void add_scaled(double *to, double factor, const double *from, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        to[i] += factor * from[i];
 }
 
 // ---- products ---------------------------------------------------------------------------------
@@ -58,11 +71,32 @@ static unsigned einsum_loops(const char *labels, const struct array *const tenso
     return n;
 }
 
+// The longest strides outermost, so that neighbours are read one after the other.
+static int by_strides(const void *left, const void *right) {
+    const struct einsum_loop *a = left, *b = right;
+    int64_t x = a->strides[0] + a->strides[1] + a->strides[2];
+    int64_t y = b->strides[0] + b->strides[1] + b->strides[2];
+    return (x < y) - (x > y);
+}
+
+static void einsum_row(const struct einsum_loop *loop, const double *a, const double *b,
+                       double *c) {
+    int64_t size = loop->size, i_a = loop->strides[0], i_b = loop->strides[1];
+    int64_t i_c = loop->strides[2];
+    if (i_a == 0 && i_b == 1 && i_c == 1)
+        add_scaled(c, *a, b, size);
+    else if (i_a == 1 && i_b == 0 && i_c == 1)
+        add_scaled(c, *b, a, size);
+    else
+        for (int64_t i = 0; i < size; i++)
+            c[i * i_c] += a[i * i_a] * b[i * i_b];
+}
+
 // c += a b over all labels. Those that the result has not are summed because c stands still.
 static void einsum_add(const struct einsum_loop *loops, unsigned n, const double *a,
                        const double *b, double *c) {
-    if (n == 0) {
-        *c += *a * *b;
+    if (n == 1) {
+        einsum_row(loops, a, b, c);
         return;
     }
     for (int64_t i = 0; i < loops->size; i++)
@@ -71,9 +105,12 @@ static void einsum_add(const struct einsum_loop *loops, unsigned n, const double
 }
 
 static void einsum(const struct op *op, const struct array *in, struct array *out) {
-    struct einsum_loop loops[3 * MAX_RANK] = {0};
+    struct einsum_loop loops[3 * MAX_RANK + 1] = {0};
     const struct array *const tensors[3] = {&in[0], &in[1], &out[0]};
     unsigned n = einsum_loops(op_attribute(op, ATTRIBUTE_LABELS)->word, tensors, loops);
+    qsort(loops, n, sizeof *loops, by_strides);
+    if (n == 0) // of scalars
+        loops[n++].size = 1;
     clear(&out[0]);
     einsum_add(loops, n, in[0].data, in[1].data, out[0].data);
 }
@@ -81,30 +118,32 @@ static void einsum(const struct op *op, const struct array *in, struct array *ou
 // ---- elementwise ------------------------------------------------------------------------------
 
 static void add(const struct op *op, const struct array *in, struct array *out) {
-    for (int64_t i = 0; i < elements(out); i++)
+    for (int64_t i = 0, n = elements(out); i < n; i++)
         out->data[i] = in[0].data[i] + in[1].data[i];
 }
 
 static void mul(const struct op *op, const struct array *in, struct array *out) {
-    for (int64_t i = 0; i < elements(out); i++)
+    for (int64_t i = 0, n = elements(out); i < n; i++)
         out->data[i] = in[0].data[i] * in[1].data[i];
 }
 
 // The bias is repeated over the leading dimensions of x, sum_rows sums over them: both see a tensor
 // as rows of as many elements as the smaller one has.
 static void add_bias(const struct op *op, const struct array *in, struct array *out) {
-    for (int64_t i = 0; i < elements(out); i++)
-        out->data[i] = in[0].data[i] + in[1].data[i % elements(&in[1])];
+    int64_t n = elements(out), row = elements(&in[1]);
+    for (int64_t i = 0; i < n; i++)
+        out->data[i] = in[0].data[i] + in[1].data[i % row];
 }
 
 static void sum_rows(const struct op *op, const struct array *in, struct array *out) {
+    int64_t n = elements(&in[0]), row = elements(out);
     clear(out);
-    for (int64_t i = 0; i < elements(&in[0]); i++)
-        out->data[i % elements(out)] += in[0].data[i];
+    for (int64_t i = 0; i < n; i++)
+        out->data[i % row] += in[0].data[i];
 }
 
 static void scale(const struct op *op, const struct array *in, struct array *out) {
-    for (int64_t i = 0; i < elements(out); i++)
+    for (int64_t i = 0, n = elements(out); i < n; i++)
         out->data[i] = in[0].data[i] * in[1].data[0];
 }
 
@@ -134,12 +173,12 @@ static double gelu_phi_slope(double x, bool approximate) {
 }
 
 static void gelu(const struct op *op, const struct array *in, struct array *out) {
-    for (int64_t i = 0; i < elements(out); i++)
+    for (int64_t i = 0, n = elements(out); i < n; i++)
         out->data[i] = in->data[i] * gelu_phi(in->data[i], is_tanh(op));
 }
 
 static void gelu_backward(const struct op *op, const struct array *in, struct array *out) {
-    for (int64_t i = 0; i < elements(out); i++) {
+    for (int64_t i = 0, n = elements(out); i < n; i++) {
         double x = in[0].data[i];
         out->data[i] =
             in[1].data[i] * (gelu_phi(x, is_tanh(op)) + x * gelu_phi_slope(x, is_tanh(op)));
@@ -147,12 +186,12 @@ static void gelu_backward(const struct op *op, const struct array *in, struct ar
 }
 
 static void silu(const struct op *op, const struct array *in, struct array *out) {
-    for (int64_t i = 0; i < elements(out); i++)
+    for (int64_t i = 0, n = elements(out); i < n; i++)
         out->data[i] = in->data[i] / (1 + exp(-in->data[i]));
 }
 
 static void silu_backward(const struct op *op, const struct array *in, struct array *out) {
-    for (int64_t i = 0; i < elements(out); i++) {
+    for (int64_t i = 0, n = elements(out); i < n; i++) {
         double x = in[0].data[i], sigmoid = 1 / (1 + exp(-x));
         out->data[i] = in[1].data[i] * sigmoid * (1 + x * (1 - sigmoid));
     }
@@ -282,18 +321,6 @@ static void rope(const struct op *op, const struct array *in, struct array *out)
 
 static void rope_backward(const struct op *op, const struct array *in, struct array *out) {
     rotate(op, in, out, -1);
-}
-
-static double dot(const double *a, const double *b, int64_t n) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-static void add_scaled(double *to, double factor, const double *from, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        to[i] += factor * from[i];
 }
 
 // The rows of an attention: query (b, s, g, r) and key (b, t, g) are numbered as they lie.
@@ -472,7 +499,7 @@ static void adamw(const struct op *op, const struct array *in, struct array *out
     double lr = in[4].data[0], clip = in[5].data[0], t = in[6].data[0];
     double beta1 = op_real(op, ATTRIBUTE_BETA1, 0), beta2 = op_real(op, ATTRIBUTE_BETA2, 0);
     double eps = op_real(op, ATTRIBUTE_EPS, 0), decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
-    for (int64_t i = 0; i < elements(&in[0]); i++) {
+    for (int64_t i = 0, n = elements(&in[0]); i < n; i++) {
         double g = in[3].data[i] * clip;
         double m = beta1 * in[1].data[i] + (1 - beta1) * g;
         double v = beta2 * in[2].data[i] + (1 - beta2) * g * g;
@@ -498,7 +525,7 @@ static void sgd_momentum(const struct op *op, const struct array *in, struct arr
     double momentum = op_real(op, ATTRIBUTE_MOMENTUM, 0);
     double decay = op_real(op, ATTRIBUTE_WEIGHT_DECAY, 0);
     bool nesterov = op_integer(op, ATTRIBUTE_NESTEROV, 0) != 0;
-    for (int64_t i = 0; i < elements(&in[0]); i++) {
+    for (int64_t i = 0, n = elements(&in[0]); i < n; i++) {
         double g = in[2].data[i] * clip + decay * in[0].data[i];
         double b = momentum * in[1].data[i] + g;
         out[0].data[i] = in[0].data[i] - lr * (nesterov ? g + momentum * b : b);

@@ -16,6 +16,7 @@ struct activation { // of a unit
     const struct statement *statement;
     const struct unit *unit;
     const int64_t *variables;
+    int depth;
     struct arena arena, scratch; // of the call; of one op
     uint32_t *producer, *taker;  // ops: who makes a value, which accumulate takes it
     const struct op **flying;    // of a value in flight: who started it
@@ -185,7 +186,7 @@ static bool same_numbers(const struct op *op, struct array operands[N_TIMINGS][M
 
 static void observe_op(const struct activation *a, const struct op *op, int64_t device, int timing,
                        const struct array *operands, const struct array *results) {
-    struct moment moment = {a->statement, op, a->variables, device, timing};
+    struct moment moment = {a->statement, op, a->variables, a->depth, device, timing};
     if (a->d->observer.op)
         a->d->observer.op(a->d->observer.data, &moment, operands, results);
 }
@@ -292,15 +293,20 @@ static bool takes_place(const struct unit *unit, uint32_t parameter) {
     return false;
 }
 
-static void spoil_consumed(struct activation *a) {
+// What the unit consumed, and its frame, are over when it returns.
+static void spoil_what_is_over(struct activation *a, int timing, int64_t device) {
     const struct unit *unit = a->unit;
-    for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        if (!unit->consumed[i] || takes_place(unit, i))
-            continue;
-        for (int timing = 0; timing < N_TIMINGS; timing++)
-            for (int64_t device = 0; device < a->d->n; device++)
-                memory_spoil(places_of(a, timing, device)[i], type_bytes(type_of(a, i)));
-    }
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        if (unit->consumed[i] && !takes_place(unit, i))
+            memory_spoil(places_of(a, timing, device)[i], type_bytes(type_of(a, i)));
+    if (unit->frame != NO_ID)
+        memory_spoil(item_place(a->d, timing, device, unit->frame, 0), unit->frame_bytes);
+}
+
+static void end(struct activation *a) {
+    for (int timing = 0; timing < N_TIMINGS; timing++)
+        for (int64_t device = 0; device < a->d->n; device++)
+            spoil_what_is_over(a, timing, device);
 }
 
 static bool all_have_arrived(struct activation *a) {
@@ -310,11 +316,13 @@ static bool all_have_arrived(struct activation *a) {
     return true;
 }
 
-bool call_execute(struct devices *d, const struct statement *statement, const int64_t *variables) {
+bool call_execute(struct devices *d, const struct statement *statement, const int64_t *variables,
+                  int depth) {
     struct activation a = {.d = d,
                            .statement = statement,
                            .unit = &d->program->units[statement->call.unit],
-                           .variables = variables};
+                           .variables = variables,
+                           .depth = depth};
     index_ops(&a);
     bind_places(&a);
     a.flying = ARENA_ARRAY(&a.arena, const struct op *, a.unit->n_values + 1);
@@ -325,7 +333,7 @@ bool call_execute(struct devices *d, const struct statement *statement, const in
         a.scratch = (struct arena){0};
     }
     if (goes_on)
-        spoil_consumed(&a);
+        end(&a);
     goes_on = goes_on && all_have_arrived(&a);
     arena_free(&a.arena);
     return goes_on;

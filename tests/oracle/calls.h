@@ -5,7 +5,7 @@
 #include "tests/oracle/devices.h"
 
 // Executes a call on all devices. False: they are stuck.
-bool call_execute(struct devices *, const struct statement *, const int64_t *variables);
+bool call_execute(struct devices *, const struct statement *, const int64_t *variables, int depth);
 
 // Nobody can go on from here. Always false.
 bool devices_stuck(struct devices *, struct span at, const char *why);

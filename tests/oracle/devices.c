@@ -13,6 +13,8 @@
 struct flight {
     const struct statement *start; // NULL: the slot is free
     struct reference *from, *to;   // of every piece, with constant indices
+    int64_t variables[LIMIT_LOOP_DEPTH];
+    int depth; // when it was started
 };
 
 struct devices *devices_new(struct arena *arena, const struct program *program) {
@@ -25,6 +27,25 @@ struct devices *devices_new(struct arena *arena, const struct program *program) 
             memory_spoil(d->memory[timing][device], program->arena_bytes);
         }
     return d;
+}
+
+static void forget(const struct program *program, unsigned char *memory) {
+    struct arena scratch = {0};
+    unsigned char *before = arena_copy(&scratch, memory, (size_t)program->arena_bytes);
+    memory_spoil(memory, program->arena_bytes);
+    for (buffer_id i = 0; i < program->n_buffers; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        if (buffer_is_persistent(buffer) && buffer->window_of == NO_ID)
+            memcpy(memory + buffer->offset_bytes, before + buffer->offset_bytes,
+                   (size_t)buffer_bytes(program, buffer));
+    }
+    arena_free(&scratch);
+}
+
+void devices_forget(struct devices *d) {
+    for (int timing = 0; timing < N_TIMINGS; timing++)
+        for (int64_t device = 0; device < d->n; device++)
+            forget(d->program, d->memory[timing][device]);
 }
 
 // ---- transfers --------------------------------------------------------------------------------
@@ -58,25 +79,33 @@ static struct array *receive(const struct devices *d, struct arena *scratch, int
     return received;
 }
 
-static void deliver(struct devices *d, int timing, struct reference to, const struct array *data) {
-    for (int64_t device = 0; device < d->n; device++)
+static void deliver(struct devices *d, int timing, const struct flight *flight,
+                    const struct statement *at, uint32_t piece, const struct array *data) {
+    struct reference to = flight->to[piece];
+    for (int64_t device = 0; device < d->n; device++) {
+        struct moment moment = {flight->start, NULL,   flight->variables,
+                                flight->depth, device, timing};
+        if (d->observer.arrival)
+            d->observer.arrival(d->observer.data, &moment, at, piece, &data[device]);
         memory_store(item_place(d, timing, device, to.buffer, to.index.offset),
                      data[device].type.dtype, type_elements(&data[device].type), data[device].data);
+    }
 }
 
 // Pieces travel in no order: once all are read before any arrives, once one after the other, the
 // last first. Where that makes a difference, the program depends on what it may not.
-static void perform(struct devices *d, const struct flight *flight, int timing) {
+static void perform(struct devices *d, const struct flight *flight, const struct statement *at,
+                    int timing) {
     const struct transfer *t = &flight->start->start;
     struct arena scratch = {0};
     struct array **data = ARENA_ARRAY(&scratch, struct array *, t->n_pieces + 1);
     for (uint32_t i = t->n_pieces; i-- > 0;) {
         data[i] = receive(d, &scratch, timing, t, flight->from[i], flight->to[i]);
         if (timing == AT_WAIT)
-            deliver(d, timing, flight->to[i], data[i]);
+            deliver(d, timing, flight, at, i, data[i]);
     }
     for (uint32_t i = 0; i < t->n_pieces && timing == AT_START; i++)
-        deliver(d, timing, flight->to[i], data[i]);
+        deliver(d, timing, flight, at, i, data[i]);
     arena_free(&scratch);
 }
 
@@ -115,18 +144,21 @@ static struct flight *flight_of(struct devices *d, uint32_t handle, struct index
     return &d->flights[at];
 }
 
-static bool start(struct devices *d, const struct statement *statement, const int64_t *variables) {
+static bool start(struct devices *d, const struct statement *statement, const int64_t *variables,
+                  int depth) {
     const struct transfer *t = &statement->start;
     struct flight *flight = flight_of(d, t->handle, t->handle_index, variables);
     if (flight->start)
         return devices_stuck(d, statement->span, "a start whose handle is still on its way");
-    *flight = (struct flight){statement, ARENA_ARRAY(d->arena, struct reference, t->n_pieces + 1),
-                              ARENA_ARRAY(d->arena, struct reference, t->n_pieces + 1)};
+    *flight =
+        (struct flight){statement, ARENA_ARRAY(d->arena, struct reference, t->n_pieces + 1),
+                        ARENA_ARRAY(d->arena, struct reference, t->n_pieces + 1), .depth = depth};
+    memcpy(flight->variables, variables, sizeof flight->variables);
     for (uint32_t i = 0; i < t->n_pieces; i++) {
         flight->from[i] = fixed(t->pieces[i].from, variables);
         flight->to[i] = fixed(t->pieces[i].to, variables);
     }
-    perform(d, flight, AT_START);
+    perform(d, flight, statement, AT_START);
     for (uint32_t i = 0; i < t->n_pieces; i++)
         if (!is_source(d, flight, i, 0))
             spoil_item(d, AT_WAIT, flight->to[i]);
@@ -137,7 +169,7 @@ static bool wait(struct devices *d, const struct statement *statement, const int
     struct flight *flight = flight_of(d, statement->wait.handle, statement->wait.index, variables);
     if (!flight->start)
         return devices_stuck(d, statement->span, "a wait for what was not started");
-    perform(d, flight, AT_WAIT);
+    perform(d, flight, statement, AT_WAIT);
     flight->start = NULL;
     return true;
 }
@@ -164,12 +196,13 @@ static bool run_loop(struct devices *d, const struct loop *loop, int64_t *variab
     return true;
 }
 
-static bool run_statement(struct devices *d, const struct statement *s, int64_t *variables) {
+static bool run_statement(struct devices *d, const struct statement *s, int64_t *variables,
+                          int depth) {
     switch (s->kind) {
     case STATEMENT_CALL:
-        return call_execute(d, s, variables);
+        return call_execute(d, s, variables, depth);
     case STATEMENT_START:
-        return start(d, s, variables);
+        return start(d, s, variables, depth);
     case STATEMENT_WAIT:
         return wait(d, s, variables);
     case STATEMENT_ZERO:
@@ -190,10 +223,8 @@ static bool run_block(struct devices *d, const struct block *block, int64_t *var
     for (uint32_t i = 0; i < block->n; i++) {
         const struct statement *s = &block->statements[i];
         if (s->kind == STATEMENT_LOOP ? !run_loop(d, &s->loop, variables, depth)
-                                      : !run_statement(d, s, variables))
+                                      : !run_statement(d, s, variables, depth))
             return false;
-        if (s->kind != STATEMENT_LOOP && d->observer.statement)
-            d->observer.statement(d->observer.data, s, variables);
     }
     return true;
 }

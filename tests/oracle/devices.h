@@ -24,22 +24,25 @@
 enum timing { AT_START, AT_WAIT, N_TIMINGS }; // when a transfer is performed
 enum { MAX_DEVICES = 64 };
 
-// Where the execution is when an op has run on a device.
+// Where the execution is.
 struct moment {
-    const struct statement *call;
-    const struct op *op;
-    const int64_t *variables; // of the loops around the call
+    const struct statement *statement; // a call, or the start of a transfer
+    const struct op *op;               // of the unit that is called; NULL
+    const int64_t *variables;          // of the `depth` loops around the statement
+    int depth;
     int64_t device;
     enum timing timing;
 };
-// Sees every op, the operands before they are written over. Collectives of a unit have one operand
-// and, where they are performed, one result. NULL functions are not called.
+// Functions that are NULL are not called.
 struct observer {
     void *data;
+    // An op has run on a device; its operands are not written over yet. A collective of a unit is
+    // seen when it is performed.
     void (*op)(void *data, const struct moment *, const struct array *operands,
                const struct array *results);
-    // A statement that is no loop has been executed. `variables` as above.
-    void (*statement)(void *data, const struct statement *, const int64_t *variables);
+    // A piece of a transfer has arrived at a device, `at` that statement: the start or its wait.
+    void (*arrival)(void *data, const struct moment *, const struct statement *at, uint32_t piece,
+                    const struct array *);
 };
 
 struct devices {
@@ -57,6 +60,8 @@ struct devices {
 // Devices with an arena full of NaN. The program must have passed program_check and
 // program_check_plan, and has a plan.
 struct devices *devices_new(struct arena *arena, const struct program *program);
+// Between steps: only what persists can be relied on. Inputs are put in behind it.
+void devices_forget(struct devices *);
 // False: they got stuck (`stuck`, `stuck_at`); nothing more can be asked of them.
 bool devices_run(struct devices *, enum step_kind);
 

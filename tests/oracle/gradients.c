@@ -64,7 +64,7 @@ void gradients_see(struct gradients *g, const struct moment *moment, const struc
     int p = operand_named(moment->op->kind, 'p'), of_g = operand_named(moment->op->kind, 'g');
     if (p < 0 || of_g < 0)
         return;
-    const struct call *call = &moment->call->call;
+    const struct call *call = &moment->statement->call;
     const struct unit *unit = &program->units[call->unit];
     value_id root = value_root(unit, moment->op->operands[p]);
     if (root >= unit->n_parameters)

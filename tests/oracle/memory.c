@@ -10,9 +10,12 @@
 static const uint16_t spoilt = 0x7ff8;
 static const int32_t spoilt_integer = 0x7ff87ff8;
 
+// What is spoilt already is copied behind itself.
 void memory_spoil(unsigned char *place, int64_t bytes) {
-    for (int64_t i = 0; i < bytes; i++)
-        place[i] = (unsigned char)(spoilt >> 8 * (i % 2));
+    for (int64_t i = 0; i < bytes && i < 2; i++)
+        place[i] = (unsigned char)(spoilt >> 8 * i);
+    for (int64_t done = 2; done < bytes; done *= 2)
+        memcpy(place + done, place, (size_t)(done < bytes - done ? done : bytes - done));
 }
 
 static double load_one(const unsigned char *place, enum dtype dtype) {

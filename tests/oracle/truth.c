@@ -173,6 +173,12 @@ struct expected *truth_expect(struct arena *arena, const struct program *referen
     return x;
 }
 
+const double *truth_input(const struct expected *x, const char *buffer, int step) {
+    buffer_id id = program_find_buffer(x->reference, buffer);
+    CHECK(id != NO_ID && step < x->setup.steps && x->inputs[step][id]);
+    return x->inputs[step][id];
+}
+
 // ---- comparing --------------------------------------------------------------------------------
 
 struct comparison {
@@ -182,6 +188,8 @@ struct comparison {
     struct devices *d;
     struct gradients *gradients;
     const struct observer *observer;
+    void (*begin)(void *data, int phase);
+    int phase;
     struct finding finding;
 };
 
@@ -224,9 +232,11 @@ static void compare_item(struct comparison *c, enum timing timing, buffer_id id,
     double *found = ARENA_ARRAY(&scratch, double, n);
     const char *wrong = devices_get(c->d, timing, id, item, found);
     double difference = wrong ? NAN : distance(found, expected, n, largest(expected, n));
-    if (!(difference <= rounding_limit))
+    if (!(difference <= rounding_limit)) {
+        c->finding.differ[id] = true;
         find(c, difference,
              arena_format(c->arena, "%s[%d]: %s", name, (int)item, wrong ? wrong : "differs"));
+    }
     arena_free(&scratch);
 }
 
@@ -357,18 +367,24 @@ static void see_op(void *data, const struct moment *moment, const struct array *
         c->observer->op(c->observer->data, moment, operands, results);
 }
 
-static void see_statement(void *data, const struct statement *statement, const int64_t *variables) {
+static void see_arrival(void *data, const struct moment *moment, const struct statement *at,
+                        uint32_t piece, const struct array *array) {
     struct comparison *c = data;
-    if (c->observer && c->observer->statement)
-        c->observer->statement(c->observer->data, statement, variables);
+    if (c->observer && c->observer->arrival)
+        c->observer->arrival(c->observer->data, moment, at, piece, array);
 }
 
 static bool run(struct comparison *c, int step, enum step_kind kind) {
+    devices_forget(c->d);
     put_buffers(c, c->x->inputs[step], is_input);
     gradients_clear(c->gradients);
+    if (c->begin)
+        c->begin(c->observer->data, c->phase++);
     if (devices_run(c->d, kind))
         return true;
-    c->finding = (struct finding){OUTCOME_STUCK, NAN, c->d->stuck, c->d->stuck_at};
+    c->finding.outcome = OUTCOME_STUCK;
+    c->finding.what = c->d->stuck;
+    c->finding.at = c->d->stuck_at;
     return false;
 }
 
@@ -395,12 +411,16 @@ static bool run_training(struct comparison *c, int step) {
 }
 
 struct finding truth_judge(struct arena *arena, const struct expected *x,
-                           const struct program *final, const struct observer *observer) {
-    struct comparison c = {.arena = arena, .x = x, .final = final, .observer = observer};
-    c.finding = (struct finding){.outcome = OUTCOME_RIGHT, .at = span_nowhere()};
+                           const struct program *final, const struct observer *observer,
+                           void (*begin)(void *data, int phase)) {
+    struct comparison c = {
+        .arena = arena, .x = x, .final = final, .observer = observer, .begin = begin};
+    c.finding = (struct finding){.outcome = OUTCOME_RIGHT,
+                                 .at = span_nowhere(),
+                                 .differ = ARENA_ARRAY(arena, bool, final->n_buffers + 1)};
     c.gradients = gradients_new(arena, final);
     c.d = devices_new(arena, final);
-    c.d->observer = (struct observer){&c, see_op, see_statement};
+    c.d->observer = (struct observer){&c, see_op, see_arrival};
     put_buffers(&c, x->initial, is_state);
     for (int step = 0; step < x->setup.steps && c.finding.outcome == OUTCOME_RIGHT; step++) {
         bool last = step == x->setup.steps - 1;

@@ -21,6 +21,9 @@ struct expected;
 struct expected *truth_expect(struct arena *, const struct program *reference,
                               const struct setup *);
 
+// What the host gives to a step.
+const double *truth_input(const struct expected *, const char *buffer, int step);
+
 enum outcome {
     OUTCOME_RIGHT,
     OUTCOME_WRONG,
@@ -33,11 +36,13 @@ struct finding {
     enum outcome outcome;
     double difference; // the largest, relative to the tensor's largest entry
     const char *what;  // where; why they are stuck
-    struct span at;    // STUCK
+    struct span at;    // STUCK: by what
+    bool *differ;      // WRONG: buffers of the final program that are, after the step that shows it
 };
-// Executes a final program, to the first step that shows that it is wrong. `observer` may be NULL.
+// Executes a final program, to the first step that shows that it is wrong. `observer` may be NULL;
+// `begin` is called before each execution, with its number.
 struct finding truth_judge(struct arena *, const struct expected *, const struct program *final,
-                           const struct observer *);
+                           const struct observer *, void (*begin)(void *data, int phase));
 
 // Relative differences: up to the first it is rounding, above the second a mistake.
 extern const double rounding_limit, mistake_limit;

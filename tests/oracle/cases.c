@@ -1,0 +1,302 @@
+// See cases.h.
+#include "tests/oracle/cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "tests/oracle/compose.h"
+#include "tests/oracle/trace.h"
+
+enum {
+    STEPS = 3,
+    FIRST_STEP = 3,
+    MUTANTS_OF_EACH = 2 * N_MUTATIONS, // of one program
+    FIRST_BASE = 1000000,              // the first family of compositions that are spoilt
+};
+
+const char *const part_names[N_PARTS] = {"tuples", "compositions", "mutants"};
+
+uint32_t part_chunk(enum part part) {
+    static const uint32_t chunks[N_PARTS] = {25, FAMILY_SIZE, MUTANTS_OF_EACH};
+    return chunks[part];
+}
+
+// What one device does, for the compositions of one family, and a program that is spoilt.
+struct cases {
+    struct arena reference_arena;
+    int64_t family; // of which `expected` is; -1: none
+    struct compiled reference;
+    struct expected *expected;
+
+    struct arena base_arena;
+    int64_t base;
+    struct compiled compiled;
+    struct program *program; // read back from text, so that every statement has a span of its own
+    struct expected *base_expected;
+    struct trace *trace;
+    uint32_t source;
+};
+
+struct cases *cases_new(void) {
+    struct cases *cases = calloc(1, sizeof *cases);
+    CHECK(cases);
+    cases->family = cases->base = -1;
+    return cases;
+}
+
+static void forget_reference(struct cases *c) {
+    arena_free(&c->reference_arena);
+    arena_free(&c->reference.arena);
+    c->reference_arena = c->reference.arena = (struct arena){0};
+    c->family = -1;
+}
+
+static void forget_base(struct cases *c) {
+    arena_free(&c->base_arena);
+    arena_free(&c->compiled.arena);
+    c->base_arena = c->compiled.arena = (struct arena){0};
+    c->base = -1;
+}
+
+void cases_free(struct cases *c) {
+    forget_reference(c);
+    forget_base(c);
+    free(c);
+}
+
+// One line of what is to be known.
+static void say(struct result *result, const char *text) {
+    snprintf(result->text, sizeof result->text, "%s", text ? text : "");
+    for (char *at = result->text; *at; at++)
+        if (*at == '\n')
+            *at = ' ';
+}
+
+static const char *first_message(const struct diagnostics *diagnostics) {
+    for (uint32_t i = 0; i < diagnostics->n_items; i++)
+        if (diagnostics->items[i]->severity == SEVERITY_ERROR)
+            return diagnostics->items[i]->message;
+    return "";
+}
+
+static struct setup setup_of(const struct composition *composition) {
+    return (struct setup){.seed = 7,
+                          .steps = STEPS,
+                          .first_step = FIRST_STEP,
+                          .sequences_per_group = composition->microbatch};
+}
+
+// ---- placements -------------------------------------------------------------------------------
+
+static struct composition tuple(struct arena *arena, uint32_t number) {
+    static const char *const letters[] = {"R", "S", "S*", "M", "O"};
+    const char *chosen[4];
+    uint32_t rest = number % 625;
+    for (int state = 0; state < 4; state++, rest /= 5)
+        chosen[state] = letters[rest % 5];
+    return compose_tuple(arena, chosen, number >= 625, &full_dims);
+}
+
+// All tuples on one kind of axis are one family, as all compositions of a chunk.
+static int64_t family_of(enum part part, uint32_t number) {
+    return part == PART_TUPLES ? -2 - (int64_t)(number / 625) : number / FAMILY_SIZE;
+}
+
+// `compiled` is taken over if its reference is the one that serves.
+static const struct expected *expect(struct cases *c, int64_t family, struct compiled *compiled,
+                                     const struct composition *composition, bool *taken) {
+    *taken = c->family != family;
+    if (*taken) {
+        forget_reference(c);
+        struct setup setup = setup_of(composition);
+        c->reference = *compiled;
+        c->expected = truth_expect(&c->reference_arena, compiled->reference, &setup);
+        c->family = family;
+    }
+    return c->expected;
+}
+
+static struct result placement_run(struct cases *c, enum part part, uint32_t number) {
+    struct arena arena = {0};
+    struct compiled compiled;
+    bool taken = false;
+    struct composition composition =
+        part == PART_TUPLES ? tuple(&arena, number) : compose(&arena, number, &full_dims);
+    compile_text(&compiled, composition.text);
+    struct result result = {.part = part, .number = number, .judgement = compiled.judgement};
+    snprintf(result.code, sizeof result.code, "%s", first_code(compiled.diagnostics));
+    say(&result, first_message(compiled.diagnostics));
+    result.outcome = OUTCOME_NO_PROGRAM;
+    if (compiled.final) {
+        const struct expected *expected =
+            expect(c, family_of(part, number), &compiled, &composition, &taken);
+        struct finding finding = truth_judge(&arena, expected, compiled.final, NULL, NULL);
+        result.outcome = (int)finding.outcome;
+        if (finding.what)
+            say(&result, arena_format(&arena, "%s (%g)", finding.what, finding.difference));
+    }
+    if (!taken)
+        arena_free(&compiled.arena);
+    arena_free(&arena);
+    return result;
+}
+
+// ---- mutants ----------------------------------------------------------------------------------
+
+static char *print(struct arena *arena, const struct program *program) {
+    char *text;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    program_print(program, to, NULL);
+    fclose(to);
+    char *kept = arena_string(arena, text, length);
+    free(text);
+    return kept;
+}
+
+static void read_back(struct cases *c) {
+    char *text = print(&c->base_arena, c->compiled.final);
+    struct text_error error;
+    c->source = source_add(&c->compiled.sources, &c->base_arena, "program", text, strlen(text));
+    c->program = program_parse(&c->base_arena, text, strlen(text), c->source, &error);
+    CHECK(c->program && !program_needs_plan(c->program));
+    program_number(c->program);
+}
+
+// A composition that has a program which is accepted and right.
+static bool read_base(struct cases *c, uint64_t seed) {
+    struct composition composition = compose(&c->base_arena, seed, &small_dims);
+    compile_text(&c->compiled, composition.text);
+    if (c->compiled.judgement != JUDGED_ACCEPTED)
+        return false;
+    read_back(c);
+    struct setup setup = setup_of(&composition);
+    c->base_expected = truth_expect(&c->base_arena, c->compiled.reference, &setup);
+    c->trace = trace_new(&c->base_arena);
+    struct observer recorder = trace_recorder(c->trace);
+    return truth_judge(&c->base_arena, c->base_expected, c->program, &recorder, trace_begin)
+               .outcome == OUTCOME_RIGHT;
+}
+
+static void take_base(struct cases *c, uint32_t number) {
+    int64_t base = number / MUTANTS_OF_EACH;
+    bool read = c->base == base;
+    for (uint64_t i = 0; i < FAMILY_SIZE && !read; i++) {
+        forget_base(c);
+        read = read_base(c, (FIRST_BASE + (uint64_t)base) * FAMILY_SIZE + i);
+    }
+    CHECK(read); // a family of which no member has a program is none to spoil
+    c->base = base;
+}
+
+static bool same_span(struct span a, struct span b) {
+    return a.source == b.source && a.begin == b.begin && a.end == b.end;
+}
+
+// At what was changed, at the first statement whose value is another, or, where all statements that
+// remain compute what they did, at a buffer that ends the step with something else.
+static bool is_located(struct span at, const struct mutant *mutant, const struct program *program,
+                       const struct finding *finding, const struct deviation *deviation) {
+    for (unsigned i = 0; i < mutant->n_touched; i++)
+        if (same_span(at, mutant->touched[i]))
+            return true;
+    for (int i = 0; deviation->found && i < 3; i++)
+        if (same_span(at, deviation->places[i]))
+            return true;
+    if (finding->outcome == OUTCOME_STUCK && same_span(at, finding->at))
+        return true;
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        if (finding->differ[i] && same_span(at, program->buffers[i].span))
+            return true;
+    return false;
+}
+
+static const char *line_at(struct cases *c, struct arena *arena, struct span span) {
+    if (span.source != c->source)
+        return "nowhere";
+    const char *text = c->compiled.sources.items[span.source].text + span.begin;
+    return arena_format(arena, "%.*s", (int)(strcspn(text, "\n") < 60 ? strcspn(text, "\n") : 60),
+                        text);
+}
+
+static void judge_mutant(struct cases *c, struct arena *arena, const struct mutant *mutant,
+                         struct result *result) {
+    struct diagnostics *diagnostics = diagnostics_new(arena, &c->compiled.sources);
+    struct observer follower = trace_follower(c->trace);
+    struct finding finding =
+        truth_judge(arena, c->base_expected, mutant->program, &follower, trace_begin);
+    struct deviation deviation = trace_take_deviation(c->trace);
+    result->judgement = judge_program(c->compiled.reference, mutant->program, arena, diagnostics);
+    result->outcome = (int)finding.outcome;
+    snprintf(result->code, sizeof result->code, "%s", first_code(diagnostics));
+    say(result, arena_format(arena, "%s: %s; %s", mutant->what, finding.what ? finding.what : "",
+                             first_message(diagnostics)));
+    if (result->judgement == JUDGED_ACCEPTED || finding.outcome == OUTCOME_RIGHT)
+        return;
+    struct span at = diagnostics->items[0]->span;
+    bool located = is_located(at, mutant, mutant->program, &finding, &deviation);
+    result->place = located ? PLACE_FOUND : PLACE_MISSED;
+    if (!located)
+        say(result,
+            arena_format(arena, "%s at `%s`; deviates in %d at `%s`; said at `%s`: %s",
+                         mutant->what, line_at(c, arena, mutant->touched[0]), deviation.phase,
+                         deviation.found ? line_at(c, arena, deviation.places[0]) : "",
+                         line_at(c, arena, at), first_message(diagnostics)));
+}
+
+static bool spoil(struct cases *c, struct arena *arena, uint32_t number, struct mutant *mutant) {
+    take_base(c, number);
+    enum mutation mutation = (enum mutation)(number % MUTANTS_OF_EACH % N_MUTATIONS);
+    return c->program &&
+           mutate(arena, c->program, mutation, number * UINT64_C(2654435761) + 1, mutant);
+}
+
+static struct result mutant_run(struct cases *c, uint32_t number) {
+    struct arena arena = {0};
+    struct mutant mutant;
+    struct result result = {.part = PART_MUTANTS,
+                            .number = number,
+                            .outcome = OUTCOME_NO_PROGRAM,
+                            .mutation = (int)(number % MUTANTS_OF_EACH % N_MUTATIONS)};
+    if (spoil(c, &arena, number, &mutant))
+        judge_mutant(c, &arena, &mutant, &result);
+    else
+        result.judgement = JUDGED_RULES;
+    arena_free(&arena);
+    return result;
+}
+
+struct result case_run(struct cases *c, enum part part, uint32_t number) {
+    return part == PART_MUTANTS ? mutant_run(c, number) : placement_run(c, part, number);
+}
+
+// ---- looking at one ---------------------------------------------------------------------------
+
+static void print_mutant(uint32_t number) {
+    struct cases *c = cases_new();
+    struct arena arena = {0};
+    struct mutant mutant;
+    if (spoil(c, &arena, number, &mutant)) {
+        struct diagnostics *diagnostics = diagnostics_new(&arena, &c->compiled.sources);
+        program_print(c->program, stdout, NULL);
+        printf("\n// ---- spoilt: %s\n", mutant.what);
+        program_print(mutant.program, stdout, NULL);
+        judge_program(c->compiled.reference, mutant.program, &arena, diagnostics);
+        diagnostics_print(diagnostics, stdout, false);
+    }
+    arena_free(&arena);
+    cases_free(c);
+}
+
+void case_print(enum part part, uint32_t number) {
+    struct arena arena = {0};
+    if (part == PART_MUTANTS)
+        print_mutant(number);
+    else
+        printf("%s",
+               (part == PART_TUPLES ? tuple(&arena, number) : compose(&arena, number, &full_dims))
+                   .text);
+    arena_free(&arena);
+}

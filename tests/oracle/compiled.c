@@ -1,0 +1,80 @@
+// See compiled.h.
+#include "tests/oracle/compiled.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "frontend/frontend.h"
+#include "ir/check.h"
+#include "passes/passes.h"
+
+const char *const judgement_names[N_JUDGEMENTS] = {"accepted", "rules", "refuted", "unproved",
+                                                   "unsupported"};
+
+static const struct diagnostic *first_error(const struct diagnostics *diagnostics) {
+    for (uint32_t i = 0; i < diagnostics->n_items; i++)
+        if (diagnostics->items[i]->severity == SEVERITY_ERROR)
+            return diagnostics->items[i];
+    return NULL;
+}
+
+const char *first_code(const struct diagnostics *diagnostics) {
+    const struct diagnostic *error = first_error(diagnostics);
+    return error ? diagnostic_rows[error->code].text : "";
+}
+
+// A text that says nothing, other than one that says what has no meaning.
+static bool is_mistake(const struct diagnostic *d) {
+    return d->severity == SEVERITY_ERROR && (d->code <= E118 || d->code == E120 || d->code == E123);
+}
+
+// Unsupported is what is nothing else as well.
+static enum judgement_kind refusal(const struct diagnostics *diagnostics) {
+    bool unsupported = true;
+    for (uint32_t i = 0; i < diagnostics->n_items; i++) {
+        const struct diagnostic *d = diagnostics->items[i];
+        if (is_mistake(d))
+            diagnostics_print(diagnostics, stderr, false);
+        CHECK(!is_mistake(d));
+        unsupported = unsupported && (d->severity != SEVERITY_ERROR || d->code == E199);
+    }
+    return unsupported ? JUDGED_UNSUPPORTED : JUDGED_RULES;
+}
+
+static bool resolve(struct compiled *c, const char *text) {
+    uint32_t source;
+    struct ast_file file;
+    struct frontend_options options = {0};
+    return frontend_read_text(&c->arena, c->diagnostics, "composed.place", text, strlen(text),
+                              &source) &&
+           frontend_parse(&c->arena, c->diagnostics, source, &file) &&
+           frontend_resolve(&c->arena, c->diagnostics, &file, &options, &c->config);
+}
+
+static struct program *derive(struct compiled *c, enum pass last) {
+    struct pass_context context = {&c->config, c->diagnostics};
+    struct program *program = program_new(&c->arena, "main");
+    if (!passes_run(program, &context, PASS_BUILD, last))
+        return NULL;
+    program_number(program);
+    return program;
+}
+
+enum judgement_kind judge_program(const struct program *reference, const struct program *final,
+                                  struct arena *arena, struct diagnostics *diagnostics) {
+    struct verdict verdict = verify(reference, final, arena, diagnostics);
+    return verdict.kind == VERDICT_ACCEPTED  ? JUDGED_ACCEPTED
+           : verdict.kind == VERDICT_REFUTED ? JUDGED_REFUTED
+                                             : JUDGED_UNPROVED;
+}
+
+void compile_text(struct compiled *c, const char *text) {
+    *c = (struct compiled){0};
+    c->diagnostics = diagnostics_new(&c->arena, &c->sources);
+    if (resolve(c, text)) {
+        c->reference = derive(c, PASS_UPDATE);
+        c->final = c->reference ? derive(c, N_PASSES - 1) : NULL;
+    }
+    c->judgement = c->final ? judge_program(c->reference, c->final, &c->arena, c->diagnostics)
+                            : refusal(c->diagnostics);
+}

@@ -1,0 +1,39 @@
+// From the text of a `.place` file to the verdict about it, as the command goes, without its
+// output.
+#ifndef PLACE_TESTS_ORACLE_COMPILED_H
+#define PLACE_TESTS_ORACLE_COMPILED_H
+
+#include "ir/config.h"
+#include "ir/diagnostic.h"
+#include "verify/verify.h"
+
+// What is said about a file, or about a program (LANGUAGE.md 13).
+enum judgement_kind {
+    JUDGED_ACCEPTED,
+    JUDGED_RULES,
+    JUDGED_REFUTED,
+    JUDGED_UNPROVED,
+    JUDGED_UNSUPPORTED,
+    N_JUDGEMENTS,
+};
+extern const char *const judgement_names[N_JUDGEMENTS];
+
+struct compiled {
+    struct arena arena;
+    struct source_files sources;
+    struct diagnostics *diagnostics;
+    struct config config;
+    struct program *reference, *final; // NULL: it did not come to that
+    enum judgement_kind judgement;
+};
+
+// Everything lives in the arena, which the caller frees. A text that is not in the language ends
+// the process: its writer is to be mended.
+void compile_text(struct compiled *, const char *text);
+// The verifier's word alone, about another final program for the same reference.
+enum judgement_kind judge_program(const struct program *reference, const struct program *final,
+                                  struct arena *, struct diagnostics *);
+// Of the first error, "E410"; "" if there is none.
+const char *first_code(const struct diagnostics *);
+
+#endif

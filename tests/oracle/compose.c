@@ -1,0 +1,213 @@
+// See compose.h: models, meshes and training; the strategies are compose_strategy.c's.
+#include "tests/oracle/compose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/oracle/compose_parts.h"
+#include "tests/random.h"
+
+const struct dims full_dims = {.layers = 8,
+                               .hidden = 20,
+                               .heads = 6,
+                               .kv_heads = 3,
+                               .head_dim = 4,
+                               .ffn = 42,
+                               .vocab = 66,
+                               .sequence = 36,
+                               .sequence_limit = 38,
+                               .max_microbatches = 5,
+                               .max_devices = 12};
+const struct dims small_dims = {.layers = 3,
+                                .hidden = 11,
+                                .heads = 6,
+                                .kv_heads = 3,
+                                .head_dim = 4,
+                                .ffn = 30,
+                                .vocab = 42,
+                                .sequence = 12,
+                                .sequence_limit = 13,
+                                .max_microbatches = 3,
+                                .max_devices = 6};
+
+int64_t pick(struct composer *c, int64_t n) {
+    return (int64_t)(random_bits(&c->random) % (uint64_t)n);
+}
+
+bool chance(struct composer *c, int per_thousand) {
+    return pick(c, 1000) < per_thousand;
+}
+
+// ---- model ------------------------------------------------------------------------------------
+
+static void write_model(struct composer *c) {
+    const struct dims *d = c->dims;
+    bool llama = chance(c, 500);
+    c->shares_heads = llama && chance(c, 700);
+    fprintf(
+        c->to,
+        "model tiny : %s {\n  layers = %d  hidden = %d  heads = %d  kv_heads = %d  head_dim = %d\n"
+        "  ffn = %d  vocab = %d  sequence_limit = %d  tied = %s",
+        llama ? "llama" : "gpt2", (int)d->layers, (int)d->hidden, (int)d->heads,
+        (int)(c->shares_heads ? d->kv_heads : d->heads), (int)d->head_dim, (int)d->ffn,
+        (int)d->vocab, (int)d->sequence_limit, chance(c, 500) ? "true" : "false");
+    if (chance(c, 200))
+        fprintf(c->to, "  norm = %s", llama ? "layernorm" : "rmsnorm");
+    if (chance(c, 200))
+        fprintf(c->to, "  activation = %s", llama ? "gelu" : "swiglu");
+    if (llama)
+        fprintf(c->to, "  rope_theta = 100");
+    fprintf(c->to, "\n}\n");
+}
+
+// ---- mesh -------------------------------------------------------------------------------------
+
+static void add_axis(struct composer *c, int64_t size, enum axis_use use) {
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    c->axes[c->n_axes] = (struct composed_axis){names[c->n_axes], size, use};
+    c->n_axes++;
+}
+
+// The data axes' sizes multiply to what the family's batch is made for: factors of 2 and 3 in any
+// order, sometimes two of them as one axis.
+static void add_data_axes(struct composer *c, int64_t devices) {
+    while (devices > 1) {
+        int64_t size = devices % 2 == 0 && (devices % 3 || chance(c, 500)) ? 2 : 3;
+        if (devices % (size * 2) == 0 && chance(c, 200))
+            size *= 2;
+        add_axis(c, size, AXIS_DATA);
+        devices /= size;
+    }
+}
+
+static void add_tensor_axes(struct composer *c, int64_t room) {
+    int64_t size = room >= 3 && chance(c, 650) ? 3 : 2;
+    if (room < 2 || (c->n_axes && !chance(c, 400)))
+        return;
+    add_axis(c, size, AXIS_TENSOR);
+    if (room / size >= 2 && chance(c, 150))
+        add_axis(c, 2, AXIS_TENSOR);
+}
+
+static void shuffle_axes(struct composer *c) {
+    for (unsigned i = c->n_axes; i > 1; i--) {
+        unsigned k = (unsigned)pick(c, i);
+        struct composed_axis moved = c->axes[i - 1];
+        c->axes[i - 1] = c->axes[k];
+        c->axes[k] = moved;
+    }
+}
+
+const char *axes_of(struct composer *c, enum axis_use use) {
+    const char *text = NULL;
+    for (unsigned i = 0; i < c->n_axes; i++)
+        if (c->axes[i].use == use)
+            text =
+                text ? arena_format(c->arena, "%s * %s", text, c->axes[i].name) : c->axes[i].name;
+    return text;
+}
+
+const char *one_axis_of(struct composer *c, enum axis_use use) {
+    const char *names[6];
+    unsigned n = 0;
+    for (unsigned i = 0; i < c->n_axes; i++)
+        if (c->axes[i].use == use)
+            names[n++] = c->axes[i].name;
+    return n ? names[pick(c, n)] : NULL;
+}
+
+static void write_mesh(struct composer *c) {
+    fprintf(c->to, "\ndevice core { memory = 1 GiB  compute = 100 GFLOP/s  bandwidth = 20 GB/s }\n"
+                   "mesh ranks of core {\n");
+    for (unsigned i = 0; i < c->n_axes; i++)
+        fprintf(c->to, "  %s = %d  link(10 GB/s, 1 us)\n", c->axes[i].name, (int)c->axes[i].size);
+    fprintf(c->to, "}\n");
+}
+
+// ---- training ---------------------------------------------------------------------------------
+
+// Rates that are still warming up, so that every step has its own. A gradient twice too large must
+// show: SGD without a clip, AdamW with a large eps, and the clip in runs of its own
+// (VERIFIER.md 7.3).
+static void write_optimizer(struct composer *c) {
+    static const char rate[] = "lr = cosine(0.05, warmup = 4, steps = 12)";
+    switch (pick(c, 6)) {
+    case 0:
+        fprintf(c->to, "  optimizer = sgd(%s, momentum = 0.9)\n", rate);
+        break;
+    case 1:
+        fprintf(c->to, "  optimizer = sgd(%s, momentum = 0.8, nesterov = true)\n", rate);
+        break;
+    case 2:
+        fprintf(c->to, "  optimizer = sgd(%s)\n", rate);
+        break;
+    case 3:
+        fprintf(c->to, "  optimizer = adamw(%s, eps = 1e-2)\n  clip = 0.01\n", rate);
+        break;
+    default:
+        fprintf(c->to, "  optimizer = adamw(%s, eps = 1e-2, weight_decay = 0.1)\n", rate);
+        // Vectors have none in any case.
+        fprintf(c->to, "  optimizer.mlp = adamw(weight_decay = 0)\n");
+    }
+    if (chance(c, 80))
+        fprintf(c->to, "  optimizer.%s = none\n", chance(c, 500) ? "embedding" : "mlp");
+}
+
+static void write_training(struct composer *c, int64_t batch, int64_t microbatch) {
+    fprintf(c->to, "\ntrain {\n  batch = %d  sequence = %d  microbatch = %d  precision = fp64\n",
+            (int)batch, (int)c->dims->sequence, (int)microbatch);
+    write_optimizer(c);
+    fprintf(c->to, "}\n");
+}
+
+// ---- the file ---------------------------------------------------------------------------------
+
+static struct composition finish(struct composer *c, char **text, size_t *length,
+                                 int64_t microbatch) {
+    fclose(c->to);
+    struct composition made = {arena_string(c->arena, *text, *length), microbatch};
+    free(*text);
+    return made;
+}
+
+struct composition compose(struct arena *arena, uint64_t seed, const struct dims *dims) {
+    static const int64_t data_devices[] = {2, 3, 4, 6, 6, 12, 1, 3};
+    char *text;
+    size_t length;
+    struct composer c = {.arena = arena, .dims = dims, .random = seed / FAMILY_SIZE + 77};
+    c.to = open_memstream(&text, &length);
+    write_model(&c);
+    int64_t devices = data_devices[pick(&c, 8)];
+    if (devices > dims->max_devices)
+        devices = 2;
+    int64_t microbatch = 1 + pick(&c, 2);
+    int64_t batch = devices * microbatch * (1 + pick(&c, dims->max_microbatches));
+    write_training(&c, batch, microbatch);
+    c.random = seed * 31 + 5;
+    add_data_axes(&c, devices);
+    add_tensor_axes(&c, dims->max_devices / devices);
+    shuffle_axes(&c);
+    c.data = axes_of(&c, AXIS_DATA);
+    write_mesh(&c);
+    write_strategy(&c);
+    return finish(&c, &text, &length, microbatch);
+}
+
+struct composition compose_tuple(struct arena *arena, const char *const letters[4],
+                                 bool tensor_axis, const struct dims *dims) {
+    char *text;
+    size_t length;
+    struct composer c = {.arena = arena, .dims = dims, .random = 5};
+    c.to = open_memstream(&text, &length);
+    write_model(&c);
+    write_training(&c, 12, 2);
+    add_axis(&c, 2, AXIS_DATA);
+    add_axis(&c, 3, tensor_axis ? AXIS_TENSOR : AXIS_DATA);
+    write_mesh(&c);
+    fprintf(c.to, "\nstrategy main {\n  split batch over %s\n", tensor_axis ? "a" : "a * b");
+    if (tensor_axis)
+        fprintf(c.to, "  split heads, kv_heads, ffn over b\n");
+    fprintf(c.to, "  states : (%s, %s, %s, %s) on b\n}\n", letters[0], letters[1], letters[2],
+            letters[3]);
+    return finish(&c, &text, &length, 2);
+}

@@ -1,0 +1,189 @@
+// The strategies of compositions: parts.def, one function each.
+#include "tests/oracle/compose_parts.h"
+
+#include <string.h>
+
+// ---- work -------------------------------------------------------------------------------------
+
+static void split_batch(struct composer *c) {
+    if (c->data)
+        fprintf(c->to, "  split batch over %s\n", c->data);
+}
+
+// Most often all that tensor parallelism splits, in one statement; else some of it.
+static void split_tensor(struct composer *c) {
+    const char *axis = axes_of(c, AXIS_TENSOR);
+    if (!axis)
+        return;
+    switch (pick(c, 8)) {
+    case 0:
+        fprintf(c->to, "  split ffn over %s\n", axis);
+        break;
+    case 1:
+        fprintf(c->to, "  split heads, kv_heads over %s\n", axis);
+        break;
+    case 2: // apart from one another, where there are two axes
+        fprintf(c->to, "  split heads, kv_heads over %s\n  split ffn over %s\n",
+                one_axis_of(c, AXIS_TENSOR), one_axis_of(c, AXIS_TENSOR));
+        break;
+    default:
+        fprintf(c->to, "  split heads, kv_heads, ffn over %s\n", axis);
+    }
+}
+
+static void split_vocabulary(struct composer *c) {
+    const char *axis = one_axis_of(c, AXIS_TENSOR);
+    if (axis)
+        fprintf(c->to, "  split vocab over %s\n", axis);
+}
+
+static void split_sequence(struct composer *c) {
+    const char *axis = one_axis_of(c, AXIS_TENSOR);
+    if (axis)
+        fprintf(c->to, "  split sequence over %s\n", axis);
+}
+
+static void split_in_scope(struct composer *c) {
+    const char *axis = one_axis_of(c, AXIS_TENSOR);
+    if (axis)
+        fprintf(c->to, "  in layers[0:%d] { split ffn over %s }\n", (int)c->dims->layers / 2, axis);
+}
+
+// ---- storage ----------------------------------------------------------------------------------
+
+static const char *const states[] = {"parameters", "optimizer", "gradients"};
+enum { REPLICATED, SHARDED, GATHERED };
+// Parameters, optimizer, gradients: what has a meaning.
+static const int consistent[][3] = {
+    {REPLICATED, REPLICATED, REPLICATED}, {REPLICATED, SHARDED, REPLICATED},
+    {REPLICATED, SHARDED, SHARDED},       {GATHERED, SHARDED, SHARDED},
+    {GATHERED, SHARDED, REPLICATED},
+};
+
+static void write_gather_options(struct composer *c) {
+    static const char *const units[] = {"", "", ", unit = tensor", ", unit = layer"};
+    fprintf(c->to, "%s", units[pick(c, 4)]);
+    if (chance(c, 500))
+        fprintf(c->to, ", prefetch = %d", (int)pick(c, 4));
+    if (chance(c, 300))
+        fprintf(c->to, ", after_forward = kept%s", chance(c, 400) ? ", after_backward = kept" : "");
+}
+
+static void write_reduce_options(struct composer *c, bool bucket) {
+    static const char *const when[] = {"", ", reduce = last", ", reduce = each"};
+    fprintf(c->to, "%s", when[pick(c, 3)]);
+    if (bucket && chance(c, 300))
+        fprintf(c->to, ", bucket = %d KiB", 1 + (int)pick(c, 8));
+}
+
+static void write_mode(struct composer *c, int state, const char *selector, int extent,
+                       const char *axes) {
+    static const char *const names[] = {"replicated", "sharded", "gathered"};
+    fprintf(c->to, "  %s%s : %s(%s", states[state], selector, names[extent], axes);
+    if (state == 0 && extent == GATHERED)
+        write_gather_options(c);
+    if (state == 2)
+        write_reduce_options(c, extent == REPLICATED);
+    fprintf(c->to, ")\n");
+}
+
+static const int *write_triple(struct composer *c, const char *selector, const char *axes) {
+    const int *triple = consistent[pick(c, 5)];
+    for (int state = 0; state < 3; state++) {
+        int extent = chance(c, 40) ? (int)pick(c, state == 0 ? 3 : 2) : triple[state];
+        if (!chance(c, 50))
+            write_mode(c, state, selector, extent, axes);
+    }
+    return triple;
+}
+
+static void write_tuple(struct composer *c, const char *axes) {
+    static const char *const letters[] = {"R", "S", "S*"};
+    const int *triple = consistent[pick(c, 5)];
+    fprintf(c->to, "  states : (%s, %s, %s, R) on %s\n", letters[triple[0]], letters[triple[1]],
+            letters[triple[2]], axes);
+    if (triple[0] == GATHERED && chance(c, 400))
+        write_mode(c, 0, "", GATHERED, axes);
+}
+
+// On all data axes together, on one of them, or on each in another way.
+static void keep_states(struct composer *c) {
+    if (!c->data)
+        return;
+    const char *axes = chance(c, 600) ? c->data : one_axis_of(c, AXIS_DATA);
+    if (chance(c, 400))
+        write_tuple(c, axes);
+    else
+        write_triple(c, "", axes);
+    const char *other = one_axis_of(c, AXIS_DATA);
+    if (axes != c->data && strcmp(axes, other) != 0 && chance(c, 700))
+        write_triple(c, "", other);
+}
+
+static const char *some_selector(struct composer *c) {
+    static const char *const selectors[] = {".norm",      ".embedding",     ".mlp",
+                                            ".attention", ".attention.qkv", ".head"};
+    if (chance(c, 100))
+        return arena_format(c->arena, ".layers[%d:]", 1 + (int)pick(c, c->dims->layers - 1));
+    return selectors[pick(c, 6)];
+}
+
+static void keep_states_of_some(struct composer *c) {
+    if (c->data)
+        write_triple(c, some_selector(c), chance(c, 700) ? c->data : one_axis_of(c, AXIS_DATA));
+}
+
+// Norms and tables, which tensor parallelism leaves whole.
+static void keep_states_on_tensor_axis(struct composer *c) {
+    const char *axis = one_axis_of(c, AXIS_TENSOR);
+    if (axis)
+        write_triple(c, chance(c, 500) ? ".norm" : ".embedding", axis);
+}
+
+// ---- activations, and what is not built yet ---------------------------------------------------
+
+static void recompute(struct composer *c) {
+    static const char *const which[] = {"", ".attention.core", ".mlp.activation", ".norm",
+                                        ".layers[-1:]"};
+    fprintf(c->to, "  activations%s : recomputed\n", which[pick(c, 5)]);
+}
+
+static void cut_activations(struct composer *c) {
+    const char *axis = one_axis_of(c, AXIS_TENSOR);
+    if (axis)
+        fprintf(c->to, "  activations : %s(%s by sequence)\n",
+                chance(c, 800) ? "sharded" : "gathered", axis);
+}
+
+static void offload(struct composer *c) {
+    fprintf(c->to, "  optimizer : offloaded\n");
+}
+
+static void gather_optimizer(struct composer *c) {
+    if (c->data)
+        fprintf(c->to, "  optimizer.head : gathered(%s)\n", c->data);
+}
+
+static void cut_by_other(struct composer *c) {
+    if (c->data)
+        fprintf(c->to, "  optimizer.head : sharded(%s by %s)\n", c->data,
+                chance(c, 500) ? "tensor" : "hidden");
+}
+
+// ---- the strategy -----------------------------------------------------------------------------
+
+void write_strategy(struct composer *c) {
+    static const struct {
+        int per_thousand;
+        void (*write)(struct composer *);
+    } parts[] = {
+#define PART(per_thousand, function) {per_thousand, function},
+#include "tests/oracle/parts.def"
+#undef PART
+    };
+    fprintf(c->to, "\nstrategy main {\n");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (chance(c, parts[i].per_thousand))
+            parts[i].write(c);
+    fprintf(c->to, "}\n");
+}

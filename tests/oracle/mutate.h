@@ -1,0 +1,29 @@
+// Mistakes, planted into programs: mutations.def.
+#ifndef PLACE_TESTS_ORACLE_MUTATE_H
+#define PLACE_TESTS_ORACLE_MUTATE_H
+
+#include "ir/ir.h"
+
+enum mutation {
+#define MUTATION(NAME, text, function) MUTATION_##NAME,
+#include "tests/oracle/mutations.def"
+#undef MUTATION
+    N_MUTATIONS
+};
+extern const char *const mutation_names[N_MUTATIONS];
+
+enum { MAX_TOUCHED = 8 };
+struct mutant {
+    struct program *program;          // a clone of the one that was spoilt
+    const char *what;                 // was done, in words
+    struct span touched[MAX_TOUCHED]; // the statements, ops and buffers that were changed
+    unsigned n_touched;
+    uint64_t random;
+};
+
+// Plants a mistake of that kind into a clone, which then still has the form of a program that code
+// can be made of (program_check, program_check_plan). False: there is nothing that it could be
+// planted in.
+bool mutate(struct arena *, const struct program *, enum mutation, uint64_t seed, struct mutant *);
+
+#endif

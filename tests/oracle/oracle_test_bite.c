@@ -1,0 +1,102 @@
+// Whatever a model and its training have must matter to what is compared; else a program could do
+// without it and look right. Each feature is taken from the reference alone: then the program that
+// has it must differ.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "tests/oracle/compiled.h"
+#include "tests/oracle/truth.h"
+
+#define MACHINE                                                                                    \
+    "device core { memory = 1 GiB  compute = 100 GFLOP/s  bandwidth = 20 GB/s }\n"                 \
+    "mesh ranks of core { dp = 2  link(1 GB/s, 1 us) }\n"
+#define STRATEGY "strategy main { split batch over dp  states : (R, S, S, R) on dp }\n"
+
+static const char gpt2[] =
+    "model tiny : gpt2 { layers = 3  hidden = 11  heads = 6  head_dim = 4  ffn = 30  vocab = 42 "
+    "sequence_limit = 13  norm_eps = 1e-3  activation = gelu_tanh  norm = layernorm }\n" MACHINE
+    "train { batch = 8  sequence = 12  microbatch = 2  precision = fp64\n"
+    "  optimizer = sgd(lr = cosine(0.05, warmup = 4, steps = 12), momentum = 0.9, nesterov = "
+    "true)\n"
+    "}\n" STRATEGY;
+
+static const char llama[] =
+    "model tiny : llama { layers = 3  hidden = 11  heads = 6  kv_heads = 3  head_dim = 4  ffn = 30 "
+    "vocab = 42  rope_theta = 100  norm_eps = 1e-3  activation = swiglu  norm = rmsnorm }\n" MACHINE
+    "train { batch = 8  sequence = 12  microbatch = 2  precision = fp64\n"
+    "  optimizer = adamw(lr = 0.05, betas = (0.9, 0.95), eps = 1e-2, weight_decay = 0.1)\n"
+    "  optimizer.mlp = adamw(weight_decay = 0)\n"
+    "}\n" STRATEGY;
+
+static const char clipped[] =
+    "model tiny : llama { layers = 3  hidden = 11  heads = 6  kv_heads = 3  head_dim = 4  ffn = 30 "
+    "vocab = 42 }\n" MACHINE "train { batch = 8  sequence = 12  microbatch = 2  precision = fp64\n"
+    "  optimizer = adamw(lr = 0.05, eps = 1e-2)\n"
+    "  clip = 0.01\n"
+    "}\n" STRATEGY;
+
+static const struct feature {
+    const char *text, *with, *without;
+} features[] = {
+    {gpt2, "momentum = 0.9", "momentum = 0.8"},
+    {gpt2, "nesterov = true", "nesterov = false"},
+    {gpt2, "cosine(0.05, warmup = 4, steps = 12)", "0.05"},
+    {gpt2, "warmup = 4", "warmup = 3"},
+    {gpt2, "steps = 12", "steps = 11"},
+    {gpt2, "norm_eps = 1e-3", "norm_eps = 1e-5"},
+    {gpt2, "gelu_tanh", "gelu"},
+    {gpt2, "layernorm", "rmsnorm"},
+    {llama, "rope_theta = 100", "rope_theta = 1000"},
+    {llama, "norm_eps = 1e-3", "norm_eps = 1e-5"},
+    {llama, "swiglu", "gelu"},
+    {llama, "rmsnorm", "layernorm"},
+    {llama, "lr = 0.05", "lr = 0.051"},
+    {llama, "betas = (0.9, 0.95)", "betas = (0.8, 0.95)"},
+    {llama, "betas = (0.9, 0.95)", "betas = (0.9, 0.96)"},
+    {llama, "eps = 1e-2", "eps = 1e-3"},
+    {llama, "weight_decay = 0.1", "weight_decay = 0"},
+    {llama, "  optimizer.mlp = adamw(weight_decay = 0)\n", ""},
+    {clipped, "  clip = 0.01\n", ""},
+    {clipped, "clip = 0.01", "clip = 0.02"},
+};
+
+static char *replaced(struct arena *arena, const struct feature *feature) {
+    const char *at = strstr(feature->text, feature->with);
+    assert_non_null(at);
+    return arena_format(arena, "%.*s%s%s", (int)(at - feature->text), feature->text,
+                        feature->without, at + strlen(feature->with));
+}
+
+static enum outcome judge(struct arena *arena, const char *reference_text, const char *final_text) {
+    static const struct setup setup = {
+        .seed = 3, .steps = 3, .first_step = 3, .sequences_per_group = 2};
+    struct compiled reference, final;
+    compile_text(&reference, reference_text);
+    compile_text(&final, final_text);
+    assert_non_null(reference.reference);
+    assert_non_null(final.final);
+    struct expected *expected = truth_expect(arena, reference.reference, &setup);
+    enum outcome outcome = truth_judge(arena, expected, final.final, NULL, NULL).outcome;
+    arena_free(&reference.arena);
+    arena_free(&final.arena);
+    return outcome;
+}
+
+static void features_bite(void **state) {
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        struct arena arena = {0};
+        if (judge(&arena, replaced(&arena, &features[i]), features[i].text) != OUTCOME_WRONG)
+            fail_msg("without `%s` (%d) it is the same", features[i].with, (int)i);
+        arena_free(&arena);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(features_bite)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,186 @@
+// The oracle itself: mistakes that would look right if memory were kept apart, transfers performed
+// at once, or what is over left as it was; each is planted into a program that is right, and must
+// show.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "tests/derive.h"
+#include "tests/oracle/truth.h"
+#include "tests/program_edit.h"
+#include "tests/tiny_strategies.h"
+
+struct mistake {
+    const char *name;
+    enum tiny_strategy strategy;
+    struct edit edits[4];
+    enum outcome outcome;
+};
+
+#define DELETE(what)                                                                               \
+    { EDIT_DELETE, what, NULL, 0, 0 }
+#define DOUBLE(what)                                                                               \
+    { EDIT_DOUBLE, what, NULL, 0, 0 }
+#define BEFORE(what, to)                                                                           \
+    { EDIT_MOVE_BEFORE, what, to, 0, 0 }
+#define BEHIND(what, to)                                                                           \
+    { EDIT_MOVE_BEHIND, what, to, 0, 0 }
+#define INSERT(to, what)                                                                           \
+    { EDIT_INSERT_BEFORE, what, to, 0, 0 }
+#define REPLACE(what, to)                                                                          \
+    { EDIT_REPLACE, what, to, 0, 0 }
+
+static const struct mistake mistakes[] = {
+    {"a wait is missing", TINY_DDP, {DELETE("wait reduce.head")}, OUTCOME_STUCK},
+    {"a wait comes first",
+     TINY_DDP,
+     {BEFORE("wait reduce.head", "start all_reduce over dp as reduce.head")},
+     OUTCOME_STUCK},
+    {"a handle is taken",
+     TINY_ZERO3,
+     {DOUBLE("start reduce_scatter over dp as reduce.head")},
+     OUTCOME_STUCK},
+    {"read before it is waited for",
+     TINY_DDP,
+     {BEHIND("wait reduce.head", "call norm_head")},
+     OUTCOME_WRONG},
+    {"written while it is sent",
+     TINY_ZERO3,
+     {INSERT("    zero norm.gain.gradient.unreduced", "wait reduce.head")},
+     OUTCOME_WRONG},
+    {"two pieces fill one place",
+     TINY_ZERO3,
+     {REPLACE("block.mlp.gate.weight[l+1] -> block.mlp.gate.weight.gathered.block_forward[l+1 mod "
+              "2],",
+              "block.mlp.gate.weight[l+1] -> block.mlp.gate.weight.gathered.block_forward[l+1 mod "
+              "2], block.mlp.up.weight[l+1] -> "
+              "block.mlp.gate.weight.gathered.block_forward[l+1 mod 2],")},
+     OUTCOME_WRONG},
+    {"freed too early",
+     TINY_ZERO3,
+     {BEFORE("free norm.gain.gathered.head_forward", "call head_forward")},
+     OUTCOME_WRONG},
+    {"read after it was consumed", TINY_DDP, {DOUBLE("call head_backward")}, OUTCOME_WRONG},
+    {"an accumulator is not cleared",
+     TINY_ZERO3,
+     {DELETE("zero norm.gain.gradient")},
+     OUTCOME_WRONG},
+    {"shards are never gathered",
+     TINY_ZERO1,
+     {DELETE("start all_gather over dp as gather.update_block"),
+      DELETE("wait gather.update_block")},
+     OUTCOME_WRONG},
+    {"a wait inside a unit is missing",
+     TINY_ZERO3_TP,
+     {DELETE("%attention.out.summed = wait"),
+      {EDIT_REPLACE_ALL, "%attention.out.summed", "%attention.out.started", 0, 0}},
+     OUTCOME_STUCK},
+    {"what a unit sends is overwritten",
+     TINY_ZERO3_TP,
+     {INSERT("  %other = cast(%x) : f64[batch=2, sequence=7, hidden=10] in %attention.out",
+             "%attention.out.summed = wait")},
+     OUTCOME_WRONG},
+    {"nothing", TINY_ZERO3_TP, {{EDIT_END, NULL, NULL, 0, 0}}, OUTCOME_RIGHT},
+};
+
+struct trial {
+    struct arena arena;
+    struct config config;
+    struct program *reference, *final;
+};
+
+static void derive(struct trial *t, enum tiny_strategy strategy) {
+    *t = (struct trial){.reference = NULL};
+    t->config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, strategy, 2);
+    t->reference = derive_program(&t->arena, &t->config, PASS_UPDATE, NULL);
+    t->final = derive_program(&t->arena, &t->config, N_PASSES - 1, NULL);
+}
+
+static struct finding judge(struct trial *t) {
+    struct setup setup = {.seed = 1, .steps = 2, .first_step = 3, .sequences_per_group = 2};
+    return truth_judge(&t->arena, truth_expect(&t->arena, t->reference, &setup), t->final, NULL,
+                       NULL);
+}
+
+static void edit(struct trial *t, const struct mistake *mistake) {
+    char *text = program_edit(&t->arena, program_text(t->final, &t->arena), mistake->edits);
+    struct text_error error;
+    t->final = program_parse(&t->arena, text, strlen(text), 0, &error);
+    if (!t->final)
+        fail_msg("%s: %s", mistake->name, error.message);
+    assert_false(program_needs_plan(t->final));
+    program_number(t->final);
+}
+
+static void mistakes_show(void **state) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct trial t;
+        derive(&t, mistakes[i].strategy);
+        edit(&t, &mistakes[i]);
+        struct finding finding = judge(&t);
+        if (finding.outcome != mistakes[i].outcome)
+            fail_msg("%s: %s, not %s (%s, %g)", mistakes[i].name, outcome_names[finding.outcome],
+                     outcome_names[mistakes[i].outcome], finding.what, finding.difference);
+        arena_free(&t.arena);
+    }
+}
+
+// Buffers, and values of a frame, that are put where others still are.
+static void plans_that_overlap_show(void **state) {
+    static const char *const pairs[][2] = {{"hidden", "logits"},
+                                           {"dhidden", "hidden"},
+                                           {"loss_sum", "inverse_count"},
+                                           {"targets", "tokens"},
+                                           {"frame.head_backward", "dhidden"},
+                                           {"saved.attention.v", "block.mlp.up.weight"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct trial t;
+        derive(&t, TINY_DDP);
+        buffer_id moved = program_find_buffer(t.final, pairs[i][0]);
+        buffer_id to = program_find_buffer(t.final, pairs[i][1]);
+        t.final->buffers[moved].offset_bytes = t.final->buffers[to].offset_bytes;
+        if (judge(&t).outcome != OUTCOME_WRONG)
+            fail_msg("%s where %s is", pairs[i][0], pairs[i][1]);
+        arena_free(&t.arena);
+    }
+    struct trial t;
+    derive(&t, TINY_DDP);
+    struct unit *unit = &t.final->units[program_find_unit(t.final, "block_forward")];
+    struct value *q = &unit->values[unit_find_value(unit, "attention.q")];
+    struct value *k = &unit->values[unit_find_value(unit, "attention.k")];
+    k->offset_bytes = q->offset_bytes + type_bytes(&q->type) - 8;
+    assert_int_equal(judge(&t).outcome, OUTCOME_WRONG);
+    arena_free(&t.arena);
+}
+
+// Masked targets are counted: of no two microbatches of any device are there equally many.
+static void masks_differ(void **state) {
+    struct trial t;
+    derive(&t, TINY_HSDP);
+    struct setup setup = {.seed = 1, .steps = 1, .first_step = 3, .sequences_per_group = 2};
+    struct expected *expected = truth_expect(&t.arena, t.reference, &setup);
+    const double *targets = truth_input(expected, "targets", 0);
+    int64_t sequences = t.config.train.batch, length = t.config.train.sequence;
+    bool seen[64] = {false};
+    for (int64_t group = 0; group < sequences / 2; group++) {
+        int64_t masked = 0;
+        for (int64_t i = 0; i < 2 * length; i++)
+            masked += targets[group * 2 * length + i] < 0;
+        assert_true(masked < 64 && !seen[masked]);
+        seen[masked] = true;
+    }
+    arena_free(&t.arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mistakes_show),
+        cmocka_unit_test(plans_that_overlap_show),
+        cmocka_unit_test(masks_differ),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+// See table.h.
+#include "tests/oracle/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+enum { LEAST_LOCATED = 60 }; // in a hundred; 95 is the aim
+
+struct counted { // how often something was said
+    char text[160];
+    unsigned n;
+};
+struct table {
+    unsigned n[N_PARTS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
+    unsigned tuples_run[2]; // on a data axis, on a tensor axis
+    unsigned of_mutation[N_MUTATIONS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
+    unsigned located[N_MUTATIONS], missed[N_MUTATIONS];
+    struct counted *reasons; // of what is refused and right, by part and code
+    unsigned n_reasons;
+    struct result *bad; // what must not be
+    unsigned n_bad;
+};
+
+struct table *table_new(void) {
+    struct table *table = calloc(1, sizeof *table);
+    CHECK(table);
+    return table;
+}
+
+void table_free(struct table *table) {
+    free(table->reasons);
+    free(table->bad);
+    free(table);
+}
+
+static void count_reason(struct table *table, const struct result *result) {
+    char text[160];
+    snprintf(text, sizeof text, "%-12s %-5s %s", part_names[result->part], result->code,
+             result->part == PART_MUTANTS ? mutation_names[result->mutation] : "");
+    for (unsigned i = 0; i < table->n_reasons; i++)
+        if (strcmp(table->reasons[i].text, text) == 0) {
+            table->reasons[i].n++;
+            return;
+        }
+    table->reasons = realloc(table->reasons, (table->n_reasons + 1) * sizeof *table->reasons);
+    CHECK(table->reasons);
+    struct counted *counted = &table->reasons[table->n_reasons++];
+    counted->n = 1;
+    strcpy(counted->text, text);
+}
+
+static bool is_bad(const struct result *result) {
+    bool accepted = result->judgement == JUDGED_ACCEPTED;
+    return result->outcome == OUTCOME_UNCLEAR ||
+           (accepted && result->outcome != OUTCOME_RIGHT && result->outcome != OUTCOME_NO_PROGRAM);
+}
+
+void table_add(struct table *table, const struct result *result) {
+    table->n[result->part][result->judgement][result->outcome]++;
+    bool ran = result->outcome != OUTCOME_NO_PROGRAM;
+    if (result->part == PART_TUPLES && ran)
+        table->tuples_run[result->number >= 625]++;
+    if (result->part == PART_MUTANTS) {
+        table->of_mutation[result->mutation][result->judgement][result->outcome]++;
+        table->located[result->mutation] += result->place == PLACE_FOUND;
+        table->missed[result->mutation] += result->place == PLACE_MISSED;
+    }
+    if (result->judgement != JUDGED_ACCEPTED && result->outcome == OUTCOME_RIGHT)
+        count_reason(table, result);
+    if (!is_bad(result))
+        return;
+    table->bad = realloc(table->bad, (table->n_bad + 1) * sizeof *table->bad);
+    CHECK(table->bad);
+    table->bad[table->n_bad++] = *result;
+}
+
+// ---- printing ---------------------------------------------------------------------------------
+
+static const char *outcome_text(int outcome) {
+    return outcome == OUTCOME_NO_PROGRAM ? "no program" : outcome_names[outcome];
+}
+
+static void print_part(const struct table *table, enum part part, FILE *to) {
+    fprintf(to, "\n%-14s", part_names[part]);
+    for (int outcome = 0; outcome < N_TABLE_OUTCOMES; outcome++)
+        fprintf(to, "%12s", outcome_text(outcome));
+    fprintf(to, "\n");
+    for (int judgement = 0; judgement < N_JUDGEMENTS; judgement++) {
+        fprintf(to, "%-14s", judgement_names[judgement]);
+        for (int outcome = 0; outcome < N_TABLE_OUTCOMES; outcome++)
+            fprintf(to, "%12u", table->n[part][judgement][outcome]);
+        fprintf(to, "\n");
+    }
+    if (part == PART_TUPLES)
+        fprintf(to, "%u of 625 tuples ran on a data axis, %u of 625 on a tensor axis\n",
+                table->tuples_run[0], table->tuples_run[1]);
+}
+
+static unsigned sum(const unsigned counts[N_JUDGEMENTS][N_TABLE_OUTCOMES], bool accepted,
+                    bool right) {
+    unsigned n = 0;
+    for (int judgement = 0; judgement < N_JUDGEMENTS; judgement++)
+        for (int outcome = 0; outcome < N_OUTCOMES; outcome++)
+            if ((judgement == JUDGED_ACCEPTED) == accepted && (outcome == OUTCOME_RIGHT) == right)
+                n += counts[judgement][outcome];
+    return n;
+}
+
+// Killed: refused, of those that are wrong. Located: said at what was changed, or at the first
+// value that is another.
+static void print_mutations(const struct table *table, FILE *to) {
+    fprintf(to, "\n%-24s%9s%9s%9s%9s%9s%9s%10s\n", "", "mutants", "refused", "refused", "accepted",
+            "accepted", "killed", "located");
+    fprintf(to, "%-24s%9s%9s%9s%9s%9s\n", "by operator", "", "wrong", "right", "right", "wrong");
+    for (int i = 0; i < N_MUTATIONS; i++) {
+        unsigned killed = sum(table->of_mutation[i], false, false);
+        unsigned lived = sum(table->of_mutation[i], true, false);
+        unsigned idle = sum(table->of_mutation[i], false, true);
+        unsigned harmless = sum(table->of_mutation[i], true, true);
+        unsigned said = table->located[i] + table->missed[i];
+        fprintf(to, "%-24s%9u%9u%9u%9u%9u", mutation_names[i], killed + lived + idle + harmless,
+                killed, idle, harmless, lived);
+        fprintf(to, "%8.1f%%%9.1f%%\n", killed + lived ? 100.0 * killed / (killed + lived) : 100.0,
+                said ? 100.0 * table->located[i] / said : 100.0);
+    }
+}
+
+static double located_percent(const struct table *table) {
+    unsigned located = 0, missed = 0;
+    for (int i = 0; i < N_MUTATIONS; i++) {
+        located += table->located[i];
+        missed += table->missed[i];
+    }
+    return located + missed ? 100.0 * located / (located + missed) : 100;
+}
+
+static void print_reasons(const struct table *table, FILE *to) {
+    if (table->n_reasons)
+        fprintf(to, "\nrefused and right\n");
+    for (unsigned i = 0; i < table->n_reasons; i++)
+        fprintf(to, "%6u  %s\n", table->reasons[i].n, table->reasons[i].text);
+}
+
+bool table_print(const struct table *table, FILE *to) {
+    for (int part = 0; part < N_PARTS; part++)
+        print_part(table, part, to);
+    print_mutations(table, to);
+    fprintf(to, "%.1f%% of the refused ones are refused at the mistake's place\n",
+            located_percent(table));
+    print_reasons(table, to);
+    for (unsigned i = 0; i < table->n_bad; i++)
+        fprintf(to, "BAD: %s %u is %s and %s: %s\n", part_names[table->bad[i].part],
+                table->bad[i].number, judgement_names[table->bad[i].judgement],
+                outcome_text(table->bad[i].outcome), table->bad[i].text);
+    return table->n_bad == 0 && located_percent(table) >= LEAST_LOCATED;
+}

@@ -1,0 +1,23 @@
+// What a program computed, op by op, and where another run first computes something else.
+#ifndef PLACE_TESTS_ORACLE_TRACE_H
+#define PLACE_TESTS_ORACLE_TRACE_H
+
+#include "tests/oracle/devices.h"
+
+struct trace;
+struct trace *trace_new(struct arena *);
+// Records a run; then follows others and notes the first value that was not recorded so. Statements
+// and ops are known by their spans, which a clone keeps.
+struct observer trace_recorder(struct trace *);
+struct observer trace_follower(struct trace *);
+void trace_begin(void *trace, int phase); // of an execution of a step
+
+struct deviation {
+    bool found;
+    int phase;
+    struct span places[3]; // the op, the call; or the start, where it arrived
+};
+// Of the run that was followed; forgets it.
+struct deviation trace_take_deviation(struct trace *);
+
+#endif
