@@ -1,6 +1,6 @@
 // Partitioned programs as text, against goldens: the training step that every strategy of examples/
-// becomes, with one microbatch and with two, one whole program, and what overlap makes of some.
-// PLACE_UPDATE_GOLDENS in the environment writes them anew.
+// becomes, with one microbatch and with two, one whole program, and what overlap and release make
+// of some. PLACE_UPDATE_GOLDENS in the environment writes them anew.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,11 +84,17 @@ static void test_overlap(void **state) {
     check_strategy(FAMILY_LLAMA, TINY_GATHER_ONCE, 2, PASS_OVERLAP, "gather_once_m2", false);
 }
 
+static void test_release(void **state) {
+    check_strategy(FAMILY_LLAMA, TINY_ZERO3, 2, PASS_RELEASE, "zero3_m2", false);
+    check_strategy(FAMILY_LLAMA, TINY_DDP, 1, PASS_RELEASE, "ddp", true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_microbatch), cmocka_unit_test(test_two_microbatches),
         cmocka_unit_test(test_tied),           cmocka_unit_test(test_units),
         cmocka_unit_test(test_recompute),      cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_release),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,260 @@
+// Executes a step on places alone (see uses.h). What is followed is every iteration over layers,
+// some ten thousand references for the deepest models: exact, where a rule about indices would have
+// to foresee every shape of loop.
+#include "passes/uses.h"
+
+#include "ir/check.h"
+
+enum { ITERATIONS_OF_EQUALS = 3 };
+
+struct item_state {
+    bool alive, read;
+    uint32_t first, last;
+};
+
+// What one slot of a handle carries, while it is in flight.
+struct carried {
+    struct reference *items; // with constant indices
+    uint32_t n;
+};
+
+struct tracer {
+    const struct program *program;
+    const struct step *step;
+    struct arena *arena;
+    struct uses uses;
+    struct item_state *items;
+    int64_t *first_item; // of every buffer, in `items`
+    struct carried *flights;
+    int64_t *first_slot; // of every handle, in `flights`
+    uint32_t place;
+    int depth;
+    int64_t variables[LIMIT_LOOP_DEPTH];
+    uint32_t runs[LIMIT_LOOP_DEPTH];
+};
+
+// ---- items ------------------------------------------------------------------------------------
+
+static const struct buffer *whole_of(const struct program *program, buffer_id *id) {
+    if (program->buffers[*id].window_of != NO_ID)
+        *id = program->buffers[*id].window_of;
+    return &program->buffers[*id];
+}
+
+static bool is_followed(const struct buffer *buffer) {
+    return !buffer_is_persistent(buffer) && buffer->class != CLASS_INPUT &&
+           buffer->class != CLASS_OUTPUT;
+}
+
+static struct item_state *state_of(const struct tracer *t, buffer_id buffer, int64_t item) {
+    return &t->items[t->first_item[buffer] + item];
+}
+
+static void end_life(struct tracer *t, buffer_id buffer, int64_t item, bool left) {
+    struct item_state *state = state_of(t, buffer, item);
+    if (!state->alive)
+        return;
+    uint32_t last = left ? t->uses.n - 1 : state->last;
+    ARENA_PUSH(t->arena, t->uses.lives, t->uses.n_lives, t->uses.cap_lives,
+               (struct life){buffer, item, state->first, last, left});
+    state->alive = false;
+}
+
+// A use at this execution. `anew`: all of it is written, and nothing of before is read.
+static void use(struct tracer *t, struct reference reference, bool anew) {
+    buffer_id buffer = reference.buffer;
+    if (!is_followed(whole_of(t->program, &buffer)))
+        return;
+    int64_t item = index_at(reference.index, t->variables);
+    struct item_state *state = state_of(t, buffer, item);
+    if (anew)
+        end_life(t, buffer, item, false);
+    if (!state->alive)
+        *state = (struct item_state){.alive = true, .first = t->uses.n};
+    state->read |= !anew;
+    state->last = t->uses.n;
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+static bool same_item(const struct tracer *t, struct reference a, struct reference b) {
+    buffer_id x = a.buffer, y = b.buffer;
+    whole_of(t->program, &x);
+    whole_of(t->program, &y);
+    return x == y && index_at(a.index, t->variables) == index_at(b.index, t->variables);
+}
+
+// Is the place also read by this statement, as one that is updated is? Then its life goes on.
+static bool is_read_too(const struct tracer *t, const struct statement *s, struct reference at) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++)
+        if (!access.written && same_item(t, *access.at, at))
+            return true;
+    return false;
+}
+
+static void use_places(struct tracer *t, const struct statement *s) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++)
+        if (!access.written)
+            use(t, *access.at, false);
+    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++)
+        if (access.written && !is_read_too(t, s, *access.at)) {
+            bool part = t->program->buffers[access.at->buffer].window_of != NO_ID;
+            use(t, *access.at, !part);
+        }
+}
+
+static struct carried *flight_of(const struct tracer *t, uint32_t handle, struct index index) {
+    return &t->flights[t->first_slot[handle] + index_at(index, t->variables)];
+}
+
+static void begin_flight(struct tracer *t, const struct transfer *start) {
+    struct carried *flight = flight_of(t, start->handle, start->handle_index);
+    *flight = (struct carried){ARENA_ARRAY(t->arena, struct reference, 2 * start->n_pieces), 0};
+    for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
+        const struct transfer_piece *piece = &start->pieces[i / 2];
+        struct reference at = i % 2 ? piece->to : piece->from;
+        at.index = index_constant(index_at(at.index, t->variables));
+        flight->items[flight->n++] = at;
+    }
+}
+
+static void end_flight(struct tracer *t, const struct statement *s) {
+    struct carried *flight = flight_of(t, s->wait.handle, s->wait.index);
+    for (uint32_t i = 0; i < flight->n; i++)
+        use(t, flight->items[i], false);
+    flight->n = 0;
+}
+
+static void execute(struct tracer *t, const struct statement *s) {
+    struct uses *uses = &t->uses;
+    size_t depth = (size_t)t->depth;
+    ARENA_PUSH(t->arena, uses->executions, uses->n, uses->cap,
+               (struct execution){t->place, s,
+                                  arena_copy(t->arena, t->variables, depth * sizeof(int64_t)),
+                                  arena_copy(t->arena, t->runs, depth * sizeof(uint32_t))});
+    uses->n--; // its number, until it is over
+    if (s->kind == STATEMENT_WAIT)
+        end_flight(t, s);
+    else
+        use_places(t, s);
+    if (s->kind == STATEMENT_START)
+        begin_flight(t, &s->start);
+    uses->n++;
+}
+
+// ---- loops ------------------------------------------------------------------------------------
+
+// Does the statement name items, among those that are followed, or transfers by this variable?
+static bool names_by(const struct tracer *t, const struct statement *s, int variable) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
+        buffer_id buffer = access.at->buffer;
+        if (access.at->index.variable == variable && is_followed(whole_of(t->program, &buffer)))
+            return true;
+    }
+    return (s->kind == STATEMENT_START && s->start.handle_index.variable == variable) ||
+           (s->kind == STATEMENT_WAIT && s->wait.index.variable == variable);
+}
+
+static bool iterations_are_equal(const struct tracer *t, const struct loop *loop) {
+    struct statement_walk walk = walk_statements(&loop->body);
+    while (walk_next(&walk))
+        if (names_by(t, walk.statement, t->depth))
+            return false;
+    return true;
+}
+
+static uint32_t count_places(const struct block *block) {
+    uint32_t n = 0;
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk))
+        n++;
+    return n;
+}
+
+static void execute_block(struct tracer *t, const struct block *block);
+
+static void execute_loop(struct tracer *t, const struct loop *loop) {
+    uint32_t first = t->place;
+    int64_t trips = loop->end - loop->begin;
+    int64_t followed = trips > ITERATIONS_OF_EQUALS && iterations_are_equal(t, loop)
+                           ? ITERATIONS_OF_EQUALS
+                           : trips;
+    CHECK(t->depth < LIMIT_LOOP_DEPTH);
+    t->runs[t->depth] = t->uses.runs[first - 1];
+    for (int64_t i = 0; i < followed; i++) {
+        int64_t iteration = i == followed - 1 ? trips - 1 : i;
+        t->place = first;
+        t->variables[t->depth] =
+            loop->descending ? loop->end - 1 - iteration : loop->begin + iteration;
+        t->depth++;
+        execute_block(t, &loop->body);
+        t->depth--;
+    }
+    t->place = first + count_places(&loop->body);
+}
+
+static void execute_block(struct tracer *t, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        uint32_t place = t->place;
+        if (s->kind != STATEMENT_LOOP && s->kind != STATEMENT_FREE)
+            execute(t, s);
+        t->uses.runs[place]++;
+        t->place++;
+        if (s->kind == STATEMENT_LOOP)
+            execute_loop(t, &s->loop);
+    }
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+static void allocate(struct tracer *t) {
+    const struct program *program = t->program;
+    int64_t items = 0, slots = 0;
+    t->first_item = ARENA_ARRAY(t->arena, int64_t, program->n_buffers + 1);
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        t->first_item[i] = items;
+        items += program->buffers[i].count;
+    }
+    t->first_slot = ARENA_ARRAY(t->arena, int64_t, t->step->n_handles + 1);
+    for (uint32_t i = 0; i < t->step->n_handles; i++) {
+        t->first_slot[i] = slots;
+        slots += t->step->handles[i].slots;
+    }
+    t->items = ARENA_ARRAY(t->arena, struct item_state, items + 1);
+    t->flights = ARENA_ARRAY(t->arena, struct carried, slots + 1);
+    t->uses.runs = ARENA_ARRAY(t->arena, uint32_t, count_places(&t->step->body) + 1);
+}
+
+// Counts, then deals out: the order of time stays inside each buffer.
+static void group_lives(struct tracer *t) {
+    struct uses *uses = &t->uses;
+    uint32_t n = t->program->n_buffers;
+    uint32_t *first = ARENA_ARRAY(t->arena, uint32_t, n + 1);
+    uint32_t *next = ARENA_ARRAY(t->arena, uint32_t, n + 1);
+    struct life *grouped = ARENA_ARRAY(t->arena, struct life, uses->n_lives + 1);
+    for (uint32_t i = 0; i < uses->n_lives; i++)
+        first[uses->lives[i].buffer + 1]++;
+    for (uint32_t i = 0; i < n; i++)
+        next[i + 1] = first[i + 1] += first[i];
+    for (uint32_t i = 0; i < uses->n_lives; i++)
+        grouped[next[uses->lives[i].buffer]++] = uses->lives[i];
+    uses->lives = grouped;
+    uses->first_life = first;
+}
+
+struct uses uses_of(const struct program *program, enum step_kind step, struct arena *arena) {
+    struct tracer t = {.program = program, .step = &program->steps[step], .arena = arena};
+    allocate(&t);
+    execute_block(&t, &t.step->body);
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        for (int64_t item = 0; item < program->buffers[i].count; item++) {
+            bool left = step == STEP_EVALUATE && !state_of(&t, i, item)->read; // as the logits are
+            end_life(&t, i, item, left);
+        }
+    group_lives(&t);
+    return t.uses;
+}

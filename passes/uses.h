@@ -1,0 +1,43 @@
+// The items of buffers that a step uses, statement by statement as they are executed: from when to
+// when each holds something that is still wanted.
+//
+// A *life* of an item begins with a statement that writes all of it anew and ends with the last
+// that reads or adds to it before the next life begins. What a transfer carries is in use until its
+// wait. `free` statements are not looked at: lives are what frees are judged by.
+#ifndef PLACE_PASSES_USES_H
+#define PLACE_PASSES_USES_H
+
+#include "ir/ir.h"
+
+// One execution of a statement that is neither a loop nor a free.
+struct execution {
+    uint32_t place; // number of the statement, in the order of walk_statements
+    const struct statement *statement;
+    // Of the loops around it, outermost first: the variable, and which run of that loop it is.
+    const int64_t *variables;
+    const uint32_t *runs;
+};
+
+struct life {
+    buffer_id buffer;
+    int64_t item;
+    uint32_t first, last; // executions
+    bool left;            // to the host, which reads after an evaluation what nothing in it read
+};
+
+struct uses {
+    struct execution *executions;
+    uint32_t n, cap;
+    // Of buffers that are neither persistent nor the host's, buffer by buffer: those of buffer b
+    // are first_life[b] to before first_life[b + 1], in the order in which they ended.
+    struct life *lives;
+    uint32_t n_lives, cap_lives;
+    const uint32_t *first_life;
+    uint32_t *runs; // of every place: how often its statement was executed
+};
+
+// Loops of which no iteration has items of its own, as over microbatches, are followed for three
+// iterations only: the first, the last, and one for all between. Allocates in `arena`.
+struct uses uses_of(const struct program *, enum step_kind, struct arena *);
+
+#endif

@@ -1,0 +1,265 @@
+// Release: where frees stand in schedules of every shape, as text before and after. What it makes
+// of derived programs is compared with goldens (passes_test_partition), and with what is counted
+// while they run (backend_test_live).
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "passes/passes.h"
+
+// x and y are stacked by layers, slot is used in turn, one is alone; copy reads a and writes b, add
+// adds a to b.
+static const char head[] =
+    "step main {\n"
+    "  axis dp = 2\n"
+    "  sizes batch = 1 sequence = 1 microbatches = 1 layers = 4 vocab = 1\n"
+    "  policy parameters = f64 master = none moments = f64 gradients = f64\n"
+    "       compute = f64 accumulate = f64 gather = f64 reduce = f64 reproducible = 0\n"
+    "  buffer in : input f64[hidden=4]\n"
+    "  buffer out : output f64[hidden=4]\n"
+    "  buffer x : activations f64[hidden=4] layers 5\n"
+    "  buffer y : gradients f64[hidden=4] layers 5\n"
+    "  buffer slot : transient f64[hidden=4] slots 2\n"
+    "  buffer one : transient f64[hidden=4]\n"
+    "  buffer two : transient f64[hidden=4]\n"
+    "  buffer part : transient f64[hidden=4] flat/dp window of one\n";
+static const char units[] = "}\n"
+                            "unit main.copy {\n"
+                            "  phase forward\n"
+                            "  parameter %a : f64[hidden=4]\n"
+                            "  result %b\n"
+                            "  %b = add(%a, %a) : f64[hidden=4]\n"
+                            "}\n"
+                            "unit main.add {\n"
+                            "  phase forward\n"
+                            "  parameter %a : f64[hidden=4]\n"
+                            "  parameter %b : f64[hidden=4]\n"
+                            "  result %c in %b\n"
+                            "  %c = accumulate(%b, %a) : f64[hidden=4]\n"
+                            "}\n";
+
+// The text of one step after the pass, without its first and last line.
+static char *released(struct arena *arena, const char *kind, const char *body) {
+    const char *text = arena_format(arena, "%s  %s {\n%s  }\n%s", head, kind, body, units);
+    struct text_error error = {0};
+    struct program *program = program_parse(arena, text, strlen(text), 0, &error);
+    if (!program)
+        fail_msg("%s: %.60s", error.message, text + error.span.begin);
+    assert_true(passes_run(program, &(struct pass_context){0}, PASS_RELEASE, PASS_RELEASE));
+    const char *wrong = program_check(program, arena, NULL);
+    if (wrong)
+        fail_msg("%s", wrong);
+    char *printed;
+    size_t length;
+    FILE *to = open_memstream(&printed, &length);
+    program_print(program, to, NULL);
+    fclose(to);
+    char *begin = strchr(strstr(printed, arena_format(arena, "  %s {", kind)), '\n') + 1;
+    char *end = strstr(begin, "\n  }\n");
+    char *kept = arena_string(arena, begin, (size_t)(end + 1 - begin));
+    free(printed);
+    return kept;
+}
+
+static void check(const char *kind, const char *body, const char *expected) {
+    struct arena arena = {0};
+    assert_string_equal(released(&arena, kind, body), expected);
+    arena_free(&arena);
+}
+
+static void behind_the_last_use(void **state) {
+    check("train",
+          "    call copy(a = in) -> (b = one)\n"
+          "    call copy(a = one) -> (b = two)\n"
+          "    call copy(a = one) -> (b = x[0])\n"
+          "    call copy(a = two) -> (b = out)\n",
+          "    call copy(a = in) -> (b = one)\n"
+          "    call copy(a = one) -> (b = two)\n"
+          "    call copy(a = one) -> (b = x[0])\n"
+          "    free x[0], one\n"
+          "    call copy(a = two) -> (b = out)\n"
+          "    free two\n");
+}
+
+// Frees that stand elsewhere are not kept: neither early nor late ones, nor those of half a list.
+static void frees_are_placed_anew(void **state) {
+    check("train",
+          "    zero one\n"
+          "    free two\n"
+          "    zero two\n"
+          "    call add(a = one, b = two)\n"
+          "    call copy(a = two) -> (b = out)\n"
+          "    free one\n",
+          "    zero one\n"
+          "    zero two\n"
+          "    call add(a = one, b = two)\n"
+          "    free one\n"
+          "    call copy(a = two) -> (b = out)\n"
+          "    free two\n");
+}
+
+// What is written anew is dead before; what is added to is not.
+static void lives_end_where_values_do(void **state) {
+    check("train",
+          "    zero one\n"
+          "    call copy(a = one) -> (b = out)\n"
+          "    zero one\n"
+          "    call add(a = in, b = one)\n"
+          "    call copy(a = one) -> (b = out)\n",
+          "    zero one\n"
+          "    call copy(a = one) -> (b = out)\n"
+          "    free one\n"
+          "    zero one\n"
+          "    call add(a = in, b = one)\n"
+          "    call copy(a = one) -> (b = out)\n"
+          "    free one\n");
+}
+
+// Forward and backward over layers: an item goes where the descending loop has read it, the one
+// that only the middle reads goes there, and slots by their remainder.
+static void by_layer_and_slot(void **state) {
+    check("train",
+          "    call copy(a = in) -> (b = x[0])\n"
+          "    for l = 0 .. 4 {\n"
+          "      call copy(a = x[l]) -> (b = x[l+1])\n"
+          "    }\n"
+          "    call copy(a = x[4]) -> (b = slot[0])\n"
+          "    for l = 0 .. 4 descending {\n"
+          "      call add(a = x[l], b = slot[l+1 mod 2])\n"
+          "      call copy(a = slot[l+1 mod 2]) -> (b = slot[l mod 2])\n"
+          "    }\n"
+          "    call copy(a = slot[0]) -> (b = out)\n",
+          "    call copy(a = in) -> (b = x[0])\n"
+          "    for l = 0 .. 4 {\n"
+          "      call copy(a = x[l]) -> (b = x[l+1])\n"
+          "    }\n"
+          "    call copy(a = x[4]) -> (b = slot[0])\n"
+          "    free x[4]\n"
+          "    for l = 0 .. 4 descending {\n"
+          "      call add(a = x[l], b = slot[l+1 mod 2])\n"
+          "      free x[l]\n"
+          "      call copy(a = slot[l+1 mod 2]) -> (b = slot[l mod 2])\n"
+          "      free slot[l+1 mod 2]\n"
+          "    }\n"
+          "    call copy(a = slot[0]) -> (b = out)\n"
+          "    free slot[0]\n");
+}
+
+// What the last iteration alone uses last is freed behind the loop: of the loop over microbatches,
+// of which three iterations stand for all; and of layers, whose edge is another item's.
+static void behind_the_loop(void **state) {
+    check("train",
+          "    zero one\n"
+          "    for m = 0 .. 100 {\n"
+          "      call copy(a = one) -> (b = two)\n"
+          "      call copy(a = two) -> (b = out)\n"
+          "    }\n"
+          "    for l = 0 .. 4 {\n"
+          "      zero y[l]\n"
+          "    }\n"
+          "    for l = 0 .. 3 {\n"
+          "      call add(a = y[l+1], b = y[l])\n"
+          "    }\n",
+          "    zero one\n"
+          "    for m = 0 .. 100 {\n"
+          "      call copy(a = one) -> (b = two)\n"
+          "      call copy(a = two) -> (b = out)\n"
+          "      free two\n"
+          "    }\n"
+          "    free one\n"
+          "    for l = 0 .. 4 {\n"
+          "      zero y[l]\n"
+          "    }\n"
+          "    for l = 0 .. 3 {\n"
+          "      call add(a = y[l+1], b = y[l])\n"
+          "      free y[l]\n"
+          "    }\n"
+          "    free y[3]\n");
+}
+
+// Inside the loop over microbatches behind the loop over layers; and not at all where the same item
+// is written in the loop for what comes behind it.
+static void out_of_one_loop_only(void **state) {
+    check("train",
+          "    for m = 0 .. 2 {\n"
+          "      zero one\n"
+          "      for l = 0 .. 3 {\n"
+          "        call copy(a = one) -> (b = out)\n"
+          "      }\n"
+          "    }\n"
+          "    zero two\n"
+          "    for l = 0 .. 3 {\n"
+          "      call copy(a = two) -> (b = slot[0])\n"
+          "      call copy(a = two) -> (b = slot[1])\n"
+          "      call copy(a = slot[1]) -> (b = out)\n"
+          "    }\n"
+          "    call add(a = slot[0], b = two)\n",
+          "    for m = 0 .. 2 {\n"
+          "      zero one\n"
+          "      for l = 0 .. 3 {\n"
+          "        call copy(a = one) -> (b = out)\n"
+          "      }\n"
+          "      free one\n"
+          "    }\n"
+          "    zero two\n"
+          "    for l = 0 .. 3 {\n"
+          "      call copy(a = two) -> (b = slot[0])\n"
+          "      call copy(a = two) -> (b = slot[1])\n"
+          "      call copy(a = slot[1]) -> (b = out)\n"
+          "      free slot[1]\n"
+          "    }\n"
+          "    call add(a = slot[0], b = two)\n"
+          "    free slot[0], two\n");
+}
+
+// A transfer holds what it carries until its wait; a window is its whole's bytes.
+static void transfers_hold_their_pieces(void **state) {
+    check("train",
+          "    zero one\n"
+          "    start reduce_scatter over dp as r[0] { one -> part }\n"
+          "    zero two\n"
+          "    start all_reduce over dp as s[0] { two -> two }\n"
+          "    wait r[0]\n"
+          "    wait s[0]\n",
+          "    zero one\n"
+          "    start reduce_scatter over dp as r[0] { one -> part }\n"
+          "    zero two\n"
+          "    start all_reduce over dp as s[0] { two -> two }\n"
+          "    wait r[0]\n"
+          "    free one\n"
+          "    wait s[0]\n"
+          "    free two\n");
+}
+
+// What nobody reads dies at once, but for what an evaluation leaves to the host.
+static void unread_results(void **state) {
+    check("train", "    zero one\n", "    zero one\n    free one\n");
+    check("evaluate",
+          "    zero one\n"
+          "    zero two\n"
+          "    call copy(a = one) -> (b = x[0])\n",
+          "    zero one\n"
+          "    zero two\n"
+          "    call copy(a = one) -> (b = x[0])\n"
+          "    free one\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(behind_the_last_use),
+        cmocka_unit_test(frees_are_placed_anew),
+        cmocka_unit_test(lives_end_where_values_do),
+        cmocka_unit_test(by_layer_and_slot),
+        cmocka_unit_test(behind_the_loop),
+        cmocka_unit_test(out_of_one_loop_only),
+        cmocka_unit_test(transfers_hold_their_pieces),
+        cmocka_unit_test(unread_results),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
