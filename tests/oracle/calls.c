@@ -139,15 +139,24 @@ static struct array load(struct activation *a, int timing, int64_t device, value
     return array;
 }
 
+static void observe_op(const struct activation *a, const struct op *op, int64_t device, int timing,
+                       const struct array *operands, const struct array *results) {
+    struct moment moment = {a->statement, op, a->variables, a->depth, device, timing};
+    if (a->d->observer.op)
+        a->d->observer.op(a->d->observer.data, &moment, operands, results);
+}
+
 // The kernel adds to what the sum is when it runs.
 static void add_to_sum(struct activation *a, int timing, int64_t device,
                        const struct op *accumulate, const struct array *term) {
-    struct array sum = load(a, timing, device, accumulate->operands[0]);
-    int64_t n = type_elements(&sum.type);
+    struct array operands[2] = {load(a, timing, device, accumulate->operands[0]), *term};
+    struct array total = array_new(&a->scratch, operands[0].type);
+    int64_t n = type_elements(&total.type);
     for (int64_t i = 0; i < n; i++)
-        sum.data[i] += term->data[i];
+        total.data[i] = operands[0].data[i] + term->data[i];
+    observe_op(a, accumulate, device, timing, operands, &total);
     memory_store(places_of(a, timing, device)[accumulate->results[0]],
-                 type_of(a, accumulate->results[0])->dtype, n, sum.data);
+                 type_of(a, accumulate->results[0])->dtype, n, total.data);
 }
 
 static void store(struct activation *a, int timing, int64_t device, value_id value,
@@ -182,13 +191,6 @@ static bool same_numbers(const struct op *op, struct array operands[N_TIMINGS][M
                    (size_t)type_elements(&operands[0][i].type) * sizeof(double)) != 0)
             return false;
     return true;
-}
-
-static void observe_op(const struct activation *a, const struct op *op, int64_t device, int timing,
-                       const struct array *operands, const struct array *results) {
-    struct moment moment = {a->statement, op, a->variables, a->depth, device, timing};
-    if (a->d->observer.op)
-        a->d->observer.op(a->d->observer.data, &moment, operands, results);
 }
 
 // In programs that are right both timings have the same operands: then one result serves both.

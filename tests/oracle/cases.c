@@ -235,15 +235,17 @@ static void judge_mutant(struct cases *c, struct arena *arena, const struct muta
                              first_message(diagnostics)));
     if (result->judgement == JUDGED_ACCEPTED || finding.outcome == OUTCOME_RIGHT)
         return;
-    struct span at = diagnostics->items[0]->span;
-    bool located = is_located(at, mutant, mutant->program, &finding, &deviation);
-    result->place = located ? PLACE_FOUND : PLACE_MISSED;
-    if (!located)
+    const struct diagnostic *d = diagnostics->items[0];
+    bool found = is_located(d->span, mutant, mutant->program, &finding, &deviation), named = false;
+    for (uint32_t i = 0; i < d->n_notes; i++)
+        named |= is_located(d->notes[i].span, mutant, mutant->program, &finding, &deviation);
+    result->place = found ? PLACE_FOUND : named ? PLACE_NAMED : PLACE_MISSED;
+    if (!found)
         say(result,
             arena_format(arena, "%s at `%s`; deviates in %d at `%s`; said at `%s`: %s",
                          mutant->what, line_at(c, arena, mutant->touched[0]), deviation.phase,
                          deviation.found ? line_at(c, arena, deviation.places[0]) : "",
-                         line_at(c, arena, at), first_message(diagnostics)));
+                         line_at(c, arena, d->span), first_message(diagnostics)));
 }
 
 static bool spoil(struct cases *c, struct arena *arena, uint32_t number, struct mutant *mutant) {

@@ -181,7 +181,8 @@ bool swap_group(struct mutant *m) {
         return reverse_axes(m);
     if (!choose_site(m, STARTS, &one) || !choose_site(m, STARTS, &two))
         return false;
-    struct axis_list *a = &statement_at(&one)->start.exchange.axes, *b = &statement_at(&two)->start.exchange.axes;
+    struct axis_list *a = &statement_at(&one)->start.exchange.axes,
+                     *b = &statement_at(&two)->start.exchange.axes;
     struct axis_list moved = *a;
     if (axis_list_equal(a, b))
         return false;

@@ -16,7 +16,7 @@ struct table {
     unsigned n[N_PARTS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
     unsigned tuples_run[2]; // on a data axis, on a tensor axis
     unsigned of_mutation[N_MUTATIONS][N_JUDGEMENTS][N_TABLE_OUTCOMES];
-    unsigned located[N_MUTATIONS], missed[N_MUTATIONS];
+    unsigned of_place[N_MUTATIONS][PLACE_MISSED + 1];
     struct counted *reasons; // of what is refused and right, by part and code
     unsigned n_reasons;
     struct result *bad; // what must not be
@@ -64,8 +64,7 @@ void table_add(struct table *table, const struct result *result) {
         table->tuples_run[result->number >= 625]++;
     if (result->part == PART_MUTANTS) {
         table->of_mutation[result->mutation][result->judgement][result->outcome]++;
-        table->located[result->mutation] += result->place == PLACE_FOUND;
-        table->missed[result->mutation] += result->place == PLACE_MISSED;
+        table->of_place[result->mutation][result->place]++;
     }
     if (result->judgement != JUDGED_ACCEPTED && result->outcome == OUTCOME_RIGHT)
         count_reason(table, result);
@@ -108,32 +107,42 @@ static unsigned sum(const unsigned counts[N_JUDGEMENTS][N_TABLE_OUTCOMES], bool 
     return n;
 }
 
+struct located { // how many refusals are at the mistake's place, or name it, of how many
+    unsigned at, named, all;
+};
+
+static struct located located_of(const struct table *table, int first, int end) {
+    struct located sum = {0, 0, 0};
+    for (int i = first; i < end; i++) {
+        sum.at += table->of_place[i][PLACE_FOUND];
+        sum.named += table->of_place[i][PLACE_FOUND] + table->of_place[i][PLACE_NAMED];
+        sum.all += table->of_place[i][PLACE_MISSED];
+    }
+    sum.all += sum.named;
+    return sum;
+}
+
+static double percent(unsigned part, unsigned all) {
+    return all ? 100.0 * part / all : 100;
+}
+
 // Killed: refused, of those that are wrong. Located: said at what was changed, or at the first
-// value that is another.
+// value that is another; named: in a note at least.
 static void print_mutations(const struct table *table, FILE *to) {
-    fprintf(to, "\n%-24s%9s%9s%9s%9s%9s%9s%10s\n", "", "mutants", "refused", "refused", "accepted",
-            "accepted", "killed", "located");
+    fprintf(to, "\n%-24s%9s%9s%9s%9s%9s%9s%10s%9s\n", "", "mutants", "refused", "refused",
+            "accepted", "accepted", "killed", "located", "named");
     fprintf(to, "%-24s%9s%9s%9s%9s%9s\n", "by operator", "", "wrong", "right", "right", "wrong");
     for (int i = 0; i < N_MUTATIONS; i++) {
         unsigned killed = sum(table->of_mutation[i], false, false);
         unsigned lived = sum(table->of_mutation[i], true, false);
         unsigned idle = sum(table->of_mutation[i], false, true);
         unsigned harmless = sum(table->of_mutation[i], true, true);
-        unsigned said = table->located[i] + table->missed[i];
+        struct located place = located_of(table, i, i + 1);
         fprintf(to, "%-24s%9u%9u%9u%9u%9u", mutation_names[i], killed + lived + idle + harmless,
                 killed, idle, harmless, lived);
-        fprintf(to, "%8.1f%%%9.1f%%\n", killed + lived ? 100.0 * killed / (killed + lived) : 100.0,
-                said ? 100.0 * table->located[i] / said : 100.0);
+        fprintf(to, "%8.1f%%%9.1f%%%8.1f%%\n", percent(killed, killed + lived),
+                percent(place.at, place.all), percent(place.named, place.all));
     }
-}
-
-static double located_percent(const struct table *table) {
-    unsigned located = 0, missed = 0;
-    for (int i = 0; i < N_MUTATIONS; i++) {
-        located += table->located[i];
-        missed += table->missed[i];
-    }
-    return located + missed ? 100.0 * located / (located + missed) : 100;
 }
 
 static void print_reasons(const struct table *table, FILE *to) {
@@ -147,12 +156,13 @@ bool table_print(const struct table *table, FILE *to) {
     for (int part = 0; part < N_PARTS; part++)
         print_part(table, part, to);
     print_mutations(table, to);
-    fprintf(to, "%.1f%% of the refused ones are refused at the mistake's place\n",
-            located_percent(table));
+    struct located place = located_of(table, 0, N_MUTATIONS);
+    fprintf(to, "of %u refusals %.1f%% are at the mistake's place, %.1f%% name it\n", place.all,
+            percent(place.at, place.all), percent(place.named, place.all));
     print_reasons(table, to);
     for (unsigned i = 0; i < table->n_bad; i++)
         fprintf(to, "BAD: %s %u is %s and %s: %s\n", part_names[table->bad[i].part],
                 table->bad[i].number, judgement_names[table->bad[i].judgement],
                 outcome_text(table->bad[i].outcome), table->bad[i].text);
-    return table->n_bad == 0 && located_percent(table) >= LEAST_LOCATED;
+    return table->n_bad == 0 && percent(place.at, place.all) >= LEAST_LOCATED;
 }

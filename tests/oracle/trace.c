@@ -118,9 +118,15 @@ static void record_op(void *data, const struct moment *moment, const struct arra
         record(data, moment, i, &results[i]);
 }
 
+// A piece is known by where it goes, among whatever others.
+static uint32_t part_of(const struct moment *moment, uint32_t piece) {
+    struct reference to = moment->statement->start.pieces[piece].to;
+    return to.buffer << 8 | (uint32_t)(index_at(to.index, moment->variables) & 0xff);
+}
+
 static void record_arrival(void *data, const struct moment *moment, const struct statement *at,
                            uint32_t piece, const struct array *array) {
-    record(data, moment, piece, array);
+    record(data, moment, part_of(moment, piece), array);
 }
 
 static void follow_op(void *data, const struct moment *moment, const struct array *operands,
@@ -134,7 +140,7 @@ static void follow_op(void *data, const struct moment *moment, const struct arra
 static void follow_arrival(void *data, const struct moment *moment, const struct statement *at,
                            uint32_t piece, const struct array *array) {
     struct trace *trace = data;
-    if (!trace->deviation.found && deviates(trace, moment, piece, array))
+    if (!trace->deviation.found && deviates(trace, moment, part_of(moment, piece), array))
         note(trace, moment->statement->span, at->span, at->span);
 }
 
