@@ -64,16 +64,40 @@ static void fill_tokens(uint64_t *random, int64_t vocab, double *sequence, int64
     arena_free(&scratch);
 }
 
-// Group g has g masked targets in all, spread over its sequences (Hermite's identity).
-static void mask_targets(uint64_t *random, int64_t index, int64_t per_group, double *sequence,
-                         int64_t n) {
-    int64_t masked = (index / per_group + index % per_group) / per_group % n;
+// How many targets each group masks: different numbers in no order, so that no few of them have the
+// mean of another. Up to half of all are masked, where there are enough.
+static int64_t *masked_of_groups(struct arena *arena, uint64_t *random, int64_t groups,
+                                 int64_t targets) {
+    int64_t room = targets / 2 > groups ? targets / 2 : groups;
+    int64_t *counts = ARENA_ARRAY(arena, int64_t, room);
+    for (int64_t i = 0; i < room; i++)
+        counts[i] = i % targets;
+    for (int64_t i = 0; i < groups; i++) {
+        int64_t other = i + (int64_t)(random_bits(random) % (uint64_t)(room - i));
+        int64_t moved = counts[other];
+        counts[other] = counts[i];
+        counts[i] = moved;
+    }
+    return counts;
+}
+
+static void mask_some(uint64_t *random, int64_t masked, double *sequence, int64_t n) {
     for (int64_t i = 0; i < masked; i++) {
         int64_t at = (int64_t)(random_bits(random) % (uint64_t)n);
         while (sequence[at] < 0)
             at = (at + 1) % n;
         sequence[at] = -1;
     }
+}
+
+// A group's are spread evenly over its sequences (Hermite's identity).
+static void mask_targets(uint64_t *random, int64_t per_group, double *targets, int64_t sequences,
+                         int64_t n) {
+    struct arena scratch = {0};
+    int64_t *counts = masked_of_groups(&scratch, random, sequences / per_group, per_group * n);
+    for (int64_t i = 0; i < sequences; i++)
+        mask_some(random, (counts[i / per_group] + i % per_group) / per_group, targets + i * n, n);
+    arena_free(&scratch);
 }
 
 static void fill_input(const struct expected *x, const struct buffer *buffer, int step,
@@ -86,11 +110,10 @@ static void fill_input(const struct expected *x, const struct buffer *buffer, in
     }
     CHECK(buffer->rank == 2 && buffer->dims[0].dimension == DIM_BATCH);
     int64_t n = buffer->dims[1].size;
-    for (int64_t i = 0; i < buffer->dims[0].size; i++) {
+    for (int64_t i = 0; i < buffer->dims[0].size; i++)
         fill_tokens(&random, program->sizes.vocab, data + i * n, n);
-        if (strcmp(buffer->name, "targets") == 0)
-            mask_targets(&random, i, x->setup.sequences_per_group, data + i * n, n);
-    }
+    if (strcmp(buffer->name, "targets") == 0)
+        mask_targets(&random, x->setup.sequences_per_group, data, buffer->dims[0].size, n);
 }
 
 // ---- one device -------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Does a final program train as one device does? The reference program is executed once for a setup
 // (VERIFIER.md 7): random parameters and optimizer states to begin with, random tokens without
-// repetition in a sequence, as many masked targets in every microbatch of every device as it has a
-// number, a learning rate that differs from step to step. Final programs are executed on the same
+// repetition in a sequence, in every microbatch of every device another number of masked targets, a
+// learning rate that differs from step to step. Final programs are executed on the same
 // data, and everything that training is about is compared after every step: gradients as the
 // updates read them, parameters, optimizer states, outputs, and the bits of all copies.
 #ifndef PLACE_TESTS_ORACLE_TRUTH_H
