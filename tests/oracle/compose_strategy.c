@@ -140,19 +140,30 @@ static void keep_states_on_tensor_axis(struct composer *c) {
         write_triple(c, chance(c, 500) ? ".norm" : ".embedding", axis);
 }
 
-// ---- activations, and what is not built yet ---------------------------------------------------
+// ---- activations ------------------------------------------------------------------------------
 
 static void recompute(struct composer *c) {
-    static const char *const which[] = {"", ".attention.core", ".mlp.activation", ".norm",
-                                        ".layers[-1:]"};
-    fprintf(c->to, "  activations%s : recomputed\n", which[pick(c, 5)]);
+    static const char *const which[] = {
+        "",     "", ".attention", ".attention.core", ".attention.qkv", ".mlp", ".mlp.activation",
+        ".norm"};
+    if (chance(c, 150))
+        fprintf(c->to, "  activations.layers[%d:] : recomputed\n", (int)pick(c, c->dims->layers));
+    else
+        fprintf(c->to, "  activations%s : recomputed\n", which[pick(c, 8)]);
 }
 
 static void cut_activations(struct composer *c) {
+    const char *axes = chance(c, 700) ? axes_of(c, AXIS_TENSOR) : one_axis_of(c, AXIS_TENSOR);
+    if (axes)
+        fprintf(c->to, "  activations : sharded(%s by sequence)\n", axes);
+}
+
+// ---- what is not built yet --------------------------------------------------------------------
+
+static void gather_activations(struct composer *c) {
     const char *axis = one_axis_of(c, AXIS_TENSOR);
     if (axis)
-        fprintf(c->to, "  activations : %s(%s by sequence)\n",
-                chance(c, 800) ? "sharded" : "gathered", axis);
+        fprintf(c->to, "  activations : gathered(%s by sequence)\n", axis);
 }
 
 static void offload(struct composer *c) {
