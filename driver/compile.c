@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/costs.h"
 #include "driver/edited.h"
 #include "driver/report.h"
 #include "ir/check.h"
@@ -96,8 +97,10 @@ static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
     c->account = account(c->final, &c->arena);
     check_memory(c);
-    if (c->verdict.kind == VERDICT_ACCEPTED)
+    if (c->verdict.kind == VERDICT_ACCEPTED) {
         edited_check_storage(c);
+        check_costs(c);
+    }
     return c->verdict.kind == VERDICT_ACCEPTED;
 }
 

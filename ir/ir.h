@@ -499,8 +499,12 @@ struct statement_walk {
 };
 struct statement_walk walk_statements(const struct block *);
 bool walk_next(struct statement_walk *);
-const struct loop *walk_loop(const struct statement_walk *); // the innermost around it, or NULL
 int64_t walk_trips(const struct statement_walk *); // how often one step executes the statement
+// The loop around the statement whose variable has this number; depth - 1: the innermost. NULL:
+// none.
+const struct loop *walk_loop(const struct statement_walk *, int variable);
+// Is the loop's variable, of this number, the microbatch: does it index what is stacked so?
+bool loop_counts_microbatches(const struct program *, const struct loop *, int variable);
 // The places that a statement names, i = 0, 1, ... until `at` is NULL: a call reads its operands,
 // then writes its results; each piece of a transfer is read, then written; a zero writes, a free
 // reads each. A wait names what its start does, and a loop nothing itself: they have none. Whoever

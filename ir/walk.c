@@ -22,21 +22,31 @@ bool walk_next(struct statement_walk *walk) {
     return true;
 }
 
-const struct loop *walk_loop(const struct statement_walk *walk) {
-    if (walk->depth == 0)
+const struct loop *walk_loop(const struct statement_walk *walk, int variable) {
+    if (variable < 0 || variable >= walk->depth)
         return NULL;
-    const struct open_block *outer = &walk->open[walk->depth - 1];
+    const struct open_block *outer = &walk->open[variable];
     return &outer->block->statements[outer->next - 1].loop;
 }
 
 int64_t walk_trips(const struct statement_walk *walk) {
     int64_t trips = 1;
-    for (int i = 0; i < walk->depth; i++) {
-        const struct open_block *outer = &walk->open[i];
-        const struct loop *loop = &outer->block->statements[outer->next - 1].loop;
-        trips *= loop->end - loop->begin;
-    }
+    for (int i = 0; i < walk->depth; i++)
+        trips *= walk_loop(walk, i)->end - walk_loop(walk, i)->begin;
     return trips;
+}
+
+bool loop_counts_microbatches(const struct program *program, const struct loop *loop,
+                              int variable) {
+    struct statement_walk walk = walk_statements(&loop->body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++)
+            if (access.at->index.variable == variable &&
+                program->buffers[access.at->buffer].stack == STACK_MICROBATCHES)
+                return true;
+    }
+    return false;
 }
 
 static struct access access_of_call(const struct unit *unit, const struct call *call, uint32_t i) {

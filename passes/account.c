@@ -141,6 +141,7 @@ static void add_transfer(struct counting *c, struct account_transfer transfer) {
     if (transfer.group <= 1)
         return;
     account->total_bytes += transfer.bytes;
+    account->sent[transfer.statement] += transfer.bytes;
     for (uint32_t i = 0; i < account->n_transfers; i++) {
         struct account_transfer *old = &account->transfers[i];
         if (same_row(old, &transfer)) {
@@ -273,6 +274,7 @@ static void account_communication(struct counting *c, const struct block *block)
 struct account *account(const struct program *program, struct arena *arena) {
     CHECK(program->arena_bytes >= 0);
     struct account *result = ARENA_NEW(arena, struct account);
+    result->sent = ARENA_ARRAY(arena, int64_t, program->n_ids + 1);
     struct counting counting = {program, arena, result, PHASE_FORWARD};
     account_memory(program, arena, result);
     account_communication(&counting, &program->steps[STEP_TRAIN].body);

@@ -83,7 +83,8 @@ struct account {
     int64_t held[N_STATES];
     struct account_transfer *transfers;
     uint32_t n_transfers, cap_transfers;
-    int64_t total_bytes; // sent by one device in one step
+    int64_t *sent;       // by statement id: bytes that one device sends there in one step
+    int64_t total_bytes; // their sum
     double flops;        // of one step on one device
 };
 

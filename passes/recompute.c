@@ -35,8 +35,7 @@ struct recomputing {
 
 static bool is_call_of(const struct program *program, const struct statement *statement,
                        enum phase phase) {
-    return statement->kind == STATEMENT_CALL &&
-           program->units[statement->call.unit].phase == phase;
+    return statement->kind == STATEMENT_CALL && program->units[statement->call.unit].phase == phase;
 }
 
 static void find_forward(struct recomputing *r) {
@@ -48,7 +47,7 @@ static void find_forward(struct recomputing *r) {
         for (uint32_t i = 0; (access = statement_access(r->program, walk.statement, i)).at; i++)
             if (access.written) {
                 r->writer[access.at->buffer] = walk.statement;
-                r->loop[access.at->buffer] = walk_loop(&walk);
+                r->loop[access.at->buffer] = walk_loop(&walk, walk.depth - 1);
             } else {
                 r->feeds_forward[access.at->buffer] = true;
             }
@@ -200,8 +199,8 @@ static void copy_parameters(struct segment *s) {
         const struct value *value = &s->old.values[i];
         if (s->again[i])
             continue;
-        s->map[i] = unit_add_parameter(s->program, s->unit, value->name, value->type,
-                                       s->old.consumed[i]);
+        s->map[i] =
+            unit_add_parameter(s->program, s->unit, value->name, value->type, s->old.consumed[i]);
         if (s->source[i] != NO_ID)
             s->here[s->source[i]] = s->map[i];
     }
@@ -213,8 +212,7 @@ static void copy_parameters(struct segment *s) {
 static void copy_results(struct segment *s) {
     for (uint32_t i = 0; i < s->old.n_results; i++) {
         struct unit_result result = s->old.results[i];
-        uint32_t in_parameter =
-            result.in_parameter == NO_ID ? NO_ID : s->map[result.in_parameter];
+        uint32_t in_parameter = result.in_parameter == NO_ID ? NO_ID : s->map[result.in_parameter];
         unit_add_result(s->program, s->unit, value_here(s, result.value), in_parameter);
     }
 }

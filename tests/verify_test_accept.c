@@ -31,6 +31,7 @@ static bool expect_accepted(struct arena *arena, const struct config *config, en
         fail_msg("%s, after %s", name, pass_rows[last].name);
     }
     assert_int_equal(diagnostics->n_items, 0);
+    assert_int_equal(verdict.n_copies, 0); // the compiler sums nothing that is summed
     return true;
 }
 

@@ -15,6 +15,20 @@ static bool is_zero_value(const struct engine *e, const struct judgement *value)
     return term_kind(e->terms, value->value.of) == NODE_ZERO;
 }
 
+// What is summed at a place may differ from one execution to the next.
+static void note_sum(struct engine *e, struct span span, unsigned axis, bool summands) {
+    for (uint32_t i = 0; i < e->n_sums; i++) {
+        struct copies_summed *known = &e->sums[i];
+        if (known->axis != axis || known->span.source != span.source ||
+            known->span.begin != span.begin || known->span.end != span.end)
+            continue;
+        known->summands |= summands;
+        return;
+    }
+    struct copies_summed made = {span, axis, summands};
+    ARENA_PUSH(e->arena, e->sums, e->n_sums, e->cap_sums, made);
+}
+
 // The adding half of all_reduce and reduce_scatter.
 static const struct fault *add_over(struct engine *e, enum collective_kind kind, unsigned axis,
                                     struct judgement *value, struct span span) {
@@ -25,9 +39,10 @@ static const struct fault *add_over(struct engine *e, enum collective_kind kind,
                           "`%s` already (%s)",
                           collective_names[kind], name, name,
                           form_text(&e->digits, e->arena, value->form));
-    if (is_partial(value, axis)) {
-        value->partial &= ~(1u << axis);
-    } else if (!is_zero_value(e, value)) {
+    bool copies = !is_partial(value, axis) && !is_zero_value(e, value);
+    note_sum(e, span, axis, !copies);
+    value->partial &= ~(1u << axis);
+    if (copies) {
         // N equal copies are added: harmless only if something divides by N.
         scale_id copies = scale_rational(e->terms, e->program->mesh.axes[axis].size, 1);
         value->value.scale = scale_multiply(e->terms, value->value.scale, copies);

@@ -145,6 +145,8 @@ struct engine {
     uint32_t n_faults;
     const struct fault **insisted; // faults of their own, that no value need carry
     uint32_t n_insisted, cap_insisted;
+    struct copies_summed *sums; // every place and axis, whether of copies or of summands
+    uint32_t n_sums, cap_sums;
     bool overrun;
 };
 

@@ -120,20 +120,6 @@ static struct judgement zeros(struct engine *e, const struct buffer *buffer) {
     return value;
 }
 
-// Whether the variable of the loop at `depth` is the microbatch: it indexes what is stacked so.
-static bool indexes_microbatches(const struct program *program, const struct block *block,
-                                 int depth) {
-    struct statement_walk walk = walk_statements(block);
-    while (walk_next(&walk)) {
-        struct access access;
-        for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++)
-            if (access.at->index.variable == depth &&
-                program->buffers[access.at->buffer].stack == STACK_MICROBATCHES)
-                return true;
-    }
-    return false;
-}
-
 void iteration_execute(struct engine *e, const struct loop *loop, int64_t value, bool time) {
     e->variables[e->depth] = value;
     e->time_loop[e->depth] = time;
@@ -147,7 +133,7 @@ static void execute_loop(struct engine *e, const struct statement *statement) {
     const struct loop *loop = &statement->loop;
     CHECK(e->depth < LIMIT_LOOP_DEPTH);
     if (e->program->sizes.microbatches > 1 &&
-        indexes_microbatches(e->program, &loop->body, e->depth)) {
+        loop_counts_microbatches(e->program, loop, e->depth)) {
         time_loop_execute(e, statement);
         return;
     }

@@ -353,6 +353,15 @@ static void report_faults(struct check *c) {
                         "%u more follow, maybe from the same cause", n_left);
 }
 
+// Those that summed nothing but copies, to the front.
+static uint32_t keep_sums_of_copies(struct engine *e) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->n_sums; i++)
+        if (!e->sums[i].summands)
+            e->sums[n++] = e->sums[i];
+    return n;
+}
+
 struct verdict verify(const struct program *reference, const struct program *final,
                       struct arena *arena, struct diagnostics *diagnostics) {
     struct terms *terms = ARENA_NEW(arena, struct terms);
@@ -366,5 +375,7 @@ struct verdict verify(const struct program *reference, const struct program *fin
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
     return (struct verdict){.kind = c->n_faults == 0 ? VERDICT_ACCEPTED : refused,
                             .buffers = c->final.found,
+                            .copies = c->final.sums,
+                            .n_copies = keep_sums_of_copies(&c->final),
                             .n_terms = terms->n_nodes};
 }

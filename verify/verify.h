@@ -26,10 +26,20 @@ struct found {
     uint32_t gathered; // parameters: axes on which all_gathers of it were found
 };
 
+// A summing collective that stands at `span`: over `axis` it was given equal copies each time it
+// was executed. Something divides by their number, or the program were refused.
+struct copies_summed {
+    struct span span;
+    unsigned axis;
+    bool summands; // it was given summands, too, and then is not among the verdict's
+};
+
 struct verdict {
     enum verdict_kind kind;
     struct found *buffers; // one for each of the final program, in its order
-    uint32_t n_terms;      // for reports
+    struct copies_summed *copies;
+    uint32_t n_copies;
+    uint32_t n_terms; // for reports
 };
 
 // Both programs must have passed program_check, and have been numbered. Everything that stays is

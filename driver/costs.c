@@ -1,0 +1,220 @@
+// What an accepted program pays and need not (W8xx), with the price in bytes a step. All is read
+// off the final program and its account, so a step that was written out is told as a derived one
+// is; only whether a sum adds equal copies is known to the verifier alone.
+#include "driver/costs.h"
+
+#include <inttypes.h>
+
+#include "driver/report.h"
+
+static const char *bytes(struct compilation *c, int64_t n) {
+    return bytes_text(&c->arena, (double)n);
+}
+
+static const char *axes(struct compilation *c, const struct axis_list *list) {
+    return mesh_axes_text(&c->final->mesh, list, &c->arena);
+}
+
+// ---- W811: gathers in every microbatch --------------------------------------------------------
+
+static bool gathers_parameters(const struct program *program, const struct statement *statement) {
+    return statement->kind == STATEMENT_START &&
+           statement->start.exchange.kind == COLLECTIVE_ALL_GATHER &&
+           program->buffers[statement->start.pieces[0].to.buffer].tensor != NO_ID;
+}
+
+static bool in_microbatch(const struct program *program, const struct statement_walk *walk) {
+    for (int i = 0; i < walk->depth; i++)
+        if (loop_counts_microbatches(program, walk_loop(walk, i), i))
+            return true;
+    return false;
+}
+
+static void check_gathers(struct compilation *c) {
+    const struct program *program = c->final;
+    const struct statement *first = NULL;
+    int64_t sent = 0, microbatches = program->sizes.microbatches;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (microbatches > 1 && walk_next(&walk)) {
+        if (!gathers_parameters(program, walk.statement) || !in_microbatch(program, &walk))
+            continue;
+        first = first ? first : walk.statement;
+        sent += c->account->sent[walk.statement->id];
+    }
+    if (sent == 0)
+        return;
+    struct diagnostic *d =
+        report(c->diagnostics, W811, first->span,
+               "parameters are gathered anew for each of %" PRId64 " microbatches", microbatches);
+    diagnostic_say(d, "a step sends %s for it", bytes(c, sent));
+    diagnostic_note(d, "gathered once they would cost %s, of %s that a step sends in all",
+                    bytes(c, sent / microbatches), bytes(c, c->account->total_bytes));
+    diagnostic_help(d,
+                    "gather once a step with `after_forward = kept, after_backward = kept`, which "
+                    "holds them whole, or less often with a larger train.microbatch");
+}
+
+// ---- W812: sums of copies ---------------------------------------------------------------------
+
+// What is sent by the statements that stand at a place.
+static int64_t sent_at(const struct compilation *c, const struct span *spans, struct span span) {
+    int64_t sent = 0;
+    for (uint32_t id = 0; id < c->final->n_ids; id++)
+        if (spans[id].source == span.source && spans[id].begin == span.begin)
+            sent += c->account->sent[id];
+    return sent;
+}
+
+static void check_sums_of_copies(struct compilation *c) {
+    const struct span *spans = program_spans(c->final, &c->arena);
+    for (uint32_t i = 0; i < c->verdict.n_copies; i++) {
+        const struct copies_summed *sum = &c->verdict.copies[i];
+        const struct mesh_axis *axis = &c->final->mesh.axes[sum->axis];
+        struct diagnostic *d = report(c->diagnostics, W812, sum->span,
+                                      "this adds up %" PRId64
+                                      " equal copies: all devices of `%s` hold the same already",
+                                      axis->size, axis->name);
+        diagnostic_say(d, "a step sends %s for it", bytes(c, sent_at(c, spans, sum->span)));
+        diagnostic_help(d, "leave it out, with what divides by %" PRId64 " again", axis->size);
+    }
+}
+
+// ---- W813: whole sums of which parts are read -------------------------------------------------
+
+// Where a sum's result is read from: nowhere but in parts, over these axes, or elsewhere too.
+struct readers {
+    struct axis_list parts;
+    bool whole;
+};
+
+static void add_reader(const struct program *program, buffer_id sum, const struct statement *by,
+                       struct access access, struct readers *readers) {
+    const struct buffer *buffer = &program->buffers[access.at->buffer];
+    bool scattered =
+        by->kind == STATEMENT_START && by->start.exchange.kind == COLLECTIVE_REDUCE_SCATTER;
+    bool summed = by->kind == STATEMENT_START && by->start.exchange.kind == COLLECTIVE_ALL_REDUCE;
+    if (access.written || by->kind == STATEMENT_FREE)
+        return;
+    if (buffer->window_of == sum)
+        readers->parts = buffer->layout.flat;
+    else if (access.at->buffer == sum && scattered)
+        readers->parts = by->start.exchange.axes;
+    else if (access.at->buffer == sum && !summed)
+        readers->whole = true;
+}
+
+// Readers behind the sum, and where it stands in a loop those in the rest of the loop, which come
+// by again.
+static struct readers readers_of(const struct program *program, const struct statement_walk *at,
+                                 buffer_id sum) {
+    struct readers readers = {0};
+    const struct loop *around = walk_loop(at, 0);
+    bool behind = false;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        behind |= walk.statement == at->statement || (around && &walk.statement->loop == around);
+        struct access access;
+        for (uint32_t i = 0; behind && (access = statement_access(program, walk.statement, i)).at;
+             i++)
+            add_reader(program, sum, walk.statement, access, &readers);
+    }
+    return readers;
+}
+
+// The parts that all pieces of the sum are read in; no axis: some piece is read whole, or nowhere.
+static struct axis_list parts_wanted(const struct program *program,
+                                     const struct statement_walk *at) {
+    const struct transfer *sum = &at->statement->start;
+    struct axis_list parts = {0};
+    for (uint32_t i = 0; i < sum->n_pieces; i++) {
+        struct readers readers = readers_of(program, at, sum->pieces[i].to.buffer);
+        if (readers.whole || readers.parts.n == 0)
+            return (struct axis_list){0};
+        parts = readers.parts;
+    }
+    return parts;
+}
+
+// Summed to parts first, the rest of the axes have that much less to add.
+static int64_t sent_by_parts(const struct program *program, const struct transfer *sum,
+                             const struct axis_list *parts, int64_t sent) {
+    for (unsigned i = 0; i < sum->exchange.axes.n; i++)
+        if (axis_list_has(parts, sum->exchange.axes.axes[i]))
+            return sent / 2; // reduce_scatter, without the gathering half
+    return sent / mesh_group_size(&program->mesh, parts);
+}
+
+static void check_whole_sums(struct compilation *c) {
+    const struct program *program = c->final;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        const struct transfer *sum = &walk.statement->start;
+        if (walk.statement->kind != STATEMENT_START || sum->exchange.kind != COLLECTIVE_ALL_REDUCE)
+            continue;
+        struct axis_list parts = parts_wanted(program, &walk);
+        int64_t sent = c->account->sent[walk.statement->id];
+        if (parts.n == 0 || sent == 0)
+            continue;
+        struct diagnostic *d = report(c->diagnostics, W813, walk.statement->span,
+                                      "this sums wholes over `%s`, of which each device of `%s` "
+                                      "then takes a part",
+                                      axes(c, &sum->exchange.axes), axes(c, &parts));
+        diagnostic_say(d, "a step sends %s for it", bytes(c, sent));
+        diagnostic_help(d, "sum to parts first, by reduce_scatter over `%s`: about %s here",
+                        axes(c, &parts), bytes(c, sent_by_parts(program, sum, &parts, sent)));
+    }
+}
+
+// ---- W814: tensor axes on slow links ----------------------------------------------------------
+
+// What an axis carries inside units: the layers wait for it, one after the other.
+static int64_t activations_sent(const struct compilation *c, unsigned axis) {
+    int64_t sent = 0;
+    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
+        const struct account_transfer *t = &c->account->transfers[i];
+        if (t->state == STATE_ACTIVATIONS && axis_list_has(&t->axes, axis))
+            sent += t->bytes;
+    }
+    return sent;
+}
+
+// The fastest link of the axes that carry nothing of the kind; NULL: no link's speed is known.
+static const struct mesh_axis *fastest_other(const struct compilation *c) {
+    const struct mesh *mesh = &c->final->mesh;
+    const struct mesh_axis *fastest = NULL;
+    for (uint32_t i = 0; i < mesh->n_axes; i++) {
+        const struct mesh_axis *axis = &mesh->axes[i];
+        if (axis->size > 1 && activations_sent(c, i) == 0 &&
+            (!fastest || axis->link_bytes_per_s > fastest->link_bytes_per_s))
+            fastest = axis;
+    }
+    return fastest;
+}
+
+static void check_links(struct compilation *c) {
+    const struct mesh *mesh = &c->final->mesh;
+    const struct mesh_axis *other = fastest_other(c);
+    for (uint32_t i = 0; i < mesh->n_axes && other; i++) {
+        const struct mesh_axis *axis = &mesh->axes[i];
+        int64_t sent = activations_sent(c, i);
+        if (sent == 0 || axis->link_bytes_per_s <= 0 ||
+            axis->link_bytes_per_s >= other->link_bytes_per_s)
+            continue;
+        struct diagnostic *d =
+            report(c->diagnostics, W814, axis->span,
+                   "every layer waits for `%s`, whose link is slower than that of `%s`", axis->name,
+                   other->name);
+        diagnostic_say(d, "a step sends %s here: %.3g ms", bytes(c, sent),
+                       1e3 * (double)sent / axis->link_bytes_per_s);
+        diagnostic_label(d, other->span, "here the same would take %.3g ms",
+                         1e3 * (double)sent / other->link_bytes_per_s);
+        diagnostic_help(d, "give `%s` the devices that are linked best", axis->name);
+    }
+}
+
+void check_costs(struct compilation *c) {
+    check_gathers(c);
+    check_sums_of_copies(c);
+    check_whole_sums(c);
+    check_links(c);
+}

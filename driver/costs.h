@@ -1,0 +1,10 @@
+// What an accepted program pays and need not: warnings that say the price.
+#ifndef PLACE_DRIVER_COSTS_H
+#define PLACE_DRIVER_COSTS_H
+
+#include "driver/compile.h"
+
+// W811 to W814. The program is accounted, and accepted.
+void check_costs(struct compilation *);
+
+#endif
