@@ -7,6 +7,7 @@ usage: examples.py PLACEC EXAMPLES_FOLDER TEXT
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,10 +44,19 @@ def predicted_traffic(report):
     return traffic
 
 
+def gathers_again(path, report):
+    """Does a phase gather a layer's parameters more often than there are layers?"""
+    with open(path, encoding="utf-8") as text:
+        layers = int(re.search(r"layers = (\d+)", text.read()).group(1))
+    return any(row["op"] == "all_gather" and row["state"] == "parameters" and row["role"] == "layers" and
+               row["count"] > layers for row in report["communication"])
+
+
 class Examples(unittest.TestCase):
     def check_example(self, path):
         report = json.loads(place("check", path, "--json"))
         self.assertEqual(report["verdict"], "accepted")
+        self.assertEqual([d["code"] for d in report["diagnostics"]], ["W811"] if gathers_again(path, report) else [])
         memory = report["memory"]
         self.assertEqual(sum(memory[s] for s in STATES) + memory["transient"], memory["peak"])
         self.assertEqual(sum(row["bytes"] for row in report["communication"]), report["communication_total"])
