@@ -203,8 +203,11 @@ static bool read_axes(const struct mode_reader *m, const struct ast_argument *ar
         name = (struct ast_name){argument->value->name, argument->value->span};
         names = (struct ast_names){.items = &name, .n = 1, .span = name.span};
     }
-    if (argument->kind == ARGUMENT_BY && m->mode != MODE_SHARDED) {
-        report(m->r->diagnostics, E121, argument->span, "only `sharded` is cut `by` something");
+    bool cuts = m->mode == MODE_SHARDED ||
+                (m->mode == MODE_GATHERED && m->out->state == STATE_ACTIVATIONS);
+    if (argument->kind == ARGUMENT_BY && !cuts) {
+        report(m->r->diagnostics, E121, argument->span,
+               "only what is `sharded`, or activations that are `gathered`, are cut `by` something");
         return false;
     }
     if (argument->kind == ARGUMENT_BY)
@@ -257,8 +260,6 @@ static bool check_supported(const struct mode_reader *m, struct span span) {
         feature = UNSUPPORTED_OFFLOADED;
     else if (m->mode == MODE_MATERIALIZED)
         feature = UNSUPPORTED_MATERIALIZED;
-    else if (m->mode == MODE_GATHERED && m->out->state == STATE_ACTIVATIONS)
-        feature = UNSUPPORTED_GATHERED_ACTIVATIONS;
     else if (m->mode == MODE_GATHERED && m->out->state == STATE_OPTIMIZER)
         feature = UNSUPPORTED_GATHERED_OPTIMIZER;
     if (feature >= 0)

@@ -74,8 +74,6 @@ static bool has_room(struct expansion *e, struct span span) {
 // What refuses a split over this dimension; -1: nothing.
 static int split_unsupported(enum dimension dimension) {
     switch (dimension) {
-    case DIM_SEQUENCE:
-        return UNSUPPORTED_SPLIT_SEQUENCE;
     case DIM_LAYERS:
         return UNSUPPORTED_SPLIT_LAYERS;
     case DIM_VOCAB:
@@ -151,9 +149,7 @@ static void expand_split(struct expansion *e, const struct frame *frame, const s
     good &= resolve_product(r, frame, &statement->split.axes, &split.axes);
     if (statement->split.schedule.kind != SCHEDULE_NONE)
         check_schedule(r, &statement->split.schedule);
-    if (scope->depth)
-        report_unsupported(r, statement->span, UNSUPPORTED_SPLIT_IN_SCOPE);
-    else if (good)
+    if (good)
         ARENA_PUSH(r->arena, e->strategy->splits, e->strategy->n_splits, e->splits_capacity, split);
 }
 

@@ -99,6 +99,7 @@ static struct program *new_program(const struct partitioner *p, const struct pro
 
 bool partition(struct program *program, const struct pass_context *context) {
     struct program reference = *program;
+    uint32_t errors = context->diagnostics->n_errors;
     struct partitioner p = {.arena = program->arena,
                             .config = context->config,
                             .diagnostics = context->diagnostics,
@@ -110,7 +111,7 @@ bool partition(struct program *program, const struct pass_context *context) {
     // The axis in time exists only where there is more than one microbatch.
     p.time = p.program->mesh.n_axes;
     CHECK(p.time < MAX_AXES);
-    p.batch_axes = axis_list_mask(&p.placement.batch) | UINT64_C(1) << p.time;
+    p.token_axes = axis_list_mask(&p.placement.tokens) | UINT64_C(1) << p.time;
     p.states = ARENA_ARRAY(p.arena, struct buffer_state, reference.n_buffers + 1);
     for (uint32_t i = 0; i < reference.n_buffers; i++)
         p.states[i].buffer = NO_ID;
@@ -119,6 +120,8 @@ bool partition(struct program *program, const struct pass_context *context) {
     for (int kind = 0; kind < N_STEPS; kind++)
         if (reference.steps[kind].present)
             partition_step(&p, (enum step_kind)kind);
+    if (p.diagnostics->n_errors > errors)
+        return false;
     program_number(p.program);
     *program = *p.program;
     return true;

@@ -100,7 +100,7 @@ struct partitioner {
     struct program *program;
     struct placement placement;
     unsigned time;       // the microbatches' axis; its size is placement.microbatches
-    uint64_t batch_axes; // axes on which sums over the batch are summands: data axes and time
+    uint64_t token_axes; // axes on which sums over all tokens are summands, time among them
     struct unit_use **uses;
     uint32_t n_uses, cap_uses;
     struct accumulation *accumulations;

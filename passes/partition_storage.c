@@ -141,7 +141,7 @@ static void plan_reduction(const struct partitioner *p, const struct placed_tens
     const struct axis_list *each = many ? &tensor->reduced_each : &none;
     bool whole = tensor->shards[STATE_GRADIENTS].n == 0;
     bool owned_each = owners->n && (!whole || axis_list_has(each, owners->axes[0]));
-    struct axis_list rest = without(&p->placement.batch, owners);
+    struct axis_list rest = without(&p->placement.tokens, owners);
     *(owned_each ? &storage->scatter_each : &storage->scatter_last) = *owners;
     storage->reduce_last = without(&rest, each);
     storage->reduce_each = without(&rest, &storage->reduce_last);
@@ -549,7 +549,7 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
 // yet, and those of the model on which units left it a summand.
 static struct axis_list last_sums(const struct partitioner *p, struct reference gradient) {
     const struct tensor_storage *s = storage_of(p, reference_buffer(p, gradient));
-    uint64_t model = p->states[gradient.buffer].type.partial & ~p->batch_axes;
+    uint64_t model = p->states[gradient.buffer].type.partial & ~p->token_axes;
     model &= ~axis_list_mask(&s->scatter_each) & ~axis_list_mask(&s->scatter_last);
     return axes_of_sum(p, axis_list_mask(&s->reduce_last) | model);
 }

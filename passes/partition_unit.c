@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/diagnostic.h"
 #include "passes/partition_unit.h"
 #include "passes/work.h"
 
@@ -106,13 +107,13 @@ static uint64_t summands_of_operand(const struct maker *m, const struct work *w,
 }
 
 // Operand `i` stays a summand on these axes. On axes of the model the table says whether that is
-// cheaper; sums over the batch always wait for the step.
+// cheaper; sums over all tokens always wait for the step.
 static uint64_t staying_summands(const struct maker *m, const struct work *w, unsigned i) {
     const value_id *operands = w->op->operands;
     uint64_t mask = is_additive(w->op->kind) // a summand and a copy are not added
                         ? summands_of(m, operands[0]) & summands_of(m, operands[1])
                         : summands_of_operand(m, w, i);
-    return op_rows[w->op->kind].partition == PARTITION_FOLLOW ? mask : mask & m->p->batch_axes;
+    return op_rows[w->op->kind].partition == PARTITION_FOLLOW ? mask : mask & m->p->token_axes;
 }
 
 static struct axis_list without_axes(const struct axis_list *axes, uint64_t mask) {
@@ -225,12 +226,29 @@ static const struct sharding *flat_operand(const struct maker *m, const struct o
     return NULL;
 }
 
+// A gradient that one unit has left as a summand over an axis of the model gets a whole term by
+// another: the sum would have to be finished in the middle, and begun again with every microbatch.
+static void refuse_mixed_sum(struct maker *m, const struct work *w) {
+    value_id sum = w->op->operands[0];
+    uint64_t summed = summands_of(m, sum) & ~w->wants[0].partial;
+    if (w->op->kind != OP_ACCUMULATE || sum >= m->from->n_parameters || summed == 0)
+        return;
+    struct axis_list axes = axes_of_sum(m->p, summed);
+    const struct mesh *mesh = &m->p->program->mesh;
+    report(
+        m->p->diagnostics, E199, split_span(m->p, axes.axes[0]),
+        "adding a whole term to `%s`, which is a sum over `%s` elsewhere, is understood, but not "
+        "compiled yet",
+        m->from->values[sum].name, mesh_axes_text(mesh, &axes, m->p->arena));
+}
+
 static void make_divided(struct maker *m, const struct op *op) {
     struct work w = {.op = op};
     struct sharding types[MAX_RESULTS];
     value_id operands[MAX_OPERANDS];
     divide_work(m, &w);
     choose_operands(m, &w);
+    refuse_mixed_sum(m, &w);
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = bring(m, op->operands[i], &w.wants[i], op);
     for (unsigned i = 0; i < op->n_results; i++)

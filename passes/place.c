@@ -301,6 +301,7 @@ bool placement_derive(const struct config *config, const struct program *program
     uint32_t errors = diagnostics->n_errors;
     *out = (struct placement){0};
     struct placing p = {config, program, arena, diagnostics, out};
+    make_rules(&p);
     check_splits(&p);
     check_modes(&p);
     if (diagnostics->n_errors > errors)

@@ -2,7 +2,8 @@
 //
 //   place.c         matches and weighs the statements, tensor by tensor
 //   place_work.c    the rules by which work is divided, and what they cut of the tensors
-//   place_rules.c   which compositions have a meaning
+//   place_splits.c  which divisions of work have a meaning together
+//   place_rules.c   which modes have a meaning, alone and together
 //   place_sizes.c   which sizes divide
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
@@ -20,6 +21,7 @@ struct placing {
 // The name of a list of axes as the user knows it: a product's name where there is one.
 const char *axes_text(struct placing *, const struct axis_list *);
 int64_t axis_size(const struct placing *, unsigned axis);
+const char *axis_name(const struct placing *, unsigned axis);
 // The axes of a statement that change anything: those larger than one.
 struct axis_list effective_axes(const struct placing *, const struct axis_list *);
 // E305: neither of the statements wins.
@@ -28,6 +30,9 @@ void report_tie(struct placing *, const struct mode_statement *first,
 // E199: understood, but not compiled yet.
 struct diagnostic *not_yet(struct placing *, const struct origin *origin, const char *what);
 
+// The rules by which work is divided, of any strategy; then, of one that has a meaning, what they
+// cut of the tensors.
+void make_rules(struct placing *);
 void place_work(struct placing *);
 
 // The rules that need the statements only, before tensors are weighed; those about sizes, and those

@@ -10,6 +10,7 @@
 #include "ir/diagnostic.h"
 #include "passes/place.h"
 #include "passes/select.h"
+#include "passes/work.h"
 
 struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what) {
     struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
@@ -18,165 +19,11 @@ struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const
     return d;
 }
 
-static const char *axis_name(const struct placing *p, unsigned axis) {
+const char *axis_name(const struct placing *p, unsigned axis) {
     return p->config->mesh.axes[axis].name;
 }
 
-// ---- splits -----------------------------------------------------------------------------------
-
-// The dimensions whose exchange partition knows: none for the batch, sums for the others.
-static bool is_compiled(enum dimension dimension) {
-    return dimension == DIM_BATCH || dimension == DIM_HEADS || dimension == DIM_KV_HEADS ||
-           dimension == DIM_FFN;
-}
-
-// A scope that leaves out some of the tensors that have the dimension would need conversions where
-// the scope ends.
-static bool scope_is_whole(const struct placing *p, const struct split_statement *split,
-                           enum dimension dimension) {
-    if (selector_is_partial(&split->scope, p->config->model.layers))
-        return false;
-    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
-        const struct tensor *tensor = &p->program->tensors[t];
-        for (unsigned d = 0; d < tensor->rank; d++)
-            if (tensor->dims[d].dimension == dimension &&
-                !selector_matches(&split->scope, tensor->roles, tensor->n_roles))
-                return false;
-    }
-    return dimension != DIM_BATCH || split->scope.n_roles == 0;
-}
-
-static void check_split(struct placing *p, const struct split_statement *split) {
-    for (uint32_t i = 0; i < split->n_dimensions; i++) {
-        enum dimension dimension = split->dimensions[i];
-        const char *name = dimension_names[dimension];
-        if (!is_compiled(dimension))
-            not_yet(p, &split->origin, arena_format(p->arena, "splitting `%s`", name));
-        else if (!scope_is_whole(p, split, dimension))
-            not_yet(p, &split->origin,
-                    arena_format(p->arena, "splitting `%s` in a part of the model", name));
-    }
-}
-
-// E302. One product has an order, two statements have none.
-static void report_twice(struct placing *p, const struct split_statement *first,
-                         const struct split_statement *second, enum dimension dimension) {
-    const char *name = dimension_names[dimension];
-    struct diagnostic *d = report(p->diagnostics, E302, origin_span(&second->origin),
-                                  "`%s` is split by two statements", name);
-    diagnostic_say(d, "which cut is the outer one is not said");
-    diagnostic_label(d, origin_span(&first->origin), "the other statement");
-    diagnostic_origin(d, &second->origin);
-    struct axis_list both = first->axes;
-    for (unsigned i = 0; i < second->axes.n; i++)
-        axis_list_add(&both, second->axes.axes[i]);
-    diagnostic_help(d, "name all axes in one statement, outermost first: `split %s over %s`", name,
-                    axes_text(p, &both));
-}
-
-// Batch against heads or ffn: both cut the same activations. Heads and ffn never meet.
-static bool meet_in_a_value(enum dimension a, enum dimension b) {
-    return (a == DIM_BATCH) != (b == DIM_BATCH);
-}
-
-// E303. A device of the axis would have to be in two places.
-static void report_shared_axis(struct placing *p, const struct split_statement *first,
-                               enum dimension a, const struct split_statement *second,
-                               enum dimension b, unsigned axis) {
-    struct diagnostic *d =
-        report(p->diagnostics, E303, origin_span(&second->origin), "`%s` splits both `%s` and `%s`",
-               axis_name(p, axis), dimension_names[a], dimension_names[b]);
-    diagnostic_say(d, "a device would hold some %s of some sequences only", dimension_names[b]);
-    diagnostic_label(d, origin_span(&first->origin), "here it splits `%s`", dimension_names[a]);
-    diagnostic_origin(d, &second->origin);
-    diagnostic_help(d, "give each its own axis of the mesh");
-}
-
-// The first axis that two lists share and that has more than one device; -1: none.
-static int shared_axis(const struct placing *p, const struct axis_list *a,
-                       const struct axis_list *b) {
-    for (unsigned i = 0; i < a->n; i++)
-        if (axis_size(p, a->axes[i]) > 1 && axis_list_has(b, a->axes[i]))
-            return a->axes[i];
-    return -1;
-}
-
-// False, once reported.
-static bool check_pair(struct placing *p, const struct split_statement *first, enum dimension a,
-                       const struct split_statement *second, enum dimension b) {
-    int axis = shared_axis(p, &first->axes, &second->axes);
-    if (a == b)
-        report_twice(p, first, second, a);
-    else if (axis >= 0 && meet_in_a_value(a, b))
-        report_shared_axis(p, first, a, second, b, (unsigned)axis);
-    else
-        return true;
-    return false;
-}
-
-// Two statements, or one with itself, dimension by dimension: the first trouble is enough.
-static void check_statements(struct placing *p, const struct split_statement *first,
-                             const struct split_statement *second) {
-    for (uint32_t i = 0; i < first->n_dimensions; i++)
-        for (uint32_t k = first == second ? i + 1 : 0; k < second->n_dimensions; k++)
-            if (!check_pair(p, first, first->dimensions[i], second, second->dimensions[k]))
-                return;
-}
-
-static const struct split_statement *split_of(const struct placing *p, enum dimension dimension) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    for (uint32_t s = 0; s < strategy->n_splits; s++)
-        for (uint32_t i = 0; i < strategy->splits[s].n_dimensions; i++)
-            if (strategy->splits[s].dimensions[i] == dimension)
-                return &strategy->splits[s];
-    return NULL;
-}
-
-static struct axis_list axes_of_split(const struct placing *p,
-                                      const struct split_statement *split) {
-    return split ? effective_axes(p, &split->axes) : (struct axis_list){0};
-}
-
-// Attention pairs every query head with its key and value head: they are split alike.
-static void check_heads(struct placing *p) {
-    const struct split_statement *heads = split_of(p, DIM_HEADS), *kv = split_of(p, DIM_KV_HEADS);
-    struct axis_list heads_axes = axes_of_split(p, heads), kv_axes = axes_of_split(p, kv);
-    if (axis_list_equal(&heads_axes, &kv_axes))
-        return;
-    const struct split_statement *said = heads ? heads : kv;
-    const char *missing = heads ? "kv_heads" : "heads";
-    struct diagnostic *d =
-        report(p->diagnostics, E308, origin_span(&said->origin),
-               "`%s` is split, but `%s` is not split alike", heads ? "heads" : "kv_heads", missing);
-    diagnostic_say(d, "a query head needs its key and value head on the same device");
-    if (heads && kv)
-        diagnostic_label(d, origin_span(&kv->origin), "key and value heads are split here");
-    diagnostic_origin(d, &said->origin);
-    const struct model_config *model = &p->config->model;
-    if (model->kv_heads == model->heads)
-        diagnostic_note(d, "heads are not grouped in this model: its kv_heads are as many, %d",
-                        (int)model->kv_heads);
-    diagnostic_help(d, "split both in one statement: `split heads, kv_heads over %s`",
-                    axes_text(p, &said->axes));
-}
-
-void check_splits(struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    for (uint32_t s = 0; s < strategy->n_splits; s++) {
-        const struct split_statement *second = &strategy->splits[s];
-        check_split(p, second);
-        for (uint32_t f = 0; f <= s; f++)
-            check_statements(p, &strategy->splits[f], second);
-    }
-    check_heads(p);
-}
-
 // ---- modes, each by itself --------------------------------------------------------------------
-
-static bool is_data_axis(const struct placing *p, unsigned axis) {
-    struct axis_list batch = axes_of_split(p, split_of(p, DIM_BATCH));
-    return axis_list_has(&batch, axis);
-}
 
 static bool touches_axes(const struct placing *p, const struct mode_statement *mode) {
     return effective_axes(p, &mode->axes).n > 0;
@@ -189,7 +36,8 @@ static void report_data_activations(struct placing *p, const struct mode_stateme
         report(p->diagnostics, E306, origin_span(&mode->origin),
                "activations cannot be cut over `%s`: it splits the batch", axis_name(p, axis));
     diagnostic_say(d, "each device computes on whole sequences of its own");
-    diagnostic_label(d, origin_span(&split_of(p, DIM_BATCH)->origin), "the batch is split here");
+    diagnostic_label(d, origin_span(&p->placement->split_by[axis]->origin),
+                     "the batch is split here");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
 }
@@ -205,7 +53,23 @@ static void report_flat_activations(struct placing *p, const struct mode_stateme
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "cut them by a dimension");
     if (mode->origin.kind == ORIGIN_STATEMENT && mode->own_text)
-        diagnostic_edit(d, origin_span(&mode->origin), "sharded(%s by sequence)", axes);
+        diagnostic_edit(d, origin_span(&mode->origin), "%s(%s by sequence)",
+                        mode->extent == EXTENT_SHARDED ? "sharded" : "gathered", axes);
+}
+
+// Keys and values whose positions a split divides are gathered for attention.
+static void check_gathered(struct placing *p, const struct mode_statement *mode) {
+    const struct selector *selector = &mode->selector;
+    struct axis_list cuts = work_cuts_in_scope(p->placement, selector, DIM_SEQUENCE);
+    bool keys = selector->n_roles && selector->roles[selector->n_roles - 1] == ROLE_KV;
+    for (unsigned i = 0; i < mode->axes.n; i++)
+        if (axis_size(p, mode->axes.axes[i]) > 1 &&
+            (!keys || !axis_list_has(&cuts, mode->axes.axes[i]))) {
+            not_yet(p, &mode->origin,
+                    keys ? "gathering keys and values that no split divides"
+                         : "gathering activations other than keys and values");
+            return;
+        }
 }
 
 static void check_activations(struct placing *p, const struct mode_statement *mode) {
@@ -213,7 +77,7 @@ static void check_activations(struct placing *p, const struct mode_statement *mo
     if (mode->extent == EXTENT_REPLICATED || axes.n == 0)
         return;
     for (unsigned i = 0; i < axes.n; i++)
-        if (is_data_axis(p, axes.axes[i])) {
+        if (axis_list_has(&p->placement->batch, axes.axes[i])) {
             report_data_activations(p, mode, axes.axes[i]);
             return;
         }
@@ -225,6 +89,8 @@ static void check_activations(struct placing *p, const struct mode_statement *mo
                              dimension_names[mode->by_dimension]));
     else if (selector_is_partial(&mode->selector, p->config->model.layers))
         not_yet(p, &mode->origin, "a mode for some of the layers only");
+    else if (mode->extent == EXTENT_GATHERED)
+        check_gathered(p, mode);
 }
 
 static void check_options(struct placing *p, const struct mode_statement *mode) {
@@ -437,17 +303,17 @@ static bool same_statements(const struct placed_tensor *placed, unsigned a, unsi
 // The axes of a product are in trouble together, where the same statements speak about them.
 static void check_data_axes(struct placing *p, const struct placed_tensor *placed,
                             struct seen *seen) {
-    const struct axis_list *batch = &p->placement->batch;
-    for (unsigned i = 0; i < batch->n; i++) {
-        enum trouble trouble = trouble_of(placed, batch->axes[i]);
+    const struct axis_list *tokens = &p->placement->tokens;
+    for (unsigned i = 0; i < tokens->n; i++) {
+        enum trouble trouble = trouble_of(placed, tokens->axes[i]);
         struct axis_list axes = {0};
         if (trouble == TROUBLE_NONE)
             continue;
-        for (unsigned k = i; k < batch->n; k++)
-            if (trouble_of(placed, batch->axes[k]) == trouble &&
-                same_statements(placed, batch->axes[i], batch->axes[k]) &&
-                first_time(&seen->axes[trouble], batch->axes[k]))
-                axis_list_add(&axes, batch->axes[k]);
+        for (unsigned k = i; k < tokens->n; k++)
+            if (trouble_of(placed, tokens->axes[k]) == trouble &&
+                same_statements(placed, tokens->axes[i], tokens->axes[k]) &&
+                first_time(&seen->axes[trouble], tokens->axes[k]))
+                axis_list_add(&axes, tokens->axes[k]);
         if (axes.n && trouble == TROUBLE_PARAMETERS)
             report_parameters(p, placed, &axes);
         else if (axes.n)
@@ -535,7 +401,7 @@ void check_states(struct placing *p) {
         const struct placed_tensor *placed = &p->placement->tensors[i];
         check_data_axes(p, placed, &seen);
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-            if (axis_size(p, axis) > 1 && !axis_list_has(&p->placement->batch, axis))
+            if (axis_size(p, axis) > 1 && !axis_list_has(&p->placement->tokens, axis))
                 check_model_axis(p, placed, axis, &seen);
     }
     for (uint32_t i = 0; i < n && p->diagnostics->n_errors == errors; i++)

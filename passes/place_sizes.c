@@ -50,17 +50,6 @@ static int64_t size_of(const struct placing *p, enum dimension dimension) {
     }
 }
 
-// All axes that cut the dimension where a statement cuts it: its own, and those of statements
-// outside its scope.
-static struct axis_list cuts_in_scope(const struct placing *p, const struct selector *scope,
-                                      enum dimension dimension) {
-    struct work_label label = {.dimensions = UINT32_C(1) << dimension};
-    const struct work_rule *by[MAX_AXES];
-    struct axis_list cuts;
-    work_cuts(p->placement, scope->roles, scope->n_roles, &label, 1, &cuts, by);
-    return cuts;
-}
-
 static void report_parts(struct placing *p, const struct origin *origin, enum dimension dimension,
                          const struct axis_list *cuts) {
     int64_t parts = mesh_group_size(&p->config->mesh, cuts), size = size_of(p, dimension);
@@ -84,10 +73,11 @@ static void report_parts(struct placing *p, const struct origin *origin, enum di
                     dimension == DIM_SEQUENCE ? "sequence" : "dimension");
 }
 
-// False, once reported.
+// All axes count that cut the dimension where a statement cuts it: its own, and those of statements
+// outside its scope. False, once reported.
 static bool check_dimension(struct placing *p, const struct origin *origin,
                             const struct selector *scope, enum dimension dimension) {
-    struct axis_list cuts = cuts_in_scope(p, scope, dimension);
+    struct axis_list cuts = work_cuts_in_scope(p->placement, scope, dimension);
     int64_t parts = mesh_group_size(&p->config->mesh, &cuts);
     if (dimension == DIM_BATCH || size_of(p, dimension) % parts == 0)
         return true;

@@ -32,6 +32,9 @@ static void add_split(struct placing *p, const struct split_statement *split) {
     for (uint32_t d = 0; d < split->n_dimensions; d++) {
         if (split->dimensions[d] == DIM_BATCH)
             p->placement->batch = axes;
+        bool tokens = split->dimensions[d] == DIM_BATCH || split->dimensions[d] == DIM_SEQUENCE;
+        for (unsigned i = 0; i < axes.n && tokens && split->scope.n_roles == 0; i++)
+            axis_list_add(&p->placement->tokens, axes.axes[i]);
         for (unsigned i = 0; i < axes.n; i++)
             add_rule(p, (struct work_rule){.axis = axes.axes[i],
                                            .dimension = split->dimensions[d],
@@ -162,10 +165,13 @@ static void check_reach(struct placing *p) {
 
 // ---- the whole --------------------------------------------------------------------------------
 
-void place_work(struct placing *p) {
-    const struct placement *placement = p->placement;
+void make_rules(struct placing *p) {
     add_splits(p);
     add_stored_activations(p);
+}
+
+void place_work(struct placing *p) {
+    const struct placement *placement = p->placement;
     check_reach(p);
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];

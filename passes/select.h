@@ -32,4 +32,8 @@ int compare_statements(const struct mode_statement *a, const struct mode_stateme
 const struct mode_statement *residency_of(const struct strategy_config *, enum state,
                                           const uint8_t *roles, unsigned n_roles);
 
+// The statement that says how `state` is kept along an axis for a role path. NULL: nothing is said.
+const struct mode_statement *extent_of(const struct strategy_config *, enum state, unsigned axis,
+                                       const uint8_t *roles, unsigned n_roles);
+
 #endif

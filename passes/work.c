@@ -78,3 +78,12 @@ void work_cuts_of_dims(const struct placement *placement, const uint8_t *roles, 
         labels[d].dimensions = UINT32_C(1) << dims[d].dimension;
     work_cuts(placement, roles, n_roles, labels, rank, cuts, by);
 }
+
+struct axis_list work_cuts_in_scope(const struct placement *placement, const struct selector *scope,
+                                    enum dimension dimension) {
+    struct work_label label = {.dimensions = UINT32_C(1) << dimension};
+    const struct work_rule *by[MAX_AXES];
+    struct axis_list cuts;
+    work_cuts(placement, scope->roles, scope->n_roles, &label, 1, &cuts, by);
+    return cuts;
+}

@@ -26,6 +26,9 @@ unsigned work_labels(const struct unit *, const struct op *, char letters[MAX_LA
 void work_cuts(const struct placement *, const uint8_t *roles, unsigned n_roles,
                const struct work_label *labels, unsigned n_labels, struct axis_list *cuts,
                const struct work_rule *by[MAX_AXES]);
+// The axes that cut a dimension where a scope selects, if nothing else is there to be cut.
+struct axis_list work_cuts_in_scope(const struct placement *, const struct selector *scope,
+                                    enum dimension dimension);
 // The same for a tensor's or a value's own dimensions.
 void work_cuts_of_dims(const struct placement *, const uint8_t *roles, unsigned n_roles,
                        const struct dim *dims, unsigned rank, struct axis_list cuts[MAX_RANK],

@@ -51,7 +51,7 @@ static void begin(struct trial *t) {
                                               .rules = (struct work_rule *)rules,
                                               .n_rules = sizeof rules / sizeof *rules},
                                 .time = TIME,
-                                .batch_axes = 1 << DP | 1 << TIME};
+                                .token_axes = 1 << DP | 1 << TIME};
     t->p.program->mesh = t->config.mesh;
 }
 

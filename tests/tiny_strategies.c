@@ -7,10 +7,11 @@
 #include "tests/tiny_models.h"
 
 const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
-    "ddp",          "zero1",       "zero2",       "zero3",
-    "hsdp",         "fsdp_keep",   "gather_once", "accumulate_whole",
-    "scatter_each", "reduce_each", "layerwise",   "zero3_tp",
-    "recompute",    "zero1_tp_sp", "hsdp_tp_sp",
+    "ddp",           "zero1",       "zero2",       "zero3",
+    "hsdp",          "fsdp_keep",   "gather_once", "accumulate_whole",
+    "scatter_each",  "reduce_each", "layerwise",   "zero3_tp",
+    "recompute",     "zero1_tp_sp", "hsdp_tp_sp",  "zero1_cp_tp_sp",
+    "zero3_ulysses", "scopes",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -139,6 +140,15 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         add_zero3(arena, config, dp);
         select_layers(&config->strategy.modes[1], 3, 3, 5);
         break;
+    case TINY_ZERO1_CP_TP_SP:
+        tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(0, 1));
+        break;
+    case TINY_ZERO3_ULYSSES:
+        add_zero3(arena, config, tiny_axes(0, 1));
+        break;
+    case TINY_SCOPES:
+        add_zero3(arena, config, dp);
+        break;
     case TINY_RECOMPUTE:
         add_zero3(arena, config, dp);
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
@@ -148,48 +158,116 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     }
 }
 
-static bool has_replicas(enum tiny_strategy strategy) {
-    return strategy == TINY_HSDP || strategy == TINY_HSDP_TP_SP;
-}
-
-static bool is_sequence_parallel(enum tiny_strategy strategy) {
-    return strategy == TINY_ZERO1_TP_SP || strategy == TINY_HSDP_TP_SP;
-}
-
-// The innermost axis of the mesh; Megatron's sequence parallelism stores what it leaves whole as
-// parts.
-static void add_tensor_axis(struct arena *arena, struct config *config, bool sequence_parallel) {
-    int tp = (int)config->mesh.n_axes;
-    tiny_axis(config, "tp", 2);
-    tiny_split(arena, config, DIM_HEADS, tiny_axes(tp, -1));
-    tiny_split(arena, config, DIM_KV_HEADS, tiny_axes(tp, -1));
-    tiny_split(arena, config, DIM_FFN, tiny_axes(tp, -1));
-    if (!sequence_parallel)
-        return;
-    struct mode_statement *mode =
-        tiny_mode(arena, config, STATE_ACTIVATIONS, EXTENT_SHARDED, tiny_axes(tp, -1));
-    mode->by = CUT_DIMENSION;
-    mode->by_dimension = DIM_SEQUENCE;
+// Sequences that every axis divides, and positions for all of their tokens.
+static void lengthen(struct config *config) {
     config->train.sequence = 12;
     config->model.sequence_limit = 13;
+}
+
+static struct selector some_role(enum role role) {
+    return (struct selector){.n_roles = 1, .roles = {(uint8_t)role}, .span = nowhere};
+}
+
+static void scope_last(struct config *config, enum role role) {
+    struct split_statement *split = &config->strategy.splits[config->strategy.n_splits - 1];
+    split->scope = some_role(role);
+    split->scope_depth = 1;
+}
+
+static int add_axis(struct config *config, const char *name, int64_t size) {
+    tiny_axis(config, name, size);
+    return (int)config->mesh.n_axes - 1;
+}
+
+static void add_tensor_axis(struct arena *arena, struct config *config) {
+    struct axis_list tp = tiny_axes(add_axis(config, "tp", 2), -1);
+    tiny_split(arena, config, DIM_HEADS, tp);
+    tiny_split(arena, config, DIM_KV_HEADS, tp);
+    tiny_split(arena, config, DIM_FFN, tp);
+}
+
+// Megatron's sequence parallelism: what the innermost axis leaves whole is stored as parts.
+static void add_sequence_parallel(struct arena *arena, struct config *config) {
+    struct axis_list tp = tiny_axes((int)config->mesh.n_axes - 1, -1);
+    struct mode_statement *mode = tiny_mode(arena, config, STATE_ACTIVATIONS, EXTENT_SHARDED, tp);
+    mode->by = CUT_DIMENSION;
+    mode->by_dimension = DIM_SEQUENCE;
+    lengthen(config);
+}
+
+static void add_gathered_keys(struct arena *arena, struct config *config) {
+    struct axis_list cp = tiny_axes(add_axis(config, "cp", 3), -1);
+    tiny_split(arena, config, DIM_SEQUENCE, cp);
+    struct mode_statement *mode = tiny_mode(arena, config, STATE_ACTIVATIONS, EXTENT_GATHERED, cp);
+    mode->by = CUT_DIMENSION;
+    mode->by_dimension = DIM_SEQUENCE;
+    mode->selector = some_role(ROLE_KV);
+    lengthen(config);
+}
+
+static void add_ulysses(struct arena *arena, struct config *config) {
+    struct axis_list cp = tiny_axes(add_axis(config, "cp", 2), -1);
+    tiny_split(arena, config, DIM_SEQUENCE, cp);
+    tiny_split(arena, config, DIM_HEADS, cp);
+    scope_last(config, ROLE_CORE);
+    tiny_split(arena, config, DIM_KV_HEADS, cp);
+    scope_last(config, ROLE_CORE);
+    lengthen(config);
+}
+
+static void add_scopes(struct arena *arena, struct config *config) {
+    struct axis_list tp = tiny_axes(add_axis(config, "tp", 2), -1);
+    tiny_split(arena, config, DIM_FFN, tp);
+    scope_last(config, ROLE_MLP);
+    tiny_split(arena, config, DIM_SEQUENCE, tp);
+    scope_last(config, ROLE_EMBEDDING);
+    lengthen(config);
+}
+
+// Axes inside the data axes, and the splits over them.
+static void add_model_axes(struct arena *arena, struct config *config,
+                           enum tiny_strategy strategy) {
+    switch (strategy) {
+    case TINY_ZERO3_TP:
+    case TINY_RECOMPUTE:
+        add_tensor_axis(arena, config);
+        break;
+    case TINY_ZERO1_CP_TP_SP:
+        add_gathered_keys(arena, config);
+        add_tensor_axis(arena, config);
+        add_sequence_parallel(arena, config);
+        break;
+    case TINY_ZERO1_TP_SP:
+    case TINY_HSDP_TP_SP:
+        add_tensor_axis(arena, config);
+        add_sequence_parallel(arena, config);
+        break;
+    case TINY_ZERO3_ULYSSES:
+        add_ulysses(arena, config);
+        break;
+    case TINY_SCOPES:
+        add_scopes(arena, config);
+        break;
+    default:
+        break;
+    }
 }
 
 struct config tiny_strategy_config(struct arena *arena, enum model_family family,
                                    enum tiny_strategy strategy, int64_t microbatches) {
     struct config config = tiny_config(arena, family);
     config.mesh.name = "ranks";
-    if (has_replicas(strategy)) {
+    if (strategy == TINY_HSDP || strategy == TINY_HSDP_TP_SP) {
         tiny_axis(&config, "replica", 2);
         tiny_axis(&config, "shard", 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, 1));
     } else {
-        tiny_axis(&config, "dp", 3);
+        tiny_axis(&config, "dp", strategy == TINY_ZERO1_CP_TP_SP ? 2 : 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, -1));
     }
     config.train.microbatch = 2;
     config.train.batch = 2 * (int64_t)config.total_devices * microbatches;
-    if (strategy == TINY_ZERO3_TP || strategy == TINY_RECOMPUTE || is_sequence_parallel(strategy))
-        add_tensor_axis(arena, &config, is_sequence_parallel(strategy));
+    add_model_axes(arena, &config, strategy);
     add_modes(arena, &config, strategy);
     return config;
 }
@@ -268,6 +346,24 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
     }
 }
 
+// Axes of the model, as far as twelve devices go.
+static void make_up_model_axes(struct choice *t) {
+    uint64_t free = 12 / t->config->total_devices;
+    if (free >= 3 && pick(t, 3) == 0)
+        add_gathered_keys(t->arena, t->config);
+    else if (free >= 2 && pick(t, 3) == 0)
+        add_ulysses(t->arena, t->config);
+    if (12 / t->config->total_devices < 2)
+        return;
+    if (pick(t, 4) == 0 && t->config->mesh.n_axes == 1) {
+        add_scopes(t->arena, t->config);
+        return;
+    }
+    add_tensor_axis(t->arena, t->config);
+    if (pick(t, 2))
+        add_sequence_parallel(t->arena, t->config);
+}
+
 // One rule for all, and perhaps one that freezes some.
 static void make_up_optimizer(struct choice *t) {
     struct optimizer_rule *rules = ARENA_ARRAY(t->arena, struct optimizer_rule, 2);
@@ -330,8 +426,8 @@ struct config random_strategy_config(struct arena *arena, uint64_t seed) {
     t->config->train.microbatch = data.n == 3 ? 1 : 1 + pick(t, 2);
     t->config->train.batch =
         t->config->train.microbatch * (int64_t)t->config->total_devices * (1 + pick(t, 3));
-    if (data.n < 3 && pick(t, 3) == 0)
-        add_tensor_axis(t->arena, t->config, pick(t, 2));
+    if (pick(t, 2))
+        make_up_model_axes(t);
     struct axis_list first = some_product(t, data, pick(t, 2) ? data.n : 1);
     struct axis_list rest = without(data, first);
     add_triple(t, first, false);

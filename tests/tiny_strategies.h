@@ -21,13 +21,17 @@ enum tiny_strategy {
     TINY_RECOMPUTE,
     TINY_ZERO1_TP_SP,
     TINY_HSDP_TP_SP,
+    TINY_ZERO1_CP_TP_SP,
+    TINY_ZERO3_ULYSSES,
+    TINY_SCOPES,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
 
 // tests/tiny_models.h's configuration with the strategy on a mesh of dp = 3 (hsdp: replica 2, shard
-// 3) and a batch of that many times `microbatches` sequences. With tensor axes tp = 2 stands inside;
-// where sequences are cut they have 12 tokens.
+// 3; zero1_cp_tp_sp: dp 2, cp 3) and a batch of that many times `microbatches` sequences. Of the
+// axes of the model cp = 2 or 3 stands inside, then tp = 2. Where sequences are cut they have 12
+// tokens.
 struct config tiny_strategy_config(struct arena *arena, enum model_family family,
                                    enum tiny_strategy strategy, int64_t microbatches);
 
