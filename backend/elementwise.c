@@ -146,6 +146,8 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op) {
         return emit_math(e, "silu", a);
     case OP_SILU_BACKWARD:
         return LLVMBuildFMul(e->builder, emit_math(e, "silu_derivative", a), b, "");
+    case OP_LOG_SHIFT:
+        return LLVMBuildFAdd(e->builder, emit_math(e, "log", a), b, "");
     default:
         CHECK(op->kind == OP_CAST);
         return convert(e, a, type);

@@ -200,8 +200,33 @@ static void emit_cross_entropy(struct emitter *e, const struct op *op) {
 
 static void emit_cross_entropy_backward(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, cross_entropy_backward, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
-                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
-                 operand_place(e, op, 2), operand_place(e, op, 4), result_place(e, op, 0));
+                 last_size(e, op, 0), iota_start(e, op->operands[3]), operand_place(e, op, 0),
+                 operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 4),
+                 result_place(e, op, 0));
+}
+
+static void emit_row_max(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, row_max, op->id, dtype_of(e, op, 0), row_count(e, op, 0), last_size(e, op, 0),
+                 operand_place(e, op, 0), result_place(e, op, 0));
+}
+
+static void emit_sum_exp(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, sum_exp, op->id, dtype_of(e, op, 0), row_count(e, op, 0), last_size(e, op, 0),
+                 operand_place(e, op, 0), operand_place(e, op, 1), result_place(e, op, 0));
+}
+
+static void emit_pick(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, pick, op->id, dtype_of(e, op, 0), row_count(e, op, 0), last_size(e, op, 0),
+                 iota_start(e, op->operands[2]), operand_place(e, op, 0), operand_place(e, op, 1),
+                 result_place(e, op, 0));
+}
+
+static void emit_token_loss(struct emitter *e, const struct op *op) {
+    struct target loss = result_target(e, op, 0);
+    if (loss.place)
+        CALL_RUNTIME(e, token_loss, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
+                     operand_place(e, op, 0), operand_place(e, op, 1), operand_place(e, op, 2),
+                     loss.place, flag(e, loss.accumulate));
 }
 
 static void emit_count_tokens(struct emitter *e, const struct op *op) {
@@ -295,6 +320,10 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_EMBEDDING_BACKWARD] = emit_embedding_backward,
     [OP_CROSS_ENTROPY] = emit_cross_entropy,
     [OP_CROSS_ENTROPY_BACKWARD] = emit_cross_entropy_backward,
+    [OP_ROW_MAX] = emit_row_max,
+    [OP_SUM_EXP] = emit_sum_exp,
+    [OP_PICK] = emit_pick,
+    [OP_TOKEN_LOSS] = emit_token_loss,
     [OP_COUNT_TOKENS] = emit_count_tokens,
     [OP_SQUARE_SUM] = emit_square_sum,
     [OP_RECIPROCAL] = emit_reciprocal,

@@ -54,6 +54,8 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
     } else {
         if (!op_exchange(op, &exchange)) // a slice cuts as a reduce_scatter does
             exchange.kind = COLLECTIVE_REDUCE_SCATTER;
+        if (exchange.operation == N_OPERATIONS)
+            return "the `operation` of an all_reduce is sum or max";
         bool cut = exchange.kind != COLLECTIVE_ALL_REDUCE;
         fits = cut == (exchange.dim >= 0) && exchange_fits(&exchange, &c->program->mesh, from, to);
     }

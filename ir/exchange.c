@@ -5,8 +5,13 @@
 #include <string.h>
 
 bool op_exchange(const struct op *op, struct exchange *exchange) {
+    const struct attribute *operation = op_attribute(op, ATTRIBUTE_OPERATION);
     *exchange =
         (struct exchange){.axes = op_axes(op), .dim = (int)op_integer(op, ATTRIBUTE_DIM, -1)};
+    if (operation) {
+        int found = table_find(operation_names, N_OPERATIONS, operation->word);
+        exchange->operation = found < 0 ? N_OPERATIONS : (enum operation)found;
+    }
     switch (op->kind) {
 #define COLLECTIVE(name, text)                                                                     \
     case OP_##name:                                                                                \

@@ -71,13 +71,14 @@ enum attribute_name {
 enum attribute_kind { KIND_INTEGER, KIND_REAL, KIND_WORD, KIND_AXES, KIND_DIMENSION };
 
 enum op_kind {
-#define OP(NAME, text, operands, results, signature, linear, whole, index, in_place, attributes,   \
-           partition, cost, kernel)                                                                \
+#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, in_place,      \
+           attributes, partition, cost, kernel)                                                    \
     OP_##NAME,
 #include "ir/ops.def"
 #undef OP
     N_OPS
 };
+enum monoid { MONOID_SUM, MONOID_MAX };
 enum partition_strategy { PARTITION_FOLLOW, PARTITION_REDUCE, PARTITION_COLLECTIVE };
 enum op_kernel {
     KERNEL_ELEMENTWISE,
@@ -93,8 +94,9 @@ enum { MAX_RANK = 6, MAX_AXES = 16, MAX_OPERANDS = 8, MAX_RESULTS = 3, MAX_ROLES
 // A row of ops.def. `cost` is the FLOP per element, or one of the negative kinds.
 enum { COST_EINSUM = -1, COST_ATTENTION = -2, COST_ATTENTION_BACKWARD = -3 };
 struct op_row {
-    const char *text, *operands, *results, *signature, *linear, *whole, *index, *in_place,
-        *attributes;
+    const char *text, *operands, *results, *signature, *linear, *whole;
+    enum monoid combine;
+    const char *index, *in_place, *attributes;
     enum partition_strategy partition;
     int cost;
     enum op_kernel kernel;
@@ -342,11 +344,15 @@ enum collective_kind {
 };
 extern const char *const collective_names[N_COLLECTIVES];
 
+enum operation { OPERATION_SUM, OPERATION_MAX, N_OPERATIONS }; // by which values become one
+extern const char *const operation_names[N_OPERATIONS];
+
 // What a collective does with the values that the members of its group give it.
 struct exchange {
     enum collective_kind kind;
     struct axis_list axes;
     int dim; // of the whole tensor that is gathered or scattered; -1: flat, or not cut
+    enum operation operation; // ALL_REDUCE; N_OPERATIONS: a word that is none
 };
 
 struct block {

@@ -77,6 +77,8 @@ const enum attribute_kind attribute_kinds[N_ATTRIBUTES] = {
 #undef ATTRIBUTE
 };
 
+const char *const operation_names[N_OPERATIONS] = {"sum", "max"};
+
 const char *const collective_names[N_COLLECTIVES] = {
 #define COLLECTIVE(name, text) text,
 #include "ir/collectives.def"
@@ -94,11 +96,21 @@ enum {
 };
 
 const struct op_row op_rows[N_OPS] = {
-#define OP(NAME, text, operands, results, signature, linear, whole, index, in_place, attributes,   \
-           partition, cost, kernel)                                                                \
-    {text,  operands,       results,  signature,  linear,                                          \
-     whole, index,          in_place, attributes, PARTITION_##partition,                           \
-     cost,  KERNEL_##kernel},
+#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, in_place,      \
+           attributes, partition, cost, kernel)                                                    \
+    {text,                                                                                         \
+     operands,                                                                                     \
+     results,                                                                                      \
+     signature,                                                                                    \
+     linear,                                                                                       \
+     whole,                                                                                        \
+     MONOID_##combine,                                                                             \
+     index,                                                                                        \
+     in_place,                                                                                     \
+     attributes,                                                                                   \
+     PARTITION_##partition,                                                                        \
+     cost,                                                                                         \
+     KERNEL_##kernel},
 #include "ir/ops.def"
 #undef OP
 };

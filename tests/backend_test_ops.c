@@ -252,8 +252,13 @@ static void ends_of_the_model(void **state) {
         value_id lse = (finish(&h, op), op->results[1]);
         finish(&h, OP(&h, CROSS_ENTROPY_BACKWARD, logits, ids, lse, rows, scale));
         finish(&h, OP(&h, COUNT_TOKENS, ids));
+        value_id greatest = finish(&h, OP(&h, ROW_MAX, logits));
+        value_id sum = finish(&h, OP(&h, SUM_EXP, logits, greatest));
+        value_id shifted = finish(&h, OP(&h, LOG_SHIFT, sum, greatest));
+        value_id picked = finish(&h, OP(&h, PICK, logits, ids, rows));
+        finish(&h, OP(&h, TOKEN_LOSS, shifted, picked, ids));
         harness_ready(&h);
-        const int tokens[] = {3, 0, 6, 3, 3, 1};
+        const int tokens[] = {3, 0, 6, 3, -1, 1};
         for (int k = 0; k < 6; k++)
             set(&h, ids, k, tokens[k]);
         harness_compare(&h, 20);

@@ -100,7 +100,7 @@ static int32_t forward(struct place_context *context, int backward) {
         if (!backward)
             continue;
         void *dlogits = bytes_of(context, DLOGITS, 0);
-        TRY(place_cross_entropy_backward(context, 3, PLACE_F32, rows, VOCAB, logits, targets,
+        TRY(place_cross_entropy_backward(context, 3, PLACE_F32, rows, VOCAB, 0, logits, targets,
                                          bytes_of(context, LSE, 0), bytes_of(context, SCALE, 0),
                                          dlogits));
         TRY(place_embedding_backward(context, 3, PLACE_F32, rows, VOCAB, tokens, 0, VOCAB, dlogits,

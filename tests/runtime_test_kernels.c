@@ -253,15 +253,112 @@ static void check_loss(struct place_context *context, int dtype, int64_t rows, i
     assert_true(fabs(loss - 10 - expected) <= tolerance_of(dtype) * (double)rows);
     CALL_OK(place_count_tokens(context, 0, rows, targets, &count, 1));
     assert_true(count == 1 + (double)(rows - rows / 4));
-    CALL_OK(place_cross_entropy_backward(context, 0, dtype, rows, vocab, logits.data, targets,
+    CALL_OK(place_cross_entropy_backward(context, 0, dtype, rows, vocab, 0, logits.data, targets,
                                          found, &scale, logits.data));
     assert_close("dlogits", logits.data, dtype, gradient, rows * vocab, tolerance_of(dtype));
     free(targets), free(lse), free(gradient), free(found);
     tensor_free(&logits);
 }
 
+/* ---- loss by parts of the vocabulary ---- */
+
+struct loss_case {
+    struct place_context *context;
+    int dtype;
+    int64_t rows, vocab;
+    struct tensor logits;
+    int32_t *targets;
+    void *shift, *sum, *picked, *part, *made;
+};
+
+static void set_element(void *data, int dtype, int64_t i, double x) {
+    if (dtype == PLACE_F64)
+        ((double *)data)[i] = x;
+    else
+        ((float *)data)[i] = (float)x;
+}
+
+/* Columns begin .. begin + count - 1 of the logits, side by side in `part`. */
+static void take_columns(const struct loss_case *c, int64_t begin, int64_t count) {
+    for (int64_t i = 0; i < c->rows * count; i++)
+        set_element(c->part, c->dtype, i,
+                    element(c->logits.data, c->dtype, i / count * c->vocab + begin + i % count));
+}
+
+static void add_rows(const struct loss_case *c, void *to) {
+    for (int64_t row = 0; row < c->rows; row++)
+        set_element(to, c->dtype, row,
+                    element(to, c->dtype, row) + element(c->made, c->dtype, row));
+}
+
+static void check_greatest(const struct loss_case *c) {
+    CALL_OK(place_row_max(c->context, 0, c->dtype, c->rows, c->vocab, c->logits.data, c->shift));
+    for (int64_t row = 0; row < c->rows; row++) {
+        double greatest = -INFINITY;
+        for (int64_t i = 0; i < c->vocab; i++)
+            greatest = fmax(greatest, element(c->logits.data, c->dtype, row * c->vocab + i));
+        assert_true(element(c->shift, c->dtype, row) == greatest);
+    }
+}
+
+static void add_part(const struct loss_case *c, int64_t begin, int64_t count) {
+    take_columns(c, begin, count);
+    CALL_OK(place_sum_exp(c->context, 0, c->dtype, c->rows, count, c->part, c->shift, c->made));
+    add_rows(c, c->sum);
+    CALL_OK(
+        place_pick(c->context, 0, c->dtype, c->rows, count, begin, c->part, c->targets, c->made));
+    add_rows(c, c->picked);
+}
+
+static void check_part_backward(const struct loss_case *c, const double *lse, int64_t begin,
+                                int64_t count) {
+    double *expected = zeros_f64(c->rows * count), scale = 0.25;
+    for (int64_t i = 0; i < c->rows * count; i++) {
+        int64_t row = i / count, column = begin + i % count;
+        double p = exp(c->logits.exact[row * c->vocab + column] - lse[row]);
+        expected[i] = c->targets[row] < 0 ? 0 : scale * (p - (column == c->targets[row]));
+    }
+    take_columns(c, begin, count);
+    CALL_OK(place_cross_entropy_backward(c->context, 0, c->dtype, c->rows, count, begin, c->part,
+                                         c->targets, c->sum, &scale, c->made));
+    assert_close("part of dlogits", c->made, c->dtype, expected, c->rows * count,
+                 tolerance_of(c->dtype));
+    free(expected);
+}
+
+/* Statistics of three uneven parts, put together, are the whole's. */
+static void check_parts(struct place_context *context, int dtype, int64_t rows, int64_t vocab) {
+    struct loss_case c = {.context = context, .dtype = dtype, .rows = rows, .vocab = vocab};
+    c.logits = tensor_random(dtype, rows * vocab, 1);
+    void **scratch[] = {&c.shift, &c.sum, &c.picked, &c.part, &c.made};
+    for (int i = 0; i < 5; i++)
+        *scratch[i] = zeros_f64(rows * vocab);
+    c.targets = must(calloc((size_t)rows, sizeof(int32_t)));
+    for (int64_t row = 0; row < rows; row++)
+        c.targets[row] = row % 4 == 3 ? -1 : (int32_t)(row * 5 % vocab);
+    double *lse = zeros_f64(rows), loss = 10;
+    double expected = naive_loss(rows, vocab, c.logits.exact, c.targets, lse);
+    int64_t size = vocab / 3 + 1;
+    check_greatest(&c);
+    for (int64_t begin = 0; begin < vocab; begin += size)
+        add_part(&c, begin, vocab - begin < size ? vocab - begin : size);
+    for (int64_t row = 0; row < rows; row++)
+        set_element(c.sum, dtype, row,
+                    log(element(c.sum, dtype, row)) + element(c.shift, dtype, row));
+    assert_close("lse", c.sum, dtype, lse, rows, tolerance_of(dtype));
+    CALL_OK(place_token_loss(context, 0, dtype, rows, c.sum, c.picked, c.targets, &loss, 1));
+    assert_true(fabs(loss - 10 - expected) <= tolerance_of(dtype) * (double)rows);
+    for (int64_t begin = 0; begin < vocab; begin += size)
+        check_part_backward(&c, lse, begin, vocab - begin < size ? vocab - begin : size);
+    for (int i = 0; i < 5; i++)
+        free(*scratch[i]);
+    free(c.targets), free(lse);
+    tensor_free(&c.logits);
+}
+
 static void check_loss_shapes(struct place_context *context) {
     over_shapes(context, check_loss);
+    over_shapes(context, check_parts);
     float logits[2] = {1e4f, -1e4f}, lse;
     int32_t target = 1;
     double loss = 0;

@@ -7,6 +7,10 @@ static bool is_partial(const struct judgement *value, unsigned axis) {
     return value->partial >> axis & 1;
 }
 
+static bool is_maximum(const struct judgement *value, unsigned axis) {
+    return value->partial_max >> axis & 1;
+}
+
 static bool is_cut(const struct engine *e, const struct judgement *value, unsigned axis) {
     return value->form != FORM_ANY && form_get(&e->digits, value->form)->owners >> axis & 1;
 }
@@ -29,16 +33,43 @@ static void note_sum(struct engine *e, struct span span, unsigned axis, bool sum
     ARENA_PUSH(e->arena, e->sums, e->n_sums, e->cap_sums, made);
 }
 
+// `does`: "add up".
+static const struct fault *different_parts_fault(struct engine *e, const char *what,
+                                                 const char *does, unsigned axis,
+                                                 const struct judgement *value, struct span span) {
+    const char *name = e->program->mesh.axes[axis].name;
+    return fault_make(e, E411, span, NULL,
+                      "%s over `%s` would %s different parts: what it reads is cut over `%s` "
+                      "already (%s)",
+                      what, name, does, name, form_text(&e->digits, e->arena, value->form));
+}
+
+// The sum of the devices' own maxima is no maximum, but it is one value on all: as the shift of a
+// sum of exponentials it serves (laws.c), as long as nothing overflows.
+static const struct fault *add_maxima(struct engine *e, enum collective_kind kind, unsigned axis,
+                                      struct judgement *value, struct span span) {
+    const char *name = e->program->mesh.axes[axis].name;
+    if (kind != COLLECTIVE_ALL_REDUCE)
+        return fault_make(e, E411, span, NULL,
+                          "%s over `%s` would add what is the greatest of one device's own part",
+                          collective_names[kind], name);
+    report(e->diagnostics, W820, span,
+           "all_reduce over `%s` adds maxima: as the shift of a sum of exponentials any value is "
+           "right, but one that is not the greatest may overflow",
+           name);
+    value->partial_max &= ~(1u << axis);
+    value->bits |= 1u << axis;
+    value->value = (struct scaled){term_unknown(e->terms), SCALE_ONE};
+    return NULL;
+}
+
 // The adding half of all_reduce and reduce_scatter.
 static const struct fault *add_over(struct engine *e, enum collective_kind kind, unsigned axis,
                                     struct judgement *value, struct span span) {
-    const char *name = e->program->mesh.axes[axis].name;
     if (is_cut(e, value, axis))
-        return fault_make(e, E411, span, NULL,
-                          "%s over `%s` would add up different parts: what it reads is cut over "
-                          "`%s` already (%s)",
-                          collective_names[kind], name, name,
-                          form_text(&e->digits, e->arena, value->form));
+        return different_parts_fault(e, collective_names[kind], "add up", axis, value, span);
+    if (is_maximum(value, axis))
+        return add_maxima(e, kind, axis, value, span);
     bool copies = !is_partial(value, axis) && !is_zero_value(e, value);
     note_sum(e, span, axis, !copies);
     value->partial &= ~(1u << axis);
@@ -99,7 +130,7 @@ static const struct fault *join_over(struct engine *e, const struct axis_list *a
     struct judgement before = *value;
     value->clean = false;
     for (unsigned i = 0; i < axes->n; i++) {
-        if (is_partial(value, axes->axes[i]))
+        if (is_partial(value, axes->axes[i]) || is_maximum(value, axes->axes[i]))
             return cut_partial_fault(e, "all_gather", axes->axes[i], span);
         value->bits |= 1u << axes->axes[i];
     }
@@ -124,6 +155,18 @@ static void check_wire(struct engine *e, bool sums, const struct judgement *valu
                                dtype_names[value->dtype], dtype_names[least]));
 }
 
+// An all_reduce of maxima. Copies stay what they are: the greatest of equal numbers is the number.
+static const struct fault *maximum_over(struct engine *e, unsigned axis, struct judgement *value,
+                                        struct span span) {
+    if (is_cut(e, value, axis))
+        return different_parts_fault(e, "all_reduce of maxima", "compare", axis, value, span);
+    if (is_partial(value, axis))
+        return cut_partial_fault(e, "all_reduce of maxima", axis, span);
+    value->partial_max &= ~(1u << axis);
+    value->bits |= 1u << axis;
+    return NULL;
+}
+
 struct judgement collective_apply(struct engine *e, const struct exchange *exchange, int64_t chunk,
                                   const struct judgement *from, struct span span) {
     enum collective_kind kind = exchange->kind;
@@ -141,7 +184,9 @@ struct judgement collective_apply(struct engine *e, const struct exchange *excha
     }
     for (unsigned i = 0; i < axes->n && !fault; i++)
         if (e->program->mesh.axes[axes->axes[i]].size > 1)
-            fault = add_over(e, kind, axes->axes[i], &value, span);
+            fault = exchange->operation == OPERATION_MAX
+                        ? maximum_over(e, axes->axes[i], &value, span)
+                        : add_over(e, kind, axes->axes[i], &value, span);
     // Only elements travel: what stands behind them in another place is unknown.
     if (kind == COLLECTIVE_ALL_REDUCE && value.form != FORM_ANY &&
         !form_is_flat(&e->digits, value.form))
@@ -164,7 +209,7 @@ struct judgement slice_apply(struct engine *e, const struct axis_list *axes, int
         unsigned axis = axes->axes[i];
         if (e->program->mesh.axes[axis].size == 1)
             continue;
-        if (is_partial(&value, axis))
+        if (is_partial(&value, axis) || is_maximum(&value, axis))
             fault = cut_partial_fault(e, "a slice", axis, span);
         else if (is_cut(e, &value, axis))
             fault =

@@ -5,6 +5,9 @@
 // the reference does not have is therefore a node of the final program's own whose operands all are
 // the reference's: an op that was given the wrong thing. It is compared with the reference's node
 // that is most like it, and what differs between the two is the mistake.
+//
+// Ops that the reference has nowhere are another way to the same values (a sum of exponentials
+// where it has the loss): they are no mistakes themselves, only what is made of them may be.
 #include "verify/engine.h"
 
 #include <inttypes.h>
@@ -14,8 +17,9 @@ struct walk {
     struct engine *engine;
     const struct expectation *expectation;
     bool *visited;
-    struct term first; // the own node found so far, with its index
-    bool found;
+    bool known[N_OPS];    // ops that the reference has
+    struct term first[2]; // the own nodes found so far: of ops that it has, of others
+    bool found[2];
 };
 
 static const struct node *node_of(const struct engine *e, struct term term) {
@@ -37,6 +41,14 @@ static void visit_scale(struct walk *w, scale_id id) {
         visit(w, scale->factors[i].of);
 }
 
+// A value on the program's own way, or a multiple of one.
+static bool is_detour(const struct walk *w, struct term term) {
+    int kind = term_kind(w->engine->terms, term);
+    if (kind == NODE_SCALED)
+        return is_detour(w, part_value(w->engine, term, 0).of);
+    return kind == NODE_UNKNOWN || (kind < N_OPS && !w->known[kind]);
+}
+
 static void visit(struct walk *w, struct term term) {
     struct engine *e = w->engine;
     if (term.node < e->first_own_node || w->visited[term.node])
@@ -46,13 +58,14 @@ static void visit(struct walk *w, struct term term) {
     bool deepest = true;
     for (uint32_t i = 0; i < node->n_parts; i++) {
         struct scaled part = part_value(e, term, i);
-        deepest = deepest && part.of.node < e->first_own_node;
+        deepest = deepest && (part.of.node < e->first_own_node || is_detour(w, part.of));
         visit(w, part.of);
         visit_scale(w, part.scale);
     }
-    if (deepest && (!w->found || term.node < w->first.node)) {
-        w->first = term;
-        w->found = true;
+    bool detour = is_detour(w, term);
+    if (deepest && (!w->found[detour] || term.node < w->first[detour].node)) {
+        w->first[detour] = term;
+        w->found[detour] = true;
     }
 }
 
@@ -284,11 +297,15 @@ static const struct fault *difference(struct engine *e, const struct expectation
     struct walk w = {.engine = e,
                      .expectation = expectation,
                      .visited = ARENA_ARRAY(e->arena, bool, e->terms->n_nodes)};
+    for (uint32_t i = 0; i < e->first_own_node; i++)
+        if (e->terms->nodes[i].key->kind < N_OPS)
+            w.known[e->terms->nodes[i].key->kind] = true;
     visit(&w, found.of);
     visit_scale(&w, found.scale);
-    struct fault *fault =
-        (struct fault *)(w.found ? first_difference(e, w.first) : exchanged(e, expectation, found));
-    if (w.found)
+    bool own = w.found[0] || w.found[1];
+    struct fault *fault = (struct fault *)(own ? first_difference(e, w.first[w.found[0] ? 0 : 1])
+                                               : exchanged(e, expectation, found));
+    if (own)
         fault->effect =
             arena_format(e->arena, "so %s is not what one device computes", expectation->what);
     fault->has_terms = true;
@@ -307,6 +324,11 @@ const struct fault *diagnose(struct engine *e, const struct expectation *expecta
         return fault_make(e, E410, expectation->span, NULL,
                           "%s is still a summand over %s when the step ends", what,
                           mask_text(e, found->partial));
+    if (found->partial_max)
+        return fault_make(e, E410, expectation->span, NULL,
+                          "%s is still the greatest of one device's own part over %s when the step "
+                          "ends",
+                          what, mask_text(e, found->partial_max));
     if (term_is_collected(e->terms, found->value.of))
         return fault_make(
             e, E412, expectation->span, NULL,

@@ -41,9 +41,10 @@ struct judgement {
     const struct fault *fault; // NULL, or nothing else has a meaning
     struct scaled value;
     form_id form;
-    int32_t microbatch; // coordinate of the digit that time owns; 0 without one
-    uint32_t partial;   // axes on which it is a summand
-    uint32_t bits;      // axes on which copies are equal to the bit; set where there are no copies
+    int32_t microbatch;   // coordinate of the digit that time owns; 0 without one
+    uint32_t partial;     // axes on which it is a summand
+    uint32_t partial_max; // axes on which the greatest of the devices' numbers is meant
+    uint32_t bits; // axes on which copies are equal to the bit; set where there are no copies
     uint8_t dtype;
     bool clean; // bytes behind or between its elements that are padding are zeros
 };
@@ -173,6 +174,12 @@ struct judgement judgement_of(struct engine *, struct scaled value, form_id form
 bool op_reads(enum op_kind, unsigned result, unsigned operand); // reads.def
 void rule_apply(struct engine *, const struct unit *, const struct op *,
                 const struct judgement *operands, struct judgement *results);
+
+// laws.c: terms of log-sum-exp, so that the loss over all of the vocabulary and the same over its
+// parts have one term.
+struct scaled law_log_shift(struct terms *, struct scaled sum, struct scaled shift);
+struct scaled law_cross_entropy(struct terms *, struct scaled logits, struct term targets,
+                                struct term rows);
 
 // collective.c: what the value is behind the collective. `chunk`: elements of the smaller side's
 // local part, for flat ones.

@@ -113,7 +113,8 @@ static bool same_type(const struct judgement *a, const struct judgement *b) {
     if (a->fault || b->fault)
         return a->fault && b->fault;
     return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
-           a->bits == b->bits && a->dtype == b->dtype && a->clean == b->clean;
+           a->partial_max == b->partial_max && a->bits == b->bits && a->dtype == b->dtype &&
+           a->clean == b->clean;
 }
 
 static void generalise_value(struct engine *e, struct pair *pair, const struct judgement *before,

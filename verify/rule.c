@@ -3,7 +3,8 @@
 //
 //   1. An axis that owns a digit of a label owns the same digit of that label in every operand that
 //      has it, and of one label only. What is mixed nonlinearly (`whole`) must be local. A label
-//      that the result has passes its digits on; a contracted one makes the result a summand.
+//      that the result has passes its digits on; a contracted one makes the result a summand, or
+//      one of the numbers of which the greatest is meant, as the op's monoid says.
 //   2. A summand may enter only where the op is linear: in a product with copies, beside summands
 //   in
 //      a sum. A copy that is added to summands counts once on each of N devices, so N times.
@@ -206,6 +207,28 @@ static const struct fault *collected_fault(struct context *c, unsigned i) {
     return with_reader(c, fault, i);
 }
 
+// Devices have numbers of which the greatest is meant. Only another maximum may be taken of them.
+static void check_maxima(struct context *c, unsigned result) {
+    for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++) {
+        uint32_t mine = c->operands[i].partial_max;
+        if (!mine || !reads(c->op, result, i) || c->row->combine == MONOID_MAX)
+            continue;
+        const char *text = mask_text(c->engine, mine);
+        c->fault = fault_make(c->engine, E410, c->op->span, "here the greatest of all is needed",
+                              "`%s` is the greatest of one device's own part over %s where `%s` "
+                              "needs the greatest of all: no all_reduce of maxima over %s comes "
+                              "before",
+                              operand_name(c, i), text, c->row->text, text);
+    }
+}
+
+static uint32_t maxima_of_operands(const struct context *c) {
+    uint32_t all = 0;
+    for (unsigned i = 0; i < c->op->n_operands; i++)
+        all |= c->operands[i].partial_max;
+    return all;
+}
+
 // Rule 2 for one result: the axes on which it is a summand because operands are.
 static uint32_t partial_of_operands(struct context *c, unsigned result) {
     uint32_t all = 0;
@@ -230,7 +253,18 @@ static uint32_t partial_of_operands(struct context *c, unsigned result) {
     return all;
 }
 
-// The axes, and time, of the labels that are summed over.
+// What stands behind the elements of a part: zeros do no harm to a sum.
+static const struct fault *padding_fault(struct context *c, unsigned i) {
+    bool sums = c->row->combine == MONOID_SUM;
+    if (sums && c->operands[i].clean)
+        return NULL;
+    return fault_make(c->engine, E412, c->op->span, NULL,
+                      sums ? "`%s` sums `%s` with its padding, which is not known to be zeros"
+                           : "`%s` takes the greatest of `%s` with its padding",
+                      c->row->text, operand_name(c, i));
+}
+
+// The axes, and time, of the labels that are contracted.
 static uint32_t contracted_owners(struct context *c, unsigned result, bool *time, int32_t *m) {
     struct engine *e = c->engine;
     uint32_t owners = 0;
@@ -246,11 +280,8 @@ static uint32_t contracted_owners(struct context *c, unsigned result, bool *time
                 *time = true;
                 *m = c->operands[i].microbatch;
             }
-            if (dim->padded && !c->operands[i].clean && !c->fault)
-                c->fault =
-                    fault_make(e, E412, c->op->span, NULL,
-                               "`%s` sums `%s` with its padding, which is not known to be zeros",
-                               c->row->text, operand_name(c, i));
+            if (dim->padded && !c->fault)
+                c->fault = padding_fault(c, i);
         }
     }
     return owners;
@@ -385,6 +416,7 @@ static struct scaled general_term(struct context *c, unsigned result) {
 }
 
 static struct scaled result_term(struct context *c, unsigned result) {
+    struct terms *terms = c->engine->terms;
     switch (c->op->kind) {
     case OP_ADD:
     case OP_ADD_BIAS:
@@ -397,6 +429,12 @@ static struct scaled result_term(struct context *c, unsigned result) {
         return scale_term(c);
     case OP_RECIPROCAL:
         return reciprocal_term(c);
+    case OP_LOG_SHIFT:
+        return law_log_shift(terms, c->operands[0].value, c->operands[1].value);
+    case OP_CROSS_ENTROPY:
+        return result == 0 ? law_cross_entropy(terms, c->operands[0].value, c->operands[1].value.of,
+                                               c->operands[2].value.of)
+                           : general_term(c, result);
     default:
         return general_term(c, result);
     }
@@ -507,7 +545,13 @@ static struct judgement result_of(struct context *c, unsigned result) {
     }
     bool time = false;
     int32_t m = 0;
-    made.partial = partial_of_operands(c, result) | contracted_owners(c, result, &time, &m);
+    made.partial = partial_of_operands(c, result);
+    check_maxima(c, result);
+    uint32_t contracted = contracted_owners(c, result, &time, &m);
+    if (c->row->combine == MONOID_MAX)
+        made.partial_max = contracted | maxima_of_operands(c);
+    else
+        made.partial |= contracted;
     check_collected(c, result);
     made.form = c->fault ? FORM_ANY : result_form(c, result);
     if (c->fault)
@@ -523,7 +567,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
             made.microbatch = c->operands[i].microbatch;
     }
     // Where it is cut or a summand, there are no copies whose bits could differ.
-    made.bits |= made.partial | form_get(&e->digits, made.form)->owners;
+    made.bits |= made.partial | made.partial_max | form_get(&e->digits, made.form)->owners;
     made.clean = form_is_flat(&e->digits, made.form) && result_clean(c);
     if (made.form != FORM_ANY && form_is_flat(&e->digits, made.form) &&
         !form_get(&e->digits, made.form)->padded)

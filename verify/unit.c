@@ -267,7 +267,7 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
 // ---- memo -------------------------------------------------------------------------------------
 
 struct key_operand { // fields of one width: keys have no padding
-    uint32_t node, scale, form, partial, bits, fault, rest;
+    uint32_t node, scale, form, partial, partial_max, bits, fault, rest;
     int32_t at, microbatch;
 };
 struct call_key {
@@ -317,6 +317,7 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
             .scale = from->value.scale,
             .form = from->form,
             .partial = from->partial,
+            .partial_max = from->partial_max,
             .bits = from->bits,
             .fault = from->fault ? from->fault->order : 0,
             .rest = from->dtype | (uint32_t)from->clean << 8,
@@ -390,7 +391,7 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
         ARENA_PUSH(e->arena, e->memos, e->n_memos, e->cap_memos, none);
     }
     struct memo_entry *entry = &e->memos[key];
-    if (!added && memo_fits(e, entry, base)) {
+    if (!added && entry->results && memo_fits(e, entry, base)) {
         memcpy(results, entry->results, unit->n_results * sizeof *results);
         memcpy(parameters, entry->parameters, unit->n_parameters * sizeof *parameters);
         shift(e, results, unit->n_results, base);
@@ -401,7 +402,12 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
     e->n_made = 0;
     e->terms->fixed = false;
     e->terms->logging = true;
+    uint32_t serial = e->terms->serial;
     evaluate(e, unit, operands, results, parameters);
     e->terms->logging = false;
+    if (e->terms->serial != serial) { // what is unknown here is another thing in the next call
+        entry->results = NULL;
+        return;
+    }
     remember(e, entry, unit, results, parameters, base);
 }

@@ -316,6 +316,8 @@ static struct array evaluate_node(struct evaluator *v, struct term term) {
         return scaled_node(v, term, node);
     case NODE_ONE:
         return scalar(v, 1);
+    case NODE_ZERO:
+        return scalar(v, 0);
     case OP_IOTA:
         return iota_leaf(v, node);
     default:

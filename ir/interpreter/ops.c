@@ -448,6 +448,41 @@ static void cross_entropy_backward(const struct op *op, const struct array *in, 
         }
 }
 
+static void row_max(const struct op *op, const struct array *in, struct array *out) {
+    int64_t n = elements(&in[0]) / elements(out);
+    for (int64_t row = 0; row < elements(out); row++) {
+        out->data[row] = -INFINITY;
+        for (int64_t v = 0; v < n; v++)
+            out->data[row] = fmax(out->data[row], in[0].data[row * n + v]);
+    }
+}
+
+static void sum_exp(const struct op *op, const struct array *in, struct array *out) {
+    int64_t n = elements(&in[0]) / elements(out);
+    clear(out);
+    for (int64_t i = 0; i < elements(&in[0]); i++)
+        out->data[i / n] += exp(in[0].data[i] - in[1].data[i / n]);
+}
+
+static void log_shift(const struct op *op, const struct array *in, struct array *out) {
+    for (int64_t i = 0; i < elements(out); i++)
+        out->data[i] = log(in[0].data[i]) + in[1].data[i];
+}
+
+static void pick(const struct op *op, const struct array *in, struct array *out) {
+    int64_t n = elements(&in[2]);
+    clear(out);
+    for (int64_t i = 0; i < elements(&in[0]); i++)
+        if (in[1].data[i / n] >= 0 && in[2].data[i % n] == in[1].data[i / n])
+            out->data[i / n] += in[0].data[i];
+}
+
+static void token_loss(const struct op *op, const struct array *in, struct array *out) {
+    out->data[0] = 0;
+    for (int64_t i = 0; i < elements(&in[0]); i++)
+        out->data[0] += in[2].data[i] >= 0 ? in[0].data[i] - in[1].data[i] : 0;
+}
+
 static void count_tokens(const struct op *op, const struct array *in, struct array *out) {
     out->data[0] = 0;
     for (int64_t i = 0; i < elements(in); i++)
@@ -560,6 +595,11 @@ static const evaluator evaluators[N_OPS] = {
     [OP_EMBEDDING_BACKWARD] = embedding_backward,
     [OP_CROSS_ENTROPY] = cross_entropy,
     [OP_CROSS_ENTROPY_BACKWARD] = cross_entropy_backward,
+    [OP_ROW_MAX] = row_max,
+    [OP_SUM_EXP] = sum_exp,
+    [OP_LOG_SHIFT] = log_shift,
+    [OP_PICK] = pick,
+    [OP_TOKEN_LOSS] = token_loss,
     [OP_COUNT_TOKENS] = count_tokens,
     [OP_ACCUMULATE] = add,
     [OP_SQUARE_SUM] = square_sum,

@@ -47,12 +47,20 @@ struct embedding {
 };
 
 struct cross_entropy {
-    int64_t rows, vocab;
+    int64_t rows, vocab, start;
     const void *logits;
     const int32_t *targets;
     void *lse;
     double scale;
     void *dlogits;
+};
+
+/* One number per row of a part of the vocabulary. */
+struct vocabulary_part {
+    int64_t rows, vocab, start;
+    const void *x, *shift;
+    const int32_t *ids;
+    void *y;
 };
 
 struct sum_rows {

@@ -30,11 +30,12 @@ int32_t place_cross_entropy(struct place_context *context, int32_t statement, in
 }
 
 int32_t place_cross_entropy_backward(struct place_context *context, int32_t statement,
-                                     int32_t dtype, int64_t rows, int64_t vocab, const void *logits,
-                                     const void *targets, const void *lse, const void *scale,
-                                     void *dlogits) {
+                                     int32_t dtype, int64_t rows, int64_t vocab, int64_t start,
+                                     const void *logits, const void *targets, const void *lse,
+                                     const void *scale, void *dlogits) {
     struct cross_entropy entropy = {.rows = rows,
                                     .vocab = vocab,
+                                    .start = start,
                                     .logits = logits,
                                     .targets = targets,
                                     .lse = (void *)lse,
@@ -42,6 +43,38 @@ int32_t place_cross_entropy_backward(struct place_context *context, int32_t stat
                                     .dlogits = dlogits};
     return run_kernel(context, statement, KERNEL_cross_entropy_backward, dtype, rows,
                       rows_per_range(8 * vocab), &entropy);
+}
+
+int32_t place_row_max(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
+                      int64_t vocab, const void *x, void *y) {
+    struct vocabulary_part part = {.rows = rows, .vocab = vocab, .x = x, .y = y};
+    return run_kernel(context, statement, KERNEL_row_max, dtype, rows, rows_per_range(vocab),
+                      &part);
+}
+
+int32_t place_sum_exp(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
+                      int64_t vocab, const void *x, const void *shift, void *y) {
+    struct vocabulary_part part = {.rows = rows, .vocab = vocab, .x = x, .shift = shift, .y = y};
+    return run_kernel(context, statement, KERNEL_sum_exp, dtype, rows, rows_per_range(8 * vocab),
+                      &part);
+}
+
+int32_t place_pick(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
+                   int64_t vocab, int64_t start, const void *x, const void *ids, void *y) {
+    struct vocabulary_part part = {
+        .rows = rows, .vocab = vocab, .start = start, .x = x, .ids = ids, .y = y};
+    return run_kernel(context, statement, KERNEL_pick, dtype, rows, rows_per_range(1), &part);
+}
+
+int32_t place_token_loss(struct place_context *context, int32_t statement, int32_t dtype,
+                         int64_t rows, const void *lse, const void *picked, const void *targets,
+                         void *loss, int32_t accumulate) {
+    double sum = 0;
+    for (int64_t row = 0; row < rows; row++)
+        if (((const int32_t *)targets)[row] >= 0)
+            sum += real_at(lse, dtype, row) - real_at(picked, dtype, row);
+    *(double *)loss = sum + (accumulate ? *(double *)loss : 0);
+    return PLACE_OK;
 }
 
 int32_t place_count_tokens(struct place_context *context, int32_t statement, int64_t rows,

@@ -1,0 +1,58 @@
+// Laws of log-sum-exp as normal forms of terms. Each op has one term whatever it is made of, so
+// that a loss over a whole vocabulary and the same over parts of it meet without a list of
+// programs:
+//
+//   log_shift(q sum_exp(x, c), d) = lse(x) - c + d + log q    for any c: c = d need not be the
+//   maximum cross_entropy(x, t)           = token_loss(lse(x), pick(x, t), t)
+//
+// lse(x) is the second result of cross_entropy, which reads x alone.
+#include "verify/engine.h"
+
+static struct term lse_term(struct terms *terms, struct part x) {
+    return term_make(terms, OP_CROSS_ENTROPY, 1, 0, &x, 1);
+}
+
+// Operand `i` of the op that made the term, with the scale that it has there.
+static struct scaled operand_of(const struct terms *terms, struct term term, unsigned i) {
+    const struct part *part = &terms->nodes[term.node].key->parts[i];
+    bool indexed = terms->nodes[part->node].key->indexed;
+    struct scaled operand = {{part->node, part->at + (indexed ? term.at : 0)}, SCALE_ONE};
+    if (term_kind(terms, operand.of) != NODE_SCALED)
+        return operand;
+    scale_id scale = terms->nodes[operand.of.node].key->parts[0].scale;
+    return (struct scaled){operand_of(terms, operand.of, 0).of, scale};
+}
+
+static struct term log_shift_term(struct terms *terms, struct scaled sum, struct scaled shift) {
+    struct part parts[2] = {part_of(term_with_scale(terms, sum)),
+                            part_of(term_with_scale(terms, shift))};
+    return term_make(terms, OP_LOG_SHIFT, 0, 0, parts, 2);
+}
+
+static struct scaled log_of_scale(struct terms *terms, scale_id scale) {
+    struct scaled one = {term_constant(terms, NODE_ONE), scale};
+    struct scaled zero = {term_constant(terms, NODE_ZERO), SCALE_ONE};
+    return scale == SCALE_ONE ? zero : (struct scaled){log_shift_term(terms, one, zero), SCALE_ONE};
+}
+
+struct scaled law_log_shift(struct terms *terms, struct scaled sum, struct scaled shift) {
+    if (term_kind(terms, sum.of) != OP_SUM_EXP)
+        return (struct scaled){log_shift_term(terms, sum, shift), SCALE_ONE};
+    struct scaled x = operand_of(terms, sum.of, 0), taken = operand_of(terms, sum.of, 1);
+    struct scaled lse = {lse_term(terms, part_of(term_with_scale(terms, x))), SCALE_ONE};
+    struct sum all = {0};
+    sum_add(terms, &all, lse, SCALE_ONE);
+    sum_add(terms, &all, taken, scale_rational(terms, -1, 1));
+    sum_add(terms, &all, shift, SCALE_ONE);
+    sum_add(terms, &all, log_of_scale(terms, sum.scale), SCALE_ONE);
+    return sum_finish(terms, &all);
+}
+
+struct scaled law_cross_entropy(struct terms *terms, struct scaled logits, struct term targets,
+                                struct term rows) {
+    struct part picks[3] = {part_of(logits.of), part_of(targets), part_of(rows)};
+    struct scaled picked = {term_make(terms, OP_PICK, 0, 0, picks, 3), logits.scale};
+    struct part losses[3] = {part_of(lse_term(terms, part_of(term_with_scale(terms, logits)))),
+                             part_of(term_with_scale(terms, picked)), part_of(targets)};
+    return (struct scaled){term_make(terms, OP_TOKEN_LOSS, 0, 0, losses, 3), SCALE_ONE};
+}
