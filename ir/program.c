@@ -470,6 +470,14 @@ static void clone_unit(struct arena *arena, struct unit *unit) {
         COPY_ARRAY(arena, unit->ops[i].attributes, unit->ops[i].n_attributes);
 }
 
+uint32_t program_clone_unit(struct program *program, uint32_t unit, const char *name) {
+    struct unit made = program->units[unit];
+    made.name = name;
+    clone_unit(program->arena, &made);
+    ARENA_PUSH(program->arena, program->units, program->n_units, program->cap_units, made);
+    return program->n_units - 1;
+}
+
 struct program *program_clone(struct arena *arena, const struct program *from) {
     struct program *program = arena_copy(arena, from, sizeof *from);
     program->arena = arena;

@@ -18,7 +18,6 @@
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
-#include "passes/ranges.h"
 
 // ---- shardings --------------------------------------------------------------------------------
 
@@ -106,7 +105,6 @@ bool partition(struct program *program, const struct pass_context *context) {
                             .reference = &reference};
     if (!placement_derive(p.config, &reference, p.arena, p.diagnostics, &p.placement))
         return false;
-    cut_layers(&reference, &p.placement);
     p.program = new_program(&p, &reference);
     // The axis in time exists only where there is more than one microbatch.
     p.time = p.program->mesh.n_axes;

@@ -78,7 +78,31 @@ static bool placed_alike(const struct placed_tensor *a, const struct placed_tens
            axis_list_equal(&a->reduced_each, &b->reduced_each);
 }
 
-static bool ranges_alike(const struct placement *placement, uint32_t a, uint32_t b) {
+// Whether the same is recomputed in both ranges.
+static bool kept_alike(const struct placing *p, uint32_t a, uint32_t b) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    const int64_t *starts = p->placement->starts;
+    for (uint32_t u = 0; u < p->program->n_units; u++) {
+        const struct unit *unit = &p->program->units[u];
+        for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
+            const struct op *op = &unit->ops[i];
+            const struct mode_statement *modes[2];
+            for (int k = 0; k < 2; k++)
+                modes[k] = residency_of(strategy, STATE_ACTIVATIONS, op->roles, op->n_roles,
+                                        starts[k ? b : a]);
+            enum residency first = modes[0] ? modes[0]->residency : RESIDENCY_STORED;
+            enum residency second = modes[1] ? modes[1]->residency : RESIDENCY_STORED;
+            if (first != second)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
+    const struct placement *placement = p->placement;
+    if (!kept_alike(p, a, b))
+        return false;
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         if (!placed_alike(&placement->tensors[a * placement->n_tensors + t],
                           &placement->tensors[b * placement->n_tensors + t]))
@@ -87,10 +111,11 @@ static bool ranges_alike(const struct placement *placement, uint32_t a, uint32_t
 }
 
 // A slice that says what holds for the layers beside it too makes no range.
-static void join_ranges(struct placement *placement) {
+static void join_ranges(const struct placing *p) {
+    struct placement *placement = p->placement;
     uint32_t n = placement->n_tensors, last = 0;
     for (uint32_t r = 1; r < placement->n_ranges; r++) {
-        if (ranges_alike(placement, last, r))
+        if (ranges_alike(p, last, r))
             continue;
         last++;
         placement->starts[last] = placement->starts[r];
@@ -279,7 +304,7 @@ static void place_storage(struct placing *p) {
     for (w.range = 0; w.range < p->placement->n_ranges; w.range++)
         for (uint32_t t = 0; t < p->program->n_tensors; t++)
             place_tensor(&w, t);
-    join_ranges(p->placement);
+    join_ranges(p);
     check_reach(&w);
 }
 

@@ -123,8 +123,6 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
     const struct selector *selector = &mode->selector;
     if (mode->unit != UNIT_LAYER && mode->unit != UNIT_TENSOR) {
         not_yet(p, &mode->origin, "recomputing more than a layer at once");
-    } else if (selector_is_partial(selector, p->config->model.layers)) {
-        not_yet(p, &mode->origin, "recomputing in some of the layers only");
     } else if (!reaches(p, &selector, 1)) {
         struct diagnostic *d =
             report(p->diagnostics, E119, origin_span(&mode->origin),
@@ -148,7 +146,8 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
     const struct selector *both[] = {&first->selector, &second->selector};
     if (!first->sets_residency || !second->sets_residency || first->state != second->state ||
         first->residency == second->residency || compare_statements(first, second) != 0 ||
-        first->state != STATE_ACTIVATIONS || !reaches(p, both, 2))
+        first->state != STATE_ACTIVATIONS || !reaches(p, both, 2) ||
+        !selectors_overlap(&first->selector, &second->selector))
         return;
     struct diagnostic *d =
         report(p->diagnostics, E305, origin_span(&second->origin),

@@ -1,5 +1,5 @@
 // Ranges of layers: where a strategy places some layers differently from others, the reference
-// program is cut before it is partitioned. Each loop over layers becomes one loop after the other,
+// program is cut before anything else is made of it. Each loop over layers becomes one loop after the other,
 // one for each range, and what is stacked by layers becomes a buffer for each: so everything behind
 // finds, as ever, that all items of a buffer are placed alike and that a loop's body is one text.
 //
@@ -11,11 +11,10 @@
 // What layers hand on to one another (`hidden`) stays one buffer: the border between two ranges is
 // an item that one writes and the other reads. It is the only kind whose items a loop names by
 // another number than its own layer's.
-#include "passes/ranges.h"
-
 #include <inttypes.h>
 
 #include "ir/check.h"
+#include "passes/passes.h"
 
 struct cutter {
     struct program *program;
@@ -116,13 +115,16 @@ static void cut_step(const struct cutter *c, struct step *step) {
     step->body = made;
 }
 
-void cut_layers(struct program *program, const struct placement *placement) {
-    uint32_t n = program->n_buffers;
+bool cut_ranges(struct program *program, const struct pass_context *context) {
     struct arena *arena = program->arena;
-    if (placement->n_ranges == 1)
-        return;
+    struct placement placement;
+    uint32_t n = program->n_buffers;
+    if (!placement_derive(context->config, program, arena, context->diagnostics, &placement))
+        return false;
+    if (placement.n_ranges == 1)
+        return true;
     struct cutter c = {.program = program,
-                       .placement = placement,
+                       .placement = &placement,
                        .old = program->buffers,
                        .handed_on = ARENA_ARRAY(arena, bool, n + 1),
                        .first_piece = ARENA_ARRAY(arena, buffer_id, n + 1)};
@@ -131,4 +133,6 @@ void cut_layers(struct program *program, const struct placement *placement) {
     cut_buffers(&c, n);
     for (int s = 0; s < N_STEPS; s++)
         cut_step(&c, &program->steps[s]);
+    program_number(program);
+    return true;
 }

@@ -14,6 +14,7 @@
 // A recomputed op stands right before its first reader, so that what backward does not need yet
 // takes no memory. Where backward follows forward at once (the head), nothing is dropped: the value
 // would be alive in between anyway.
+#include <inttypes.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -64,9 +65,10 @@ static value_id left_value(const struct recomputing *r, buffer_id buffer) {
     CHECK(false);
 }
 
-static bool is_recomputed(const struct recomputing *r, const struct op *op) {
-    const struct mode_statement *mode =
-        residency_of(r->strategy, STATE_ACTIVATIONS, op->roles, op->n_roles);
+static bool is_recomputed(const struct recomputing *r, const struct op *op,
+                          const struct loop *loop) {
+    const struct mode_statement *mode = residency_of(r->strategy, STATE_ACTIVATIONS, op->roles,
+                                                     op->n_roles, loop ? loop->begin : 0);
     return mode && mode->residency == RESIDENCY_MATERIALIZED;
 }
 
@@ -78,7 +80,7 @@ static bool is_dropped(const struct recomputing *r, buffer_id buffer,
         return false;
     const struct unit *unit = &r->program->units[r->writer[buffer]->call.unit];
     const struct op *op = unit_producer(unit, left_value(r, buffer));
-    return op && is_recomputed(r, op);
+    return op && is_recomputed(r, op, r->loop[buffer]);
 }
 
 // ---- a backward unit made anew ----------------------------------------------------------------
@@ -181,7 +183,7 @@ static void add_sources(struct segment *s, value_id v, bool *visited) {
         return;
     visited[v] = true;
     const struct op *op = unit_producer(s->forward, v);
-    if (op && (is_recomputed(s->r, op) || is_computed_again(op->kind))) {
+    if (op && (is_recomputed(s->r, op, s->loop) || is_computed_again(op->kind))) {
         for (unsigned i = 0; i < op->n_operands; i++)
             add_sources(s, op->operands[i], visited);
         return;
@@ -340,10 +342,58 @@ static void forward_leaves_less(struct recomputing *r, uint32_t n) {
     program_remove_buffers(program, removed);
 }
 
+// ---- ranges of layers -------------------------------------------------------------------------
+
+// A copy of unit `id` for the loops that begin at `layer`, in both steps.
+static void give_own_unit(struct program *program, uint32_t id, int64_t layer) {
+    const char *name =
+        arena_format(program->arena, "%s.%" PRId64, program->units[id].name, layer);
+    uint32_t made = program_clone_unit(program, id, name);
+    for (int kind = 0; kind < N_STEPS; kind++) {
+        struct statement_walk walk = walk_statements(&program->steps[kind].body);
+        while (walk_next(&walk)) {
+            const struct loop *loop = walk_loop(&walk, 0);
+            if (walk.statement->kind == STATEMENT_CALL && walk.statement->call.unit == id && loop &&
+                loop->begin == layer)
+                walk.statement->call.unit = made;
+        }
+    }
+}
+
+// Ranges of layers share their units until here, but what one recomputes another may keep: where
+// there are several ranges, all behind the first get units of their own.
+static void separate_ranges(struct program *program) {
+    uint32_t n = program->n_units;
+    for (uint32_t id = 0; id < n; id++) {
+        if (program->units[id].phase == PHASE_UPDATE)
+            continue;
+        struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+        bool seen = false;
+        while (walk_next(&walk)) {
+            if (walk.statement->kind != STATEMENT_CALL || walk.statement->call.unit != id)
+                continue;
+            if (seen)
+                give_own_unit(program, id, walk_loop(&walk, 0)->begin);
+            seen = true;
+        }
+    }
+}
+
+static bool recomputes_anything(const struct strategy_config *strategy) {
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_residency &&
+            strategy->modes[m].residency == RESIDENCY_MATERIALIZED)
+            return true;
+    return false;
+}
+
 // ---- the pass ---------------------------------------------------------------------------------
 
 bool recompute(struct program *program, const struct pass_context *context) {
     uint32_t n = program->n_buffers;
+    if (!recomputes_anything(&context->config->strategy))
+        return true;
+    separate_ranges(program);
     struct recomputing r = {.program = program,
                             .strategy = &context->config->strategy,
                             .writer = ARENA_ARRAY(program->arena, const struct statement *, n + 1),

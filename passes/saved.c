@@ -1,6 +1,7 @@
 // What forward leaves behind for backward; see saved.h.
 #include "passes/saved.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -20,18 +21,28 @@ static void extend_calls(struct program *program, const struct block *block, uin
     }
 }
 
+// Of a range of layers with the range behind it, as `cut_ranges` names what it cuts.
+static const char *saved_name(const struct program *program, const char *value,
+                              const struct loop *loop) {
+    if (!loop || loop->end - loop->begin == program->sizes.layers)
+        return arena_format(program->arena, "saved.%s", value);
+    return arena_format(program->arena, "saved.%s.%" PRId64 "_%" PRId64, value, loop->begin,
+                        loop->end);
+}
+
 struct reference save_value(struct program *program, const struct call *call, value_id value,
                             const struct loop *loop) {
     struct unit *unit = &program->units[call->unit];
     const struct tensor_type *type = &unit->values[value].type;
     struct buffer buffer = {
-        .name = arena_format(program->arena, "saved.%s", unit->values[value].name),
+        .name = saved_name(program, unit->values[value].name, loop),
         .class = CLASS_ACTIVATIONS,
         .tensor = NO_ID,
         .dtype = type->dtype,
         .rank = type->rank,
         .stack = loop ? STACK_LAYERS : STACK_NONE,
         .count = loop ? loop->end - loop->begin : 1,
+        .first_layer = loop ? loop->begin : 0,
         .window_of = NO_ID,
         .offset_bytes = -1,
         .span = unit->span,

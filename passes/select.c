@@ -15,6 +15,11 @@ bool selector_covers(const struct selector *selector, int64_t layer) {
                                     (layer - selector->slice_begin) % selector->slice_step == 0);
 }
 
+bool selectors_overlap(const struct selector *a, const struct selector *b) {
+    return !a->has_slice || !b->has_slice ||
+           (a->slice_begin < b->slice_end && b->slice_begin < a->slice_end);
+}
+
 bool selector_is_partial(const struct selector *selector, int64_t layers) {
     return selector->has_slice && !(selector->slice_begin == 0 && selector->slice_end == layers &&
                                     selector->slice_step == 1);
@@ -40,12 +45,13 @@ int compare_statements(const struct mode_statement *a, const struct mode_stateme
 }
 
 const struct mode_statement *residency_of(const struct strategy_config *strategy, enum state state,
-                                          const uint8_t *roles, unsigned n_roles) {
+                                          const uint8_t *roles, unsigned n_roles, int64_t layer) {
     const struct mode_statement *best = NULL;
     for (uint32_t i = 0; i < strategy->n_modes; i++) {
         const struct mode_statement *mode = &strategy->modes[i];
         if (mode->state == state && mode->sets_residency &&
             selector_matches(&mode->selector, roles, n_roles) &&
+            selector_covers(&mode->selector, layer) &&
             (!best || compare_statements(mode, best) > 0))
             best = mode;
     }

@@ -15,6 +15,9 @@ bool selector_matches(const struct selector *selector, const uint8_t *roles, uns
 // Is a layer among those that the selector's slice selects?
 bool selector_covers(const struct selector *selector, int64_t layer);
 
+// Is there a layer that both cover? (Of slices with steps the answer may be yes without one.)
+bool selectors_overlap(const struct selector *a, const struct selector *b);
+
 // Does the selector's slice leave out some of `layers` layers?
 bool selector_is_partial(const struct selector *selector, int64_t layers);
 
@@ -27,10 +30,11 @@ const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
 // own text over what `use` or a tuple brought; 0: neither. A slice makes no selector longer.
 int compare_statements(const struct mode_statement *a, const struct mode_statement *b);
 
-// The statement that says where `state` lives for a role path: the longest selector that matches,
-// of equally long ones the strategy's own. NULL: stored on the device, as nothing says otherwise.
+// The statement that says where `state` lives for a role path in a layer (0 for what is in none):
+// the longest selector that matches, of equally long ones the strategy's own. NULL: stored on the
+// device, as nothing says otherwise.
 const struct mode_statement *residency_of(const struct strategy_config *, enum state,
-                                          const uint8_t *roles, unsigned n_roles);
+                                          const uint8_t *roles, unsigned n_roles, int64_t layer);
 
 // The statement that says how `state` is kept along an axis for a role path. NULL: nothing is said.
 const struct mode_statement *extent_of(const struct strategy_config *, enum state, unsigned axis,

@@ -316,7 +316,8 @@ static void add_recomputed(struct choice *t) {
     bool some = pick(t, 2);
     tiny_recomputed(t->arena, t->config, some ? one : all);
     if (!some && pick(t, 2))
-        tiny_recomputed(t->arena, t->config, one)->residency = RESIDENCY_STORED;
+        tiny_recomputed(t->arena, t->config, pick(t, 2) ? one : some_layers(t))->residency =
+            RESIDENCY_STORED;
 }
 
 // One of the consistent triples mostly; else anything.
