@@ -47,8 +47,9 @@ static LLVMValueRef reference_pointer(struct schedule *s, struct reference refer
     // A window: this device's flat shard inside the item of the whole buffer.
     const struct buffer *whole = &e->program->buffers[buffer->window_of];
     struct tensor_type shard = buffer_type(e->program, buffer);
-    LLVMValueRef at = LLVMBuildMul(e->builder, coordinate(e, &buffer->layout.flat),
-                                   constant_i64(e, type_bytes(&shard)), "");
+    struct axis_list axes = buffer_window_axes(e->program, buffer);
+    LLVMValueRef at =
+        LLVMBuildMul(e->builder, coordinate(e, &axes), constant_i64(e, type_bytes(&shard)), "");
     return element_pointer(e, e->i8, item_pointer(s, whole, reference.index), at);
 }
 

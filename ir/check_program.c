@@ -147,19 +147,23 @@ static const char *check_unit(struct checker *c, struct unit *unit) {
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-// The last device's shard must lie inside the item too, so the item is padded for it.
+// The cut of a window begins with that of its whole. The last device's shard must lie inside the
+// item too, so the item is padded for it.
 static const char *check_window(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
     const struct buffer *parent = &program->buffers[buffer->window_of];
-    bool fits = buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
-                parent->layout.flat.n == 0 && buffer->layout.flat.n > 0 &&
-                parent->count == buffer->count && parent->first_layer == buffer->first_layer &&
-                parent->dtype == buffer->dtype &&
-                buffer_whole_elements(program, parent) == buffer_whole_elements(program, buffer);
+    bool fits =
+        buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
+        parent->layout.flat.n < buffer->layout.flat.n &&
+        memcmp(parent->layout.flat.axes, buffer->layout.flat.axes, parent->layout.flat.n) == 0 &&
+        parent->count == buffer->count && parent->first_layer == buffer->first_layer &&
+        parent->dtype == buffer->dtype &&
+        buffer_whole_elements(program, parent) == buffer_whole_elements(program, buffer);
     if (!fits)
         return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
     struct tensor_type shard = buffer_type(program, buffer);
-    int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.flat);
+    struct axis_list axes = buffer_window_axes(program, buffer);
+    int64_t parts = mesh_group_size(&program->mesh, &axes);
     return parts * type_bytes(&shard) <= buffer_item_bytes(program, parent)
                ? NULL
                : arena_format(c->arena, "the last shard of buffer %s lies outside of %s",
@@ -264,7 +268,11 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     const struct buffer *from = &program->buffers[piece->from.buffer];
     const struct buffer *to = &program->buffers[piece->to.buffer];
     struct tensor_type from_type = buffer_type(program, from), to_type = buffer_type(program, to);
-    return exchange_fits(&start->exchange, &program->mesh, &from_type, &to_type)
+    // What arrives flat may be padded further than the number of parts asks for: it must have room.
+    int64_t parts = mesh_group_size(&program->mesh, &start->exchange.axes);
+    bool room = start->exchange.kind != COLLECTIVE_ALL_GATHER ||
+                parts * type_bytes(&from_type) <= buffer_item_bytes(program, to);
+    return room && exchange_fits(&start->exchange, &program->mesh, &from_type, &to_type)
                ? NULL
                : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
                               from->name, to->name, collective_names[start->exchange.kind]);

@@ -28,10 +28,9 @@ bool op_exchange(const struct op *op, struct exchange *exchange) {
 
 static bool sizes_fit(const struct tensor_type *whole, const struct tensor_type *part, int dim,
                       int64_t parts) {
-    if (dim < 0) { // the whole may be a flat shard itself, cut by other axes
-        int64_t chunk = (type_elements(whole) + parts - 1) / parts;
-        return part->rank == 1 && part->dims[0].size == chunk;
-    }
+    // The whole may be a flat shard itself, cut by other axes, and the parts padded for more.
+    if (dim < 0)
+        return part->rank == 1 && parts * type_elements(part) >= type_elements(whole);
     bool fits = dim < whole->rank && whole->rank == part->rank;
     for (int i = 0; fits && i < whole->rank; i++)
         fits = whole->dims[i].size == part->dims[i].size * (i == dim ? parts : 1);

@@ -228,7 +228,8 @@ struct buffer {
     enum stack_kind stack;
     int64_t count;        // items; 1 for STACK_NONE
     int64_t first_layer;  // STACK_LAYERS: item i is of layer first_layer + i
-    int64_t pad_elements; // capacity of an item is padded to a multiple of this; 0 and 1: none
+    int64_t pad_elements; // an item is a multiple of so many: a shard's elements, which may be cut
+                          // again, and the room of what is no shard; 0 and 1: no padding
     buffer_id window_of;  // NO_ID, or the buffer of which this is the device's own flat shard
     int64_t offset_bytes; // in the arena; -1: not planned, or a window
     struct span span;
@@ -554,6 +555,9 @@ struct tensor_type buffer_type(const struct program *, const struct buffer *);
 int64_t buffer_whole_elements(const struct program *, const struct buffer *); // before the flat cut
 int64_t buffer_item_bytes(const struct program *, const struct buffer *);     // padded: the stride
 int64_t buffer_bytes(const struct program *, const struct buffer *);          // 0 for a window
+// The axes that cut a window out of its whole, which they may have cut before; of another buffer
+// none.
+struct axis_list buffer_window_axes(const struct program *, const struct buffer *);
 bool buffer_is_persistent(const struct buffer *);
 
 // Labels of operand or result `i` of an op, as one character per dimension, from its row's

@@ -22,8 +22,11 @@ struct placed_tensor {
     const struct split_statement *cut_by[MAX_AXES];
     // Storage of what the cuts leave whole.
     struct placed_extent extents[N_STATES][MAX_AXES];
-    struct axis_list shards[N_STATES]; // axes that are SHARDED or GATHERED, outermost first
-    struct axis_list reduced_each;     // gradients replicated with reduce = each
+    // Axes that are SHARDED or GATHERED, outermost first. The optimizer's list begins with those of
+    // the other states, and with those over which each microbatch's gradient is scattered.
+    struct axis_list shards[N_STATES];
+    struct axis_list scattered_each;
+    struct axis_list reduced_each; // gradients replicated with reduce = each
     // Options of gathered parameters.
     enum gather_unit gather_unit;
     int64_t prefetch;

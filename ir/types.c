@@ -56,7 +56,7 @@ struct tensor_type buffer_type(const struct program *program, const struct buffe
     if (buffer->layout.flat.n == 0)
         return type;
     int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.flat);
-    int64_t chunk = (type_elements(&type) + parts - 1) / parts;
+    int64_t chunk = round_up((type_elements(&type) + parts - 1) / parts, buffer->pad_elements);
     return (struct tensor_type){.dtype = buffer->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
 }
 
@@ -69,6 +69,16 @@ int64_t buffer_bytes(const struct program *program, const struct buffer *buffer)
     if (buffer->window_of != NO_ID)
         return 0;
     return buffer->count * buffer_item_bytes(program, buffer);
+}
+
+struct axis_list buffer_window_axes(const struct program *program, const struct buffer *buffer) {
+    struct axis_list axes = {0};
+    if (buffer->window_of == NO_ID)
+        return axes;
+    unsigned outer = program->buffers[buffer->window_of].layout.flat.n;
+    for (unsigned i = outer; i < buffer->layout.flat.n; i++)
+        axes.axes[axes.n++] = buffer->layout.flat.axes[i];
+    return axes;
 }
 
 bool buffer_is_persistent(const struct buffer *buffer) {

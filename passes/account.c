@@ -177,7 +177,12 @@ static int64_t add_piece(const struct counting *c, const struct transfer *start,
     }
     struct carried *of = &carried[role];
     of->tensor |= buffer->tensor != NO_ID;
-    of->whole_bytes += round_up(elements, group) * bytes;
+    // Shards may be padded further than their own number asks for.
+    const struct buffer *part = &program->buffers[gather ? p->from.buffer : p->to.buffer];
+    struct tensor_type part_type = buffer_type(program, part);
+    of->whole_bytes += start->exchange.kind == COLLECTIVE_ALL_REDUCE
+                           ? round_up(elements, group) * bytes
+                           : type_elements(&part_type) * group * bytes;
     of->unpadded_bytes += elements * bytes;
     return elements * bytes;
 }

@@ -70,14 +70,17 @@ struct buffer_state {
     struct span zero_span;
 };
 
+// Where a tensor lies, or a range of its layers. What is said to be of another buffer is a window
+// in it, or the buffer itself where both are cut alike.
 struct tensor_storage {
-    buffer_id parameter;       // whole, or the shard if gathered
-    buffer_id window;          // the shard that is updated inside the whole; NO_ID: none
-    buffer_id *gathered;       // transient whole, by the reference's unit that reads it; or NO_ID
-    buffer_id gradient;        // whole or shard: what accumulates and what the update reads
-    buffer_id gradient_window; // reduced part of a whole gradient; NO_ID: none
-    buffer_id unreduced;       // transient whole gradient of one microbatch; NO_ID: none
-    buffer_id reduced;         // transient shard of it, when shards accumulate; NO_ID: none
+    buffer_id parameter;    // as it is stored: whole, or a shard
+    buffer_id updated;      // of `parameter`: what this device updates
+    buffer_id *gathered;    // transient whole, by the reference's unit that reads it; or NO_ID
+    buffer_id gradient;     // as it is stored
+    buffer_id sum;          // of `gradient`: what accumulates, and is reduced after the last
+    buffer_id own_gradient; // of `gradient`: what this device's update reads
+    buffer_id unreduced;    // transient whole gradient of one microbatch; NO_ID: none
+    buffer_id reduced;      // transient shard of it, when shards accumulate; NO_ID: none
     // Axes over which the gradient is summed: in every microbatch, and after the last.
     struct axis_list scatter_each, reduce_each, scatter_last, reduce_last;
 };

@@ -191,15 +191,13 @@ static buffer_id parameter_place(struct partitioner *p, const struct making_call
                                  const struct buffer *parameter) {
     const struct tensor_storage *storage = storage_of(p, parameter);
     if (c->updates)
-        return storage->window != NO_ID ? storage->window : storage->parameter;
+        return storage->updated;
     return is_gathered(p, parameter) ? gathered_buffer(p, parameter, c->from->call.unit)
                                      : storage->parameter;
 }
 
 static buffer_id gradient_place(const struct making_call *c, const struct tensor_storage *s) {
-    if (c->per_microbatch)
-        return written_gradient(s);
-    return s->gradient_window != NO_ID ? s->gradient_window : s->gradient;
+    return c->per_microbatch ? written_gradient(s) : s->own_gradient;
 }
 
 // The type of a tensor's buffer as it stands in the program: cuts and flat cut.

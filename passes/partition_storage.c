@@ -50,6 +50,14 @@ struct sharding stored_sharding(const struct partitioner *p, const struct buffer
 
 // ---- buffers ----------------------------------------------------------------------------------
 
+// Every cut of a tensor's storage begins with the coarser ones, so all are padded for the finest:
+// shards of a shard are shards of the whole. What is not trained is cut for its gathers only.
+static int64_t finest_parts(const struct partitioner *p, const struct buffer *reference) {
+    bool trained = p->reference->tensors[reference->tensor].trainable;
+    enum state finest = trained ? STATE_OPTIMIZER : STATE_PARAMETERS;
+    return mesh_group_size(&p->program->mesh, &placed(p, reference)->shards[finest]);
+}
+
 static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *reference,
                                    const char *suffix, enum buffer_class class,
                                    const struct axis_list *flat) {
@@ -58,6 +66,8 @@ static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *r
     buffer.class = class;
     memcpy(buffer.layout.cuts, placed(p, reference)->cuts, sizeof buffer.layout.cuts);
     buffer.layout.flat = *flat;
+    int64_t pad = finest_parts(p, reference) / mesh_group_size(&p->program->mesh, flat);
+    buffer.pad_elements = pad > 1 ? pad : 0;
     return program_add_buffer(p->program, buffer);
 }
 
@@ -72,42 +82,35 @@ static buffer_id add_transient(struct partitioner *p, const struct buffer *refer
     return id;
 }
 
-// Room for the flat parts: the whole is padded to a multiple of their number.
-static void pad_to(struct partitioner *p, buffer_id buffer, const struct axis_list *axes) {
-    p->program->buffers[buffer].pad_elements = mesh_group_size(&p->program->mesh, axes);
+// This device's part of a buffer, cut by all of `flat`, where it is: no copy to update or to reduce
+// into. The buffer itself, if it is cut so already.
+static buffer_id add_window(struct partitioner *p, const struct buffer *reference, buffer_id whole,
+                            const char *suffix, const struct axis_list *flat) {
+    if (axis_list_equal(&p->program->buffers[whole].layout.flat, flat))
+        return whole;
+    enum buffer_class class = p->program->buffers[whole].class;
+    buffer_id id = add_tensor_buffer(p, reference, suffix, class, flat);
+    p->program->buffers[id].window_of = whole;
+    return id;
 }
 
-// This device's flat shard inside a whole buffer: an update in place, without a copy to gather
-// from.
-static buffer_id add_window(struct partitioner *p, buffer_id whole, const struct axis_list *axes) {
-    struct buffer window = p->program->buffers[whole];
-    window.name = arena_format(p->arena, "%s.window", window.name);
-    window.layout.flat = *axes;
-    window.window_of = whole;
-    window.pad_elements = 0;
-    pad_to(p, whole, axes);
-    return program_add_buffer(p->program, window);
-}
-
-// The stored parameter, and either the window that is updated or the wholes that are gathered.
+// The stored parameter, what of it this device updates, and the wholes that are gathered.
 static void make_parameter(struct partitioner *p, const struct buffer *reference) {
     static const struct axis_list none = {0};
     const struct placed_tensor *tensor = placed(p, reference);
     struct tensor_storage *storage = storage_of(p, reference);
     const struct axis_list *shards = &tensor->shards[STATE_PARAMETERS];
-    const struct axis_list *updates = &tensor->shards[STATE_OPTIMIZER];
-    storage->parameter = add_tensor_buffer(p, reference, "", CLASS_PARAMETERS, shards);
-    if (shards->n == 0) {
-        if (updates->n && p->reference->tensors[reference->tensor].trainable)
-            storage->window = add_window(p, storage->parameter, updates);
+    storage->parameter = storage->updated =
+        add_tensor_buffer(p, reference, "", CLASS_PARAMETERS, shards);
+    if (p->reference->tensors[reference->tensor].trainable)
+        storage->updated = add_window(p, reference, storage->parameter, ".window",
+                                      &tensor->shards[STATE_OPTIMIZER]);
+    if (shards->n == 0)
         return;
-    }
     storage->gathered = ARENA_ARRAY(p->arena, buffer_id, p->reference->n_units);
     buffer_id kept = NO_ID;
-    if (tensor->kept_after_forward) {
+    if (tensor->kept_after_forward)
         kept = add_tensor_buffer(p, reference, ".gathered", CLASS_TRANSIENT, &none);
-        pad_to(p, kept, shards);
-    }
     for (uint32_t unit = 0; unit < p->reference->n_units; unit++)
         storage->gathered[unit] = kept;
 }
@@ -118,9 +121,7 @@ buffer_id gathered_buffer(struct partitioner *p, const struct buffer *parameter,
     if (*gathered != NO_ID)
         return *gathered;
     const char *suffix = arena_format(p->arena, ".gathered.%s", p->reference->units[unit].name);
-    *gathered = add_transient(p, parameter, suffix, &none);
-    pad_to(p, *gathered, &placed(p, parameter)->shards[STATE_PARAMETERS]);
-    return *gathered;
+    return *gathered = add_transient(p, parameter, suffix, &none);
 }
 
 static struct axis_list without(const struct axis_list *axes, const struct axis_list *taken) {
@@ -135,15 +136,13 @@ static struct axis_list without(const struct axis_list *axes, const struct axis_
 // copies, or cut as their tensors are. Where the optimizer is cut only the owner needs the sum.
 static void plan_reduction(const struct partitioner *p, const struct placed_tensor *tensor,
                            struct tensor_storage *storage) {
-    static const struct axis_list none = {0};
-    bool many = p->placement.microbatches > 1; // else each and last are the same
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    const struct axis_list *each = many ? &tensor->reduced_each : &none;
-    bool whole = tensor->shards[STATE_GRADIENTS].n == 0;
-    bool owned_each = owners->n && (!whole || axis_list_has(each, owners->axes[0]));
-    struct axis_list rest = without(&p->placement.tokens, owners);
-    *(owned_each ? &storage->scatter_each : &storage->scatter_last) = *owners;
-    storage->reduce_last = without(&rest, each);
+    struct axis_list rest = without(&p->placement.tokens, owners), each = {0};
+    if (p->placement.microbatches > 1) // else each and last are the same
+        each = tensor->reduced_each;
+    storage->scatter_each = tensor->scattered_each;
+    storage->scatter_last = without(owners, &tensor->scattered_each);
+    storage->reduce_last = without(&rest, &each);
     storage->reduce_each = without(&rest, &storage->reduce_last);
 }
 
@@ -156,16 +155,16 @@ static void make_gradient(struct partitioner *p, const struct buffer *reference)
     plan_reduction(p, tensor, storage);
     storage->gradient =
         add_tensor_buffer(p, reference, "", CLASS_GRADIENTS, &tensor->shards[STATE_GRADIENTS]);
-    if (tensor->shards[STATE_GRADIENTS].n == 0 && tensor->shards[STATE_OPTIMIZER].n)
-        storage->gradient_window =
-            add_window(p, storage->gradient, &tensor->shards[STATE_OPTIMIZER]);
+    storage->own_gradient =
+        add_window(p, reference, storage->gradient, ".window", &tensor->shards[STATE_OPTIMIZER]);
+    storage->sum =
+        axis_list_equal(&storage->scatter_each, &tensor->shards[STATE_OPTIMIZER])
+            ? storage->own_gradient
+            : add_window(p, reference, storage->gradient, ".sum", &storage->scatter_each);
     if (storage->scatter_each.n + storage->reduce_each.n == 0)
         return;
     storage->unreduced = add_transient(p, reference, ".unreduced", &none);
-    if (storage->scatter_each.n == 0)
-        return;
-    pad_to(p, storage->unreduced, &storage->scatter_each);
-    if (p->placement.microbatches > 1)
+    if (storage->scatter_each.n && p->placement.microbatches > 1)
         storage->reduced = add_transient(p, reference, ".reduced", &storage->scatter_each);
 }
 
@@ -174,9 +173,10 @@ void make_storage(struct partitioner *p) {
     p->storage = ARENA_ARRAY(p->arena, struct tensor_storage, n + 1);
     for (uint32_t t = 0; t < n; t++)
         p->storage[t] = (struct tensor_storage){.parameter = NO_ID,
-                                                .window = NO_ID,
+                                                .updated = NO_ID,
                                                 .gradient = NO_ID,
-                                                .gradient_window = NO_ID,
+                                                .sum = NO_ID,
+                                                .own_gradient = NO_ID,
                                                 .unreduced = NO_ID,
                                                 .reduced = NO_ID};
     for (uint32_t b = 0; b < p->reference->n_buffers; b++) {
@@ -392,13 +392,14 @@ void gather_updated(struct partitioner *p, const struct statement *from) {
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct reference result = from->call.results[i];
         const struct buffer *buffer = reference_buffer(p, result);
-        if (buffer->class != CLASS_PARAMETERS || storage_of(p, buffer)->window == NO_ID)
+        if (buffer->class != CLASS_PARAMETERS)
             continue;
         const struct tensor_storage *storage = storage_of(p, buffer);
-        const struct axis_list *axes = &placed(p, buffer)->shards[STATE_OPTIMIZER];
-        add_piece(p, &transfers, COLLECTIVE_ALL_GATHER, axes, item(p, storage->window, result),
-                  item(p, storage->parameter, result), state_span(p, buffer, STATE_OPTIMIZER, axes),
-                  NO_BUCKET);
+        struct axis_list axes =
+            buffer_window_axes(p->program, &p->program->buffers[storage->updated]);
+        add_piece(p, &transfers, COLLECTIVE_ALL_GATHER, &axes, item(p, storage->updated, result),
+                  item(p, storage->parameter, result),
+                  state_span(p, buffer, STATE_OPTIMIZER, &axes), NO_BUCKET);
     }
     emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
 }
@@ -440,12 +441,6 @@ static void add_reduction(struct partitioner *p, struct transfers *transfers,
     add_piece(p, transfers, kind, axes, item(p, from, gradient), item(p, to, gradient),
               state_span(p, buffer, STATE_GRADIENTS, axes),
               kind == COLLECTIVE_ALL_REDUCE ? placed(p, buffer)->bucket_bytes : NO_BUCKET);
-}
-
-// What one microbatch's reduced gradient is added to.
-static buffer_id gradient_sum(const struct tensor_storage *storage) {
-    bool window = storage->scatter_each.n && storage->gradient_window != NO_ID;
-    return window ? storage->gradient_window : storage->gradient;
 }
 
 static bool has_types(const struct partitioner *p, const struct unit *unit,
@@ -501,7 +496,7 @@ static void accumulate_reduced(struct partitioner *p, const struct statement *fr
         if (storage->unreduced == NO_ID)
             continue;
         buffer_id term = storage->reduced != NO_ID ? storage->reduced : storage->unreduced;
-        results[n] = operands[2 * n] = item(p, gradient_sum(storage), written->results[i]);
+        results[n] = operands[2 * n] = item(p, storage->sum, written->results[i]);
         operands[2 * n + 1] = item(p, term, written->results[i]);
         n++;
     }
@@ -523,7 +518,7 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
         const struct tensor_storage *s = gradient_storage(p, written->results[i]);
         if (s->unreduced == NO_ID)
             continue;
-        buffer_id shard = s->reduced != NO_ID ? s->reduced : s->gradient;
+        buffer_id shard = s->reduced != NO_ID ? s->reduced : s->sum;
         buffer_id whole = s->scatter_each.n ? shard : s->unreduced;
         add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_each,
                       written->results[i], s->unreduced, shard);
@@ -561,11 +556,11 @@ void reduce_last(struct partitioner *p, const struct statement *from) {
     struct transfers scatters = {0}, sums = {0};
     for (uint32_t i = 0; i < written.n; i++) {
         const struct tensor_storage *s = gradient_storage(p, written.results[i]);
-        buffer_id part = s->gradient_window != NO_ID ? s->gradient_window : s->gradient;
         add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_last, written.results[i],
-                      s->gradient, part);
+                      s->sum, s->own_gradient);
         struct axis_list summed = last_sums(p, written.results[i]);
-        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &summed, written.results[i], part, part);
+        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &summed, written.results[i], s->own_gradient,
+                      s->own_gradient);
     }
     emit_transfers(p, &scatters, name);
     emit_transfers(p, &sums, name);
@@ -586,7 +581,7 @@ void reduce_after(struct partitioner *p, const struct statement *from) {
 void zero_gradients(struct partitioner *p, const struct statement *from) {
     struct written written = last_written(p, from);
     for (uint32_t i = 0; i < written.n; i++) {
-        buffer_id sum = gradient_sum(gradient_storage(p, written.results[i]));
+        buffer_id sum = gradient_storage(p, written.results[i])->sum;
         push_statement(p, (struct statement){.kind = STATEMENT_ZERO,
                                              .span = from->span,
                                              .zero = item(p, sum, written.results[i])});

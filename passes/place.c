@@ -268,6 +268,47 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
     }
 }
 
+static void add_all(struct axis_list *to, const struct axis_list *axes) {
+    for (unsigned i = 0; i < axes->n; i++)
+        axis_list_add(to, axes->axes[i]);
+}
+
+static struct axis_list those_in(const struct axis_list *axes, const struct axis_list *wanted) {
+    struct axis_list list = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (axis_list_has(wanted, axes->axes[i]))
+            axis_list_add(&list, axes->axes[i]);
+    return list;
+}
+
+// A state that is cut by fewer axes than another holds its shards whole, so the axes that cut most
+// come first: shards of the optimizer are cut out of the parameter's, and out of what is left of a
+// gradient when each microbatch has been reduced. Among equals the order is as said.
+static void order_shards(const struct placing *p, struct placed_tensor *placed) {
+    struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
+    placed->scattered_each = shards[STATE_GRADIENTS];
+    if (p->placement->microbatches > 1)
+        for (unsigned i = 0; i < shards[STATE_OPTIMIZER].n; i++)
+            if (axis_list_has(&placed->reduced_each, shards[STATE_OPTIMIZER].axes[i]))
+                axis_list_add(&placed->scattered_each, shards[STATE_OPTIMIZER].axes[i]);
+    struct axis_list *nested[] = {&shards[STATE_PARAMETERS], &shards[STATE_GRADIENTS],
+                                  &placed->scattered_each};
+    enum { N_NESTED = sizeof nested / sizeof *nested };
+    for (int k = 0; k < N_NESTED; k++)
+        add_all(&all, nested[k]);
+    for (int level = N_NESTED; level >= 0; level--)
+        for (unsigned i = 0; i < all.n; i++) {
+            int sets = 0;
+            for (int k = 0; k < N_NESTED; k++)
+                sets += axis_list_has(nested[k], all.axes[i]);
+            if (sets == level)
+                axis_list_add(&ordered, all.axes[i]);
+        }
+    for (int k = 0; k < N_NESTED; k++)
+        *nested[k] = those_in(&ordered, nested[k]);
+    shards[STATE_OPTIMIZER] = those_in(&ordered, &shards[STATE_OPTIMIZER]);
+}
+
 // Activations have no tensors: place_work.c places them, op by op.
 static void place_tensor(struct weighing *w, uint32_t t) {
     struct placing *p = w->placing;
@@ -279,6 +320,7 @@ static void place_tensor(struct weighing *w, uint32_t t) {
         placed->shards[state] = shard_axes(p, placed, (enum state)state);
     }
     place_options(p, placed);
+    order_shards(p, placed);
 }
 
 // A mode that reached no tensor says something about nothing.

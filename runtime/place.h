@@ -165,8 +165,8 @@ struct place_dimension {
 
 /* Bytes of the arena: `count` items, item i at offset_bytes + i * stride_bytes. An item is the
  * device's part of the tensor with these dimensions, row-major; if flat axes are given, that part
- * flattened, padded to a multiple of their size, and cut again: then an item is one chunk. Axes
- * that cut nothing hold copies. */
+ * flattened and cut again: then an item is one chunk, of stride_bytes. Chunks may hold more than the
+ * part has: what is behind it is padding. Axes that cut nothing hold copies. */
 struct place_buffer {
     const char *name;
     int32_t tensor; /* index into tensors; -1: of none */
@@ -181,7 +181,8 @@ struct place_buffer {
     int64_t stride_bytes;
     int64_t offset_bytes; /* not read for a window */
     /* -1, or the buffer of which this is the device's own flat chunk: item i lies inside item i of
-     * that buffer at the device's place along `flat`. A window has no bytes of its own. */
+     * that buffer at the device's place along the axes of `flat` behind those that cut the buffer
+     * itself, which are the first. A window has no bytes of its own. */
     int32_t window_of;
 };
 

@@ -200,6 +200,30 @@ static void shards_in_two_orders_are_E309(void **state) {
     expect_code(&t, E309);
 }
 
+// Shards of the optimizer lie in those of the parameters, whatever order the mesh has.
+static void shards_nest(void **state) {
+    struct trial t;
+    begin(&t, true);
+    t.config.strategy.splits[0].axes = tiny_axes(DP, TP);
+    mode(&t, STATE_PARAMETERS, EXTENT_GATHERED, TP);
+    mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, TP);
+    mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, DP);
+    expect_placed(&t);
+    struct axis_list expected = tiny_axes(TP, DP);
+    assert_true(axis_list_equal(&tensor(&t, "norm.gain")->shards[STATE_OPTIMIZER], &expected));
+    arena_free(&t.arena);
+}
+
+static void shards_that_do_not_nest_are_E199(void **state) {
+    struct trial t;
+    begin(&t, true);
+    t.config.strategy.splits[0].axes = tiny_axes(DP, TP);
+    mode(&t, STATE_PARAMETERS, EXTENT_GATHERED, TP);
+    mode(&t, STATE_GRADIENTS, EXTENT_SHARDED, DP);
+    tiny_mode(&t.arena, &t.config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(TP, DP));
+    expect_code(&t, E199);
+}
+
 // ---- ranges of layers -------------------------------------------------------------------------
 
 static enum extent extent_in(struct trial *t, uint32_t range, const char *name) {
@@ -396,6 +420,8 @@ int main(void) {
         cmocka_unit_test(modes_pass_over_cut_tensors),
         cmocka_unit_test(shards_keep_the_order_said),
         cmocka_unit_test(shards_in_two_orders_are_E309),
+        cmocka_unit_test(shards_nest),
+        cmocka_unit_test(shards_that_do_not_nest_are_E199),
         cmocka_unit_test(slices_make_ranges),
         cmocka_unit_test(slices_that_change_nothing_make_no_range),
         cmocka_unit_test(slices_that_meet_are_E305),

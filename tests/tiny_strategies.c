@@ -7,11 +7,13 @@
 #include "tests/tiny_models.h"
 
 const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
-    "ddp",           "zero1",       "zero2",       "zero3",
-    "hsdp",          "fsdp_keep",   "gather_once", "accumulate_whole",
-    "scatter_each",  "reduce_each", "layerwise",   "zero3_tp",
-    "recompute",     "zero1_tp_sp", "hsdp_tp_sp",  "zero1_cp_tp_sp",
-    "zero3_ulysses", "scopes",
+    "ddp",          "zero1",          "zero2",
+    "zero3",        "hsdp",           "hybrid",
+    "fsdp_keep",    "gather_once",    "accumulate_whole",
+    "scatter_each", "reduce_each",    "layerwise",
+    "zero3_tp",     "recompute",      "zero1_tp_sp",
+    "hsdp_tp_sp",   "zero1_cp_tp_sp", "zero3_ulysses",
+    "scopes",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -121,6 +123,10 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     case TINY_HSDP_TP_SP:
         add_zero3(arena, config, tiny_axes(1, -1));
         tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_REPLICATED, tiny_axes(0, -1));
+        break;
+    case TINY_HYBRID:
+        add_zero3(arena, config, tiny_axes(1, -1));
+        tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(0, -1));
         break;
     case TINY_FSDP_KEEP:
         add_zero3(arena, config, dp);
@@ -257,7 +263,7 @@ struct config tiny_strategy_config(struct arena *arena, enum model_family family
                                    enum tiny_strategy strategy, int64_t microbatches) {
     struct config config = tiny_config(arena, family);
     config.mesh.name = "ranks";
-    if (strategy == TINY_HSDP || strategy == TINY_HSDP_TP_SP) {
+    if (strategy == TINY_HSDP || strategy == TINY_HYBRID || strategy == TINY_HSDP_TP_SP) {
         tiny_axis(&config, "replica", 2);
         tiny_axis(&config, "shard", 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, 1));

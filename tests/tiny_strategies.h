@@ -11,6 +11,7 @@ enum tiny_strategy {
     TINY_ZERO2,
     TINY_ZERO3,
     TINY_HSDP,
+    TINY_HYBRID,
     TINY_FSDP_KEEP,
     TINY_GATHER_ONCE,
     TINY_ACCUMULATE_WHOLE,
@@ -28,10 +29,10 @@ enum tiny_strategy {
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
 
-// tests/tiny_models.h's configuration with the strategy on a mesh of dp = 3 (hsdp: replica 2, shard
-// 3; zero1_cp_tp_sp: dp 2, cp 3) and a batch of that many times `microbatches` sequences. Of the
-// axes of the model cp = 2 or 3 stands inside, then tp = 2. Where sequences are cut they have 12
-// tokens.
+// tests/tiny_models.h's configuration with the strategy on a mesh of dp = 3 (hsdp, hybrid: replica
+// 2, shard 3; zero1_cp_tp_sp: dp 2, cp 3) and a batch of that many times `microbatches` sequences.
+// Of the axes of the model cp = 2 or 3 stands inside, then tp = 2. Where sequences are cut they
+// have 12 tokens.
 struct config tiny_strategy_config(struct arena *arena, enum model_family family,
                                    enum tiny_strategy strategy, int64_t microbatches);
 

@@ -215,16 +215,14 @@ static const struct fault *state_fault(struct engine *e, uint32_t at, struct spa
 }
 
 // Whether `inner` is where the axes, inside `outer`, find each device's shard: outer's cut is
-// inner's but for the axes, which are the last. A buffer that is no window is not cut.
+// inner's but for the axes, which are the last. Both lie in one buffer.
 static bool windows_nest(const struct engine *e, buffer_id outer, const struct axis_list *axes,
                          buffer_id inner) {
-    static const struct axis_list uncut;
-    const struct buffer *whole = buffer_of(e, outer), *part = buffer_of(e, inner);
-    const struct axis_list *a = whole->window_of == NO_ID ? &uncut : &whole->layout.flat;
-    const struct axis_list *b = part->window_of == NO_ID ? &uncut : &part->layout.flat;
-    if (a->n + axes->n != b->n)
+    struct axis_list a = buffer_window_axes(e->program, buffer_of(e, outer));
+    struct axis_list b = buffer_window_axes(e->program, buffer_of(e, inner));
+    if (a.n + axes->n != b.n)
         return false;
-    return memcmp(a->axes, b->axes, a->n) == 0 && memcmp(axes->axes, b->axes + a->n, axes->n) == 0;
+    return memcmp(a.axes, b.axes, a.n) == 0 && memcmp(axes->axes, b.axes + a.n, axes->n) == 0;
 }
 
 static bool same_window(const struct engine *e, buffer_id a, buffer_id b) {
@@ -235,7 +233,8 @@ static struct judgement read_window(struct engine *e, buffer_id window, uint32_t
                                     struct span span) {
     const struct item *item = &e->store.items[at];
     const struct buffer *buffer = buffer_of(e, window);
-    uint32_t flat_mask = (uint32_t)axis_list_mask(&buffer->layout.flat);
+    struct axis_list axes = buffer_window_axes(e->program, buffer);
+    uint32_t flat_mask = (uint32_t)axis_list_mask(&axes);
     if (item->state == ITEM_WINDOW && same_window(e, window, item->window))
         return item->value;
     if (item->state != ITEM_READY)
@@ -249,7 +248,7 @@ static struct judgement read_window(struct engine *e, buffer_id window, uint32_t
             buffer->name, buffer_of(e, buffer->window_of)->name, mask_text(e, summed),
             mask_text(e, summed)));
     int64_t chunk = e->types[window].dims[0].size;
-    return slice_apply(e, &buffer->layout.flat, -1, chunk, &item->value, span);
+    return slice_apply(e, &axes, -1, chunk, &item->value, span);
 }
 
 struct judgement store_read(struct engine *e, struct reference reference, struct span span) {
@@ -432,11 +431,13 @@ static void touch(struct engine *e, uint32_t at, struct span span) {
 static void note_found(struct engine *e, buffer_id id, const struct judgement *value) {
     if (!e->recording || value->fault || value->form == FORM_ANY)
         return;
-    struct found *found = &e->found[id];
+    // What is written to a window lies in its whole, which is cut by fewer axes.
+    struct axis_list inner = buffer_window_axes(e->program, buffer_of(e, id));
+    const struct buffer *buffer = buffer_of(e, owner_of(e, id));
+    struct found *found = &e->found[owner_of(e, id)];
     const struct form_info *form = form_get(&e->digits, value->form);
     found->seen = true;
-    found->sharded |= form->owners;
-    const struct buffer *buffer = buffer_of(e, id);
+    found->sharded |= form->owners & ~(uint32_t)axis_list_mask(&inner);
     for (unsigned i = 0; i < form->key->rank && i < buffer->rank; i++)
         if (buffer->dims[i].dimension == DIM_BATCH)
             found->data |= dim_get(&e->digits, form->key->dims[i])->owners;

@@ -1,4 +1,5 @@
 /* The arithmetic of layouts (see layout.h). */
+#include <string.h>
 #include "runtime/host/layout.h"
 #include "runtime/transport/collective.h"
 
@@ -29,8 +30,13 @@ static int64_t local_elements(const struct place_program *program,
 
 int64_t layout_item_elements(const struct place_program *program,
                              const struct place_buffer *buffer) {
-    int64_t parts = axes_parts(program, &buffer->flat);
-    return (local_elements(program, buffer) + parts - 1) / parts;
+    return buffer->flat.n ? buffer->stride_bytes / dtype_size(buffer->dtype)
+                          : local_elements(program, buffer);
+}
+
+bool layout_has_room(const struct place_program *program, const struct place_buffer *buffer) {
+    int64_t elements = local_elements(program, buffer), chunks = axes_parts(program, &buffer->flat);
+    return chunks * buffer->stride_bytes >= elements * dtype_size(buffer->dtype);
 }
 
 int64_t layout_whole_elements(const struct place_buffer *buffer) {
@@ -48,9 +54,11 @@ void *layout_item(struct place_context *context, const struct place_buffer *buff
     const struct place_program *program = context->program;
     int64_t inside = 0;
     if (buffer->window_of >= 0) {
-        int64_t chunk = layout_item_elements(program, buffer) * dtype_size(buffer->dtype);
-        inside = axes_place(program, &buffer->flat, context->rank) * chunk;
-        buffer = &program->buffers[buffer->window_of];
+        const struct place_buffer *whole = &program->buffers[buffer->window_of];
+        struct place_axes axes = {.n = buffer->flat.n - whole->flat.n};
+        memcpy(axes.axes, buffer->flat.axes + whole->flat.n, (size_t)axes.n);
+        inside = axes_place(program, &axes, context->rank) * buffer->stride_bytes;
+        buffer = whole;
     }
     return (char *)context->head.arena + buffer->offset_bytes + item * buffer->stride_bytes +
            inside;
@@ -94,8 +102,7 @@ struct layout_walk layout_walk_begin(const struct place_program *program,
         if (walk.rank == 0 && walk.sizes[i] != dim->size)
             walk.rank = i + 1;
     }
-    int64_t parts = axes_parts(program, &buffer->flat);
-    int64_t chunk = (local + parts - 1) / parts;
+    int64_t chunk = layout_item_elements(program, buffer);
     walk.first = axes_place(program, &buffer->flat, rank) * chunk;
     walk.position = walk.first;
     walk.end = walk.first + chunk < local ? walk.first + chunk : local;

@@ -17,6 +17,8 @@ int64_t axes_parts(const struct place_program *program, const struct place_axes 
 /* Elements that one device holds of one item, padding included. */
 int64_t layout_item_elements(const struct place_program *program,
                              const struct place_buffer *buffer);
+/* Whether the items of all devices together have room for all elements. */
+bool layout_has_room(const struct place_program *program, const struct place_buffer *buffer);
 /* Elements of the whole logical tensor of one item. */
 int64_t layout_whole_elements(const struct place_buffer *buffer);
 /* Bytes of all items on one device; 0 for a window. */

@@ -34,10 +34,9 @@ static int available_cores(void) {
 static bool buffers_fit(const struct place_program *program) {
     for (int32_t i = 0; i < program->n_buffers; i++) {
         const struct place_buffer *buffer = &program->buffers[i];
-        int64_t item = layout_item_elements(program, buffer) * dtype_size(buffer->dtype);
         int64_t end = buffer->offset_bytes + buffer->count * buffer->stride_bytes;
-        if (buffer->window_of < 0 &&
-            (item > buffer->stride_bytes || buffer->offset_bytes < 0 || end > program->arena_bytes))
+        if (!layout_has_room(program, buffer) ||
+            (buffer->window_of < 0 && (buffer->offset_bytes < 0 || end > program->arena_bytes)))
             return false;
     }
     return true;

@@ -297,14 +297,21 @@ static void rooms_free(struct rooms *rooms) {
     free(rooms->part);
 }
 
-static bool rooms_allocate(const struct entries *entries, struct rooms *rooms) {
-    int64_t largest = 8;
-    for (int32_t i = 0; i < entries->n; i++)
-        if (entry_bytes(&entries->items[i]) > largest)
-            largest = entry_bytes(&entries->items[i]);
-    /* A part is at most a whole and the padding of one chunk. */
-    *rooms = (struct rooms){calloc(1, (size_t)largest), malloc((size_t)largest),
-                            malloc((size_t)largest + 4096)};
+static bool rooms_allocate(const struct place_program *program, const struct entries *entries,
+                           struct rooms *rooms) {
+    int64_t largest = 8, part = 8;
+    for (int32_t i = 0; i < entries->n; i++) {
+        const struct entry *entry = &entries->items[i];
+        if (entry_bytes(entry) > largest)
+            largest = entry_bytes(entry);
+        for (const struct component *c = entry->components; c; c = c->next) {
+            int64_t bytes = layout_item_elements(program, c->buffer) * dtype_size(entry->dtype);
+            if (bytes > part)
+                part = bytes;
+        }
+    }
+    *rooms =
+        (struct rooms){calloc(1, (size_t)largest), malloc((size_t)largest), malloc((size_t)part)};
     return rooms->entry && rooms->whole && rooms->part;
 }
 
@@ -342,7 +349,7 @@ static int32_t write_file(struct place_context *context, const struct entries *e
     size_t header_bytes = 0;
     char *header = make_header(entries, &header_bytes);
     int32_t status = PLACE_OK;
-    if (!header || !rooms_allocate(entries, &rooms))
+    if (!header || !rooms_allocate(context->program, entries, &rooms))
         status = context_fail(context, -1, PLACE_ERROR_HOST, "%s: no memory to write it", path);
     else if (new_file_open(&file, path) != 0 || new_file_write(&file, header, header_bytes) != 0)
         status = fail_write(context, &file, path);
