@@ -16,6 +16,7 @@ const struct dims full_dims = {.layers = 8,
                                .vocab = 66,
                                .sequence = 36,
                                .sequence_limit = 38,
+                               .max_batch = 40,
                                .max_microbatches = 5,
                                .max_devices = 12};
 const struct dims small_dims = {.layers = 3,
@@ -27,6 +28,7 @@ const struct dims small_dims = {.layers = 3,
                                 .vocab = 42,
                                 .sequence = 12,
                                 .sequence_limit = 13,
+                                .max_batch = 24,
                                 .max_microbatches = 3,
                                 .max_devices = 6};
 
@@ -181,7 +183,10 @@ struct composition compose(struct arena *arena, uint64_t seed, const struct dims
     if (devices > dims->max_devices)
         devices = 2;
     int64_t microbatch = 1 + pick(&c, 2);
-    int64_t batch = devices * microbatch * (1 + pick(&c, dims->max_microbatches));
+    int64_t room = dims->max_batch / (devices * microbatch);
+    int64_t microbatches =
+        1 + pick(&c, room < dims->max_microbatches ? room : dims->max_microbatches);
+    int64_t batch = devices * microbatch * microbatches;
     write_training(&c, batch, microbatch);
     c.random = seed * 31 + 5;
     add_data_axes(&c, devices);

@@ -12,7 +12,7 @@
 // after division by 2 and 3.
 struct dims {
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, sequence, sequence_limit;
-    int64_t max_microbatches, max_devices;
+    int64_t max_batch, max_microbatches, max_devices; // of the training and the mesh
 };
 extern const struct dims full_dims, small_dims;
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "passes/passes.h"
 #include "tests/oracle/mutate_parts.h"
 #include "tests/random.h"
 
@@ -145,6 +146,22 @@ static void follow_operands(struct program *program, struct step *step) {
     }
 }
 
+// Code is made only of programs whose values are inline where the pass `fuse` makes them so.
+static bool is_fused(struct arena *arena, const struct program *program) {
+    struct program *fused = program_clone(arena, program);
+    program_drop_plan(fused);
+    fuse(fused, NULL);
+    for (uint32_t u = 0; u < program->n_units; u++)
+        for (uint32_t i = 0; i < program->units[u].n_ops; i++)
+            for (unsigned k = 0; k < program->units[u].ops[i].n_results; k++) {
+                value_id value = program->units[u].ops[i].results[k];
+                if ((program->units[u].values[value].storage == STORAGE_INLINE) !=
+                    (fused->units[u].values[value].storage == STORAGE_INLINE))
+                    return false;
+            }
+    return true;
+}
+
 // ---- the mutation -----------------------------------------------------------------------------
 
 bool mutate(struct arena *arena, const struct program *program, enum mutation mutation,
@@ -162,7 +179,7 @@ bool mutate(struct arena *arena, const struct program *program, enum mutation mu
         for (int step = 0; step < N_STEPS; step++)
             follow_operands(m->program, &m->program->steps[step]);
         if (!planted || program_check(m->program, arena, NULL) ||
-            program_check_plan(m->program, arena, NULL))
+            program_check_plan(m->program, arena, NULL) || !is_fused(arena, m->program))
             continue;
         program_number(m->program);
         return true;
