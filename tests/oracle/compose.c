@@ -44,15 +44,14 @@ bool chance(struct composer *c, int per_thousand) {
 
 static void write_model(struct composer *c) {
     const struct dims *d = c->dims;
-    bool llama = chance(c, 500);
-    c->shares_heads = llama && chance(c, 700);
+    bool llama = chance(c, 500), shares_heads = llama && chance(c, 700);
     fprintf(
         c->to,
         "model tiny : %s {\n  layers = %d  hidden = %d  heads = %d  kv_heads = %d  head_dim = %d\n"
         "  ffn = %d  vocab = %d  sequence_limit = %d  tied = %s",
         llama ? "llama" : "gpt2", (int)d->layers, (int)d->hidden, (int)d->heads,
-        (int)(c->shares_heads ? d->kv_heads : d->heads), (int)d->head_dim, (int)d->ffn,
-        (int)d->vocab, (int)d->sequence_limit, chance(c, 500) ? "true" : "false");
+        (int)(shares_heads ? d->kv_heads : d->heads), (int)d->head_dim, (int)d->ffn, (int)d->vocab,
+        (int)d->sequence_limit, chance(c, 500) ? "true" : "false");
     if (chance(c, 200))
         fprintf(c->to, "  norm = %s", llama ? "layernorm" : "rmsnorm");
     if (chance(c, 200))
@@ -82,13 +81,17 @@ static void add_data_axes(struct composer *c, int64_t devices) {
     }
 }
 
-static void add_tensor_axes(struct composer *c, int64_t room) {
+// Up to two axes of a use, as far as there is room for more devices; returns what is left of it.
+static int64_t add_axes(struct composer *c, int64_t room, enum axis_use use, int per_thousand) {
     int64_t size = room >= 3 && chance(c, 650) ? 3 : 2;
-    if (room < 2 || (c->n_axes && !chance(c, 400)))
-        return;
-    add_axis(c, size, AXIS_TENSOR);
-    if (room / size >= 2 && chance(c, 150))
-        add_axis(c, 2, AXIS_TENSOR);
+    if (room < 2 || !chance(c, per_thousand))
+        return room;
+    add_axis(c, size, use);
+    room /= size;
+    if (room < 2 || !chance(c, 150))
+        return room;
+    add_axis(c, 2, use);
+    return room / 2;
 }
 
 static void shuffle_axes(struct composer *c) {
@@ -100,20 +103,20 @@ static void shuffle_axes(struct composer *c) {
     }
 }
 
-const char *axes_of(struct composer *c, enum axis_use use) {
+const char *axes_of(struct composer *c, unsigned uses) {
     const char *text = NULL;
     for (unsigned i = 0; i < c->n_axes; i++)
-        if (c->axes[i].use == use)
+        if (c->axes[i].use & uses)
             text =
                 text ? arena_format(c->arena, "%s * %s", text, c->axes[i].name) : c->axes[i].name;
     return text;
 }
 
-const char *one_axis_of(struct composer *c, enum axis_use use) {
+const char *one_axis_of(struct composer *c, unsigned uses) {
     const char *names[6];
     unsigned n = 0;
     for (unsigned i = 0; i < c->n_axes; i++)
-        if (c->axes[i].use == use)
+        if (c->axes[i].use & uses)
             names[n++] = c->axes[i].name;
     return n ? names[pick(c, n)] : NULL;
 }
@@ -190,9 +193,11 @@ struct composition compose(struct arena *arena, uint64_t seed, const struct dims
     write_training(&c, batch, microbatch);
     c.random = seed * 31 + 5;
     add_data_axes(&c, devices);
-    add_tensor_axes(&c, dims->max_devices / devices);
+    int64_t left = add_axes(&c, dims->max_devices / devices, AXIS_TENSOR, 400);
+    left = add_axes(&c, left, AXIS_CONTEXT, c.n_axes ? 300 : 600);
+    add_axes(&c, left, AXIS_TENSOR, c.n_axes ? 0 : 1000);
     shuffle_axes(&c);
-    c.data = axes_of(&c, AXIS_DATA);
+    c.tokens = axes_of(&c, AXIS_TOKENS);
     write_mesh(&c);
     write_strategy(&c);
     return finish(&c, &text, &length, microbatch);

@@ -6,7 +6,8 @@
 
 #include "tests/oracle/compose.h"
 
-enum axis_use { AXIS_DATA, AXIS_TENSOR, N_AXIS_USES };
+// DATA axes split the batch, CONTEXT axes the sequence; states are kept on both alike.
+enum axis_use { AXIS_DATA = 1, AXIS_CONTEXT = 2, AXIS_TENSOR = 4, AXIS_TOKENS = 3 };
 struct composed_axis {
     const char *name;
     int64_t size;
@@ -19,14 +20,14 @@ struct composer {
     uint64_t random; // of this composition; that of its family is used up first
     struct composed_axis axes[6];
     unsigned n_axes;
-    const char *data;  // the product of the data axes, as a strategy names it
-    bool shares_heads; // fewer key and value heads than heads
+    const char *tokens; // the product of the data and context axes, as a strategy names it
 };
 
 int64_t pick(struct composer *, int64_t n); // 0 .. n-1
 bool chance(struct composer *, int per_thousand);
-const char *axes_of(struct composer *, enum axis_use);     // "a * b", outermost first; NULL: none
-const char *one_axis_of(struct composer *, enum axis_use); // NULL: none
+// Of one of the uses: "a * b", outermost first; one of them. NULL: there is none.
+const char *axes_of(struct composer *, unsigned uses);
+const char *one_axis_of(struct composer *, unsigned uses);
 
 void write_strategy(struct composer *);
 

@@ -6,8 +6,9 @@
 // ---- work -------------------------------------------------------------------------------------
 
 static void split_batch(struct composer *c) {
-    if (c->data)
-        fprintf(c->to, "  split batch over %s\n", c->data);
+    const char *axes = axes_of(c, AXIS_DATA);
+    if (axes)
+        fprintf(c->to, "  split batch over %s\n", axes);
 }
 
 // Most often all that tensor parallelism splits, in one statement; else some of it.
@@ -15,9 +16,16 @@ static void split_tensor(struct composer *c) {
     const char *axis = axes_of(c, AXIS_TENSOR);
     if (!axis)
         return;
-    switch (pick(c, 8)) {
+    switch (pick(c, 10)) {
     case 0:
         fprintf(c->to, "  split ffn over %s\n", axis);
+        break;
+    case 3:
+        fprintf(c->to, "  in %s { split ffn over %s }\n", chance(c, 500) ? "mlp" : "layers[1:]",
+                axis);
+        break;
+    case 4:
+        fprintf(c->to, "  in attention { split heads, kv_heads over %s }\n", axis);
         break;
     case 1:
         fprintf(c->to, "  split heads, kv_heads over %s\n", axis);
@@ -37,16 +45,16 @@ static void split_vocabulary(struct composer *c) {
         fprintf(c->to, "  split vocab over %s\n", axis);
 }
 
+// Keys and values are gathered, or heads take the axis inside attention, or they travel.
 static void split_sequence(struct composer *c) {
-    const char *axis = one_axis_of(c, AXIS_TENSOR);
-    if (axis)
-        fprintf(c->to, "  split sequence over %s\n", axis);
-}
-
-static void split_in_scope(struct composer *c) {
-    const char *axis = one_axis_of(c, AXIS_TENSOR);
-    if (axis)
-        fprintf(c->to, "  in layers[0:%d] { split ffn over %s }\n", (int)c->dims->layers / 2, axis);
+    const char *axes = axes_of(c, AXIS_CONTEXT);
+    if (!axes)
+        return;
+    fprintf(c->to, "  split sequence over %s\n", axes);
+    if (chance(c, 700))
+        fprintf(c->to, "  activations.attention.kv : gathered(%s by sequence)\n", axes);
+    else if (chance(c, 500))
+        fprintf(c->to, "  in attention.core { split heads, kv_heads over %s }\n", axes);
 }
 
 // ---- storage ----------------------------------------------------------------------------------
@@ -106,17 +114,17 @@ static void write_tuple(struct composer *c, const char *axes) {
         write_mode(c, 0, "", GATHERED, axes);
 }
 
-// On all data axes together, on one of them, or on each in another way.
+// On all these axes together, on one of them, or on each in another way.
 static void keep_states(struct composer *c) {
-    if (!c->data)
+    if (!c->tokens)
         return;
-    const char *axes = chance(c, 600) ? c->data : one_axis_of(c, AXIS_DATA);
+    const char *axes = chance(c, 600) ? c->tokens : one_axis_of(c, AXIS_TOKENS);
     if (chance(c, 400))
         write_tuple(c, axes);
     else
         write_triple(c, "", axes);
-    const char *other = one_axis_of(c, AXIS_DATA);
-    if (axes != c->data && strcmp(axes, other) != 0 && chance(c, 700))
+    const char *other = one_axis_of(c, AXIS_TOKENS);
+    if (axes != c->tokens && strcmp(axes, other) != 0 && chance(c, 700))
         write_triple(c, "", other);
 }
 
@@ -128,9 +136,21 @@ static const char *some_selector(struct composer *c) {
     return selectors[pick(c, 6)];
 }
 
+static const char *some_axes(struct composer *c) {
+    return chance(c, 700) ? c->tokens : one_axis_of(c, AXIS_TOKENS);
+}
+
 static void keep_states_of_some(struct composer *c) {
-    if (c->data)
-        write_triple(c, some_selector(c), chance(c, 700) ? c->data : one_axis_of(c, AXIS_DATA));
+    if (c->tokens)
+        write_triple(c, some_selector(c), some_axes(c));
+}
+
+static void keep_states_of_layers(struct composer *c) {
+    if (!c->tokens)
+        return;
+    fprintf(c->to, "  in layers[%d:] {\n", 1 + (int)pick(c, c->dims->layers - 1));
+    write_tuple(c, some_axes(c));
+    fprintf(c->to, "  }\n");
 }
 
 // Norms and tables, which tensor parallelism leaves whole.
@@ -171,13 +191,13 @@ static void offload(struct composer *c) {
 }
 
 static void gather_optimizer(struct composer *c) {
-    if (c->data)
-        fprintf(c->to, "  optimizer.head : gathered(%s)\n", c->data);
+    if (c->tokens)
+        fprintf(c->to, "  optimizer.head : gathered(%s)\n", c->tokens);
 }
 
 static void cut_by_other(struct composer *c) {
-    if (c->data)
-        fprintf(c->to, "  optimizer.head : sharded(%s by %s)\n", c->data,
+    if (c->tokens)
+        fprintf(c->to, "  optimizer.head : sharded(%s by %s)\n", c->tokens,
                 chance(c, 500) ? "tensor" : "hidden");
 }
 
