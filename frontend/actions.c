@@ -1,5 +1,9 @@
 // Making the nodes of the syntax tree. Nothing is judged here, but for numbers that cannot be
 // represented at all.
+//
+// The grammar's actions hold no logic: each calls one of these with what its symbols carry. Nodes
+// are in the arena of the parse, so an action that bison never reaches leaks nothing. Lists are
+// passed and returned by value; their items grow in the arena.
 #include "frontend/actions.h"
 #include "frontend/tokens.h"
 
@@ -101,6 +105,7 @@ struct ast_slice ast_slice_index(struct ast_bound bound) {
         .has_begin = bound.said, .is_index = true, .begin = bound_value(bound), .step = 1};
 }
 
+// `[begin:end:step]`; a bound that is not said stays so, since what it means depends on the model.
 struct ast_slice ast_slice_range(struct parser *p, struct ast_bound begin, struct ast_bound end,
                                  const struct ast_number *step) {
     return (struct ast_slice){
@@ -135,6 +140,7 @@ struct ast_value *ast_number(struct parser *p, struct span span, struct ast_numb
     return value;
 }
 
+// A number with its unit, still as written: the factor is applied where the measure is known.
 struct ast_value *ast_quantity(struct parser *p, struct span span, struct ast_number number,
                                enum measuring_unit unit) {
     struct ast_value *value = new_value(p, AST_QUANTITY, span);
@@ -155,6 +161,7 @@ struct ast_value *ast_word(struct parser *p, struct span span, struct ast_name n
     return value;
 }
 
+// `name()` has an empty list of arguments; a name alone is no call.
 struct ast_value *ast_call(struct parser *p, struct span span, struct ast_name name,
                            const struct ast_arguments *arguments) {
     struct ast_value *value = new_value(p, AST_CALL, span);
@@ -181,6 +188,7 @@ struct ast_value *ast_elements(struct parser *p, struct span span, enum ast_valu
     return value;
 }
 
+// `a + b + c` arrives as (a + b) + c and becomes one list of three.
 struct ast_value *ast_sum(struct parser *p, struct span span, struct ast_value *left,
                           struct ast_value *right) {
     struct ast_value *value = new_value(p, AST_SUM, span);
@@ -192,6 +200,7 @@ struct ast_value *ast_sum(struct parser *p, struct span span, struct ast_value *
     return value;
 }
 
+// `14 of 8` in a list: so many of the same.
 struct ast_value *ast_repeat(struct parser *p, struct span span, struct ast_number count,
                              struct ast_value *each) {
     struct ast_value *value = new_value(p, AST_REPEAT, span);
@@ -227,6 +236,7 @@ struct ast_field ast_field_block(struct parser *p, struct span span, struct ast_
         .span = span, .paths = ast_paths_add(p, (struct ast_paths){0}, path), .block = *block};
 }
 
+// `dp = 4 link(...)`. The size is a value yet, so that a word there is told in terms of the axis.
 struct ast_axis ast_axis_size(struct span span, struct ast_name name, struct ast_value *size,
                               const struct ast_arguments *link) {
     struct ast_axis axis = {.kind = AXIS_SIZE, .name = name, .span = span, .size = size};
@@ -242,6 +252,7 @@ struct ast_axis ast_axis_product(struct span span, struct ast_name name, struct 
 
 // ---- statements -------------------------------------------------------------------------------
 
+// Statements are tagged unions; each constructor below fills the arm of its kind.
 static struct ast_statement *new_statement(struct parser *p, enum ast_statement_kind kind,
                                            struct span span) {
     struct ast_statement *statement = ARENA_NEW(p->arena, struct ast_statement);
@@ -304,6 +315,7 @@ struct ast_statement *ast_relax(struct parser *p, struct span span, struct ast_n
 
 // ---- items ------------------------------------------------------------------------------------
 
+// An item has the name by which others refer to it; its span is the whole of its text.
 static struct ast_item *new_item(struct parser *p, enum ast_item_kind kind, struct span span,
                                  struct ast_name name) {
     struct ast_item *item = ARENA_NEW(p->arena, struct ast_item);
@@ -319,6 +331,7 @@ struct ast_item *ast_import(struct parser *p, struct span span, struct ast_name 
     return item;
 }
 
+// `model m from "config.json" { ... }`: the block is optional and overrides the file.
 struct ast_item *ast_model_file(struct parser *p, struct span span, struct ast_name name,
                                 struct ast_name file, const struct ast_block *block) {
     struct ast_item *item = new_item(p, ITEM_MODEL_FILE, span, name);
@@ -359,6 +372,7 @@ struct ast_item *ast_train(struct parser *p, struct span span, struct span keywo
     return item;
 }
 
+// `of` and `on` have no text where the strategy does not say which model and mesh it is for.
 struct ast_item *ast_strategy(struct parser *p, struct span span, struct ast_name name,
                               const struct ast_parameters *parameters, struct ast_name of,
                               struct ast_name on, const struct ast_body *body) {
@@ -377,6 +391,7 @@ struct ast_item *ast_step_program(struct parser *p, struct span span, struct ast
     return item;
 }
 
+// The braces are kept as text: what is in them is read when there is a program to compare it with.
 struct ast_item *ast_unit_program(struct parser *p, struct span span, struct ast_name strategy,
                                   struct ast_name unit, struct ast_name program) {
     struct ast_item *item = new_item(p, ITEM_UNIT, span, strategy);

@@ -1,5 +1,8 @@
 // The syntax tree as text, in one canonical layout: a field or statement per line, four blanks per
 // level, one blank line between items. What is printed parses to the same tree.
+//
+// Messages quote values through the same functions (ast_value_text), so that a person reads of a
+// value what they could have written. Comments are not in the tree and are lost.
 #include "frontend/ast.h"
 #include "ir/check.h"
 
@@ -31,6 +34,7 @@ static void print_slice(FILE *out, const struct ast_slice *slice) {
     fputc(']', out);
 }
 
+// `layers[0:4].attention`: a slice belongs to its step.
 static void print_path(FILE *out, const struct ast_path *path) {
     for (uint32_t i = 0; i < path->n; i++) {
         fprintf(out, "%s%s", i ? "." : "", path->items[i].name.text);
@@ -70,6 +74,7 @@ static void print_argument(FILE *out, const struct ast_argument *argument) {
         fprintf(out, " by %s", argument->by.text);
 }
 
+// Parentheses always; where the grammar has none without arguments the caller leaves them out.
 static void print_arguments(FILE *out, const struct ast_arguments *arguments) {
     fputc('(', out);
     for (uint32_t i = 0; i < arguments->n; i++) {
@@ -138,6 +143,8 @@ char *ast_value_text(struct arena *arena, const struct ast_value *value) {
 
 // ---- fields -----------------------------------------------------------------------------------
 
+// `{ name = value ... }`, a field a line. A field without a value is a block itself, which opens on
+// the line of its name.
 static void print_block(FILE *out, const struct ast_block *block, int level) {
     fputs("{\n", out);
     for (uint32_t i = 0; i < block->n; i++) {
@@ -157,6 +164,8 @@ static void print_block(FILE *out, const struct ast_block *block, int level) {
     fputs("}\n", out);
 }
 
+// A mesh's braces look like a block's, but an axis may have a link behind its size, and a product
+// of axes in place of one.
 static void print_axes(FILE *out, const struct ast_axes *axes) {
     fputs("{\n", out);
     for (uint32_t i = 0; i < axes->n; i++) {
@@ -196,6 +205,7 @@ static void print_modes(FILE *out, const struct ast_modes *modes) {
     }
 }
 
+// `S*+O`: the extent, its star, the residency that is joined to it.
 static void print_letters(FILE *out, const struct ast_letters *letters) {
     for (uint32_t i = 0; i < letters->n; i++) {
         const struct ast_letter *letter = &letters->items[i];
@@ -205,6 +215,7 @@ static void print_letters(FILE *out, const struct ast_letters *letters) {
     }
 }
 
+// A statement's line; those with a body end in it and have no line end of their own.
 static void print_statement(FILE *out, const struct ast_statement *statement, int level) {
     print_indent(out, level);
     switch (statement->kind) {
@@ -249,6 +260,7 @@ static void print_statement(FILE *out, const struct ast_statement *statement, in
     fputc('\n', out);
 }
 
+// The closing brace stands under the first letter of what opened it.
 static void print_body(FILE *out, const struct ast_body *body, int level) {
     fputs("{\n", out);
     for (uint32_t i = 0; i < body->n; i++)
@@ -259,6 +271,7 @@ static void print_body(FILE *out, const struct ast_body *body, int level) {
 
 // ---- items ------------------------------------------------------------------------------------
 
+// `(axis dp, number n = 4)`; a strategy without parameters has no parentheses.
 static void print_parameters(FILE *out, const struct ast_parameters *parameters) {
     if (!parameters->n)
         return;

@@ -101,6 +101,8 @@ static bool take_number(const struct config_reader *reader, const char *key, con
     return good;
 }
 
+// Into the draft, by the row of the model's own field that the table names: a config.json and a
+// block write the same members with the same bounds.
 static void take_used(const struct config_reader *reader, const struct config_row *config_row,
                       const json_t *value) {
     int i = find_field(model_field_rows, n_model_field_rows, config_row->argument);
@@ -215,6 +217,7 @@ static const struct config_row *find_row(const struct config_reader *reader, con
     return NULL;
 }
 
+// What the table says of the field. `null` is how these files leave a field out, whatever its kind.
 static void take_entry(const struct config_reader *reader, const char *key, const json_t *value) {
     const struct config_row *row = find_row(reader, key);
     if (json_is_null(value))
@@ -269,6 +272,7 @@ static bool find_kind(struct config_reader *reader, const json_t *root) {
     return false;
 }
 
+// The kind of model first, then every field in the order of the file, so that messages come in it.
 static bool read_object(struct config_reader *reader, const json_t *root) {
     uint32_t errors_before = reader->r->diagnostics->n_errors;
     if (!json_is_object(root)) {

@@ -1,15 +1,22 @@
 // Blocks of plain fields, from tables: each row says what may stand there and where it goes.
+//
+// A table is an array of rows (name, kind, offset in the struct that is filled). Beside it a block
+// keeps `said`: which rows were given, by what. So what is said twice is found whatever the order,
+// what is missing can be told by the one who knows what is required, and the command line may say
+// again what the file says.
 #include "frontend/resolve.h"
 
 #include <float.h>
 #include <string.h>
 
+// The words of closed lists, which the enums of ir/config.h number.
 static const char *const norm_words[] = {"layernorm", "rmsnorm"};
 static const char *const activation_words[] = {"gelu_tanh", "gelu", "swiglu"};
 static const char *const position_words[] = {"learned", "rope"};
 _Static_assert(NORM_RMS == 1 && ACTIVATION_SWIGLU == 2 && POSITION_ROPE == 1,
                "the words stand in the order of the enums");
 
+// Tables have a dozen rows; a search from the front is as good as any.
 int find_field(const struct field_row *rows, int n, const char *name) {
     for (int i = 0; i < n; i++)
         if (strcmp(rows[i].name, name) == 0)

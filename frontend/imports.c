@@ -1,6 +1,11 @@
 // The items of a file and of all that it imports, in one list. An import is sought beside the file
 // that names it, then in the installed library. A file that two others import is read once; one
 // that leads back to itself is refused.
+//
+// The list is flat: a name means the same in every file, so a library's strategy and the user's
+// cannot be confused. Only which file an item came from is kept, because a strategy to compile must
+// be the user's own. What could not be read is remembered too: nothing that it might have declared
+// is reported as missing.
 #include "frontend/read.h"
 #include "frontend/resolve.h"
 
@@ -77,6 +82,7 @@ struct import_chain {
 
 static void load_file(struct resolver *r, uint32_t file, const struct import_chain *outer);
 
+// On the chain of files that are being read: importing one of them again would never end.
 static bool is_open(const struct resolver *r, const struct import_chain *chain,
                     const char *identity) {
     for (; chain; chain = chain->outer)
@@ -93,6 +99,7 @@ static const char *identity_of(struct arena *arena, const char *path) {
     return identity;
 }
 
+// NULL: at neither place. What stands beside the importing file hides what is installed.
 static const char *find_import(struct resolver *r, const char *importer, const char *name) {
     const char *beside = path_beside(r->arena, importer, name);
     if (access(beside, F_OK) == 0 || !r->options->library_directory)
@@ -142,6 +149,8 @@ static void load_import(struct resolver *r, const struct ast_item *item,
     load_file(r, r->n_files - 1, chain);
 }
 
+// In the order of the text, imports where they stand, so that of two declarations the one that is
+// read first is the one that a person meets first.
 static void load_file(struct resolver *r, uint32_t file, const struct import_chain *outer) {
     struct import_chain chain = {outer, file, outer ? outer->depth + 1 : 0};
     const struct ast_file ast = r->files[file].ast; // a copy: `files` grows
@@ -185,6 +194,7 @@ static const struct found_item *find_named(struct resolver *r, enum ast_item_kin
     return NULL;
 }
 
+// Without a name there must be exactly one of the kind; several are told with how to choose.
 const struct found_item *find_item(struct resolver *r, enum ast_item_kind kind,
                                    struct ast_name name) {
     if (name.text)

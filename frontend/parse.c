@@ -1,4 +1,9 @@
 // Parsing one source, and the words of syntax errors.
+//
+// flex and bison are reentrant here: all state is in struct parser, which a call makes and ends.
+// The grammar has two goals, a file and one setting of the command line; which is meant is said by
+// a token that the text does not have (tokens.c). bison tells what was found and what could have
+// been; the sentence a person reads is composed below.
 #include "frontend/actions.h"
 #include "frontend/tokens.h"
 #include "ir/check.h"
@@ -27,6 +32,7 @@ static void parse(struct parser *p, uint32_t source) {
     place_scan_lex_destroy(p->scanner);
 }
 
+// What could be read is in `file` also where something could not: the rest is still looked up.
 void parse_source(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
                   struct ast_file *file) {
     struct parser p = {.arena = arena, .diagnostics = diagnostics, .goal = PARSE_FILE};
@@ -35,6 +41,7 @@ void parse_source(struct arena *arena, struct diagnostics *diagnostics, uint32_t
     file->source = source;
 }
 
+// `name = value` as in a block. Without a value: reported.
 struct ast_field parse_setting(struct arena *arena, struct diagnostics *diagnostics,
                                uint32_t source) {
     struct parser p = {.arena = arena, .diagnostics = diagnostics, .goal = PARSE_SETTING};

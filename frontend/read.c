@@ -1,5 +1,10 @@
 // Reading sources. Whatever the path leads to, the result is text that may be shown to a person
 // (valid UTF-8, no control characters) or one message.
+//
+// All text enters here: files, standard input, imports, config.json, the arguments of -D. Behind it
+// nobody has to fear a NUL, half a character or an escape sequence that would reach a terminal
+// through a message. `from` is where the text is asked for, nowhere for what the command line
+// names.
 #include "frontend/frontend.h"
 #include "frontend/read.h"
 #include "ir/limits.h"
@@ -26,6 +31,7 @@ static size_t character_bytes(const unsigned char *text, size_t left) {
     return n;
 }
 
+// `where` is the first byte that is not of a text.
 static bool is_text(const char *text, size_t length, size_t *where) {
     for (size_t at = 0; at < length;) {
         size_t n = character_bytes((const unsigned char *)text + at, length - at);
@@ -47,6 +53,7 @@ static struct span file_span(struct arena *arena, struct diagnostics *diagnostic
     return span_of(source_add(diagnostics->sources, arena, path, "", 0), 0, 0);
 }
 
+// The remedy depends on why, and on who asked: paths in a file are relative to it.
 static void report_unreadable(struct arena *arena, struct diagnostics *diagnostics,
                               struct span from, const char *path, int error) {
     struct diagnostic *d =
@@ -59,6 +66,7 @@ static void report_unreadable(struct arena *arena, struct diagnostics *diagnosti
                                          : "name a text file");
 }
 
+// The sizes are checked once more behind the reading: a pipe tells none before its end.
 bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
                const char *text, size_t length, struct span from, uint32_t *source) {
     size_t where;
@@ -114,6 +122,8 @@ static FILE *open_regular(const char *path) {
     return NULL;
 }
 
+// `-` is standard input for the command line only; in a file it is a name. Unlike all else of the
+// frontend the bytes are malloc's and the caller's, because text that is taken over is copied.
 char *read_path(struct arena *arena, struct diagnostics *diagnostics, const char *path,
                 size_t limit, struct span from, size_t *length) {
     bool standard_input = strcmp(path, "-") == 0 && from.source == NO_SOURCE;

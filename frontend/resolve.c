@@ -32,6 +32,8 @@ static const struct found_item *default_strategy(const struct resolver *r, bool 
     return *open ? NULL : only;
 }
 
+// A library: strategies and nothing to train. It is right without a strategy that could be
+// compiled.
 static bool has_only_strategies(const struct resolver *r) {
     bool some = false;
     for (uint32_t i = 0; i < r->n_items; i++) {
@@ -44,6 +46,7 @@ static bool has_only_strategies(const struct resolver *r) {
     return some;
 }
 
+// One message with a label for each candidate, since none of them is more wrong than the others.
 static void report_open_choice(struct resolver *r) {
     struct diagnostic *d = NULL;
     for (uint32_t i = 0; i < r->n_items; i++) {
@@ -59,6 +62,7 @@ static void report_open_choice(struct resolver *r) {
     diagnostic_help(d, "give `--strategy NAME`, or name one of them `main`");
 }
 
+// Behind the last item, where it would be written.
 static void report_no_strategy(struct resolver *r, const struct ast_file *file) {
     struct span span = file->n ? file->items[file->n - 1].span : span_of(file->source, 0, 0);
     struct diagnostic *d =
@@ -114,6 +118,7 @@ struct parts {
     const struct found_item *strategy, *model, *mesh, *train, *device;
 };
 
+// All are looked up, whichever is missing: one run tells of every part that the file lacks.
 static struct parts find_parts(struct resolver *r, const struct found_item *strategy) {
     struct parts parts = {.strategy = strategy};
     struct ast_name unnamed = {NULL, strategy->item->name.span};
@@ -125,6 +130,8 @@ static struct parts find_parts(struct resolver *r, const struct found_item *stra
     return parts;
 }
 
+// In the order of what needs what. A strategy without axes would only repeat that the mesh has
+// none.
 static void resolve_parts(struct resolver *r, const struct parts *parts) {
     if (parts->model)
         resolve_model(r, parts->model);

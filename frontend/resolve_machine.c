@@ -1,5 +1,9 @@
 // Devices and meshes. A mesh's axes are the atomic ones; a product is another name for a list of
 // axes that are declared above it.
+//
+// Everything behind this speaks of atomic axes only, by number; a product's name comes back in
+// messages and reports, where a list of axes has one (mesh_axes_text). Sizes are final late:
+// --ranks changes one, and which is known when the strategy has said what splits the batch.
 #include "frontend/resolve.h"
 
 #include <string.h>
@@ -15,6 +19,7 @@ static const struct field_row device_field_rows[] = {
 };
 enum { N_DEVICE_FIELDS = sizeof device_field_rows / sizeof *device_field_rows };
 
+// No field is required: what a device has not is neither checked against nor estimated.
 void resolve_device(struct resolver *r, const struct found_item *found) {
     struct device_config *device = &r->config->device;
     const struct ast_block *block = &found->item->device;
@@ -118,6 +123,7 @@ static bool append_axes(struct resolver *r, const struct mesh *mesh, struct ast_
     return true;
 }
 
+// Names of the mesh alone; in a strategy, parameters may stand for axes (resolve_product).
 bool resolve_axes(struct resolver *r, const struct ast_names *names, struct axis_list *list) {
     *list = (struct axis_list){0};
     for (uint32_t i = 0; i < names->n; i++)
@@ -126,6 +132,7 @@ bool resolve_axes(struct resolver *r, const struct ast_names *names, struct axis
     return true;
 }
 
+// Only of what is declared above it: so a product of products is a list, and no cycle is possible.
 static void add_product(struct resolver *r, const struct ast_axis *ast, struct mesh *mesh) {
     struct mesh_product product = {.name = ast->name.text, .span = ast->name.span};
     for (uint32_t i = 0; i < ast->factors.n; i++)
@@ -143,6 +150,7 @@ static bool is_total(const struct ast_axis *axis) {
     return axis->kind == AXIS_SIZE && strcmp(axis->name.text, "devices") == 0;
 }
 
+// Ranks are numbered by the order of the axes as written, the outermost first.
 void resolve_mesh(struct resolver *r, const struct found_item *found) {
     struct mesh *mesh = &r->config->mesh;
     const struct ast_axes *axes = &found->item->mesh.axes;

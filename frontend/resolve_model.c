@@ -1,5 +1,9 @@
 // Models: fields of the file over those of a config.json over the family's own, then what must hold
 // between them.
+//
+// A draft remembers who said each field, so that a contradiction can point at both sides, be they a
+// line of the file, of a config.json or an option. Sizes that nobody said follow from others, and
+// only then are bounds checked: a bound holds of a size wherever it came from.
 #include "frontend/resolve.h"
 
 #include <string.h>
@@ -68,6 +72,7 @@ static bool is_expert_field(const struct ast_field *field) {
            strcmp(name, "router") == 0 || strcmp(name, "balance_over") == 0;
 }
 
+// Fields in the order of the text; what a later layer says again wins (fields.c).
 static void take_block(struct resolver *r, const struct ast_block *block,
                        struct model_draft *draft) {
     struct origin origin = origin_statement(block->span);
@@ -135,6 +140,8 @@ static struct diagnostic *report_contradiction(struct resolver *r, const struct 
     return d;
 }
 
+// What the families leave to be computed: as many key heads as query heads, a head's share of the
+// hidden size, gpt2's inner width.
 static void derive_sizes(struct resolver *r, const struct model_draft *draft) {
     struct model_config *model = draft->config;
     if (!model->kv_heads)

@@ -1,6 +1,12 @@
 // `STATE.SELECTOR : MODE(AXES, options), ...` and tuples of letters, as mode statements: one for
 // each state and mode. What the language cannot mean is refused here (an option of another state's,
 // recomputed parameters); whether it fits the splits is judged by `place`.
+//
+// Modes, their options and the reader of each option are rows of modes.def. A mode statement that
+// comes out has every option of its extent filled in, by what was said or by the language's
+// default, so nobody behind this has to know which options a mode has. `reduce` alone keeps "not
+// said": its default differs between whole gradients and cut ones. What is meant and not built is
+// told in its own words (E199), and after everything that would be wrong in any compiler.
 #include "frontend/expand.h"
 
 #include <string.h>
@@ -71,6 +77,7 @@ static void read_unit(const struct mode_reader *m, const struct ast_value *value
         report_unsupported(r, value->span, UNSUPPORTED_GATHER_UNIT);
 }
 
+// How many units ahead of its use a gather starts: that many more are held at a time.
 static void read_prefetch(const struct mode_reader *m, const struct ast_value *value) {
     read_integer(m->r, value, "`prefetch`", 0, LIMIT_PREFETCH, &m->out->prefetch);
 }
@@ -103,10 +110,12 @@ static void read_reduce(const struct mode_reader *m, const struct ast_value *val
         m->out->reduce = word == 0 ? REDUCE_LAST : REDUCE_EACH;
 }
 
+// Bytes of one reduction; without it the bucket is LIMIT_BUCKET_BYTES.
 static void read_bucket(const struct mode_reader *m, const struct ast_value *value) {
     read_bytes_quantity(m->r, value, "`bucket`", &m->out->bucket_bytes);
 }
 
+// Offloading is not built. Its options are read all the same, so that a misspelt one is told.
 static void read_offload_target(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {"host", "disk"};
     int word;
@@ -167,6 +176,7 @@ static void read_option(const struct mode_reader *m, const struct ast_argument *
 
 // ---- axes -------------------------------------------------------------------------------------
 
+// `by flat` is the default; other ways to cut are understood, and built for activations only.
 static void read_by(const struct mode_reader *m, struct ast_name by) {
     int dimension = table_find(dimension_names, N_DIMENSIONS, by.text);
     if (strcmp(by.text, "flat") == 0)
@@ -203,11 +213,12 @@ static bool read_axes(const struct mode_reader *m, const struct ast_argument *ar
         name = (struct ast_name){argument->value->name, argument->value->span};
         names = (struct ast_names){.items = &name, .n = 1, .span = name.span};
     }
-    bool cuts = m->mode == MODE_SHARDED ||
-                (m->mode == MODE_GATHERED && m->out->state == STATE_ACTIVATIONS);
+    bool cuts =
+        m->mode == MODE_SHARDED || (m->mode == MODE_GATHERED && m->out->state == STATE_ACTIVATIONS);
     if (argument->kind == ARGUMENT_BY && !cuts) {
-        report(m->r->diagnostics, E121, argument->span,
-               "only what is `sharded`, or activations that are `gathered`, are cut `by` something");
+        report(
+            m->r->diagnostics, E121, argument->span,
+            "only what is `sharded`, or activations that are `gathered`, are cut `by` something");
         return false;
     }
     if (argument->kind == ARGUMENT_BY)
@@ -267,6 +278,7 @@ static bool check_supported(const struct mode_reader *m, struct span span) {
     return feature < 0;
 }
 
+// False: reported, with the mode that was probably meant.
 static bool find_mode(struct resolver *r, struct ast_name name, enum mode *out) {
     const char *names[N_MODES];
     for (int i = 0; i < N_MODES; i++)
@@ -323,6 +335,7 @@ static void check_kept(const struct mode_reader *m, const struct ast_mode *ast) 
     diagnostic_edit(d, end, ", after_forward = kept");
 }
 
+// Only what is well is handed on; what was refused has left a message.
 static void push(struct expansion *e, const struct mode_statement *statement) {
     ARENA_PUSH(e->r->arena, e->strategy->modes, e->strategy->n_modes, e->modes_capacity,
                *statement);
@@ -387,6 +400,7 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
     check_modes_agree(e, first);
 }
 
+// `parameters, optimizer : sharded(dp)` is a statement for each state.
 void expand_mode(struct expansion *e, const struct frame *frame, const struct scope *scope,
                  const struct ast_statement *statement) {
     for (uint32_t i = 0; i < statement->mode.states.n; i++)
@@ -448,6 +462,8 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
     }
 }
 
+// A tuple is weighed like what `use` brings: own statements on a state and axis win over it, and so
+// it is not `own_text`.
 void expand_states(struct expansion *e, const struct frame *frame, const struct scope *scope,
                    const struct ast_statement *statement) {
     const struct ast_letters *letters = &statement->states.letters;

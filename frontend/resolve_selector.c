@@ -1,4 +1,8 @@
 // Selectors: role names in an order that can occur in a model, and a slice of layers.
+//
+// A path is checked against the table of roles (ir/roles.def) alone: what no model could have is
+// refused here, where it stands, and in a library too. Which tensors it selects is known when there
+// are tensors.
 #include "frontend/resolve.h"
 
 #include <string.h>
@@ -36,6 +40,8 @@ static int64_t clamp_bound(int64_t bound, int64_t layers) {
     return bound < 0 ? 0 : bound > layers ? layers : bound;
 }
 
+// Against the model's number of layers. Inside another slice it is cut to what both have; one with
+// a step could then begin between two of the other's layers, and is refused.
 static bool resolve_slice(struct resolver *r, const struct ast_slice *slice,
                           struct selector *selector) {
     int64_t layers = r->config->model.layers;

@@ -1,12 +1,19 @@
 // A strategy as a flat list of splits and modes: `use` replaced by what it brings, `in` by longer
 // selectors, parameters by what they were given, with the chain of where each comes from. What the
 // statements mean together is for `place` to judge.
+//
+// Three things travel along while bodies are expanded: the frame (whose text this is and what its
+// parameters stand for), the scope (what `in` and `relax` around it limit), and the expansion (the
+// lists that grow). A statement that is wrong is reported and left out; the others are still read.
 #include "frontend/expand.h"
 
 #include <string.h>
 
 // ---- names and origins ------------------------------------------------------------------------
 
+// From the inside out: the statement in the library, brought by a `use` there, brought by the
+// user's. The outermost link is the one that a message underlines, since that is the text one can
+// change.
 struct origin origin_in_frame(struct arena *arena, const struct frame *frame, struct span span) {
     struct origin origin = origin_statement(span);
     for (; frame->outer; frame = frame->outer) {
@@ -53,6 +60,7 @@ bool resolve_product(struct resolver *r, const struct frame *frame, const struct
     return true;
 }
 
+// Only a name alone is replaced: parameters stand for values, not for parts of them.
 const struct ast_value *substitute(const struct frame *frame, const struct ast_value *value) {
     const struct binding *binding =
         value->kind == AST_NAME ? find_binding(frame, value->name) : NULL;
@@ -158,6 +166,7 @@ static void expand_split(struct expansion *e, const struct frame *frame, const s
 static void expand_body(struct expansion *e, const struct frame *frame, const struct scope *scope,
                         const struct ast_body *body);
 
+// `strategy s(axis a, number n = 4, word w = last)`.
 static const char *const parameter_kinds[] = {"axis", "number", "word"};
 
 // Numbers may have a unit; words may be calls, as `layers(2)` is.
@@ -203,6 +212,7 @@ static bool bind(struct resolver *r, const struct frame *giver,
     return resolve_product(r, giver, &names, &binding->axes);
 }
 
+// What is wrong with a declaration is said there, by whoever needs it first.
 static bool check_parameters(struct resolver *r, const struct ast_parameters *parameters) {
     for (uint32_t i = 0; i < parameters->n; i++) {
         const struct ast_parameter *parameter = &parameters->items[i];
@@ -351,6 +361,8 @@ static void expand_relax(struct expansion *e, const struct frame *frame, const s
     expand_body(e, frame, &inner, &statement->relax.body);
 }
 
+// Strategies that use each other twice on every level double with each: the depth of `use` is
+// bounded, and here the number of statements, which bounds the work.
 static void expand_body(struct expansion *e, const struct frame *frame, const struct scope *scope,
                         const struct ast_body *body) {
     for (uint32_t i = 0; i < body->n; i++) {
@@ -419,6 +431,7 @@ static void expand_strategy(struct resolver *r, const struct found_item *found,
     expand_body(&e, frame, &scope, &found->item->strategy.body);
 }
 
+// Settings of the command line play the part of the `use` that nobody wrote.
 void resolve_strategy(struct resolver *r, const struct found_item *found) {
     struct frame frame = {.strategy = found->item};
     if (bind_settings(r, &frame))

@@ -1,9 +1,16 @@
 // The `train` block: the sizes of a step, optimizers by selector, precision.
+//
+// Optimizers are a list of rules, the most general first; which of them holds for a tensor is asked
+// when there are tensors (optimizer_rule_of). A rule inherits what it does not say from the longest
+// rule that contains it, so `optimizer.norm = adamw(weight_decay = 0)` keeps the rate of the rest.
+// The microbatch may be left open until the mesh and the strategy say how far the batch is split.
 #include "frontend/resolve.h"
 
 #include <float.h>
 #include <string.h>
 
+// Fields that are plain numbers go through the table; `optimizer` and `precision` have a form of
+// their own, and stand in it so that a misspelt field is compared with them too.
 static const struct field_row train_field_rows[] = {
     {"batch", FIELD_SIZE, offsetof(struct train_config, batch)},
     {"sequence", FIELD_SIZE, offsetof(struct train_config, sequence)},
@@ -17,6 +24,7 @@ static const struct field_row train_field_rows[] = {
 };
 enum { TRAIN_BATCH, TRAIN_SEQUENCE, TRAIN_MICROBATCH, N_TRAIN_FIELDS = 8 };
 
+// The configuration while the block is read: who said which field is needed for its messages only.
 struct train_draft {
     struct train_config *config;
     struct field_said said[N_TRAIN_FIELDS];
@@ -68,6 +76,7 @@ static void report_untaken(struct resolver *r, const struct ast_arguments *argum
     }
 }
 
+// Not given: what is there stays, a default or what was inherited.
 static void take_real(struct resolver *r, const struct ast_arguments *arguments, const char *name,
                       double minimum, double maximum, uint64_t *taken, double *out) {
     const struct ast_value *value = take_argument(arguments, name, false, taken);
@@ -117,6 +126,7 @@ static void read_rate(struct resolver *r, const struct ast_value *value,
     }
 }
 
+// Decays of the two moments, as PyTorch writes them.
 static void read_betas(struct resolver *r, const struct ast_value *value,
                        struct optimizer_config *optimizer) {
     if (value->kind != AST_TUPLE || value->elements.n != 2) {
@@ -152,6 +162,7 @@ static void read_adamw(struct resolver *r, const struct ast_value *value,
     report_untaken(r, arguments, taken, "adamw", names, 4);
 }
 
+// Another kind than what is inherited takes over its learning rate, and nothing else of it.
 static void read_sgd(struct resolver *r, const struct ast_value *value,
                      struct optimizer_config *optimizer) {
     static const char *const names[] = {"lr", "momentum", "nesterov"};
@@ -221,6 +232,7 @@ static const struct optimizer_rule *inherited_rule(const struct train_config *tr
     return best;
 }
 
+// By what they select, not by how it is spelt: `[0:4]` and `[:4]` of four layers are one.
 static bool same_selector(const struct selector *a, const struct selector *b) {
     return a->n_roles == b->n_roles && memcmp(a->roles, b->roles, a->n_roles) == 0 &&
            a->has_slice == b->has_slice && a->slice_begin == b->slice_begin &&
@@ -257,6 +269,8 @@ static void take_optimizer(struct resolver *r, struct train_draft *draft,
 
 // ---- precision --------------------------------------------------------------------------------
 
+// Every type that the language has, those first that are built; `none` is for the master copy
+// alone.
 static const char *const type_words[] = {"fp32", "fp64",     "bf16",     "fp16",
                                          "fp8",  "fp8_e4m3", "fp8_e5m2", "none"};
 enum { N_TYPE_WORDS = 8, FIRST_UNSUPPORTED_TYPE = 2, TYPE_NONE_WORD = 7 };
@@ -373,10 +387,12 @@ static void take_precision(struct resolver *r, struct train_draft *draft,
 
 // ---- the block --------------------------------------------------------------------------------
 
+// A field's name is the first step of its first path: `optimizer.norm` is an `optimizer`.
 static bool is_field(const struct ast_field *field, const char *name) {
     return strcmp(field->paths.items[0].items[0].name.text, name) == 0;
 }
 
+// A field of the block or a `-D train.FIELD`: both come this way, with other origins.
 static void take_train_field(struct resolver *r, struct train_draft *draft,
                              const struct ast_field *field, const struct origin *origin) {
     struct origin here = *origin;
@@ -436,6 +452,8 @@ static void check_train(struct resolver *r, const struct found_item *found,
                "a step of %.3g tokens; at most 2^40 can be compiled", tokens);
 }
 
+// Defaults, then the block, then the command line; what is missing is told when nothing else is
+// wrong.
 void resolve_train(struct resolver *r, const struct found_item *found) {
     uint32_t errors_before = r->diagnostics->n_errors;
     struct train_draft draft = {.config = &r->config->train};

@@ -1,5 +1,9 @@
 // -D on the command line: `dp=8`, `train.batch=64`, `model.layers=2`, `a=dp`. Each is a field in
 // the grammar's eyes, and a source of its own, so that messages point into it.
+//
+// A setting is not applied to anything here. Whoever reads what it may set asks for it by name and
+// marks it as used; what nobody asked for is reported at the end. So the names that can be set need
+// no list of their own.
 #include "frontend/resolve.h"
 
 #include <string.h>
@@ -67,6 +71,7 @@ bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast
     return false;
 }
 
+// Names alone: an axis's size, a strategy's parameter, `devices`.
 struct setting *find_setting(struct resolver *r, const char *name) {
     struct setting *last = NULL; // of several the last one counts
     for (uint32_t i = 0; i < r->n_settings; i++) {

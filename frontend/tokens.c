@@ -71,6 +71,8 @@ static bool is_meant_as_unit(const struct parser *p, const char *word, bool adja
     return at == p->length || !strchr("=:.([*", p->text[at]);
 }
 
+// The lexer has matched a number and, if one follows, a word. `kept` is how much of it the token
+// is: the word is given back where it is not a unit.
 int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int length, int *kept) {
     size_t digits = number_length(text), blanks = strspn(text + digits, " \t");
     const char *word =
@@ -145,6 +147,7 @@ int token_string(struct parser *p, PLACE_STYPE *value, const char *text, struct 
     return STRING;
 }
 
+// A string token all the same, so that the parser has not a second mistake to tell.
 int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span) {
     struct diagnostic *d =
         report(p->diagnostics, E102, span, "a string that does not end on its line");
@@ -153,6 +156,7 @@ int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, st
     return STRING;
 }
 
+// A character is reported once, however many bytes it has; the parser never sees it.
 void token_unknown(struct parser *p, char byte, struct span span) {
     if (((unsigned char)byte & 0xC0) == 0x80)
         return; // the rest of a character that has been reported
@@ -164,6 +168,8 @@ void token_unknown(struct parser *p, char byte, struct span span) {
 
 // ---- programs in braces -----------------------------------------------------------------------
 
+// The braces behind `step NAME` and `unit NAME.UNIT` hold another language: they are one token,
+// found by counting braces, and read by ir/parse.c.
 bool token_begins_program(struct parser *p) {
     if (!p->program_next || p->n_brackets)
         return false;
@@ -192,6 +198,7 @@ static char closer_of(char opener) {
     return opener == '(' ? ')' : opener == '[' ? ']' : '}';
 }
 
+// Nesting is bounded here for everything that walks the tree behind the parser.
 static void open_bracket(struct parser *p, char kind, struct span span) {
     if (p->n_brackets == LIMIT_NESTING) {
         report(p->diagnostics, E123, span, "more than %d brackets are open here", LIMIT_NESTING);
@@ -226,6 +233,7 @@ static bool begins_item_at_margin(const struct parser *p, const char *word, stru
     return *behind == '"' || *behind == '_' || isalpha((unsigned char)*behind);
 }
 
+// The innermost bracket, or its brace if more is lost than a parenthesis: what a person looks for.
 static void report_open(struct parser *p, int token, struct span span) {
     const struct open_bracket *open = &p->brackets[p->n_brackets - 1];
     while (open > p->brackets && open->kind != '{' && token != '}')
@@ -258,6 +266,7 @@ static void hold(struct parser *p, int token, struct span span, uint32_t remaini
 
 // ---- the parser's tokens ----------------------------------------------------------------------
 
+// Between `step` or `unit` and their brace stand names and dots only.
 static void note_program(struct parser *p, int token) {
     if (token == STEP || token == UNIT)
         p->program_next = true;
@@ -290,6 +299,8 @@ static int read_token(struct parser *p, PLACE_STYPE *value, struct span *span) {
     return token;
 }
 
+// What bison calls. First the goal, as a token that no text has; then the text's own, each brought
+// with the brackets that had to be closed before it.
 int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p) {
     if (!p->started) {
         p->started = true;
@@ -313,6 +324,7 @@ int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p) {
     return token;
 }
 
+// The parser gave up inside them: their closing is no longer its business, nor worth a message.
 void tokens_abandon_brackets(struct parser *p) {
     for (uint32_t i = p->n_brackets; i-- > 0 && p->brackets[i].kind != '{';)
         p->brackets[i].abandoned = true;

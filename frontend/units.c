@@ -1,4 +1,4 @@
-// The table of units.
+// The table of units, and finding one by its exact spelling: MB and Mb are not the same.
 #include "frontend/ast.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 // Reading values: the right kind, the right unit, within range; or one message that says which.
+//
+// Every reader is given `what`, the name of the thing in the words of a sentence ("`batch`", "the
+// size of axis `dp`"), so that its messages need no second half from the caller. It writes its
+// result only where it returns true: a default that stands there survives a mistake, and what
+// follows reports nothing that comes of it.
 #include "frontend/resolve.h"
 
 #include <float.h>
@@ -33,6 +38,7 @@ struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
     return d;
 }
 
+// At the second, with the first labelled: the second is the one that a person added.
 struct diagnostic *report_twice(struct resolver *r, struct span span, struct span first,
                                 const char *what) {
     struct diagnostic *d = report(r->diagnostics, E108, span, "%s is given twice", what);
@@ -41,6 +47,7 @@ struct diagnostic *report_twice(struct resolver *r, struct span span, struct spa
     return d;
 }
 
+// `wanted` with its article: "a number", "two numbers, `(0.9, 0.95)`".
 void report_wrong_kind(struct resolver *r, const struct ast_value *value, const char *what,
                        const char *wanted) {
     report(r->diagnostics, E105, value->span, "%s takes %s, not `%s`", what, wanted,
@@ -94,6 +101,7 @@ static const char *bound_words(struct resolver *r, bool upper, double bound) {
     return arena_format(r->arena, "at %s %g", upper ? "most" : "least", bound);
 }
 
+// The bounds are inclusive; DBL_MIN as the lower one means "above 0".
 bool read_real(struct resolver *r, const struct ast_value *value, const char *what, double minimum,
                double maximum, double *out) {
     const struct ast_number *number = plain_number(r, value, what, "a number");
@@ -109,6 +117,7 @@ bool read_real(struct resolver *r, const struct ast_value *value, const char *wh
     return true;
 }
 
+// Words of the language, not numbers: 0 and 1 are of the wrong kind.
 bool read_flag(struct resolver *r, const struct ast_value *value, const char *what, bool *out) {
     static const char *const names[] = {"false", "true"};
     int choice;
@@ -141,6 +150,7 @@ bool read_choice(struct resolver *r, const struct ast_value *value, const char *
     return false;
 }
 
+// What a help shows of each measure: a value that somebody might have meant.
 static const char *const measure_examples[] = {
     [MEASURE_BYTES] = "80 GiB",
     [MEASURE_BYTES_PER_S] = "50 GB/s",
@@ -162,6 +172,7 @@ bool read_quantity(struct resolver *r, const struct ast_value *value, const char
                           arena_format(r->arena, "a quantity such as `%s`", example));
         return false;
     }
+    // A unit that is none has been reported with its token.
     if (value->quantity.unit == N_MEASURING_UNITS)
         return false;
     const struct measuring_unit_row *unit = &measuring_unit_rows[value->quantity.unit];
