@@ -15,6 +15,7 @@ static int kind_of(const struct options *options) {
 enum { N_LEVELS = 3 };
 static const char *const levels[N_LEVELS] = {"v2", "v3", "v4"}; // of x86-64
 
+// An executable is linked from several files; every other form is one run of bytes.
 static bool write_output(struct compilation *c, const struct backend *backend, int kind,
                          const struct backend_options *options, const char *path,
                          const char **why) {
@@ -49,6 +50,7 @@ static bool can_take_name(const char *path) {
     return false;
 }
 
+// The command line is judged as a whole before the file is compiled.
 int verb_build(const struct options *options) {
     const char *path = options->values[OPTION_OUTPUT];
     int kind = kind_of(options);

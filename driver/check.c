@@ -5,6 +5,8 @@
 #include "driver/options.h"
 #include "driver/report.h"
 
+// With --json everything is in the one object, messages too, so stderr stays empty; in words the
+// report goes to stdout and what was reported to stderr.
 int verb_check(const struct options *options) {
     struct compilation c;
     bool accepted = compile(&c, options, STAGE_JUDGED);

@@ -1,5 +1,9 @@
 // The stages from a file to a judged program. What goes wrong is in the diagnostics; a stage that
 // reports an error ends the way. The passes' own order is passes.def.
+//
+// A compilation owns everything that comes of one file: the arena, the sources, what was reported.
+// The verbs ask for a stage and take what they need of it; none of them knows how it was reached. A
+// trial of a fix is a compilation of its own, of another text, whose reports nobody sees.
 #include "driver/compile.h"
 
 #include <limits.h>
@@ -15,6 +19,7 @@
 
 const char *const reason_names[] = {NULL, "syntax", "rules", "refuted", "unproved", "unsupported"};
 
+// Relative to the command, so that the build tree and an installation are found by one rule.
 const char *library_path(struct arena *arena) {
     const char *given = getenv("PLACE_LIBRARY");
     if (given && *given)
@@ -33,6 +38,7 @@ const char *library_path(struct arena *arena) {
     return arena_format(arena, "%s/share/place", path);
 }
 
+// A text in memory is a fix on trial; its path is the file's, so that imports are found beside it.
 static bool run_parse(struct compilation *c, const struct options *options) {
     uint32_t source;
     bool read = c->text ? frontend_read_text(&c->arena, c->diagnostics, c->path, c->text,
@@ -60,6 +66,9 @@ static bool run_reference(struct compilation *c) {
     return passes_run(c->reference, &context, PASS_BUILD, PASS_UPDATE);
 }
 
+// The passes behind the reference; then, where the file writes a program out, that in its place.
+// What was derived is made even so: the written-out text is compared with it, and may leave parts
+// to it.
 static bool run_final(struct compilation *c) {
     const struct pass_context context = {&c->config, c->diagnostics};
     c->final = program_clone(&c->arena, c->reference);
@@ -93,6 +102,8 @@ static void check_memory(struct compilation *c) {
     diagnostic_help(d, "shard or gather a state that is replicated, or lower train.microbatch");
 }
 
+// The account is taken of refused programs too: E701 may be worth knowing beside the refutation.
+// Costs are told of accepted programs only, since the price of a wrong one means nothing.
 static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
     c->account = account(c->final, &c->arena);
@@ -122,6 +133,7 @@ static bool run_stage(struct compilation *c, const struct options *options, enum
     return false;
 }
 
+// From one stage to another, both included. A library has nothing behind STAGE_RESOLVED.
 static bool go(struct compilation *c, const struct options *options, enum stage first,
                enum stage last) {
     for (enum stage next = first; next <= last && !c->library; next++) {
@@ -165,6 +177,8 @@ void compilation_free(struct compilation *c) {
     arena_free(&c->arena);
 }
 
+// The verifier's verdict where it came to one; else syntax if any error is of the language, and
+// unsupported only if nothing else is wrong: with that mended the file would be right.
 enum reason compilation_reason(const struct compilation *c) {
     if (c->diagnostics->n_errors == 0)
         return REASON_NONE;
@@ -199,6 +213,8 @@ int compilation_finish(struct compilation *c, const struct options *options) {
     return c->diagnostics->n_errors ? STATUS_REFUSED : STATUS_OK;
 }
 
+// The tail of most verbs; those with more to say about a failure (check, opt) go the way
+// themselves.
 int compile_then(const struct options *options, enum stage stage, compilation_use then) {
     struct compilation c;
     compile(&c, options, stage);

@@ -30,6 +30,7 @@ static bool in_microbatch(const struct program *program, const struct statement_
     return false;
 }
 
+// One warning for all gathers, since one option or one number changes them together.
 static void check_gathers(struct compilation *c) {
     const struct program *program = c->final;
     const struct statement *first = NULL;
@@ -65,6 +66,7 @@ static int64_t sent_at(const struct compilation *c, const struct span *spans, st
     return sent;
 }
 
+// At the collective itself; what makes the factor good again may be anywhere behind it.
 static void check_sums_of_copies(struct compilation *c) {
     const struct span *spans = program_spans(c->final, &c->arena);
     for (uint32_t i = 0; i < c->verdict.n_copies; i++) {
@@ -144,6 +146,7 @@ static int64_t sent_by_parts(const struct program *program, const struct transfe
     return sent / mesh_group_size(&program->mesh, parts);
 }
 
+// Sums in steps; inside units partition sums what an operation needs whole.
 static void check_whole_sums(struct compilation *c) {
     const struct program *program = c->final;
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
@@ -191,6 +194,8 @@ static const struct mesh_axis *fastest_other(const struct compilation *c) {
     return fastest;
 }
 
+// Only where both speeds are known. What an axis carries for gradients and parameters is not asked:
+// it travels while devices compute.
 static void check_links(struct compilation *c) {
     const struct mesh *mesh = &c->final->mesh;
     const struct mesh_axis *other = fastest_other(c);

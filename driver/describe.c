@@ -16,6 +16,7 @@ static const int64_t *predicted_bytes(struct compilation *c) {
     return bytes;
 }
 
+// The entries are missing: a jit has their addresses, an executable its linker.
 struct place_program *describe_program(struct compilation *c) {
     const struct account *account = c->account;
     struct descriptor_facts facts = {

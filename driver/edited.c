@@ -21,6 +21,7 @@ struct written {
     uint32_t n, n_parts, items_capacity, parts_capacity;
 };
 
+// Parts of other strategies stay where they are: a file may hold several.
 static struct written find_written(struct compilation *c) {
     struct written written = {0};
     for (uint32_t i = 0; i < c->file.n; i++) {
@@ -64,6 +65,7 @@ static bool check_called(struct compilation *c, const struct program *edited,
     return false;
 }
 
+// All are asked, so that every misspelt unit is told in one run.
 static bool all_called(struct compilation *c, const struct program *edited,
                        const struct written *written) {
     bool all = true;
@@ -94,6 +96,7 @@ static void point_at(struct diagnostic *d, const struct origin *origin) {
         diagnostic_origin(d, origin);
 }
 
+// By the words that a person would compare, so that numbers and names go one way.
 static bool differ(const struct comparison *w, struct span span, const char *what, const char *text,
                    const char *file, const struct origin *origin) {
     if (strcmp(text, file) == 0)
@@ -107,6 +110,7 @@ static bool differ(const struct comparison *w, struct span span, const char *wha
     return true;
 }
 
+// Each with where the file, its default or the command line says it.
 static bool sizes_differ(const struct comparison *w) {
     const struct sizes *text = &w->text->sizes, *file = &w->file->sizes;
     const struct train_config *train = &w->c->config.train;
@@ -132,6 +136,8 @@ static bool sizes_differ(const struct comparison *w) {
     return false;
 }
 
+// The text's own policy is what the verifier holds its statements to: a laxer one than the file's
+// would let a lossy step pass.
 static bool policy_differs(const struct comparison *w) {
     const struct policy *text = &w->text->policy, *file = &w->file->policy;
     const struct {
@@ -162,6 +168,7 @@ static const char *mesh_text(struct arena *arena, const struct mesh *mesh) {
     return mesh->n_axes ? text : "one device";
 }
 
+// Names and sizes in order. Links and products may differ: they change no result.
 static bool mesh_differs(const struct comparison *w) {
     const struct mesh *text = &w->text->mesh, *file = &w->file->mesh;
     const char *ours = mesh_text(&w->c->arena, text), *theirs = mesh_text(&w->c->arena, file);
@@ -232,6 +239,8 @@ static bool tensors_differ(const struct comparison *w) {
     return true;
 }
 
+// A step replaces the derived one as a whole; without `evaluate` there would be no loss on other
+// data.
 static bool parts_are_missing(const struct comparison *w) {
     for (int s = 0; s < N_STEPS; s++)
         if (w->file->steps[s].present && !w->text->steps[s].present) {
@@ -306,6 +315,7 @@ static bool settle_plan(struct compilation *c, struct program *edited) {
 
 // ---- replacement ------------------------------------------------------------------------------
 
+// Read, compared with what is derived, its plan settled; only then is it the program.
 bool edited_replace(struct compilation *c) {
     struct written written = find_written(c);
     if (written.n == 0)
@@ -350,6 +360,7 @@ static const char *letter_words(const char *letter) {
     return strcmp(letter, "S") == 0 ? "as shards (S)" : "as shards that are gathered (S*)";
 }
 
+// At the buffer of the text that lies otherwise, with the statement that declares it.
 static void report_storage(struct compilation *c, const struct placement_row *row, unsigned axis,
                            const char *found, const char *declared, const struct origin *origin) {
     const char *name = c->final->mesh.axes[axis].name;

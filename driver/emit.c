@@ -1,4 +1,5 @@
-// placec emit: what the compiler makes of a file, at each stage of the way.
+// placec emit: what the compiler makes of a file, at each stage of the way. Programs are printed as
+// texts that can be read back, edited, and put into the file (docs/program.md).
 #include <stdio.h>
 
 #include "driver/native.h"
@@ -10,6 +11,8 @@ static const char *const kinds[N_KINDS] = {"ast", "program", "step", "llvm", "js
 static const enum stage stages[N_KINDS] = {STAGE_PARSED, STAGE_REFERENCE, STAGE_FINAL, STAGE_JUDGED,
                                            STAGE_JUDGED};
 
+// The one form that needs the code generator; it is for reading, and not what `run` executes, which
+// is cut into modules and made for this machine.
 static int emit_llvm(struct compilation *c) {
     const char *why = NULL;
     size_t size;
@@ -28,6 +31,7 @@ static int kind_of(const struct options *options) {
     return option_choice(options, OPTION_AS, kinds, N_KINDS, AS_STEP);
 }
 
+// The words of --as, in the order of their enum.
 static int emit_as(struct compilation *c, const struct options *options) {
     const struct print_options print = {.sources = option_given(options, OPTION_SPANS) ? &c->sources
                                                                                        : NULL};

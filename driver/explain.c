@@ -31,6 +31,7 @@ static int unknown_code(const char *given) {
     return STATUS_REFUSED;
 }
 
+// Pages are embedded in the command: it explains itself wherever it was copied to.
 int verb_explain(const struct options *options) {
     if (strcmp(options->operand, "roles") == 0)
         return explain_roles();

@@ -14,6 +14,7 @@ static bool is_program_text(const struct ast_file *file) {
     return file->n > 0;
 }
 
+// A text is a program by itself, with mesh, sizes and tensors; no configuration stands behind it.
 static struct program *read_program(struct compilation *c) {
     struct text_error error;
     const struct source_file *source = &c->sources.items[c->file.source];
@@ -46,6 +47,8 @@ static bool parse_passes(struct arena *arena, const char *list, enum pass *passe
     return true;
 }
 
+// In the order given, which need not be the pipeline's. In debug builds the program is checked after
+// each.
 static bool run_passes(struct compilation *c, struct program *program, const enum pass *passes,
                        uint32_t n, bool from_text) {
     const struct pass_context context = {from_text ? NULL : &c->config, c->diagnostics};
@@ -69,6 +72,8 @@ static bool run_passes(struct compilation *c, struct program *program, const enu
     return true;
 }
 
+// Prints the program only if nothing was reported: half a pipeline's result would look like a
+// program.
 static int optimize(struct compilation *c, const struct options *options, const enum pass *passes,
                     uint32_t n) {
     bool from_text = is_program_text(&c->file);
@@ -95,6 +100,7 @@ static int optimize(struct compilation *c, const struct options *options, const 
     return STATUS_OK;
 }
 
+// Which of the two forms the operand is, is known when it has been parsed.
 int verb_opt(const struct options *options) {
     struct arena arena = {0};
     enum pass passes[64];

@@ -1,5 +1,9 @@
 // The command line, from two tables: verbs.def and options.def. getopt_long does the syntax; what
 // an option may be given to, its help and its kind of argument stand in its row.
+//
+// What is wrong is said in two lines on stderr, the mistake and the remedy, and ends with status 2.
+// Values of options are looked at here as far as they can be without a file (numbers, words of a
+// list); what depends on the file is a diagnostic like any other (E118).
 #include "driver/options.h"
 
 #include <errno.h>
@@ -50,6 +54,7 @@ int (*const verb_functions[N_VERBS])(const struct options *) = {
 
 // ---- help -------------------------------------------------------------------------------------
 
+// All verbs on one page; their options are a page each.
 static void print_usage(FILE *to) {
     fprintf(to, "placec " PLACE_VERSION ": trains models by strategies that are proved first\n\n");
     for (int i = 0; i < N_VERBS; i++)
@@ -59,6 +64,7 @@ static void print_usage(FILE *to) {
                 "  FILE may be `-`: standard input\n");
 }
 
+// The options that this verb takes, from their rows.
 static void print_verb_usage(FILE *to, enum verb verb) {
     fprintf(to, "placec %s %s [options]: %s\n\n", verb_rows[verb].name, verb_rows[verb].operand,
             verb_rows[verb].help);
@@ -99,6 +105,7 @@ static bool parse_integer(const char *text, int64_t *value) {
     return !errno && end != text && !*end && *value >= 0;
 }
 
+// -1 if all is well, else the exit status: as of every check here.
 static int check_integer(const struct options *options, enum option_id option, int64_t minimum) {
     int64_t value;
     const char *text = options->values[option];
@@ -127,6 +134,7 @@ int option_choice(const struct options *options, enum option_id option, const ch
 enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER, N_COLOURS };
 static const char *const colours[N_COLOURS] = {"auto", "always", "never"};
 
+// Options that take a number, with the least that makes sense; the verbs then read them unchecked.
 static int check_values(const struct options *options) {
     static const struct {
         enum option_id option;
@@ -200,6 +208,7 @@ static int lacks_value(const char *given, int code) {
     return STATUS_USAGE;
 }
 
+// Compared with what this verb takes: an option of another verb is as wrong as a misspelt one.
 static int unknown_option(struct arena *arena, enum verb verb, const char *given) {
     const char *names[N_OPTIONS], *verb_name = verb_rows[verb].name;
     size_t n = 0;
@@ -212,6 +221,7 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
     return STATUS_USAGE;
 }
 
+// getopt permutes: the operand may stand anywhere between the options.
 static int take_options(struct arena *arena, int argc, char **argv, struct options *options) {
     struct option longs[N_OPTIONS + 1];
     char shorts[2 * N_OPTIONS + 2];
@@ -252,6 +262,7 @@ static int unknown_verb(const char *given) {
     return STATUS_USAGE;
 }
 
+// Exactly one. `placec opt a.place b.place` would otherwise do half of what it seems to.
 static int take_operand(int argc, char **argv, struct options *options) {
     const struct verb_row *row = &verb_rows[options->verb];
     if (optind >= argc)
@@ -265,6 +276,7 @@ static int take_operand(int argc, char **argv, struct options *options) {
     return check_values(options);
 }
 
+// --help and --version are answered before anything else is judged: who asks for help may be wrong.
 int options_parse(struct arena *arena, int argc, char **argv, struct options *options) {
     *options = (struct options){0};
     if (argc < 2) {

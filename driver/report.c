@@ -1,8 +1,13 @@
 // What the storage that was found amounts to: rows of tensors that lie alike, and their letters.
+//
+// The letters are the verifier's findings about the final program, never the strategy's words: what
+// is printed as sharded is sharded. Tensors of one role that lie alike are one row, so the table is
+// as long as the model has kinds of parts, not tensors.
 #include "driver/report.h"
 
 #include <string.h>
 
+// Binary units, two decimals: the figures of memory and of links that people compare with.
 const char *bytes_text(struct arena *arena, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     int unit = 0;
@@ -20,6 +25,7 @@ static const char *role_path(struct arena *arena, const struct tensor *tensor) {
     return path;
 }
 
+// In storage; the work that a row is cut by follows from its role.
 static bool lie_alike(const struct placement_row *row, const struct buffer *buffer,
                       const struct found *found) {
     return row->found->sharded == found->sharded && row->found->gathered == found->gathered &&
@@ -33,6 +39,7 @@ static bool is_handed_on(const struct program *program, const struct buffer *buf
            buffer->count == program->sizes.layers + 1;
 }
 
+// Into the row of its kind, or as a new one. A window has no bytes of its own and is no row.
 static void add_buffer(struct compilation *c, struct placement_table *table, buffer_id id) {
     const struct buffer *buffer = &c->final->buffers[id];
     const struct found *found = &c->verdict.buffers[id];
@@ -81,6 +88,7 @@ const char *mode_letter(const struct placement_row *row, unsigned axis) {
     return row->state == STATE_PARAMETERS && row->found->gathered & bit ? "S*" : "S";
 }
 
+// One letter for a state of many tensors: what most of its bytes are.
 const char *mode_of_state(const struct placement_table *table, enum state state, unsigned axis) {
     static const char *const letters[] = {"R", "S", "S*"};
     int64_t bytes[3] = {0};

@@ -1,4 +1,8 @@
 // The report of `check --json`: the contract of LANGUAGE.md 13, also for files that are refused.
+//
+// Every key of the contract is always there, null where nothing is known: who reads it needs no
+// test for presence. Where this compiler has nothing yet (stages, hosts) the key has the value that
+// is true of it. tests/check_json.py holds the keys and their types.
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +29,7 @@ static json_t *text_or_null(const char *text) {
     return text ? text_json(text) : json_null();
 }
 
+// Lines and columns count from 1, columns in bytes; all null for what stands in no text.
 static void set_place(struct compilation *c, json_t *object, struct span span) {
     struct source_place place = source_place(&c->sources, span);
     bool known = place.file != NULL;
@@ -44,6 +49,7 @@ static json_t *note_json(struct compilation *c, const struct diagnostic_label *l
     return note;
 }
 
+// A help with edits, which were compiled before they are proposed; a help in words is no fix.
 static json_t *fix_json(struct compilation *c, const struct diagnostic *d) {
     if (!d->help || d->n_edits == 0)
         return json_null();
@@ -59,6 +65,7 @@ static json_t *fix_json(struct compilation *c, const struct diagnostic *d) {
     return fix;
 }
 
+// Labels and notes are both notes here: beside the text or below it is a matter of printing.
 static json_t *diagnostic_json(struct compilation *c, const struct diagnostic *d) {
     json_t *object = json_object(), *notes = json_array();
     json_object_set_new(object, "severity",
@@ -85,6 +92,7 @@ static json_t *diagnostics_json(struct compilation *c) {
 
 // ---- mesh and placement -----------------------------------------------------------------------
 
+// Atomic axes in the mesh's order, then the products, which have factors and no size of their own.
 static json_t *mesh_json(const struct mesh *mesh) {
     json_t *array = json_array();
     for (uint32_t i = 0; i < mesh->n_axes; i++)
@@ -128,6 +136,7 @@ static json_t *row_axis_json(const struct placement_row *row, unsigned axis) {
                      text_or_null(by));
 }
 
+// One object for each row of the table, with how it is cut on each axis.
 static json_t *placement_json(struct compilation *c, const struct placement_table *table) {
     const struct mesh *mesh = &c->final->mesh;
     json_t *array = json_array();
@@ -150,6 +159,8 @@ static json_t *placement_json(struct compilation *c, const struct placement_tabl
 
 // ---- memory and communication -----------------------------------------------------------------
 
+// At the fullest moment, and which statement that is. The states and what is neither sum to the
+// peak.
 static json_t *memory_values(struct compilation *c) {
     const struct account *a = c->account;
     json_t *memory = json_object();
@@ -181,6 +192,7 @@ static json_t *memory_json(struct compilation *c) {
     return memory;
 }
 
+// `bytes` and `count` are of one step and one device, all executions together.
 static json_t *transfer_json(struct compilation *c, const struct account_transfer *t) {
     struct source_place place = source_place(&c->sources, t->span);
     json_t *object = json_object();
@@ -208,6 +220,7 @@ static json_t *communication_json(struct compilation *c) {
     return array;
 }
 
+// What only an accepted program has; of any other these keys are null.
 static void set_program(struct compilation *c, json_t *root) {
     struct placement_table table = placement_rows(c);
     json_object_set_new(root, "modes", modes_json(&c->final->mesh, &table));
@@ -224,6 +237,7 @@ static void set_unknown(json_t *root) {
         json_object_set_new(root, names[i], json_null());
 }
 
+// Keys in the contract's order, in ASCII: what a path or a name holds is escaped.
 void report_json(struct compilation *c, FILE *to) {
     json_t *root = json_object();
     bool accepted = c->diagnostics->n_errors == 0, resolved = c->resolved && !c->library;

@@ -5,6 +5,7 @@
 
 #include "driver/report.h"
 
+// The size of the problem, so that the figures below can be judged.
 static void print_mesh_line(struct compilation *c, FILE *to) {
     const struct mesh *mesh = &c->final->mesh;
     fprintf(to, "  devices        %" PRId64 " (", mesh_devices(mesh));
@@ -113,6 +114,8 @@ static bool role_is_new(const struct placement_table *table, uint32_t row) {
     return true;
 }
 
+// A line for each role of parameters, whatever else lies alike; the other states stand in its
+// tuple.
 static void print_modes(struct compilation *c, const struct placement_table *table, FILE *to) {
     const struct mesh *mesh = &c->final->mesh;
     struct mode_lines lines = {0};
@@ -133,6 +136,7 @@ static void print_modes(struct compilation *c, const struct placement_table *tab
         fprintf(to, "  %-*s%s\n", width, lines.items[i].role, lines.items[i].tuples);
 }
 
+// Of every device, at the fullest moment of a step; the parts sum to the peak.
 static void print_memory(struct compilation *c, FILE *to) {
     const struct account *account = c->account;
     fprintf(to, "\n  memory of a device\n");
@@ -147,6 +151,7 @@ static void print_memory(struct compilation *c, FILE *to) {
     fprintf(to, "\n");
 }
 
+// One line for each kind of collective and what it carries, in the order of the step.
 static void print_communication(struct compilation *c, FILE *to) {
     const struct account *account = c->account;
     if (account->n_transfers == 0) {

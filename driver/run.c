@@ -1,9 +1,11 @@
-// placec run: compile in memory and train here, one rank per device of the mesh.
+// placec run: compile in memory and train here, one rank per device of the mesh. The driver's part
+// ends with place_run, which is the runtime that built executables link: both train alike.
 #include <stdio.h>
 
 #include "driver/describe.h"
 #include "driver/native.h"
 
+// Options of the command line in the runtime's terms; a value that is no number was refused before.
 static struct place_run_options run_options(const struct options *options) {
     return (struct place_run_options){
         .data = options->values[OPTION_DATA],
@@ -20,6 +22,7 @@ static struct place_run_options run_options(const struct options *options) {
     };
 }
 
+// What was printed is flushed first: the runtime prints in ways of its own.
 static int train(struct compilation *c, const struct options *options) {
     const char *why = NULL;
     struct backend *backend = native_backend(c, &why);
@@ -59,6 +62,7 @@ static const char *check_request(const struct options *options) {
            "  train with --data FILE --steps N";
 }
 
+// What is asked for is looked at before anything is compiled: compiling takes a second.
 int verb_run(const struct options *options) {
     const char *wrong = check_request(options);
     if (wrong) {
