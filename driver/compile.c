@@ -57,6 +57,8 @@ static bool run_resolve(struct compilation *c, const struct options *options) {
     };
     c->resolved = frontend_resolve(&c->arena, c->diagnostics, &c->file, &frontend, &c->config);
     c->library = c->resolved && !c->config.strategy.name;
+    if (c->resolved)
+        factor_axes(&c->config, &c->arena);
     return c->resolved;
 }
 

@@ -5,6 +5,15 @@
 
 #include "driver/report.h"
 
+// What became of an axis over which heads are split.
+static void print_factors(const struct mesh *mesh, const struct mesh_product *product, FILE *to) {
+    const char *outer = mesh->axes[product->axes.axes[0]].name;
+    const char *inner = mesh->axes[product->axes.axes[product->axes.n - 1]].name;
+    fprintf(to,
+            "  %-14s %s * %s: key and value heads are split over %s, over %s devices hold copies\n",
+            product->name, outer, inner, outer, inner);
+}
+
 // The size of the problem, so that the figures below can be judged.
 static void print_mesh_line(struct compilation *c, FILE *to) {
     const struct mesh *mesh = &c->final->mesh;
@@ -12,6 +21,9 @@ static void print_mesh_line(struct compilation *c, FILE *to) {
     for (uint32_t i = 0; i < mesh->n_axes; i++)
         fprintf(to, "%s%s = %" PRId64, i ? ", " : "", mesh->axes[i].name, mesh->axes[i].size);
     fprintf(to, "%s)\n", mesh->n_axes ? "" : "no axis");
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        if (mesh->products[i].factored)
+            print_factors(mesh, &mesh->products[i], to);
     fprintf(to,
             "  step           %" PRId64 " sequences of %" PRId64 " tokens in %" PRId64
             " microbatch%s\n",

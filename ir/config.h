@@ -130,6 +130,7 @@ struct split_statement { // split DIMS over AXES (in SELECTOR)
     enum dimension *dimensions;
     uint32_t n_dimensions;
     struct axis_list axes; // atomic axes, outermost first
+    struct axis_list copies; // inside them: over these the dimension is not cut, devices hold copies
     struct selector scope; // empty: everywhere
     uint32_t scope_depth;  // 0 outside every `in`
     struct origin origin;

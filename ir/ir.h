@@ -149,6 +149,7 @@ struct mesh_product { // `dp = replica * shard`: another name for a list of axes
     const char *name;
     struct axis_list axes;
     struct span span;
+    bool factored; // the user's axis, of which the compiler made two (passes/factor.c)
 };
 
 struct mesh {
@@ -571,7 +572,8 @@ struct op_labels {
 bool op_labels_of(const struct unit *, const struct op *, struct op_labels *labels);
 // Local result types from operand types by the signature: every label has one size. For
 // LOGICAL and final programs alike. False, with a message in `why`: sizes differ.
-// Dimension names come from the operand that has the label first. Scalars are f64.
+// Dimension names come from an operand that has all the result's labels, else from the first that
+// has the label. Scalars are f64.
 bool op_infer_types(struct program *, struct unit *, struct op *, const char **why);
 // FLOP of one execution on local shapes.
 double op_flops(const struct unit *, const struct op *);

@@ -36,14 +36,29 @@ int mesh_find_axis(const struct mesh *mesh, const char *name) {
     return -1;
 }
 
+// The longest product whose axes stand in the list from `at` on; NULL: none.
+static const struct mesh_product *longest_product(const struct mesh *mesh,
+                                                  const struct axis_list *axes, unsigned at) {
+    const struct mesh_product *longest = NULL;
+    for (uint32_t i = 0; i < mesh->n_products; i++) {
+        const struct mesh_product *product = &mesh->products[i];
+        if (product->axes.n > 1 && at + product->axes.n <= axes->n &&
+            memcmp(product->axes.axes, axes->axes + at, product->axes.n) == 0 &&
+            (!longest || product->axes.n > longest->axes.n))
+            longest = product;
+    }
+    return longest;
+}
+
 const char *mesh_axes_text(const struct mesh *mesh, const struct axis_list *axes,
                            struct arena *arena) {
-    for (uint32_t i = 0; i < mesh->n_products; i++)
-        if (axis_list_equal(&mesh->products[i].axes, axes))
-            return mesh->products[i].name;
     const char *text = "";
-    for (unsigned i = 0; i < axes->n; i++)
-        text = arena_format(arena, "%s%s%s", text, i ? " * " : "", mesh->axes[axes->axes[i]].name);
+    for (unsigned i = 0; i < axes->n;) {
+        const struct mesh_product *product = longest_product(mesh, axes, i);
+        const char *name = product ? product->name : mesh->axes[axes->axes[i]].name;
+        text = arena_format(arena, "%s%s%s", text, i ? " * " : "", name);
+        i += product ? product->axes.n : 1;
+    }
     return text;
 }
 

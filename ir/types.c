@@ -245,6 +245,20 @@ static enum dtype result_dtype(const struct unit *unit, const struct op *op, uns
     return DTYPE_F64;
 }
 
+// A result with all the labels of an operand has its dimensions: a gradient those of what it is of,
+// where operands call one label by different names (query heads and key heads).
+static void name_like_operand(const struct unit *unit, const struct op *op,
+                              const struct op_labels *labels, const char *result,
+                              struct tensor_type *type) {
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        if (strcmp(labels->operands[i], result) != 0)
+            continue;
+        for (unsigned k = 0; k < type->rank; k++)
+            type->dims[k].dimension = unit->values[op->operands[i]].type.dims[k].dimension;
+        return;
+    }
+}
+
 bool op_infer_types(struct program *program, struct unit *unit, struct op *op, const char **why) {
     struct op_labels labels;
     struct label_sizes sizes;
@@ -274,6 +288,7 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
             }
             type.dims[k] = sizes.dims[label];
         }
+        name_like_operand(unit, op, &labels, labels.results[i], &type);
         struct tensor_type *old = &unit->values[op->results[i]].type;
         bool cast = op->kind == OP_CAST && old->dtype != DTYPE_NONE;
         type.dtype = cast ? old->dtype : result_dtype(unit, op, type.rank);

@@ -46,6 +46,12 @@ bool passes_run(struct program *, const struct pass_context *, enum pass first, 
 #include "passes/passes.def"
 #undef PASS
 
+// ---- factor (factor.c) ------------------------------------------------------------------------
+
+// Makes two axes of each over which heads are split and that has more devices than key and value
+// heads are left for it. Of a resolved configuration, before the first pass.
+void factor_axes(struct config *, struct arena *);
+
 // ---- placement (place.c) ----------------------------------------------------------------------
 
 // Places every tensor of the reference program and checks the composition rules. False, with

@@ -41,6 +41,8 @@ static int64_t size_of(const struct placing *p, enum dimension dimension) {
         return model->heads;
     case DIM_KV_HEADS:
         return model->kv_heads;
+    case DIM_GROUP:
+        return model->heads / model->kv_heads;
     case DIM_FFN:
         return model->ffn;
     case DIM_SEQUENCE:
@@ -81,10 +83,7 @@ static bool check_dimension(struct placing *p, const struct origin *origin,
     int64_t parts = mesh_group_size(&p->config->mesh, &cuts);
     if (dimension == DIM_BATCH || size_of(p, dimension) % parts == 0)
         return true;
-    if (dimension == DIM_KV_HEADS && parts % size_of(p, dimension) == 0)
-        not_yet(p, origin, "holding copies of key and value heads");
-    else
-        report_parts(p, origin, dimension, &cuts);
+    report_parts(p, origin, dimension, &cuts);
     return false;
 }
 

@@ -43,17 +43,32 @@ static void add_split(struct placing *p, const struct split_statement *split) {
     }
 }
 
-// Outer scopes first: their cuts are the outer ones.
+static void add_copies(struct placing *p, const struct split_statement *split) {
+    struct axis_list axes = effective_axes(p, &split->copies);
+    for (uint32_t d = 0; d < split->n_dimensions; d++)
+        for (unsigned i = 0; i < axes.n; i++)
+            add_rule(p, (struct work_rule){.axis = axes.axes[i],
+                                           .dimension = split->dimensions[d],
+                                           .copies = true,
+                                           .scope = &split->scope,
+                                           .split = split});
+}
+
+// Outer scopes first: their cuts are the outer ones. Of one scope, what is cut wins over copies.
 static void add_splits(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     uint32_t deepest = 0;
     for (uint32_t s = 0; s < strategy->n_splits; s++)
         if (strategy->splits[s].scope_depth > deepest)
             deepest = strategy->splits[s].scope_depth;
-    for (uint32_t depth = 0; depth <= deepest; depth++)
+    for (uint32_t depth = 0; depth <= deepest; depth++) {
+        for (uint32_t s = 0; s < strategy->n_splits; s++)
+            if (strategy->splits[s].scope_depth == depth)
+                add_copies(p, &strategy->splits[s]);
         for (uint32_t s = 0; s < strategy->n_splits; s++)
             if (strategy->splits[s].scope_depth == depth)
                 add_split(p, &strategy->splits[s]);
+    }
     add_microbatches(p);
 }
 
@@ -180,7 +195,7 @@ void place_work(struct placing *p) {
         work_cuts_of_dims(placement, tensor->roles, tensor->n_roles, tensor->dims, tensor->rank,
                           placed->cuts, by);
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-            if (by[axis])
+            if (by[axis] && !by[axis]->copies)
                 placed->cut_by[axis] = by[axis]->split;
     }
 }

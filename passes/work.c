@@ -65,7 +65,7 @@ void work_cuts(const struct placement *placement, const uint8_t *roles, unsigned
     memset(cuts, 0, n_labels * sizeof *cuts);
     for (uint32_t i = 0; i < placement->n_rules; i++) {
         const struct work_rule *rule = &placement->rules[i];
-        if (by[rule->axis] == rule && rule->dimension != DIM_NONE)
+        if (by[rule->axis] == rule && rule->dimension != DIM_NONE && !rule->copies)
             axis_list_add(&cuts[label_of(rule, labels, n_labels)], rule->axis);
     }
 }

@@ -53,7 +53,8 @@ def saved(path):
 
 
 def axes_of(report):
-    return [axis["axis"] for axis in report["mesh"] if axis["factors"] is None]
+    """As the file names them: tp.0 and tp.1 are factors of tp."""
+    return sorted({axis["axis"].split(".")[0] for axis in report["mesh"] if axis["factors"] is None})
 
 
 def predicted_traffic(report):

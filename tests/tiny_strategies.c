@@ -4,16 +4,30 @@
 #include <string.h>
 
 #include "tests/random.h"
+#include "passes/passes.h"
 #include "tests/tiny_models.h"
 
 const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
-    "ddp",          "zero1",          "zero2",
-    "zero3",        "hsdp",           "hybrid",
-    "fsdp_keep",    "gather_once",    "accumulate_whole",
-    "scatter_each", "reduce_each",    "layerwise",
-    "zero3_tp",     "recompute",      "zero1_tp_sp",
-    "hsdp_tp_sp",   "zero1_cp_tp_sp", "zero3_ulysses",
+    "ddp",
+    "zero1",
+    "zero2",
+    "zero3",
+    "hsdp",
+    "hybrid",
+    "fsdp_keep",
+    "gather_once",
+    "accumulate_whole",
+    "scatter_each",
+    "reduce_each",
+    "layerwise",
+    "zero3_tp",
+    "recompute",
+    "zero1_tp_sp",
+    "hsdp_tp_sp",
+    "zero1_cp_tp_sp",
+    "zero3_ulysses",
     "scopes",
+    "zero2_tp_copies",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -111,6 +125,7 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
         break;
     case TINY_ZERO2:
+    case TINY_ZERO2_TP_COPIES:
     case TINY_SCATTER_EACH:
         tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
         tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_SHARDED, dp);
@@ -185,8 +200,8 @@ static int add_axis(struct config *config, const char *name, int64_t size) {
     return (int)config->mesh.n_axes - 1;
 }
 
-static void add_tensor_axis(struct arena *arena, struct config *config) {
-    struct axis_list tp = tiny_axes(add_axis(config, "tp", 2), -1);
+static void add_tensor_axis(struct arena *arena, struct config *config, int64_t size) {
+    struct axis_list tp = tiny_axes(add_axis(config, "tp", size), -1);
     tiny_split(arena, config, DIM_HEADS, tp);
     tiny_split(arena, config, DIM_KV_HEADS, tp);
     tiny_split(arena, config, DIM_FFN, tp);
@@ -236,16 +251,21 @@ static void add_model_axes(struct arena *arena, struct config *config,
     switch (strategy) {
     case TINY_ZERO3_TP:
     case TINY_RECOMPUTE:
-        add_tensor_axis(arena, config);
+        add_tensor_axis(arena, config, 2);
         break;
     case TINY_ZERO1_CP_TP_SP:
         add_gathered_keys(arena, config);
-        add_tensor_axis(arena, config);
+        add_tensor_axis(arena, config, 2);
         add_sequence_parallel(arena, config);
         break;
     case TINY_ZERO1_TP_SP:
     case TINY_HSDP_TP_SP:
-        add_tensor_axis(arena, config);
+        add_tensor_axis(arena, config, 2);
+        add_sequence_parallel(arena, config);
+        break;
+    case TINY_ZERO2_TP_COPIES:
+        config->model.ffn = 42;
+        add_tensor_axis(arena, config, 6);
         add_sequence_parallel(arena, config);
         break;
     case TINY_ZERO3_ULYSSES:
@@ -268,13 +288,15 @@ struct config tiny_strategy_config(struct arena *arena, enum model_family family
         tiny_axis(&config, "shard", 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, 1));
     } else {
-        tiny_axis(&config, "dp", strategy == TINY_ZERO1_CP_TP_SP ? 2 : 3);
+        bool many = strategy == TINY_ZERO1_CP_TP_SP || strategy == TINY_ZERO2_TP_COPIES;
+        tiny_axis(&config, "dp", many ? 2 : 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, -1));
     }
     config.train.microbatch = 2;
     config.train.batch = 2 * (int64_t)config.total_devices * microbatches;
     add_model_axes(arena, &config, strategy);
     add_modes(arena, &config, strategy);
+    factor_axes(&config, arena);
     return config;
 }
 
@@ -366,7 +388,7 @@ static void make_up_model_axes(struct choice *t) {
         add_scopes(t->arena, t->config);
         return;
     }
-    add_tensor_axis(t->arena, t->config);
+    add_tensor_axis(t->arena, t->config, 2);
     if (pick(t, 2))
         add_sequence_parallel(t->arena, t->config);
 }
@@ -444,5 +466,6 @@ struct config random_strategy_config(struct arena *arena, uint64_t seed) {
         add_triple(t, some_product(t, data, 1), true);
     if (pick(t, 3) == 0)
         add_recomputed(t);
+    factor_axes(&config, arena);
     return config;
 }
