@@ -14,8 +14,8 @@ static uint32_t errors_of(const struct compilation *original, const struct optio
     return errors;
 }
 
-// The edited text is compiled to its end. It need not be without errors, only with fewer: a file may
-// have two mistakes, of which this help mends one.
+// The edited text is compiled to its end. It need not be without errors, only with fewer: a file
+// may have two mistakes, of which this help mends one.
 static void try_fix(struct compilation *c, const struct options *options, struct diagnostic *d) {
     size_t length;
     // Edits to another file, an imported library say, are for people to judge.

@@ -47,8 +47,8 @@ static bool parse_passes(struct arena *arena, const char *list, enum pass *passe
     return true;
 }
 
-// In the order given, which need not be the pipeline's. In debug builds the program is checked after
-// each.
+// In the order given, which need not be the pipeline's. In debug builds the program is checked
+// after each.
 static bool run_passes(struct compilation *c, struct program *program, const enum pass *passes,
                        uint32_t n, bool from_text) {
     const struct pass_context context = {from_text ? NULL : &c->config, c->diagnostics};

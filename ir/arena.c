@@ -16,6 +16,8 @@ struct arena_block {
 
 enum { FIRST_BLOCK_BYTES = 16 * 1024, ALIGNMENT = 16 };
 
+// Every block is as large as all before it together, so their number grows with the logarithm of
+// the bytes, and at most half of what was taken is unused.
 void *arena_alloc(struct arena *arena, size_t bytes) {
     CHECK(bytes < SIZE_MAX / 4);
     size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -58,6 +60,7 @@ char *arena_string(struct arena *arena, const char *text, size_t length) {
     return result;
 }
 
+// Formatted twice, to count and to write: the text has exactly the room it needs.
 char *arena_format(struct arena *arena, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
@@ -71,6 +74,7 @@ char *arena_format(struct arena *arena, const char *format, ...) {
     return result;
 }
 
+// All at once, and the arena may be used again from empty.
 void arena_free(struct arena *arena) {
     struct arena_block *block = arena->blocks;
     while (block) {

@@ -1,9 +1,9 @@
-// The memory plan of a program that has one: buffers inside the arena, values inside their unit's
-// frame, results where calls want them, and no op that writes over what it still reads. Passes make
-// such plans; a text may say anything, and code is generated from it.
+// Whether code may be made of a plan: every buffer inside the arena, every value of a unit at a
+// place that is there, and no operation that writes over what it still reads.
 //
-// Whether a value is still there when it is read later is the verifier's question, as is the
-// sharing of bytes by buffers. Here nothing depends on what values mean.
+// A plan may be a person's. What it *means* that two buffers share bytes is the verifier's matter;
+// here stands what generated code relies on without looking, and what would otherwise be a wild
+// write.
 #include "ir/ir.h"
 
 #include <inttypes.h>
@@ -19,6 +19,7 @@ struct plan_checker {
 
 // ---- buffers ----------------------------------------------------------------------------------
 
+// A window lies in its whole, which is checked in its place.
 static const char *check_offset(struct plan_checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
     int64_t bytes = buffer_bytes(program, buffer);
@@ -42,6 +43,7 @@ static const char *name_of(const struct plan_checker *c, value_id value) {
     return c->unit->values[value].name;
 }
 
+// A frame is bytes of a buffer, which several units may share: they run one after the other.
 static const char *check_frame(struct plan_checker *c) {
     const struct unit *unit = c->unit;
     if (unit->frame == NO_ID)
@@ -56,6 +58,7 @@ static const char *check_frame(struct plan_checker *c) {
     return NULL;
 }
 
+// Is it a result whose place the call names, and not one that takes a parameter's?
 static bool is_own_result(const struct unit *unit, value_id root) {
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (unit->results[i].in_parameter == NO_ID &&
@@ -64,6 +67,7 @@ static bool is_own_result(const struct unit *unit, value_id root) {
     return false;
 }
 
+// Inside what the storage names: the frame, a result, the place of a value before it.
 static const char *check_place(struct plan_checker *c, value_id id) {
     const struct unit *unit = c->unit;
     const struct value *value = &unit->values[id], *root = &unit->values[value_root(unit, id)];
@@ -83,6 +87,7 @@ static const char *check_place(struct plan_checker *c, value_id id) {
     return NULL;
 }
 
+// A call gives each result one place; the value must end up there, in place or made there.
 static const char *check_result(struct plan_checker *c, const struct unit_result *result) {
     const struct unit *unit = c->unit;
     value_id root = value_root(unit, result->value);
@@ -123,6 +128,8 @@ static bool leaf_allows(const struct plan_checker *c, const struct op *op, value
                type_bytes(&c->unit->values[op->results[0]].type);
 }
 
+// An inline value is computed where it is used, so what it is computed from is read there: the loop
+// that writes the result reads all leaves of the tree.
 static bool spoils_leaf(const struct plan_checker *c, const struct op *op, unsigned k,
                         value_id value) {
     if (c->unit->values[value].storage != STORAGE_INLINE)
@@ -136,6 +143,8 @@ static bool spoils_leaf(const struct plan_checker *c, const struct op *op, unsig
     return false;
 }
 
+// The result of one op against each of its operands. Others that still want the operand are the
+// verifier's to find: it follows who reads what, and when.
 static const char *check_writes(struct plan_checker *c, const struct op *op, unsigned k) {
     value_id result = op->results[k];
     if (c->unit->values[result].storage == STORAGE_INLINE)
@@ -166,6 +175,7 @@ static const char *check_op(struct plan_checker *c, const struct op *op) {
     return wrong;
 }
 
+// Producers are known first: inline values lead to the ops that they are computed by.
 static const char *check_unit(struct plan_checker *c) {
     const struct unit *unit = c->unit;
     c->producers = ARENA_ARRAY(c->arena, const struct op *, unit->n_values + 1);

@@ -21,6 +21,7 @@ struct checker {
 
 // ---- units ------------------------------------------------------------------------------------
 
+// Those that the row names, of which one with a `?` may be absent, and no other.
 static const char *check_attributes(struct checker *c, const struct unit *unit,
                                     const struct op *op) {
     const char *words = op_rows[op->kind].attributes;
@@ -64,6 +65,7 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
                                unit->name, op_rows[op->kind].text);
 }
 
+// By inference on copies of the results: what the text says of a type must be what follows.
 static const char *check_op_types(struct checker *c, struct unit *unit, const struct op *op) {
     if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE || op->kind == OP_SLICE)
         return check_exchange_types(c, unit, op);
@@ -86,6 +88,7 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
     return NULL;
 }
 
+// Ops stand in the order of computation: what one uses, another has made before it.
 static const char *check_op(struct checker *c, struct unit *unit, const struct op *op,
                             bool *defined) {
     if (op->kind >= N_OPS || op->n_operands != op_operand_count(op->kind) ||
@@ -112,6 +115,7 @@ static const char *check_op(struct checker *c, struct unit *unit, const struct o
     return wrong ? wrong : check_op_types(c, unit, op);
 }
 
+// Flat and in SSA form: one walk over the ops sees every definition before its uses.
 static const char *check_unit(struct checker *c, struct unit *unit) {
     bool *defined = ARENA_ARRAY(c->arena, bool, unit->n_values + 1);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
@@ -170,6 +174,8 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
                               buffer->name, parent->name);
 }
 
+// Cuts divide what they cut, of inputs the microbatches too; a state is about a tensor and holds
+// layers that the tensor has.
 static const char *check_buffer(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
     if (buffer->tensor != NO_ID && buffer->tensor >= program->n_tensors)
@@ -195,6 +201,8 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
 
 // ---- steps ------------------------------------------------------------------------------------
 
+// For all values of the loops' variables, whose ranges are known: an index is a variable plus a
+// constant, so its least and greatest value say it.
 static bool index_fits(const struct checker *c, struct index index, int64_t count) {
     if (index.variable >= c->depth)
         return false;
@@ -226,6 +234,7 @@ static const char *type_text(struct arena *arena, const struct tensor_type *type
     return arena_format(arena, "%s]", text);
 }
 
+// What the step gives must be what the unit is compiled for, in type and every size.
 static const char *check_argument(struct checker *c, const struct unit *unit, value_id value,
                                   struct reference reference) {
     const char *wrong = check_reference(c, reference);
@@ -241,6 +250,7 @@ static const char *check_argument(struct checker *c, const struct unit *unit, va
                         buffer->name, type_text(c->arena, &type));
 }
 
+// Operands and results alike: a result in a parameter's place is the operand's buffer again.
 static const char *check_call(struct checker *c, const struct call *call) {
     if (call->unit >= c->program->n_units)
         return "a call of no unit";
@@ -278,6 +288,7 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
                               from->name, to->name, collective_names[start->exchange.kind]);
 }
 
+// Pieces travel side by side in one collective, so they have one element type.
 static const char *check_start(struct checker *c, const struct transfer *start) {
     if (start->exchange.axes.n == 0 || start->handle >= c->step->n_handles ||
         !index_fits(c, start->handle_index, c->step->handles[start->handle].slots))
@@ -315,6 +326,7 @@ static const char *check_free(struct checker *c, const struct statement *stateme
     return wrong;
 }
 
+// `at` follows along, so that whatever is wrong is shown at its statement.
 static const char *check_statement(struct checker *c, const struct statement *statement) {
     c->at = statement->span;
     switch (statement->kind) {

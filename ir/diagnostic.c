@@ -21,6 +21,7 @@ int diagnostic_find(const char *text) {
     return -1;
 }
 
+// The sources are the caller's; they grow while files are read.
 struct diagnostics *diagnostics_new(struct arena *arena, struct source_files *sources) {
     struct diagnostics *set = ARENA_NEW(arena, struct diagnostics);
     set->arena = arena;
@@ -58,6 +59,7 @@ static bool count(struct diagnostics *set, enum severity severity) {
     return fits;
 }
 
+// To the letter: the same said of the same place in other words may be another mistake.
 static bool is_reported(const struct diagnostics *set, const struct diagnostic *d) {
     for (uint32_t i = 0; i < set->n_items; i++) {
         const struct diagnostic *old = set->items[i];
@@ -68,6 +70,8 @@ static bool is_reported(const struct diagnostics *set, const struct diagnostic *
     return false;
 }
 
+// Beyond the limit reports are counted and dropped. A dropped one is returned too, so that callers
+// need not ask; what they add to it is forgotten.
 struct diagnostic *report(struct diagnostics *set, enum diagnostic_code code, struct span span,
                           const char *format, ...) {
     struct diagnostic *d = ARENA_NEW(set->arena, struct diagnostic);
@@ -145,6 +149,7 @@ static const struct diagnostic_edit *next_edit(const struct diagnostic *d, uint3
     return best;
 }
 
+// In the order of the text, whatever the order of the edits; those of other sources are left alone.
 char *diagnostic_apply_edits(const struct diagnostic *d, struct arena *arena, uint32_t source,
                              size_t *length) {
     const struct source_file *file = &d->set->sources->items[source];

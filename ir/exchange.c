@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+// False for an op that is no collective. An operation that the table does not have is N_OPERATIONS,
+// which program_check refuses.
 bool op_exchange(const struct op *op, struct exchange *exchange) {
     const struct attribute *operation = op_attribute(op, ATTRIBUTE_OPERATION);
     *exchange =
@@ -26,6 +28,7 @@ bool op_exchange(const struct op *op, struct exchange *exchange) {
 
 // ---- sizes ------------------------------------------------------------------------------------
 
+// Is `part` what a device has of `whole`? Along a dimension exactly; flat, at least so much.
 static bool sizes_fit(const struct tensor_type *whole, const struct tensor_type *part, int dim,
                       int64_t parts) {
     // The whole may be a flat shard itself, cut by other axes, and the parts padded for more.
@@ -67,6 +70,8 @@ static void add_group(struct groups *groups, const struct axis_list *axes) {
     ARENA_PUSH(groups->arena, groups->lists, groups->n, groups->capacity, *axes);
 }
 
+// Each list of axes once, in the order of the text: the ranks of a group are found once at the
+// start.
 struct axis_list *program_groups(const struct program *program, struct arena *arena, uint32_t *n) {
     struct groups groups = {.arena = arena};
     for (uint32_t u = 0; u < program->n_units; u++)

@@ -17,6 +17,7 @@ static const char *place_words(struct arena *arena, const struct source_files *s
                       : "";
 }
 
+// From the fact to what the user wrote, which stands last.
 const char *origin_words(struct arena *arena, const struct source_files *sources,
                          const struct origin *origin) {
     const char *words = NULL;
@@ -52,6 +53,7 @@ static bool same_span(struct span a, struct span b) {
     return a.source == b.source && a.begin == b.begin && a.end == b.end;
 }
 
+// The links that stand in a text become notes there; the whole chain becomes JSON's `origin`.
 void diagnostic_origin(struct diagnostic *d, const struct origin *origin) {
     if (d->dropped)
         return;

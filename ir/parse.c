@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+// Words inside are not looked at, only that braces close: the parts are read later.
 static void skip_braces(struct parser *p) {
     int depth = 0;
     do {
@@ -30,6 +31,7 @@ static int step_here(const struct parser *p) {
 
 enum round { ROUND_HEADER, ROUND_SCHEDULE };
 
+// Lines in any order; each round reads its own and passes over the other's.
 static void parse_step_body(struct parser *p, enum round round) {
     text_expect(p, '{');
     while (!text_failed(p) && !text_at(p, '}')) {
@@ -48,6 +50,7 @@ static void parse_step_body(struct parser *p, enum round round) {
     text_expect(p, '}');
 }
 
+// Goes on reading at another place of the text, as if nothing stood before.
 static void move_to(struct parser *p, uint32_t at) {
     if (text_failed(p))
         return;
@@ -56,6 +59,7 @@ static void move_to(struct parser *p, uint32_t at) {
     text_advance(p);
 }
 
+// By names and places; types are checked against the call's buffers, as of any unit.
 static bool same_signature(const struct unit *a, const struct unit *b) {
     if (a->n_parameters != b->n_parameters || a->n_results != b->n_results)
         return false;
@@ -79,6 +83,7 @@ static void check_signature_kept(struct parser *p, const struct unit *unit,
             unit->name);
 }
 
+// The unit is replaced in its place in the program, so that ids in calls stay what they are.
 static void parse_unit_at(struct parser *p, uint32_t at, const char *name, bool step_given) {
     move_to(p, at);
     uint32_t id = program_find_unit(p->program, name);
@@ -124,6 +129,7 @@ static void find_parts(struct parser *p, struct program_part **parts, uint32_t *
     }
 }
 
+// Two rounds over the step with the units between them, whatever the order of the text.
 static void parse_parts(struct parser *p, const struct program_part *parts, uint32_t n_parts) {
     bool step_given = false;
     for (uint32_t i = 0; i < n_parts; i++)

@@ -2,6 +2,7 @@
 // tensors of the model and the buffers of a device.
 #include "ir/parse.h"
 
+// `axis dp = 4 link 1e+10 1e-06`
 static void parse_axis(struct parser *p) {
     struct mesh *mesh = &p->program->mesh;
     uint32_t begin = p->token.begin;
@@ -24,6 +25,7 @@ static void parse_axis(struct parser *p) {
         text_fail_at(p, begin, p->last_end, "this mesh has too many devices");
 }
 
+// `product dp = replica*shard`, of axes that stand above it.
 static void parse_product(struct parser *p) {
     struct mesh *mesh = &p->program->mesh;
     uint32_t begin = p->token.begin;
@@ -43,6 +45,7 @@ static int64_t parse_field(struct parser *p, const char *name) {
     return text_integer(p);
 }
 
+// All fields, in one order: a text has no defaults that a reader would have to know.
 static void parse_sizes(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct sizes *sizes = &p->program->sizes;
@@ -60,6 +63,8 @@ static enum dtype parse_dtype_field(struct parser *p, const char *name) {
     return text_dtype(p);
 }
 
+// What the verifier holds every statement to; the file that takes the text in compares it with its
+// own.
 static void parse_policy(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct policy *policy = &p->program->policy;
@@ -75,6 +80,8 @@ static void parse_policy(struct parser *p) {
     p->program->policy_span = text_span(p, begin);
 }
 
+// `tensor NAME [dims] role ROLE layers N init KIND frozen saved "NAME" columns A N transposed`;
+// what follows the dimensions may be left out, but for the way to initialise.
 static void parse_tensor(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct tensor tensor = {.name = text_name(p, "a tensor"), .trainable = true};
@@ -104,6 +111,7 @@ static void parse_tensor(struct parser *p) {
         program_add_tensor(p->program, tensor);
 }
 
+// How many items, and what they stand for; none of the words: one item.
 static void parse_stack(struct parser *p, struct buffer *buffer) {
     static const char *const names[] = {"layers", "microbatches", "slots"};
     buffer->count = 1;
@@ -118,6 +126,8 @@ static void parse_stack(struct parser *p, struct buffer *buffer) {
         buffer->first_layer = text_integer(p);
 }
 
+// `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES of TENSOR STACK pad N window of BUFFER at OFFSET`.
+// Tensors and wholes stand above what refers to them.
 static void parse_buffer(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct buffer buffer = {
@@ -155,6 +165,7 @@ static void parse_buffer(struct parser *p) {
         program_add_buffer(p->program, buffer);
 }
 
+// Each line begins with a word of its own; all that it declares is in the program when it ends.
 void parse_header(struct parser *p) {
     if (text_accept_word(p, "axis"))
         parse_axis(p);

@@ -18,6 +18,7 @@ bool text_accept(struct parser *p, char c) {
     return true;
 }
 
+// ARROW and RANGE are two characters each in the text, and are named so.
 void text_expect(struct parser *p, char c) {
     if (text_accept(p, c))
         return;
@@ -54,6 +55,7 @@ const char *text_name(struct parser *p, const char *what) {
     return text;
 }
 
+// Bounded so that sums and products of a few of them, in bytes, cannot overflow anywhere behind.
 int64_t text_integer(struct parser *p) {
     int64_t value = p->token.integer;
     if (p->token.kind != TOKEN_NUMBER || strpbrk(p->token.text, ".eE")) {
@@ -101,6 +103,7 @@ enum dtype text_dtype(struct parser *p) {
     return text_choice(p, dtype_names, N_DTYPES, "an element type");
 }
 
+// A product of axes; each at most once, since a device has one coordinate on it.
 struct axis_list text_axes(struct parser *p) {
     struct axis_list axes = {0};
     do {
@@ -146,6 +149,7 @@ unsigned text_dims(struct parser *p, struct dim dims[MAX_RANK], struct layout *l
     return rank;
 }
 
+// A type of a unit's value: local sizes, no cuts.
 struct tensor_type text_type(struct parser *p) {
     struct tensor_type type = {.dtype = text_dtype(p)};
     type.rank = (uint8_t)text_dims(p, type.dims, NULL);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+// `3`, `l`, `l+1`, `l-1 mod 2`. The name is that of a loop around it; the innermost of its name
+// counts.
 static struct index parse_index(struct parser *p) {
     struct index index = index_constant(0);
     if (p->token.kind == TOKEN_WORD) {
@@ -31,6 +33,7 @@ static struct index parse_index(struct parser *p) {
     return index;
 }
 
+// `buffer` or `buffer[index]`, as the buffer has one item or several.
 static struct reference parse_reference(struct parser *p) {
     uint32_t begin = p->token.begin, end = p->token.end;
     const char *name = text_name(p, "a buffer");
@@ -61,6 +64,8 @@ static void parse_argument_name(struct parser *p, const char *name) {
     text_expect(p, '=');
 }
 
+// Arguments by name and in order: a text that is edited says what it gives to what, and a forgotten
+// one is found at its place. Results that take a parameter's place are not written.
 static void parse_call(struct parser *p, struct statement *statement) {
     struct token at = p->token;
     uint32_t id = program_find_unit(p->program, text_name(p, "a unit"));
@@ -118,6 +123,7 @@ static uint32_t parse_handle(struct parser *p, struct step *step, struct index *
     return handle;
 }
 
+// Handles are declared by their first use, with as many slots as any use of them needs.
 static void parse_start(struct parser *p, struct step *step, struct transfer *start) {
     struct exchange *exchange = &start->exchange;
     exchange->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective");
@@ -149,6 +155,7 @@ static void parse_free(struct parser *p, struct statement *statement) {
 
 static void parse_block(struct parser *p, struct step *step, struct block *block);
 
+// Variables are numbered by depth, so a name is needed while its loop is open only.
 static void parse_loop(struct parser *p, struct step *step, struct loop *loop) {
     loop->name = text_name(p, "a loop variable");
     text_expect(p, '=');
@@ -170,6 +177,7 @@ static void parse_loop(struct parser *p, struct step *step, struct loop *loop) {
     p->depth--;
 }
 
+// Up to its brace. A statement has the span of its text, a loop with its body.
 static void parse_block(struct parser *p, struct step *step, struct block *block) {
     while (!text_failed(p) && !text_at(p, '}') && p->token.kind != TOKEN_END) {
         uint32_t begin = p->token.begin;
@@ -201,6 +209,7 @@ static void parse_block(struct parser *p, struct step *step, struct block *block
     }
 }
 
+// `train` and `evaluate`, each at most once.
 void parse_step(struct parser *p, enum step_kind kind) {
     struct step *step = &p->program->steps[kind];
     uint32_t begin = p->token.begin;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The position moves to the end: every token from here on is the end of the text.
 void text_fail_at(struct parser *p, uint32_t begin, uint32_t end, const char *format, ...) {
     if (!p->error->message) {
         char message[512];
@@ -26,6 +27,7 @@ bool text_failed(const struct parser *p) {
     return p->error->message != NULL;
 }
 
+// Blanks, comments, and what was printed for people only.
 static void skip_space(struct parser *p) {
     while (p->at < p->length) {
         char c = p->text[p->at];
@@ -46,6 +48,7 @@ static bool is_name_character(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
+// A dot belongs to a name if a name goes on behind it: `a.b`, but `0 .. 4` and `a.` not.
 static uint32_t scan_name(const struct parser *p, uint32_t at) {
     while (at < p->length &&
            (is_name_character(p->text[at]) ||
@@ -54,6 +57,7 @@ static uint32_t scan_name(const struct parser *p, uint32_t at) {
     return at;
 }
 
+// Whole numbers are kept exactly beside the double, which holds them to 2^53 only.
 static void scan_number(struct parser *p, struct token *token) {
     char digits[64];
     uint32_t n = 0, at = p->at;
@@ -79,6 +83,7 @@ static void scan_number(struct parser *p, struct token *token) {
         text_fail_at(p, token->begin, at, "`%s` is not a number", digits);
 }
 
+// No escapes: names of saved tensors are all that is quoted.
 static void scan_string(struct parser *p, struct token *token) {
     uint32_t begin = ++p->at;
     while (p->at < p->length && p->text[p->at] != '"' && p->text[p->at] != '\n')
@@ -91,6 +96,7 @@ static void scan_string(struct parser *p, struct token *token) {
         p->at++;
 }
 
+// One token of lookahead is all that the grammar needs.
 void text_advance(struct parser *p) {
     p->last_end = p->token.end;
     skip_space(p);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+// Only what stands above: the order of the text is the order of computation.
 static value_id parse_value_use(struct parser *p, const struct unit *unit) {
     value_id value = p->token.kind == TOKEN_VALUE ? unit_find_value(unit, p->token.text) : NO_ID;
     if (value == NO_ID) {
@@ -13,6 +14,8 @@ static value_id parse_value_use(struct parser *p, const struct unit *unit) {
     return value;
 }
 
+// `name=value`, the value's form as attributes.def says of the name. Whether the op takes it, and
+// all that it needs, program_check asks.
 static void parse_attribute(struct parser *p, struct op *op) {
     struct attribute attribute = {
         .name = text_choice(p, attribute_names, N_ATTRIBUTES, "an attribute")};
@@ -40,6 +43,7 @@ static void parse_attribute(struct parser *p, struct op *op) {
         op_set(p->program, op, attribute);
 }
 
+// Where a plan puts the value; none of the words: not planned yet.
 static void parse_storage(struct parser *p, const struct unit *unit, struct value *value) {
     if (text_accept_word(p, "out")) {
         value->storage = STORAGE_RESULT;
@@ -54,6 +58,7 @@ static void parse_storage(struct parser *p, const struct unit *unit, struct valu
     }
 }
 
+// `%a, %b = ...`: names are new, and belong to values only when the op is complete.
 static unsigned parse_result_names(struct parser *p, const struct unit *unit,
                                    const char *names[MAX_RESULTS]) {
     unsigned n = 0;
@@ -70,6 +75,9 @@ static unsigned parse_result_names(struct parser *p, const struct unit *unit,
     return n;
 }
 
+// `%y = op(%a, %b) {attributes} : type storage, ... role ROLE`. Operands and results are as many as
+// the row of the op has. Types are read, not inferred: a text that says the wrong one is to be told
+// so.
 static void parse_op(struct parser *p, struct unit *unit) {
     uint32_t begin = p->token.begin;
     const char *names[MAX_RESULTS];
@@ -123,6 +131,7 @@ static void parse_op(struct parser *p, struct unit *unit) {
     ARENA_PUSH(p->arena, unit->ops, unit->n_ops, unit->cap_ops, op);
 }
 
+// `parameter consumed %x : type`
 static void parse_parameter(struct parser *p, struct unit *unit) {
     bool consumed = text_accept_word(p, "consumed");
     const char *name = p->token.text;
@@ -157,6 +166,7 @@ static void resolve_result(struct parser *p, struct unit *unit,
         unit_add_result(p->program, unit, value, parameter);
 }
 
+// The bytes that a plan gives the unit for its values, and the buffer that they are in.
 static void parse_frame(struct parser *p, struct unit *unit) {
     unit->frame_bytes = text_integer(p);
     if (text_accept_word(p, "of")) {

@@ -28,6 +28,7 @@ struct printer {
 enum { COLUMN_LIMIT = 100 };
 
 static void put(struct printer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Indents where a line begins, and counts columns for the breaking of lists.
 static void put(struct printer *p, const char *format, ...) {
     if (p->column == 0)
         p->column = fprintf(p->to, "%*s", p->indent * 2, "");
@@ -42,6 +43,7 @@ static void end_line(struct printer *p) {
     p->column = 0;
 }
 
+// The line's end, with the place of its cause where spans are asked for.
 static void put_spanned_end(struct printer *p, struct span span) {
     if (p->options->sources && span.source != NO_SOURCE) {
         struct source_place place = source_place(p->options->sources, span);
@@ -78,6 +80,7 @@ static void put_axes(struct printer *p, const struct axis_list *axes) {
         put(p, "%s%s", i ? "*" : "", p->program->mesh.axes[axes->axes[i]].name);
 }
 
+// A cut stands behind the size of its dimension: `heads=4/tp`.
 static void put_dims(struct printer *p, const struct dim *dims, unsigned rank,
                      const struct layout *layout) {
     put(p, "[");
@@ -101,6 +104,7 @@ static void put_roles(struct printer *p, const uint8_t *roles, unsigned n) {
 
 // ---- header -----------------------------------------------------------------------------------
 
+// Names of products are printed for the reader; lists of axes are printed by their axes.
 static void print_mesh(struct printer *p) {
     const struct mesh *mesh = &p->program->mesh;
     for (uint32_t i = 0; i < mesh->n_axes; i++) {
@@ -140,6 +144,7 @@ static void print_policy(struct printer *p) {
     end_line(p);
 }
 
+// What is as it is by default is left out, so that most tensors are one line.
 static void print_tensor(struct printer *p, const struct tensor *tensor) {
     put(p, "tensor %s ", tensor->name);
     put_dims(p, tensor->dims, tensor->rank, NULL);
@@ -166,6 +171,7 @@ static void print_tensor(struct printer *p, const struct tensor *tensor) {
 
 static const char *const stack_names[] = {"", "layers", "microbatches", "slots"};
 
+// In the order that the parser reads (parse_header.c).
 static void print_buffer(struct printer *p, const struct buffer *buffer) {
     put(p, "buffer %s : %s %s", buffer->name, class_names[buffer->class],
         dtype_names[buffer->dtype]);
@@ -201,6 +207,7 @@ static void put_type(struct printer *p, const struct tensor_type *type) {
     put_dims(p, type->dims, type->rank, NULL);
 }
 
+// Nothing for what is not planned, nor for what a call's statement says already.
 static void put_storage(struct printer *p, const struct unit *unit, const struct value *value) {
     switch (value->storage) {
     case STORAGE_UNPLANNED:
@@ -221,6 +228,7 @@ static void put_storage(struct printer *p, const struct unit *unit, const struct
     }
 }
 
+// In the form of its kind; reals as the shortest decimal that reads back.
 static void put_attribute(struct printer *p, const struct attribute *attribute) {
     put(p, "%s=", attribute_names[attribute->name]);
     switch (attribute_kinds[attribute->name]) {
@@ -246,6 +254,7 @@ static int type_width(const struct tensor_type *type) {
     return 8 + 14 * type->rank;
 }
 
+// Types are printed though they follow from the operands: a person reads sizes, not signatures.
 static void print_op(struct printer *p, const struct unit *unit, const struct op *op) {
     for (unsigned i = 0; i < op->n_results; i++)
         put(p, "%s%%%s", i ? ", " : "", unit->values[op->results[i]].name);
@@ -274,6 +283,7 @@ static void print_op(struct printer *p, const struct unit *unit, const struct op
     put_spanned_end(p, op->span);
 }
 
+// Parameters, results, ops: results are named before the ops that make them, as a head is.
 static void print_unit(struct printer *p, const struct unit *unit) {
     put(p, "unit %s.%s {", p->program->name, unit->name);
     put_spanned_end(p, unit->span);
@@ -331,6 +341,7 @@ static void put_argument(struct printer *p, const char *name, struct reference r
     put(p, "%s%s = %s", first ? "" : " ", name, text);
 }
 
+// Every argument by the unit's name for it. Results in a parameter's place are not said twice.
 static void print_call(struct printer *p, const struct call *call) {
     const struct unit *unit = &p->program->units[call->unit];
     put(p, "call %s(", unit->name);
@@ -350,6 +361,7 @@ static void print_call(struct printer *p, const struct call *call) {
         put(p, ")");
 }
 
+// All pieces, since each may be edited away; `dim` only where the whole is not cut flat.
 static void print_start(struct printer *p, const struct step *step, const struct transfer *start) {
     put(p, "start %s over ", collective_names[start->exchange.kind]);
     put_axes(p, &start->exchange.axes);

@@ -84,6 +84,7 @@ bool axis_list_equal(const struct axis_list *a, const struct axis_list *b) {
 
 // ---- building ---------------------------------------------------------------------------------
 
+// Empty, on one device, nothing planned.
 struct program *program_new(struct arena *arena, const char *name) {
     struct program *program = ARENA_NEW(arena, struct program);
     program->arena = arena;
@@ -170,6 +171,8 @@ value_id unit_find_value(const struct unit *unit, const char *name) {
     return NO_ID;
 }
 
+// Parameters are the first values, whenever they are added; so a value is a parameter by its
+// number.
 value_id unit_add_parameter(struct program *program, struct unit *unit, const char *name,
                             struct tensor_type type, bool consumed) {
     uint32_t at = unit->n_parameters;
@@ -185,6 +188,7 @@ value_id unit_add_parameter(struct program *program, struct unit *unit, const ch
     return at;
 }
 
+// Makes room for one value at `from`: everything in the unit that names a value follows.
 void unit_shift_values(struct unit *unit, value_id from) {
     for (uint32_t i = 0; i < unit->n_values; i++)
         if (unit->values[i].storage == STORAGE_IN_PLACE && unit->values[i].base >= from)
@@ -262,6 +266,7 @@ const struct attribute *op_attribute(const struct op *op, enum attribute_name na
     return NULL;
 }
 
+// An attribute stands once; attributes are few, and in no order.
 void op_set(struct program *program, struct op *op, struct attribute attribute) {
     struct attribute *old = (struct attribute *)op_attribute(op, attribute.name);
     if (old) {
@@ -343,6 +348,7 @@ struct statement *block_push(struct program *program, struct block *block,
     return &block->statements[block->n - 1];
 }
 
+// Statements behind it move: pointers to them, and walks over the block, do not survive.
 void block_insert(struct program *program, struct block *block, uint32_t at,
                   struct statement statement) {
     CHECK(at <= block->n);
@@ -360,6 +366,7 @@ struct index index_variable(int variable, int64_t offset, int64_t modulus) {
     return (struct index){.variable = (int8_t)variable, .offset = offset, .modulus = modulus};
 }
 
+// The remainder is never negative: descending loops count slots below zero.
 int64_t index_at(struct index index, const int64_t *variables) {
     int64_t value = index.offset + (index.variable >= 0 ? variables[index.variable] : 0);
     if (!index.modulus)
@@ -374,6 +381,7 @@ bool index_equal(struct index a, struct index b) {
 
 // ---- statement ids ----------------------------------------------------------------------------
 
+// An id is a position in the text, so equal programs have equal ids, whatever made them.
 void program_number(struct program *program) {
     uint32_t next = 0;
     for (uint32_t u = 0; u < program->n_units; u++)
@@ -409,6 +417,7 @@ static bool unit_needs_plan(const struct unit *unit) {
     return unit->frame_bytes < 0;
 }
 
+// One place without an offset is enough: what is left of a plan that a person edited fits nothing.
 bool program_needs_plan(const struct program *program) {
     for (uint32_t i = 0; i < program->n_units; i++)
         if (unit_needs_plan(&program->units[i]))
@@ -493,6 +502,7 @@ uint32_t program_clone_unit(struct program *program, uint32_t unit, const char *
     return program->n_units - 1;
 }
 
+// Deep but for names, which are never changed. Capacities are what is used: adding copies first.
 struct program *program_clone(struct arena *arena, const struct program *from) {
     struct program *program = arena_copy(arena, from, sizeof *from);
     program->arena = arena;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+// Where each line begins; a file without a newline has one line.
 static void find_lines(struct source_file *file, struct arena *arena) {
     uint32_t capacity = 0;
     ARENA_PUSH(arena, file->lines, file->n_lines, capacity, 0);
@@ -54,6 +55,7 @@ struct source_place source_place(const struct source_files *files, struct span s
     };
 }
 
+// From the first to the last of both, which are of one source; nowhere adds nothing.
 struct span span_join(struct span a, struct span b) {
     if (a.source == NO_SOURCE)
         return b;

@@ -18,6 +18,7 @@ int64_t type_bytes(const struct tensor_type *type) {
     return type_elements(type) * dtype_bytes[type->dtype];
 }
 
+// In element type and sizes; what the dimensions are called does not count.
 bool type_equal(const struct tensor_type *a, const struct tensor_type *b) {
     if (a->dtype != b->dtype || a->rank != b->rank)
         return false;
@@ -110,6 +111,8 @@ struct capitals {
     int length[3];
 };
 
+// The length of the one capital in an item that is not known yet, from the operand's rank. Two of
+// them can be told apart only by the attribute `keep`. False: no length fits.
 static bool resolve_capital(const char *item, unsigned length, int rank, struct capitals *capitals,
                             int keep) {
     int known = 0, unknown = -1, n_unknown = 0;
@@ -132,6 +135,7 @@ static bool resolve_capital(const char *item, unsigned length, int rank, struct 
     return n_unknown == 1 ? rank >= known : n_unknown > 1 || rank == known;
 }
 
+// Capitals to as many labels as they are long, each capital with characters of its own.
 static bool expand(const char *item, unsigned length, const struct capitals *capitals,
                    char out[MAX_RANK + 1]) {
     unsigned n = 0;
@@ -173,6 +177,7 @@ static bool labels_well_formed(const char *labels, unsigned n_operands, unsigned
     return behind_arrow && items == n_results;
 }
 
+// Twice over the operands, because one may tell what a capital of an earlier one stands for.
 bool op_labels_of(const struct unit *unit, const struct op *op, struct op_labels *labels) {
     const char *signature = op_rows[op->kind].signature;
     if (strcmp(signature, "@labels") == 0) {

@@ -7,6 +7,7 @@
 #include "ir/interpreter/interpreter.h"
 #include "ir/limits.h"
 
+// Values of a unit are independent memory here, whatever plan it has: places cannot be wrong.
 void interpret_unit(const struct unit *unit, struct array *values, struct arena *arena) {
     for (uint32_t i = unit->n_parameters; i < unit->n_values; i++)
         values[i] = array_new(arena, unit->values[i].type);
