@@ -7,17 +7,6 @@
 
 #include <string.h>
 
-// Binary units, two decimals: the figures of memory and of links that people compare with.
-const char *bytes_text(struct arena *arena, double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    int unit = 0;
-    while (bytes >= 1024 && unit < 5) {
-        bytes /= 1024;
-        unit++;
-    }
-    return arena_format(arena, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
-}
-
 static const char *role_path(struct arena *arena, const struct tensor *tensor) {
     const char *path = "";
     for (unsigned i = 0; i < tensor->n_roles; i++)

@@ -5,9 +5,6 @@
 
 #include "driver/compile.h"
 
-// "12.3 MiB"
-const char *bytes_text(struct arena *, double bytes);
-
 // A group of tensors that say the same: the buffers of one class about tensors of one role path, or
 // about the same layers of them.
 struct placement_row {

@@ -231,3 +231,14 @@ bool diagnostic_meant(struct diagnostic *d, struct span span, const char *given,
     diagnostic_edit(d, span, "%s", near);
     return true;
 }
+
+// Binary units, two decimals: the figures of memory and of links that people compare with.
+const char *bytes_text(struct arena *arena, double bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    int unit = 0;
+    while (bytes >= 1024 && unit < 5) {
+        bytes /= 1024;
+        unit++;
+    }
+    return arena_format(arena, unit ? "%.2f %s" : "%.0f %s", bytes, units[unit]);
+}

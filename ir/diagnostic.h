@@ -123,6 +123,8 @@ void diagnostic_print(const struct diagnostic *d, FILE *out, bool colour);
 char *diagnostic_apply_edits(const struct diagnostic *d, struct arena *arena, uint32_t source,
                              size_t *length);
 
+const char *bytes_text(struct arena *, double bytes); // "12.30 MiB"
+
 // The candidate nearest to `text` by edit distance, if it is near enough to be meant; else NULL.
 const char *nearest_name(const char *text, const char *const *candidates, size_t n);
 

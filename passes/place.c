@@ -379,6 +379,8 @@ bool placement_derive(const struct config *config, const struct program *program
     place_storage(&p);
     if (diagnostics->n_errors == errors)
         check_states(&p);
+    if (diagnostics->n_errors == errors)
+        check_gathers(&p);
     return diagnostics->n_errors == errors && check_microbatches(&p);
 }
 

@@ -40,6 +40,7 @@ void place_work(struct placing *);
 void check_splits(struct placing *);
 void check_modes(struct placing *);
 void check_sizes(struct placing *);
+void check_gathers(struct placing *);
 void check_states(struct placing *);
 
 #endif

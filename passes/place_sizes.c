@@ -119,6 +119,66 @@ static void check_idle_axis(struct placing *p, unsigned axis) {
                     axes_text(p, &batch));
 }
 
+// ---- what is gathered at once -------------------------------------------------------------------
+
+// Bytes of a parameter that a device holds while it is gathered: what the splits leave it.
+static int64_t gathered_bytes(const struct placing *p, const struct tensor *tensor,
+                              const struct placed_tensor *placed) {
+    int64_t elements = 1;
+    for (unsigned d = 0; d < tensor->rank; d++)
+        elements *= tensor->dims[d].size / mesh_group_size(&p->config->mesh, &placed->cuts[d]);
+    return elements * dtype_bytes[p->program->policy.gather];
+}
+
+static bool is_gathered(const struct placed_tensor *placed) {
+    for (unsigned axis = 0; axis < MAX_AXES; axis++)
+        if (placed->extents[STATE_PARAMETERS][axis].extent == EXTENT_GATHERED)
+            return true;
+    return false;
+}
+
+static void report_gather(struct placing *p, const struct placed_tensor *placed, enum role role,
+                          int64_t bytes) {
+    const struct origin *origin = placed_origin(
+        placed, STATE_PARAMETERS, placed->shards[STATE_PARAMETERS].axes[0]);
+    const struct device_config *device = &p->config->device;
+    struct diagnostic *d = report(
+        p->diagnostics, E702, origin_span(origin),
+        "%s gathered for one use take %s; `%s` has %s",
+        role == ROLE_LAYERS ? "the parameters of one layer"
+                            : arena_format(p->arena, "the parameters of `%s`", role_names[role]),
+        bytes_text(p->arena, (double)bytes), device->name,
+        bytes_text(p->arena, (double)device->memory_bytes));
+    diagnostic_say(d, "whole on every device while they are used");
+    diagnostic_label(d, device->origin.span, "the device");
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "no number of devices on these axes makes this smaller: split the work, "
+                       "`heads`, `ffn` or `vocab`, over another axis");
+}
+
+// E702. A unit of the model computes with its parameters whole, so they must fit, whatever is
+// stored; said before a plan is made, because more devices would not help.
+void check_gathers(struct placing *p) {
+    struct placement *placement = p->placement;
+    int64_t limit = p->config->device.memory_bytes;
+    for (uint32_t r = 0; limit && r < placement->n_ranges; r++) {
+        int64_t bytes[N_ROLES] = {0};
+        for (uint32_t t = 0; t < p->program->n_tensors; t++) {
+            const struct tensor *tensor = &p->program->tensors[t];
+            const struct placed_tensor *placed = &placement->tensors[r * placement->n_tensors + t];
+            int64_t *sum = &bytes[tensor->roles[0]], before = *sum;
+            if (is_gathered(placed))
+                *sum += gathered_bytes(p, tensor, placed);
+            if (before <= limit && *sum > limit) {
+                report_gather(p, placed, tensor->roles[0], *sum);
+                return;
+            }
+        }
+    }
+}
+
+// ---- all ----------------------------------------------------------------------------------------
+
 void check_sizes(struct placing *p) {
     check_batch(p);
     check_dimensions(p);
