@@ -35,6 +35,7 @@ static bool alive_at(const struct interval *lives, int64_t position) {
     return lives->first <= position && position <= lives->last;
 }
 
+// What is alive there, and how far up in the arena it reaches.
 static struct moment moment_at(const struct program *program, const struct interval *lives,
                                enum step_kind step, int64_t position) {
     struct moment moment = {.position = position, .step = step};
@@ -50,6 +51,7 @@ static struct moment moment_at(const struct program *program, const struct inter
     return moment;
 }
 
+// A loop has a position before its body and one behind it, as in lifetimes.h.
 static const struct statement *statement_at(const struct block *block, int64_t position) {
     for (uint32_t i = 0; i < block->n; i++) {
         const struct statement *statement = &block->statements[i];
@@ -68,6 +70,7 @@ static const struct statement *statement_at(const struct block *block, int64_t p
     return NULL;
 }
 
+// Of every buffer by its number; of windows, which have no bytes, nobody asks.
 static struct interval *all_lives(const struct program *program, struct arena *arena,
                                   enum step_kind step) {
     struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
@@ -76,6 +79,7 @@ static struct interval *all_lives(const struct program *program, struct arena *a
     return lives;
 }
 
+// Bytes by state at the moment, and those that are held whatever the moment.
 static void fill_states(const struct program *program, const struct interval *lives,
                         int64_t position, struct account *account) {
     int64_t counted = 0;
@@ -95,6 +99,7 @@ static void fill_states(const struct program *program, const struct interval *li
     account->transient = program->arena_bytes - counted;
 }
 
+// Both steps are looked through: an evaluation may need more than a step of training.
 static void account_memory(const struct program *program, struct arena *arena,
                            struct account *account) {
     struct moment best = {.position = -1};
@@ -136,6 +141,7 @@ static bool same_row(const struct account_transfer *a, const struct account_tran
            a->phase == b->phase && a->dtype == b->dtype && axis_list_equal(&a->axes, &b->axes);
 }
 
+// Joined with what says the same. A group of one sends nothing and has no row.
 static void add_transfer(struct counting *c, struct account_transfer transfer) {
     struct account *account = c->account;
     if (transfer.group <= 1)
@@ -162,6 +168,8 @@ struct carried {
     int64_t whole_bytes, unpadded_bytes;
 };
 
+// A gather's whole is what arrives, a reduction's what is given. Padded to a multiple of the group,
+// as it travels. Returns the bytes without padding.
 static int64_t add_piece(const struct counting *c, const struct transfer *start, uint32_t piece,
                          int64_t group, struct carried *carried) {
     const struct program *program = c->program;
@@ -223,6 +231,7 @@ static void account_start(struct counting *c, const struct statement *statement,
     }
 }
 
+// Arithmetic, and collectives inside the unit, so many times as it is called.
 static void account_unit(struct counting *c, const struct unit *unit, int64_t trips) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
@@ -260,6 +269,7 @@ static enum phase phase_of_gather(const struct counting *c, struct statement_wal
     return c->phase;
 }
 
+// In the order of the text, so that a gather can look ahead for the call that it is for.
 static void account_communication(struct counting *c, const struct block *block) {
     struct statement_walk walk = walk_statements(block);
     while (walk_next(&walk)) {
@@ -276,6 +286,7 @@ static void account_communication(struct counting *c, const struct block *block)
     }
 }
 
+// Communication and arithmetic are those of `train`; memory is of both steps.
 struct account *account(const struct program *program, struct arena *arena) {
     CHECK(program->arena_bytes >= 0);
     struct account *result = ARENA_NEW(arena, struct account);

@@ -47,6 +47,7 @@ static bool mark_call(struct tape *tape, const struct call *call) {
     return changed;
 }
 
+// Once through the text; the caller repeats it until nothing is news.
 static bool mark_block(struct tape *tape, const struct block *block) {
     bool changed = false;
     struct statement_walk walk = walk_statements(block);
@@ -65,6 +66,8 @@ static void mark_active(struct tape *tape, const struct block *block) {
 
 // ---- where gradients lie -----------------------------------------------------------------------
 
+// A tensor's gradient is a state of its own. What layers hand on needs its cotangent for two layers
+// at a time only: the one that is read and the one that is made.
 static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
     struct program *program = tape->program;
     struct buffer buffer = program->buffers[of];
@@ -83,6 +86,7 @@ static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
     return program_add_buffer(program, buffer);
 }
 
+// At the place that the value has, modulo the two that are kept.
 static struct reference cotangent_of(struct tape *tape, struct reference of) {
     buffer_id *to = &tape->cotangent[of.buffer];
     if (*to == NO_ID)
@@ -113,6 +117,7 @@ static struct reference forward_value(struct tape *tape, const struct call *call
 
 // ---- the calls ---------------------------------------------------------------------------------
 
+// `block_forward` has `block_backward`; another name keeps what it is and gets the ending.
 static const char *backward_name(struct program *program, const char *forward) {
     static const char suffix[] = "_forward";
     size_t length = strlen(forward), tail = sizeof suffix - 1;
@@ -197,6 +202,7 @@ static void reverse_loop(struct tape *tape, const struct statement *statement,
 
 // ---- the pass ----------------------------------------------------------------------------------
 
+// Else the backward would be empty, and a step would do nothing.
 static bool something_to_train(const struct program *program, const struct pass_context *context) {
     for (uint32_t i = 0; i < program->n_tensors; i++)
         if (program->tensors[i].trainable)
@@ -208,6 +214,7 @@ static bool something_to_train(const struct program *program, const struct pass_
     return false;
 }
 
+// Calls, and loops of calls: what build makes, and what can be run backwards without a proof.
 static bool holds_calls_only(const struct block *block, bool loops) {
     for (uint32_t i = 0; i < block->n; i++) {
         const struct statement *statement = &block->statements[i];
@@ -234,6 +241,7 @@ static bool is_forward(const struct program *program, const struct pass_context 
     return forward;
 }
 
+// From the last statement of forward to the first, each followed by what it asks for.
 bool differentiate(struct program *program, const struct pass_context *context) {
     if (!is_forward(program, context) || !something_to_train(program, context))
         return false;

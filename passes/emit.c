@@ -6,6 +6,7 @@
 
 #include "ir/check.h"
 
+// They hold until they are set again, so a function that writes a part of the model says it once.
 void emit_roles(struct emitter *emitter, enum role a, enum role b, enum role c, enum role d) {
     const enum role roles[MAX_ROLES] = {a, b, c, d};
     emitter->n_roles = 0;
@@ -15,6 +16,7 @@ void emit_roles(struct emitter *emitter, enum role a, enum role b, enum role c, 
     }
 }
 
+// The op inherits roles and span; types follow from its signature, or it was our mistake.
 struct op *emit_with(struct emitter *emitter, enum op_kind kind, const char *name,
                      const value_id *operands, unsigned n_operands,
                      const struct attribute *attributes, unsigned n_attributes) {

@@ -19,6 +19,8 @@ struct uses {
     uint8_t *operand;
 };
 
+// A value that is used once can be computed at its use. Results of the unit count as used twice
+// over: they need their bytes whoever else reads them.
 static struct uses count_uses(struct program *program, const struct unit *unit) {
     struct uses uses = {ARENA_ARRAY(program->arena, uint32_t, unit->n_values + 1),
                         ARENA_ARRAY(program->arena, uint32_t, unit->n_values + 1),
@@ -59,6 +61,7 @@ static bool operands_stay(const struct unit *unit, uint32_t from, uint32_t to) {
     return true;
 }
 
+// Into the loop of its only user, which reads it where it writes.
 static bool inline_elementwise(const struct unit *unit, const struct uses *uses, uint32_t at) {
     const struct op *op = &unit->ops[at];
     value_id value = op->results[0];
@@ -70,6 +73,7 @@ static bool inline_elementwise(const struct unit *unit, const struct uses *uses,
            operands_stay(unit, at, uses->user[value]);
 }
 
+// A product that is only added to a sum can be added by its kernel, without memory in between.
 static bool inline_accumulated(const struct unit *unit, const struct uses *uses, uint32_t at,
                                unsigned result) {
     const struct op *op = &unit->ops[at];
@@ -103,6 +107,7 @@ static bool operand_is_index(const struct op *op, unsigned operand) {
     return false;
 }
 
+// Positions that are only counted along: whoever reads them is told where they begin.
 static bool inline_index(const struct unit *unit, const struct uses *uses, uint32_t at) {
     value_id value = unit->ops[at].results[0];
     if (unit->ops[at].kind != OP_IOTA)
@@ -114,6 +119,7 @@ static bool inline_index(const struct unit *unit, const struct uses *uses, uint3
     return as_index == uses->count[value];
 }
 
+// Only marks: the ops stay where they are, and generated code follows the marks.
 bool fuse(struct program *program, const struct pass_context *context) {
     for (uint32_t u = 0; u < program->n_units; u++) {
         struct unit *unit = &program->units[u];

@@ -19,6 +19,7 @@ static bool concerns(const struct liveness *live, buffer_id buffer) {
     return buffer == live->buffer || live->program->buffers[buffer].window_of == live->buffer;
 }
 
+// The first touch says whether a value is needed from before, or made here.
 static void touch(struct liveness *live, struct reference reference, bool write) {
     if (!concerns(live, reference.buffer))
         return;
@@ -45,6 +46,7 @@ static void touch_starts_of(struct liveness *live, uint32_t handle) {
 
 static void touch_block(struct liveness *live, const struct block *block);
 
+// A wait stands for what its starts touch, a call for its unit's frame too.
 static void touch_statement(struct liveness *live, const struct statement *statement) {
     touch_places(live, statement);
     if (statement->kind == STATEMENT_LOOP) {

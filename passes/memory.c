@@ -90,6 +90,7 @@ struct frame_plan {
     uint32_t *producer;    // the op of each value
 };
 
+// Through inline values to the bytes that are read in their place.
 static void extend(struct frame_plan *plan, value_id value, int64_t at) {
     const struct unit *unit = plan->unit;
     if (unit->values[value].storage == STORAGE_INLINE) { // its operands are read here
@@ -103,6 +104,7 @@ static void extend(struct frame_plan *plan, value_id value, int64_t at) {
         plan->last[root] = at;
 }
 
+// Called twice: sharing places joins lives, and the frame is laid out by the joined ones.
 static void find_lives(struct frame_plan *plan) {
     const struct unit *unit = plan->unit;
     for (uint32_t i = 0; i < unit->n_values; i++)
@@ -198,6 +200,7 @@ static void place_results(struct frame_plan *plan) {
     }
 }
 
+// First what costs nothing (results, places of dead operands), then the frame for the rest.
 static void plan_frame(struct program *program, struct unit *unit) {
     struct frame_plan plan = {program, unit,
                               ARENA_ARRAY(program->arena, int64_t, unit->n_values + 1),
@@ -253,6 +256,8 @@ static void add_frame_buffer(struct program *program, struct unit *unit) {
 
 // ---- the arena ----------------------------------------------------------------------------------
 
+// What persists lies at the bottom, side by side, in the order of the buffers; above it is laid out
+// by size what lives for a part of a step, where both steps use the same bytes.
 bool plan_memory(struct program *program, const struct pass_context *context) {
     for (uint32_t i = 0; i < program->n_units; i++) {
         plan_frame(program, &program->units[i]);

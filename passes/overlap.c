@@ -42,6 +42,7 @@ static buffer_id storage_of(const struct overlapper *o, buffer_id id) {
     return whole == NO_ID ? id : whole;
 }
 
+// By the bytes: a window and its whole are one.
 static bool is_among_pieces(const struct overlapper *o, buffer_id buffer,
                             const struct transfer *transfer) {
     buffer_id id = storage_of(o, buffer);
@@ -84,6 +85,7 @@ struct pipeline {
     int64_t ahead;      // k: how many iterations before its use a gather starts
 };
 
+// A gather of what this iteration alone needs, into a place that the next may have.
 static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
                             int variable) {
     if (transfer->exchange.kind != COLLECTIVE_ALL_GATHER)
@@ -98,6 +100,7 @@ static bool is_layer_gather(const struct overlapper *o, const struct transfer *t
     return true;
 }
 
+// One collective carries several tensors: the least of what they ask for, since all go together.
 static int64_t wanted_prefetch(const struct overlapper *o, const struct transfer *transfer) {
     int64_t wanted = INT64_MAX;
     for (uint32_t i = 0; i < transfer->n_pieces; i++) {
@@ -108,6 +111,7 @@ static int64_t wanted_prefetch(const struct overlapper *o, const struct transfer
     return wanted;
 }
 
+// Only gathers at the very front: what stands behind another statement may depend on it.
 static struct pipeline find_pipeline(const struct overlapper *o, struct loop *loop, int variable) {
     struct pipeline p = {.loop = loop, .variable = variable, .ahead = loop->end - loop->begin - 1};
     while (is_pair(&loop->body, p.n_leading)) {
@@ -184,6 +188,7 @@ static struct statement part_of_loop(const struct statement *loop, int64_t from,
     return part;
 }
 
+// Each slot is a copy of the gathered unit: this is what prefetching costs.
 static void give_slots(struct overlapper *o, const struct pipeline *p) {
     int64_t slots = p->ahead + 1;
     for (uint32_t i = 0; i < p->n_leading; i += 2) {
@@ -255,6 +260,7 @@ static bool is_early_gather(const struct overlapper *o, const struct statement *
            wanted_prefetch(o, &s->start) > 0;
 }
 
+// Is there a call in it? Transfers between calls may pass each other, calls give them time.
 static bool computes(const struct statement *s) {
     if (s->kind != STATEMENT_LOOP)
         return s->kind == STATEMENT_CALL;
@@ -445,6 +451,7 @@ static void start_early(struct unit *unit) {
 
 // ---- the pass ---------------------------------------------------------------------------------
 
+// The steps first, whose statements name buffers; units are local and come by themselves.
 bool overlap(struct program *program, const struct pass_context *context) {
     struct overlapper o = {.program = program};
     if (!placement_derive(context->config, program, program->arena, context->diagnostics,

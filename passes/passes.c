@@ -38,6 +38,7 @@ static void check_after(const struct program *program, const struct pass_row *pa
 #endif
 }
 
+// The first that refuses ends it; what it has reported says why.
 bool passes_run(struct program *program, const struct pass_context *context, enum pass first,
                 enum pass last) {
     for (enum pass i = first; i <= last; i++) {

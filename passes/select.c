@@ -3,6 +3,7 @@
 
 #include "ir/check.h"
 
+// A subsequence: every step of the selector is found, in order, in the tensor's path.
 bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles) {
     unsigned step = 0;
     for (unsigned i = 0; i < n_roles && step < selector->n_roles; i++)
