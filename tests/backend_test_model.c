@@ -15,6 +15,8 @@
 
 #include "runtime/transport/transport.h"
 #include "tests/derive.h"
+#include "tests/oracle/compiled.h"
+#include "tests/oracle/compose.h"
 #include "tests/oracle/memory.h"
 #include "tests/random.h"
 #include "tests/tiny_strategies.h"
@@ -109,6 +111,11 @@ static void fill(struct model *m) {
 
 // ---- the same numbers come out -----------------------------------------------------------------
 
+// Scalars are f64 whatever they are sums of.
+static double tolerance(const struct model *m) {
+    return m->program->policy.compute == DTYPE_F32 ? 1e-4 : 1e-9;
+}
+
 // Padding is anything.
 static void compare(struct model *m, buffer_id id) {
     const struct buffer *buffer = &m->program->buffers[id];
@@ -119,7 +126,7 @@ static void compare(struct model *m, buffer_id id) {
         memory_load((unsigned char *)bytes_of(m, r, buffer), buffer->dtype, n, got);
         for (int64_t i = 0; i < n; i++)
             if (!isnan(expected[i]) &&
-                !(fabs(got[i] - expected[i]) <= 1e-9 * (1 + fabs(expected[i]))))
+                !(fabs(got[i] - expected[i]) <= tolerance(m) * (1 + fabs(expected[i]))))
                 fail_msg("%s: %s[%ld] of rank %d is %.17g, not %.17g", m->name, buffer->name,
                          (long)i, r, got[i], expected[i]);
     }
@@ -205,11 +212,43 @@ static void products(void **state) {
     }
 }
 
+// ---- the judge's compositions ------------------------------------------------------------------
+
+// The oracle rounds to what memory holds, and computes in fp64 in between.
+static bool train_composition(uint64_t seed, const char *precision) {
+    struct model m = {.name = "a composition"};
+    struct compiled compiled;
+    char *text = arena_format(&m.arena, "%s", compose(&m.arena, seed, &small_dims).text);
+    memcpy(strstr(text, "fp64"), precision, strlen(precision));
+    compile_text(&compiled, text);
+    m.name = arena_format(&m.arena, "composition %d in %s", (int)seed, precision);
+    m.config = compiled.config;
+    bool accepted = compiled.judgement == JUDGED_ACCEPTED && open_model(&m, 1);
+    if (accepted)
+        train_model(&m);
+    else
+        arena_free(&m.arena);
+    arena_free(&compiled.arena);
+    return accepted;
+}
+
+// What is accepted runs as the oracle says, in both precisions.
+static void compositions(void **state) {
+    unsigned n = getenv("PLACE_TEST_FULL") ? 40 : 5, trained = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        trained += train_composition(i * 2 * FAMILY_SIZE + 7, "fp64");
+        trained += train_composition(i * 2 * FAMILY_SIZE + 13, "fp32");
+    }
+    print_message("%u of %u compositions were trained\n", trained, 2 * n);
+    assert_true(trained > n);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpt2),
         cmocka_unit_test(llama),
         cmocka_unit_test(products),
+        cmocka_unit_test(compositions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
