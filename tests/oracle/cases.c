@@ -145,19 +145,8 @@ static struct result placement_run(struct cases *c, enum part part, uint32_t num
 
 // ---- mutants ----------------------------------------------------------------------------------
 
-static char *print(struct arena *arena, const struct program *program) {
-    char *text;
-    size_t length;
-    FILE *to = open_memstream(&text, &length);
-    program_print(program, to, NULL);
-    fclose(to);
-    char *kept = arena_string(arena, text, length);
-    free(text);
-    return kept;
-}
-
 static void read_back(struct cases *c) {
-    char *text = print(&c->base_arena, c->compiled.final);
+    char *text = program_text(c->compiled.final, &c->base_arena);
     struct text_error error;
     c->source = source_add(&c->compiled.sources, &c->base_arena, "program", text, strlen(text));
     c->program = program_parse(&c->base_arena, text, strlen(text), c->source, &error);
