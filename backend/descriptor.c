@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "backend/effects.h"
 #include "backend/handles.h"
 #include "backend/installation.h"
 #include "ir/config.h"
@@ -171,13 +172,14 @@ struct describer {
 };
 
 // Statements that a pass made carry the span of their cause; some have none, and line 0.
-static void describe_statement(struct describer *d, uint32_t id, struct span span,
-                               const char *text) {
+static void describe_statement(struct describer *d, uint32_t id, struct span span, const char *text,
+                               int depth) {
     struct source_place at = source_place(d->sources, span);
     d->statements[id] = (struct place_statement){.file = at.file ? at.file : "",
                                                  .line = (int32_t)at.line,
                                                  .column = (int32_t)at.column,
-                                                 .text = text};
+                                                 .text = text,
+                                                 .depth = depth};
 }
 
 // An op's text names its unit: a failing call inside it says which one.
@@ -191,7 +193,7 @@ static void describe_ops(struct describer *d, const struct unit *unit) {
                                 mesh_axes_text(&d->program->mesh, &exchange.axes, d->arena));
         }
         describe_statement(d, op->id, op->span,
-                           arena_format(d->arena, "%s in %s", text, unit->name));
+                           arena_format(d->arena, "%s in %s", text, unit->name), 0);
     }
 }
 
@@ -226,7 +228,7 @@ static void describe_statements(struct arena *arena, const struct program *progr
         struct statement_walk walk = walk_statements(&program->steps[s].body);
         while (walk_next(&walk))
             describe_statement(&d, walk.statement->id, walk.statement->span,
-                               statement_text(&d, &program->steps[s], walk.statement));
+                               statement_text(&d, &program->steps[s], walk.statement), walk.depth);
     }
     out->n_statements = (int32_t)program->n_ids;
     out->statements = d.statements;
@@ -291,6 +293,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
     describe_tensors(arena, program, out);
     describe_buffers(arena, program, out);
     describe_statements(arena, program, facts->sources, out);
+    describe_effects(arena, program, out);
     find_wellknown(program, &out->wellknown);
     return out;
 }

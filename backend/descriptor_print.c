@@ -116,7 +116,17 @@ static void print_statements(FILE *to, const struct place_program *p) {
         fputs("    {", to);
         print_field(to, "file", s->file);
         print_field(to, "text", s->text);
-        fprintf(to, ".line = %d, .column = %d},\n", s->line, s->column);
+        fprintf(to, ".line = %d, .column = %d, .depth = %d},\n", s->line, s->column, s->depth);
+    }
+    fputs("};\n", to);
+}
+
+static void print_effects(FILE *to, const struct place_program *p) {
+    begin_array(to, "place_effect", "effects", p->n_effects);
+    for (int32_t i = 0; i < p->n_effects; i++) {
+        const struct place_effect *effect = &p->effects[i];
+        fprintf(to, "    {%d, %d, %d, %d, %" PRId64 ", %" PRId64 "},\n", effect->statement,
+                effect->kind, effect->buffer, effect->variable, effect->offset, effect->modulus);
     }
     fputs("};\n", to);
 }
@@ -142,6 +152,7 @@ static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to, "    .n_tensors = %d, .tensors = tensors,\n", p->n_tensors);
     fprintf(to, "    .n_buffers = %d, .buffers = buffers,\n", p->n_buffers);
     fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);
+    fprintf(to, "    .n_effects = %d, .effects = effects,\n", p->n_effects);
     fprintf(to, "    .n_groups = %d, .groups = groups,\n", p->n_groups);
 }
 
@@ -206,6 +217,7 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     print_tensors(to, p);
     print_buffers(to, p);
     print_statements(to, p);
+    print_effects(to, p);
     print_groups(to, p);
     fprintf(to, "\nstatic const struct place_program program = {\n    .abi_version = %d, ",
             p->abi_version);

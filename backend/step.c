@@ -7,6 +7,7 @@ struct schedule {
     struct emitter *e;
     const struct step *step;
     LLVMValueRef variables[LIMIT_LOOP_DEPTH];
+    LLVMValueRef told; // the same in memory, for begin_statement
     unsigned depth;
 };
 
@@ -121,6 +122,8 @@ static void emit_loop(struct schedule *s, const struct loop *loop) {
     CHECK(s->depth < LIMIT_LOOP_DEPTH && loop->begin >= 0);
     struct counted_loop counted =
         loop_begin(e, constant_i64(e, loop->begin), constant_i64(e, loop->end), loop->descending);
+    LLVMBuildStore(e->builder, counted.counter,
+                   element_pointer(e, e->i64, s->told, constant_i64(e, s->depth)));
     s->variables[s->depth++] = counted.counter;
     emit_block(s, &loop->body);
     s->depth--;
@@ -128,6 +131,8 @@ static void emit_loop(struct schedule *s, const struct loop *loop) {
 }
 
 static void emit_statement(struct schedule *s, const struct statement *statement) {
+    if (statement->kind != STATEMENT_LOOP)
+        CALL_RUNTIME(s->e, begin_statement, statement->id, s->depth ? s->told : null_pointer(s->e));
     switch (statement->kind) {
     case STATEMENT_LOOP:
         emit_loop(s, &statement->loop);
@@ -145,7 +150,7 @@ static void emit_statement(struct schedule *s, const struct statement *statement
     case STATEMENT_ZERO:
         emit_zero(s, statement);
         break;
-    case STATEMENT_FREE: // told to the memory plan and the verifier
+    case STATEMENT_FREE: // what is no longer alive is counted, not given back
         break;
     }
 }
@@ -159,6 +164,7 @@ void emit_step(struct emitter *e, enum step_kind kind) {
     struct schedule schedule = {.e = e, .step = &e->program->steps[kind]};
     const char *name = arena_format(e->arena, "place_%s", step_names[kind]);
     function_begin(e, LLVMAddFunction(e->module, name, function_type(e, 0)));
+    schedule.told = stack_array(e, e->i64, LIMIT_LOOP_DEPTH);
     emit_block(&schedule, &schedule.step->body);
     function_end(e);
 }

@@ -159,6 +159,20 @@ static json_t *placement_json(struct compilation *c, const struct placement_tabl
 
 // ---- memory and communication -----------------------------------------------------------------
 
+// Beyond the contract: when the most is alive at once, item by item.
+static json_t *live_json(struct compilation *c) {
+    const struct account_live *a = &c->account->live;
+    struct source_place place = source_place(&c->sources, a->span);
+    json_t *live = json_object();
+    json_object_set_new(live, "peak", json_integer(a->sum));
+    for (int state = 0; state < N_STATES; state++)
+        json_object_set_new(live, state_names[state], json_integer(a->states[state]));
+    json_object_set_new(live, "transient", json_integer(a->transient));
+    json_object_set_new(live, "statement", json_integer(a->statement));
+    json_object_set_new(live, "line", place.file ? json_integer(place.line) : json_null());
+    return live;
+}
+
 // At the fullest moment, and which statement that is. The states and what is neither sum to the
 // peak.
 static json_t *memory_values(struct compilation *c) {
@@ -172,6 +186,7 @@ static json_t *memory_values(struct compilation *c) {
     for (int state = 0; state < N_STATES; state++)
         json_object_set_new(held, state_names[state], json_integer(a->held[state]));
     json_object_set_new(memory, "held", held);
+    json_object_set_new(memory, "live", live_json(c));
     json_object_set_new(memory, "host", json_integer(0));
     json_object_set_new(memory, "disk", json_integer(0));
     int64_t limit = c->config.device.memory_bytes;

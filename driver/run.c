@@ -16,6 +16,7 @@ static struct place_run_options run_options(const struct options *options) {
         .save = options->values[OPTION_SAVE],
         .dump = options->values[OPTION_DUMP],
         .log = options->values[OPTION_LOG],
+        .memory = options->values[OPTION_MEMORY],
         .sample = option_integer(options, OPTION_SAMPLE, 0),
         .threads = (int32_t)option_integer(options, OPTION_THREADS, 0),
         .quiet = option_given(options, OPTION_QUIET),

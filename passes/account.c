@@ -3,8 +3,9 @@
 // Memory: at every position of the step the buffers alive are known (lifetimes.h); the moment that
 // is reported is the one whose highest byte is the end of the arena, and of those the fullest.
 // What the plan leaves unused between buffers counts as transient, so that the parts sum to the
-// peak. Communication: every start, and every collective op of a called unit, times the trips of
-// the loops around it.
+// peak. Beside it, what is alive at once when the step is executed item by item (uses.h), which a
+// run counts too. Communication: every start, and every collective op of a called unit, times the
+// trips of the loops around it.
 #include "passes/passes.h"
 
 #include <string.h>
@@ -293,6 +294,7 @@ struct account *account(const struct program *program, struct arena *arena) {
     result->sent = ARENA_ARRAY(arena, int64_t, program->n_ids + 1);
     struct counting counting = {program, arena, result, PHASE_FORWARD};
     account_memory(program, arena, result);
+    result->live = account_most_alive(program);
     account_communication(&counting, &program->steps[STEP_TRAIN].body);
     return result;
 }

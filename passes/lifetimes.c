@@ -5,12 +5,15 @@
 // state.
 #include "passes/lifetimes.h"
 
+#include <string.h>
+
 struct liveness {
     const struct program *program;
     const struct step *step;
     buffer_id buffer; // the one that is asked about
     int64_t position;
-    bool found, read, written_first, variable_used;
+    bool found, written_first, variable_used;
+    bool left; // to the host: what the last iteration wrote, but all write it to the same place
     struct interval whole;
     int variable; // of the loop that is asked about; -1: none
 };
@@ -26,7 +29,6 @@ static void touch(struct liveness *live, struct reference reference, bool write)
     if (!live->found)
         live->written_first = write;
     live->found = true;
-    live->read |= !write;
     live->variable_used |= live->variable >= 0 && reference.index.variable == live->variable;
 }
 
@@ -79,7 +81,7 @@ static bool crosses(struct liveness *live, const struct loop *loop, int variable
     inside.found = inside.variable_used = false;
     inside.variable = variable;
     touch_block(&inside, &loop->body);
-    return inside.variable_used || !inside.written_first;
+    return inside.variable_used || inside.left || !inside.written_first;
 }
 
 // The hull of the statements of the block that touch the buffer; a loop among them counts whole,
@@ -111,6 +113,10 @@ static struct interval hull(struct liveness *live, const struct block *block, in
     return result;
 }
 
+bool is_left_to_host(const struct program *program, buffer_id buffer, enum step_kind step) {
+    return step == STEP_EVALUATE && strcmp(program->buffers[buffer].name, "logits") == 0;
+}
+
 struct interval buffer_lives(const struct program *program, buffer_id buffer, enum step_kind step) {
     const struct buffer *b = &program->buffers[buffer];
     int64_t all = count_positions(&program->steps[step].body);
@@ -118,11 +124,9 @@ struct interval buffer_lives(const struct program *program, buffer_id buffer, en
         return (struct interval){-1, all}; // the host writes before the step and reads after it
     struct liveness live = {
         .program = program, .step = &program->steps[step], .buffer = buffer, .variable = -1};
+    live.left = is_left_to_host(program, buffer, step);
     struct interval lives = hull(&live, &program->steps[step].body, 0, 0);
-    // What an evaluation writes and does not read itself, the host reads after it: the logits.
-    live.read = false;
-    touch_block(&live, &program->steps[step].body);
-    if (step == STEP_EVALUATE && live.found && !live.read)
+    if (live.left && lives.first <= lives.last)
         lives.last = all;
     return lives;
 }

@@ -13,6 +13,10 @@ struct interval {
     int64_t first, last; // first > last: empty
 };
 
+// Evaluation leaves the logits behind for the host, which knows them by their name
+// (backend/descriptor.c); in training they are an activation like others.
+bool is_left_to_host(const struct program *, buffer_id buffer, enum step_kind step);
+
 int64_t count_positions(const struct block *block);
 
 // Of what persists and what the host reads or writes: the whole step, and a position more on each

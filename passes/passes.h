@@ -80,11 +80,21 @@ struct account_transfer {
     struct span span;
 };
 
+// Bytes that are alive at one moment of the training step, and all of them.
+struct account_live {
+    int64_t states[N_STATES], transient, sum;
+    uint32_t statement; // id of the one that is executed then
+    struct span span;
+};
+
 struct account {
     // At the moment when the most is alive: bytes by state and what is neither; they sum to `peak`.
     int64_t states[N_STATES], transient, peak;
     uint32_t peak_statement; // id of the statement at that moment
     struct span peak_span;
+    // When the most is alive at once, item by item from its first write to its last use. What the
+    // arena has beyond it are gaps, and items of a stack whose turn has not come or is over.
+    struct account_live live;
     // Bytes that each state holds from step to step (or, of gradients, as long as they accumulate).
     int64_t held[N_STATES];
     struct account_transfer *transfers;
@@ -96,6 +106,13 @@ struct account {
 
 // `program` is final, planned and numbered. Never fails.
 struct account *account(const struct program *program, struct arena *arena);
+
+// account_live.c: what is alive at every statement that the training step executes, in order, but
+// for frees; loops of equal iterations, as over microbatches, are followed for three of them. And
+// the moment when that is most, the first of equal ones.
+struct account_live *account_moments(const struct program *program, struct arena *arena,
+                                     uint32_t *n);
+struct account_live account_most_alive(const struct program *program);
 
 // Bytes that one device sends in one collective over a group of `group` members (DESIGN.md 3: ring
 // convention). `whole_bytes` is the whole, padded to a multiple of the group for all but small

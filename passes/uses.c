@@ -3,13 +3,22 @@
 // to foresee every shape of loop.
 #include "passes/uses.h"
 
+#include "passes/lifetimes.h"
+
 #include "ir/check.h"
 
 enum { ITERATIONS_OF_EQUALS = 3 };
 
 struct item_state {
-    bool alive, read;
+    bool alive;
     uint32_t first, last;
+};
+
+// A run of a loop, and the items that it needs to its end.
+struct open_loop {
+    uint32_t begin; // execution
+    struct item_state **needed;
+    uint32_t n, cap;
 };
 
 // What one slot of a handle carries, while it is in flight.
@@ -31,6 +40,7 @@ struct tracer {
     int depth;
     int64_t variables[LIMIT_LOOP_DEPTH];
     uint32_t runs[LIMIT_LOOP_DEPTH];
+    struct open_loop loops[LIMIT_LOOP_DEPTH];
 };
 
 // ---- items ------------------------------------------------------------------------------------
@@ -50,14 +60,30 @@ static struct item_state *state_of(const struct tracer *t, buffer_id buffer, int
     return &t->items[t->first_item[buffer] + item];
 }
 
-static void end_life(struct tracer *t, buffer_id buffer, int64_t item, bool left) {
+static bool is_left(const struct tracer *t, buffer_id buffer) {
+    return is_left_to_host(t->program, buffer, (enum step_kind)(t->step - t->program->steps));
+}
+
+static void end_life(struct tracer *t, buffer_id buffer, int64_t item) {
     struct item_state *state = state_of(t, buffer, item);
     if (!state->alive)
         return;
+    bool left = is_left(t, buffer);
     uint32_t last = left ? t->uses.n - 1 : state->last;
     ARENA_PUSH(t->arena, t->uses.lives, t->uses.n_lives, t->uses.cap_lives,
                (struct life){buffer, item, state->first, last, left});
     state->alive = false;
+}
+
+// What was there before a loop, and is not one item for each of its iterations, is used by all.
+static void need_to_loops_end(struct tracer *t, struct item_state *state, struct index index) {
+    for (int k = 0; k < t->depth; k++) {
+        struct open_loop *loop = &t->loops[k];
+        if (state->first < loop->begin && index.variable != k) {
+            ARENA_PUSH(t->arena, loop->needed, loop->n, loop->cap, state);
+            return;
+        }
+    }
 }
 
 // A use at this execution. `anew`: all of it is written, and nothing of before is read.
@@ -67,12 +93,12 @@ static void use(struct tracer *t, struct reference reference, bool anew) {
         return;
     int64_t item = index_at(reference.index, t->variables);
     struct item_state *state = state_of(t, buffer, item);
-    if (anew)
-        end_life(t, buffer, item, false);
+    if (anew && !is_left(t, buffer))
+        end_life(t, buffer, item);
     if (!state->alive)
         *state = (struct item_state){.alive = true, .first = t->uses.n};
-    state->read |= !anew;
     state->last = t->uses.n;
+    need_to_loops_end(t, state, reference.index);
 }
 
 // ---- statements -------------------------------------------------------------------------------
@@ -184,6 +210,8 @@ static void execute_loop(struct tracer *t, const struct loop *loop) {
                            : trips;
     CHECK(t->depth < LIMIT_LOOP_DEPTH);
     t->runs[t->depth] = t->uses.runs[first - 1];
+    // Of a single iteration the text can say where each use is the last.
+    t->loops[t->depth] = (struct open_loop){.begin = trips > 1 ? t->uses.n : 0};
     for (int64_t i = 0; i < followed; i++) {
         int64_t iteration = i == followed - 1 ? trips - 1 : i;
         t->place = first;
@@ -194,6 +222,10 @@ static void execute_loop(struct tracer *t, const struct loop *loop) {
         t->depth--;
     }
     t->place = first + count_places(&loop->body);
+    const struct open_loop *run = &t->loops[t->depth];
+    for (uint32_t i = 0; i < run->n; i++)
+        if (run->needed[i]->alive && run->needed[i]->first < run->begin)
+            run->needed[i]->last = t->uses.n - 1;
 }
 
 static void execute_block(struct tracer *t, const struct block *block) {
@@ -251,10 +283,8 @@ struct uses uses_of(const struct program *program, enum step_kind step, struct a
     allocate(&t);
     execute_block(&t, &t.step->body);
     for (uint32_t i = 0; i < program->n_buffers; i++)
-        for (int64_t item = 0; item < program->buffers[i].count; item++) {
-            bool left = step == STEP_EVALUATE && !state_of(&t, i, item)->read; // as the logits are
-            end_life(&t, i, item, left);
-        }
+        for (int64_t item = 0; item < program->buffers[i].count; item++)
+            end_life(&t, i, item);
     group_lives(&t);
     return t.uses;
 }

@@ -2,8 +2,9 @@
 // when each holds something that is still wanted.
 //
 // A *life* of an item begins with a statement that writes all of it anew and ends with the last
-// that reads or adds to it before the next life begins. What a transfer carries is in use until its
-// wait. `free` statements are not looked at: lives are what frees are judged by.
+// that reads or adds to it before the next life begins; or, where that is in a loop of which every
+// iteration uses the item, with the loop. What a transfer carries is in use until its wait. `free`
+// statements are not looked at: lives are what frees are judged by.
 #ifndef PLACE_PASSES_USES_H
 #define PLACE_PASSES_USES_H
 
@@ -22,7 +23,7 @@ struct life {
     buffer_id buffer;
     int64_t item;
     uint32_t first, last; // executions
-    bool left;            // to the host, which reads after an evaluation what nothing in it read
+    bool left;            // to the host, which reads it after the step
 };
 
 struct uses {

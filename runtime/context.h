@@ -6,6 +6,7 @@
 struct team;      /* the rank's threads: runtime/team.h */
 struct kernels;   /* the version of the kernels that this CPU runs: runtime/kernels/kernels.h */
 struct transport; /* runtime/transport/transport.h */
+struct live;      /* runtime/live.h */
 
 enum { CONTEXT_MESSAGE_BYTES = 1024 };
 
@@ -16,7 +17,8 @@ struct place_context {
     struct team *team;
     const struct kernels *kernels;
     const struct transport *transport;
-    void *endpoint; /* the transport's own state of this rank */
+    void *endpoint;    /* the transport's own state of this rank */
+    struct live *live; /* what its statements make alive; null: nobody counts */
     /* The first failure of this rank; later ones are consequences. */
     enum place_status status;
     char message[CONTEXT_MESSAGE_BYTES];

@@ -191,11 +191,29 @@ struct place_statement {
     const char *file;
     int32_t line, column; /* from 1; 0: made by the compiler */
     const char *text;     /* short: "reduce_scatter dp" */
+    int32_t depth;        /* of a statement of a step: loops around it */
 };
 
 /* An all_reduce of up to this many bytes goes whole from each to all others, (N-1)*n bytes in one
  * round; a larger one as a ring would, 2(N-1)/N*n in two. The compiler accounts for it so. */
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
+
+/* What executing a statement of a step does to what is alive in the arena. Buffers that live from
+ * step to step and those of the host (classes up to MOMENTUM, INPUT, OUTPUT) always are. */
+enum place_effect_kind {
+    PLACE_ALIVE,    /* the item holds something from here on, also while the statement works */
+    PLACE_BORROWED, /* only while the statement works: the frame of a unit */
+    PLACE_FREED,    /* the item holds nothing any more */
+};
+struct place_effect {
+    int32_t statement; /* effects are in the order of their statements' ids */
+    enum place_effect_kind kind;
+    int32_t buffer; /* no window */
+    /* The item: the value of a loop's variable (numbered by depth, outermost 0; -1: none) plus
+     * `offset`, its remainder that is not negative by `modulus` if that is not 0. */
+    int32_t variable;
+    int64_t offset, modulus;
+};
 
 /* Buffers with a meaning for the host, as indices; -1: the program has none. */
 struct place_wellknown {
@@ -232,6 +250,8 @@ struct place_program {
     const struct place_buffer *buffers;
     int32_t n_statements;
     const struct place_statement *statements;
+    int32_t n_effects;
+    const struct place_effect *effects;
     struct place_wellknown wellknown;
     struct place_memory memory;
     /* Of one step, over all devices. The batch has microbatches * (axes that cut it) * local
@@ -257,13 +277,14 @@ struct place_run_options {
     int64_t steps;    /* optimizer steps */
     int32_t has_seed; /* 0: the program's */
     uint64_t seed;
-    const char *eval; /* held-out data: its loss is reported at the end; null: none */
-    const char *save; /* parameters are written here at the end; null: nowhere */
-    const char *dump; /* parameters and optimizer states in logical form; null: nowhere */
-    const char *log;  /* JSON lines; null: none */
-    int64_t sample;   /* tokens to sample after the last step */
-    int32_t threads;  /* of each rank's team; 0: cores / ranks, at least one */
-    int32_t quiet;    /* no header, no progress */
+    const char *eval;   /* held-out data: its loss is reported at the end; null: none */
+    const char *save;   /* parameters are written here at the end; null: nowhere */
+    const char *dump;   /* parameters and optimizer states in logical form; null: nowhere */
+    const char *log;    /* JSON lines; null: none */
+    const char *memory; /* what is alive at every statement of the first step; null: nowhere */
+    int64_t sample;     /* tokens to sample after the last step */
+    int32_t threads;    /* of each rank's team; 0: cores / ranks, at least one */
+    int32_t quiet;      /* no header, no progress */
 };
 
 /* Parses the command line of a built program, or of `placec run` without its own options. On an

@@ -47,7 +47,8 @@ void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *
         context->program = ranks->program;
         context->kernels = kernels_select(&message);
         context->team = team_create(threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
-        CHECK(context->kernels && context->team);
+        context->live = live_new(ranks->program);
+        CHECK(context->kernels && context->team && context->live);
         context_set_rank(context, i);
         local_join(ranks->world, context);
     }
@@ -56,6 +57,7 @@ void ranks_open(struct ranks *ranks, struct arena *arena, const struct program *
 void ranks_close(struct ranks *ranks) {
     for (int32_t i = 0; i < ranks->n; i++) {
         team_destroy(ranks->contexts[i].team);
+        live_free(ranks->contexts[i].live);
         free(ranks->contexts[i].head.arena);
     }
     local_world_free(ranks->world);
@@ -64,19 +66,23 @@ void ranks_close(struct ranks *ranks) {
 struct errand {
     struct place_context *context;
     place_entry *entry;
+    struct live_report *live;
     pthread_t thread;
 };
 
 static void *run_errand(void *argument) {
     struct errand *errand = argument;
+    live_begin_step(errand->context->live);
     errand->entry(errand->context);
+    *errand->live = live_end_step(errand->context->live);
     return NULL;
 }
 
 void ranks_run(struct ranks *ranks, place_entry *entry) {
     struct errand errands[MAX_RANKS];
     for (int32_t i = 0; i < ranks->n; i++) {
-        errands[i] = (struct errand){.context = &ranks->contexts[i], .entry = entry};
+        errands[i] = (struct errand){
+            .context = &ranks->contexts[i], .entry = entry, .live = &ranks->live[i]};
         pthread_create(&errands[i].thread, NULL, run_errand, &errands[i]);
     }
     for (int32_t i = 0; i < ranks->n; i++)

@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "ir/interpreter/interpreter.h"
 #include "runtime/context.h"
+#include "runtime/live.h"
 
 // A loaded code generator, once per process of tests.
 struct backend *harness_backend(void);
@@ -18,6 +19,7 @@ struct ranks {
     struct local_world *world;
     int32_t n;
     struct place_context contexts[MAX_RANKS];
+    struct live_report live[MAX_RANKS]; // of the last run
 };
 void ranks_open(struct ranks *, struct arena *, const struct program *, int threads);
 void ranks_close(struct ranks *);

@@ -1,7 +1,7 @@
 // Whole tiny models under every strategy of examples/, and some that are made up: partitioned,
 // fused and planned, jitted and run by as many ranks as the mesh has devices, against the oracle's
 // devices, which hold the same numbers. Those agree with a single device (passes_test_execution.c).
-// The bytes that ranks send in a step are those of the account.
+// The bytes that ranks send in a step, and those that are alive in it, are those of the account.
 #include "backend_harness.h"
 
 #include <math.h>
@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "runtime/transport/transport.h"
+#include "tests/backend_live.h"
 #include "tests/derive.h"
 #include "tests/oracle/compiled.h"
 #include "tests/oracle/compose.h"
@@ -169,6 +170,11 @@ static void train_and_count(struct model *m) {
         if (sent(m, 0, g) - before[g] != predicted(m, accounted, g))
             fail_msg("%s: group %u sends %ld bytes, not %ld", m->name, g,
                      (long)(sent(m, 0, g) - before[g]), (long)predicted(m, accounted, g));
+    for (int32_t r = 0; r < m->ranks.n; r++) {
+        const char *flaw = live_flaw(&m->arena, m->program, accounted, &m->ranks.live[r]);
+        if (flaw)
+            fail_msg("%s: rank %d: %s", m->name, r, flaw);
+    }
 }
 
 static void train_model(struct model *m) {

@@ -70,6 +70,40 @@ static const char loops[] =
     "  %u = accumulate(%s, %t) : f64[hidden=3] in %s\n"
     "}\n";
 
+// What the code tells the runtime: every statement but loops, with the variables around it.
+struct told {
+    const struct place_program *program;
+    int64_t statements[64][3]; // id, two variables
+    int n;
+};
+
+static void take_down(void *data, int32_t statement, const int64_t *variables,
+                      const struct live_bytes *alive) {
+    struct told *told = data;
+    assert_true(told->n < 64);
+    int64_t *at = told->statements[told->n++];
+    at[0] = statement;
+    for (int i = 0; i < told->program->statements[statement].depth; i++)
+        at[1 + i] = variables[i];
+}
+
+static void expect(const struct told *told, int *next, const struct block *block,
+                   int64_t *variables, int depth) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        if (s->kind != STATEMENT_LOOP) {
+            const int64_t *at = told->statements[(*next)++];
+            assert_int_equal(at[0], s->id);
+            assert_memory_equal(at + 1, variables, (size_t)depth * sizeof *variables);
+            continue;
+        }
+        for (int64_t k = 0; k < s->loop.end - s->loop.begin; k++) {
+            variables[depth] = s->loop.descending ? s->loop.end - 1 - k : s->loop.begin + k;
+            expect(told, next, &s->loop.body, variables, depth + 1);
+        }
+    }
+}
+
 static void loops_and_slots(void **state) {
     struct arena arena = {0};
     struct program *program = parse(&arena, loops);
@@ -82,7 +116,12 @@ static void loops_and_slots(void **state) {
             machine->buffers[b][i] = numbers(&ranks, 0, program, program->buffers[b].name, 0)[i] =
                 0.125 * (double)(b + 1) + 0.0625 * (double)i;
     machine_run(machine, STEP_TRAIN);
+    struct told told = {.program = ranks.program};
+    live_observe(ranks.contexts[0].live, take_down, &told);
     ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
+    int next = 0;
+    expect(&told, &next, &program->steps[STEP_TRAIN].body, (int64_t[2]){0}, 0);
+    assert_int_equal(next, told.n);
     for (buffer_id b = 0; b < program->n_buffers; b++)
         assert_memory_equal(machine->buffers[b],
                             numbers(&ranks, 0, program, program->buffers[b].name, 0),

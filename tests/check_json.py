@@ -5,7 +5,7 @@ want of memory and by the verifier, unparsable, unreadable, not built, and a lib
     check_json.py PLACEC ROOT
 
 Always one object on stdout and nothing on stderr; a key that the contract lacks is a failure too,
-but for memory's `held`, which goes beyond it."""
+but for memory's `held` and `live`, which go beyond it."""
 import json
 import os
 import subprocess
@@ -27,7 +27,8 @@ PLACE = {"file": Maybe(str), "line": Maybe(int), "column": Maybe(int), "end_line
 STATES = ["parameters", "optimizer", "gradients", "activations"]
 BYTES = dict.fromkeys(["peak", *STATES, "transient", "host", "disk"], int) | {
     "limit": Maybe(int), "at": {"stage": int, "statement": int, "line": Maybe(int)},
-    "held": dict.fromkeys(STATES, int)}
+    "held": dict.fromkeys(STATES, int),
+    "live": dict.fromkeys(["peak", *STATES, "transient", "statement"], int) | {"line": Maybe(int)}}
 REPORT = {
     "schema": int, "file": str, "strategy": Maybe(str), "verdict": str, "reason": Maybe(str),
     "devices": Maybe(int), "mesh": Maybe([{"axis": str, "size": int, "factors": Maybe([str])}]),

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Every example: accepted; what it holds and sends is what was predicted, to the byte; and it trains
-like one device: the losses of 10 steps agree to 1e-5 (fp32, sums in another order), and in fp64, where
-a difference means something, the losses and parameters of 3 steps to 1e-9.
+"""Every example: accepted; what it holds and sends is what was predicted, to the byte, whether held is
+counted by what was written to or by what the executed statements had alive; and it trains like one
+device: the losses of 10 steps agree to 1e-5 (fp32, sums in another order), and in fp64, where a
+difference means something, the losses and parameters of 3 steps to 1e-9.
 
 usage: examples.py PLACEC EXAMPLES_FOLDER TEXT
 """
@@ -73,6 +74,24 @@ def gathers_again(path, report):
 
 
 class Examples(unittest.TestCase):
+    def check_live(self, live, memory):
+        """The second count: alive at most as accounted; all of the arena is alive at some time, nothing
+        twice, and everything is freed. What the arena has beyond the most that is alive are gaps."""
+        for name in (*STATES, "transient", "peak", "statement"):
+            self.assertEqual(live[name], memory["live"][name], name)
+        self.assertEqual(sum(live[name] for name in (*STATES, "transient")), live["peak"])
+        self.assertEqual(live["end"], memory["peak"])
+        self.assertLessEqual(live["peak"], live["end"])
+        self.assertEqual((live["overlapping"], live["unfreed"], live["unused"]), (0, 0, 0))
+
+    def check_timeline(self, path, live):
+        with open(path, encoding="utf-8") as lines:
+            moments = [json.loads(line) for line in lines]
+        for moment in moments:
+            self.assertEqual(sum(moment[name] for name in (*STATES, "transient")), moment["sum"])
+        highest = max(moments, key=lambda moment: moment["sum"])
+        self.assertEqual((highest["sum"], highest["statement"]), (live["peak"], live["statement"]))
+
     def check_example(self, path):
         report = json.loads(place("check", path, "--json"))
         self.assertEqual(report["verdict"], "accepted")
@@ -81,11 +100,14 @@ class Examples(unittest.TestCase):
         self.assertEqual(sum(memory[s] for s in STATES) + memory["transient"], memory["peak"])
         self.assertEqual(sum(row["bytes"] for row in report["communication"]), report["communication_total"])
         with tempfile.TemporaryDirectory() as folder:
-            head, steps = run(path, folder)
+            timeline = os.path.join(folder, "timeline")
+            head, steps = run(path, folder, "--memory", timeline)
+            self.check_timeline(timeline, memory["live"])
             self.assertEqual(len(steps), STEPS)
             self.assertEqual(head["held"], memory["held"])
             for step in steps:
                 self.assertEqual(step["peak_bytes"], memory["peak"])
+                self.check_live(step["live_bytes"], memory)
                 sent = {axis: count for axis, count in step["bytes_sent"].items() if count}
                 self.assertEqual(sent, {a: b for a, b in predicted_traffic(report).items() if b})
             alone = [f"-D{axis}=1" for axis in axes_of(report)]

@@ -28,6 +28,7 @@ static const char head[] =
     "  buffer slot : transient f64[hidden=4] slots 2\n"
     "  buffer one : transient f64[hidden=4]\n"
     "  buffer two : transient f64[hidden=4]\n"
+    "  buffer logits : activations f64[hidden=4]\n"
     "  buffer part : transient f64[hidden=4] flat/dp window of one\n";
 static const char units[] = "}\n"
                             "unit main.copy {\n"
@@ -239,15 +240,21 @@ static void transfers_hold_their_pieces(void **state) {
 
 // What nobody reads dies at once, but for what an evaluation leaves to the host.
 static void unread_results(void **state) {
-    check("train", "    zero one\n", "    zero one\n    free one\n");
+    check("train", "    zero one\n    zero logits\n",
+          "    zero one\n    free one\n    zero logits\n    free logits\n");
     check("evaluate",
-          "    zero one\n"
-          "    zero two\n"
-          "    call copy(a = one) -> (b = x[0])\n",
-          "    zero one\n"
-          "    zero two\n"
-          "    call copy(a = one) -> (b = x[0])\n"
-          "    free one\n");
+          "    for m = 0 .. 2 {\n"
+          "      zero one\n"
+          "      zero logits\n"
+          "      zero two\n"
+          "    }\n",
+          "    for m = 0 .. 2 {\n"
+          "      zero one\n"
+          "      free one\n"
+          "      zero logits\n"
+          "      zero two\n"
+          "      free two\n"
+          "    }\n");
 }
 
 int main(void) {

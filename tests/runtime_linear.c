@@ -42,10 +42,10 @@ static const struct place_tensor tensors[] = {{.name = "table",
                                                .saved_name = "table.weight",
                                                .saved_rows = VOCAB,
                                                .saved_transposed = 1}};
-static const struct place_statement statements[] = {{"linear.place", 1, 1, "all_gather dp"},
-                                                    {"linear.place", 2, 1, "reduce_scatter dp"},
-                                                    {"linear.place", 3, 1, "all_reduce dp"},
-                                                    {"linear.place", 4, 1, "compute"}};
+static const struct place_statement statements[] = {{"linear.place", 1, 1, "all_gather dp", 0},
+                                                    {"linear.place", 2, 1, "reduce_scatter dp", 0},
+                                                    {"linear.place", 3, 1, "all_reduce dp", 0},
+                                                    {"linear.place", 4, 1, "compute", 0}};
 static struct place_group groups[] = {{{1, {0}}, "dp", 0}};
 static struct place_buffer buffers[N_BUFFERS];
 static struct place_program program;

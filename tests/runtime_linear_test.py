@@ -137,7 +137,7 @@ class Linear(unittest.TestCase):
             self.assertEqual(header["held"]["parameters"], 256 * 256 * 4 // devices)
             for step in steps:
                 self.assertEqual(list(step), ["step", "loss", "grad_norm", "lr", "tokens", "seconds", "tokens_per_second",
-                                              "bytes_sent", "peak_bytes"])
+                                              "bytes_sent", "peak_bytes", "live_bytes"])
                 self.assertEqual(step["bytes_sent"], {"dp": int(predicted[0])})
                 # The last buffer is a scalar, followed by 56 bytes of alignment.
                 self.assertEqual(step["peak_bytes"], int(predicted[1]) - 56)

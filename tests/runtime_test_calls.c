@@ -44,7 +44,7 @@ static int is_one_of(const char *word, const char *const *words) {
 }
 
 static void rows_are_complete(void **state) {
-    static const char *const effects[] = {"COMPUTE", "COMMUNICATE", NULL};
+    static const char *const effects[] = {"COMPUTE", "COMMUNICATE", "OBSERVE", NULL};
     for (int i = 0; i < ROWS; i++) {
         assert_true(is_one_of(rows[i].effect, effects));
         assert_in_range(rows[i].since, 1, PLACE_ABI_VERSION);

@@ -13,8 +13,9 @@
 
 enum { RANKS = 8, ROOM = 8192, HANDLES = 300 };
 
-static const struct place_statement statements[] = {
-    {"a.place", 10, 3, "first"}, {"a.place", 20, 3, "second"}, {"a.place", 30, 3, "third"}};
+static const struct place_statement statements[] = {{"a.place", 10, 3, "first", 0},
+                                                    {"a.place", 20, 3, "second", 0},
+                                                    {"a.place", 30, 3, "third", 0}};
 static struct place_axis axes[2];
 enum { OVER_A, OVER_B, OVER_AB, OVER_BA, N_GROUPS };
 static const struct place_group groups[N_GROUPS] = {

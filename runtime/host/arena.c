@@ -139,19 +139,11 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed) {
 /* ---- how much ---------------------------------------------------------------------------------
  */
 
-int64_t arena_held_bytes(const struct place_program *program, enum held_state state) {
-    static const enum held_state of_class[] = {
-        [PLACE_PARAMETERS] = HELD_PARAMETERS,   [PLACE_MASTER] = HELD_OPTIMIZER,
-        [PLACE_MOMENT1] = HELD_OPTIMIZER,       [PLACE_MOMENT2] = HELD_OPTIMIZER,
-        [PLACE_MOMENTUM] = HELD_OPTIMIZER,      [PLACE_GRADIENTS] = HELD_GRADIENTS,
-        [PLACE_ACTIVATIONS] = HELD_ACTIVATIONS,
-    };
+int64_t arena_held_bytes(const struct place_program *program, enum live_state state) {
     int64_t bytes = 0;
-    for (int32_t i = 0; i < program->n_buffers; i++) {
-        const struct place_buffer *buffer = &program->buffers[i];
-        if (buffer->class <= PLACE_ACTIVATIONS && of_class[buffer->class] == state)
-            bytes += layout_held_bytes(buffer);
-    }
+    for (int32_t i = 0; i < program->n_buffers; i++)
+        if (live_state_of(program->buffers[i].class) == state)
+            bytes += layout_held_bytes(&program->buffers[i]);
     return bytes;
 }
 

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "runtime/context.h"
+#include "runtime/live.h"
 
 /* Maps the arena and fills it with the canary: a NaN in every type, so that reading what was never
  * written shows, and the touched extent can be measured. */
@@ -17,8 +18,7 @@ int64_t arena_touched_bytes(const struct place_context *context);
 int32_t arena_initialize(struct place_context *context, uint64_t seed);
 
 /* Bytes of the buffers of a state on one device, as they are bound. */
-enum held_state { HELD_PARAMETERS, HELD_OPTIMIZER, HELD_GRADIENTS, HELD_ACTIVATIONS, HELD_STATES };
-int64_t arena_held_bytes(const struct place_program *program, enum held_state state);
+int64_t arena_held_bytes(const struct place_program *program, enum live_state state);
 
 /* Bytes that this process can still have: of the machine, the control group and the limits, the
  * least. */

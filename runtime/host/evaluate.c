@@ -7,6 +7,7 @@
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
 #include "runtime/host/session.h"
+#include "runtime/live.h"
 #include "runtime/transport/transport.h"
 
 /* ---- loss -------------------------------------------------------------------------------------
@@ -15,17 +16,18 @@
 int32_t rank_evaluate(struct session *session, struct place_context *context) {
     const struct place_program *program = session->program;
     const struct dataset *set = &session->eval;
+    struct live_report unused;
     double sum = 0;
     int64_t tokens = 0;
     for (int64_t first = 0; first < set->windows; first += program->batch) {
         int64_t count = dataset_unmasked(set, first, program->batch);
         int32_t status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
         if (!status)
-            status = program->evaluate(context);
+            status = rank_execute(context, program->evaluate, &unused);
         if (!status) /* nobody fills the next batch while a peer may read this one */
             status = context->transport->share(context, NULL, NULL, 0);
         if (status)
-            return context_fail(context, -1, (enum place_status)status, "evaluation failed");
+            return status;
         const struct place_buffer *loss = &program->buffers[program->wellknown.loss];
         if (count > 0)
             sum += *(double *)layout_item(context, loss, 0) * (double)count;
@@ -87,9 +89,10 @@ static int32_t sample_token(struct session *session, struct place_context *conte
                             struct sampler *sampler, int64_t number) {
     const struct place_program *program = session->program;
     data_fill_same(context, sampler->tokens, sampler->n);
-    int32_t status = program->evaluate(context);
+    struct live_report unused;
+    int32_t status = rank_execute(context, program->evaluate, &unused);
     if (status)
-        return context_fail(context, -1, (enum place_status)status, "sampling failed");
+        return status;
     own_logits(context, sampler->n - 1, sampler->mine);
     status = context->transport->share(context, sampler->mine, sampler->all,
                                        (size_t)program->vocab * sizeof(double));

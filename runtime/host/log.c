@@ -92,11 +92,10 @@ static int write_header(struct run_log *log, const struct place_program *program
         line_string(&line, program->axes[i].name);
         line_add(&line, ", \"size\": %lld, \"factors\": null}", (long long)program->axes[i].size);
     }
-    static const char *const states[] = {"parameters", "optimizer", "gradients", "activations"};
     line_add(&line, "], \"held\": {");
-    for (int i = 0; i < HELD_STATES; i++)
-        line_add(&line, "%s\"%s\": %lld", i ? ", " : "", states[i],
-                 (long long)arena_held_bytes(program, (enum held_state)i));
+    for (int i = 0; i < LIVE_TRANSIENT; i++)
+        line_add(&line, "%s\"%s\": %lld", i ? ", " : "", live_state_names[i],
+                 (long long)arena_held_bytes(program, (enum live_state)i));
     line_add(&line, "}}");
     return line_write(log, &line, message, message_bytes);
 }
@@ -128,6 +127,17 @@ int run_log_open(struct run_log *log, const char *path, const struct place_progr
     return status;
 }
 
+/* What was alive at most, by state, and what of the plan that does not fit. */
+static void line_live(struct line *line, const struct live_report *live) {
+    line_add(line, ", \"live_bytes\": {\"peak\": %lld", (long long)live->peak.sum);
+    for (int i = 0; i < LIVE_STATES; i++)
+        line_add(line, ", \"%s\": %lld", live_state_names[i], (long long)live->peak.states[i]);
+    line_add(line, ", \"statement\": %d, \"end\": %lld, \"overlapping\": %lld",
+             live->peak_statement, (long long)live->end, (long long)live->overlapping);
+    line_add(line, ", \"unfreed\": %lld, \"unused\": %lld}", (long long)live->unfreed,
+             (long long)live->unused);
+}
+
 int run_log_step(struct run_log *log, const struct place_program *program,
                  const struct step_record *record, char *message, size_t message_bytes) {
     struct line line = {.used = 0};
@@ -145,6 +155,7 @@ int run_log_step(struct run_log *log, const struct place_program *program,
         line_add(&line, ": %lld", (long long)record->sent_bytes[i]);
     }
     line_add(&line, "}, \"peak_bytes\": %lld", (long long)record->peak_bytes);
+    line_live(&line, &record->live);
     if (!isfinite(record->loss))
         line_add(&line, ", \"status\": \"nan\"");
     line_add(&line, "}");

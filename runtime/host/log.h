@@ -1,6 +1,7 @@
 /* The run's log: JSON lines (LANGUAGE.md 13), locked while it is written, whole lines only. */
 #pragma once
 #include <stdint.h>
+#include "runtime/live.h"
 #include "runtime/place.h"
 
 /* What one step did, over all ranks. */
@@ -10,7 +11,8 @@ struct step_record {
     int64_t tokens;
     double seconds;
     const int64_t *sent_bytes; /* over every group of the program: maximum over ranks */
-    int64_t peak_bytes;        /* maximum over ranks */
+    int64_t peak_bytes;        /* touched, maximum over ranks */
+    struct live_report live;   /* of the rank that had most alive; flaws: maximum over ranks */
 };
 
 struct run_log {

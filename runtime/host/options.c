@@ -20,6 +20,7 @@ enum option_key {
     OPTION_SAVE,
     OPTION_DUMP,
     OPTION_LOG,
+    OPTION_MEMORY,
     OPTION_SAMPLE,
     OPTION_THREADS,
 };
@@ -36,6 +37,7 @@ static const struct run_option {
     {"save", "FILE", OPTION_SAVE, "write the parameters (safetensors), also after Ctrl-C"},
     {"dump", "FILE", OPTION_DUMP, "write parameters and optimizer states in logical form"},
     {"log", "FILE", OPTION_LOG, "write a line of JSON per step"},
+    {"memory", "FILE", OPTION_MEMORY, "write what is alive at every statement of the first step"},
     {"sample", "N", OPTION_SAMPLE, "print N sampled tokens after the last step"},
     {"threads", "N", OPTION_THREADS, "threads of each rank (default: cores / ranks)"},
     {"quiet", NULL, OPTION_QUIET, "print results and errors only"},
@@ -89,6 +91,9 @@ static bool take_option(const char *program, int key, const char *argument,
         return true;
     case OPTION_LOG:
         options->log = argument;
+        return true;
+    case OPTION_MEMORY:
+        options->memory = argument;
         return true;
     case OPTION_QUIET:
         options->quiet = 1;

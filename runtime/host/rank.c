@@ -11,12 +11,15 @@
 #include "runtime/host/layout.h"
 #include "runtime/host/session.h"
 #include "runtime/host/tensors.h"
+#include "runtime/host/timeline.h"
+#include "runtime/live.h"
 #include "runtime/transport/transport.h"
 
 /* What every rank tells the others after a step; `sent_bytes` has an entry for every group. */
 struct report {
     double loss, grad_norm, learning_rate;
     int64_t peak_bytes;
+    struct live_report live;
     int64_t interrupted;
     int64_t sent_bytes[];
 };
@@ -71,21 +74,34 @@ static void report_fill(struct place_context *context, struct reports *reports) 
     }
 }
 
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static void merge_live(struct live_report *all, const struct live_report *one) {
+    struct live_report most = one->peak.sum > all->peak.sum ? *one : *all;
+    most.end = larger(all->end, one->end);
+    most.overlapping = larger(all->overlapping, one->overlapping);
+    most.unfreed = larger(all->unfreed, one->unfreed);
+    most.unused = larger(all->unused, one->unused);
+    *all = most;
+}
+
 /* Over all ranks: maxima, and whether anybody was interrupted. The loss has equal bits on all. */
 static bool reports_merge(const struct place_program *program, struct reports *reports,
                           struct step_record *record) {
     bool interrupted = false;
     record->peak_bytes = 0;
+    record->live = (struct live_report){0};
     memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
     for (int64_t rank = 0; rank < program->devices; rank++) {
         const struct report *report =
             (const struct report *)(reports->all + (size_t)rank * reports->bytes);
         interrupted |= report->interrupted != 0;
-        if (report->peak_bytes > record->peak_bytes)
-            record->peak_bytes = report->peak_bytes;
+        record->peak_bytes = larger(record->peak_bytes, report->peak_bytes);
+        merge_live(&record->live, &report->live);
         for (int32_t i = 0; i < program->n_groups; i++)
-            if (report->sent_bytes[i] > reports->sent_most[i])
-                reports->sent_most[i] = report->sent_bytes[i];
+            reports->sent_most[i] = larger(reports->sent_most[i], report->sent_bytes[i]);
     }
     const struct report *first = (const struct report *)reports->all;
     record->loss = first->loss;
@@ -117,6 +133,33 @@ static int32_t stop_on_nan(struct place_context *context, int64_t step) {
                         (long long)step);
 }
 
+int32_t rank_execute(struct place_context *context, place_entry *entry,
+                     struct live_report *report) {
+    live_begin_step(context->live);
+    int32_t status = entry(context);
+    *report = live_end_step(context->live);
+    if (status)
+        return context_fail(context, -1, (enum place_status)status, "the step failed");
+    return PLACE_OK;
+}
+
+/* The first step of rank 0 leaves its timeline where it was asked for. */
+static int32_t execute_step(struct session *session, struct place_context *context, int64_t step,
+                            struct live_report *report) {
+    const char *path = session->options->memory;
+    struct timeline timeline;
+    if (!path || step != 1 || context->rank != 0)
+        return rank_execute(context, session->program->train, report);
+    if (timeline_begin(&timeline, context, path) != 0)
+        return context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
+                            strerror(errno));
+    int32_t status = rank_execute(context, session->program->train, report);
+    if (timeline_end(&timeline, context) != 0 && !status)
+        status = context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
+                              strerror(errno));
+    return status;
+}
+
 /* One step; *stop says that it was the last. */
 static int32_t train_step(struct session *session, struct place_context *context,
                           struct reports *reports, int64_t step, bool *stop) {
@@ -130,9 +173,9 @@ static int32_t train_step(struct session *session, struct place_context *context
         *(double *)layout_item(context, &program->buffers[program->wellknown.step], 0) =
             (double)step;
     double begin = clock_seconds();
-    status = program->train(context);
+    status = execute_step(session, context, step, &reports->mine->live);
     if (status)
-        return context_fail(context, -1, (enum place_status)status, "the step failed");
+        return status;
     report_fill(context, reports);
     status = context->transport->share(context, reports->mine, reports->all, reports->bytes);
     if (status)
@@ -181,12 +224,16 @@ static int32_t finish(struct session *session, struct place_context *context) {
 
 int32_t rank_run(struct session *session, struct place_context *context) {
     int32_t status = arena_map(context);
+    context->live = live_new(session->program);
+    if (!status && !context->live)
+        status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to count what is alive");
     if (!status)
         status = arena_initialize(context, session->seed);
     if (!status)
         status = train_steps(session, context);
     if (!status)
         status = finish(session, context);
+    live_free(context->live);
     arena_unmap(context);
     return status;
 }

@@ -102,7 +102,8 @@ static int open_files(struct session *session, bool has_first_rank, char *messag
         return -1;
     if (!has_first_rank)
         return 0;
-    if (check_target(options->save, message) != 0 || check_target(options->dump, message) != 0)
+    if (check_target(options->save, message) != 0 || check_target(options->dump, message) != 0 ||
+        check_target(options->memory, message) != 0)
         return -1;
     return options->log
                ? run_log_open(&session->log, options->log, session->program, message, MESSAGE_BYTES)

@@ -22,6 +22,10 @@ struct session {
  * samples, files. Returns the context's status. */
 int32_t rank_run(struct session *session, struct place_context *context);
 
+/* Executes a step, and measures what was alive in it. */
+struct live_report;
+int32_t rank_execute(struct place_context *context, place_entry *entry, struct live_report *report);
+
 /* The mean loss over a file, printed by rank 0. */
 int32_t rank_evaluate(struct session *session, struct place_context *context);
 /* Samples tokens after a prompt from the start of the data, printed by rank 0. */
