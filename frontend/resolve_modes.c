@@ -82,14 +82,36 @@ static void read_prefetch(const struct mode_reader *m, const struct ast_value *v
     read_integer(m->r, value, "`prefetch`", 0, LIMIT_PREFETCH, &m->out->prefetch);
 }
 
-// `sharded(AXES)` would keep a part: a gathered value that is cut anew.
+// An axis or a product of them.
+static bool read_product(const struct mode_reader *m, const struct ast_argument *argument,
+                         const char *what, struct axis_list *out) {
+    struct ast_name name;
+    struct ast_names names = argument->axes;
+    if (argument->kind == ARGUMENT_VALUE) {
+        if (argument->value->kind != AST_NAME) {
+            report_wrong_kind(m->r, argument->value, what, "an axis first");
+            return false;
+        }
+        name = (struct ast_name){argument->value->name, argument->value->span};
+        names = (struct ast_names){.items = &name, .n = 1, .span = name.span};
+    }
+    return resolve_product(m->r, m->frame, &names, out);
+}
+
+// `sharded(AXES)` keeps a part: a gathered value that is cut anew.
 static void read_after_forward(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {"freed", "kept", "sharded"};
     int word;
-    if (value->kind == AST_CALL && strcmp(value->call.name.text, "sharded") == 0)
-        report_unsupported(m->r, value->span, UNSUPPORTED_RESHARD_AFTER_FORWARD);
-    else if (read_choice(m->r, value, "`after_forward`", words, 2, &word))
+    if (value->kind == AST_CALL && strcmp(value->call.name.text, "sharded") == 0) {
+        const struct ast_arguments *arguments = &value->call.arguments;
+        if (arguments->n != 1 || arguments->items[0].kind == ARGUMENT_BY ||
+            arguments->items[0].name.text)
+            report_wrong_kind(m->r, value, "`after_forward`", "`sharded(AXES)`");
+        else if (read_product(m, &arguments->items[0], "`sharded`", &m->out->kept_axes))
+            m->out->keeps_part = true;
+    } else if (read_choice(m->r, value, "`after_forward`", words, 2, &word)) {
         m->out->kept_after_forward = word == 1;
+    }
 }
 
 static void read_after_backward(const struct mode_reader *m, const struct ast_value *value) {
@@ -201,18 +223,6 @@ static void read_by(const struct mode_reader *m, struct ast_name by) {
 
 // The first argument of an extent. False: reported.
 static bool read_axes(const struct mode_reader *m, const struct ast_argument *argument) {
-    struct ast_name name;
-    struct ast_names names = argument->axes;
-    if (argument->kind == ARGUMENT_VALUE) {
-        if (argument->value->kind != AST_NAME) {
-            report_wrong_kind(m->r, argument->value,
-                              arena_format(m->r->arena, "`%s`", mode_rows[m->mode].text),
-                              "an axis first");
-            return false;
-        }
-        name = (struct ast_name){argument->value->name, argument->value->span};
-        names = (struct ast_names){.items = &name, .n = 1, .span = name.span};
-    }
     bool cuts =
         m->mode == MODE_SHARDED || (m->mode == MODE_GATHERED && m->out->state == STATE_ACTIVATIONS);
     if (argument->kind == ARGUMENT_BY && !cuts) {
@@ -223,7 +233,8 @@ static bool read_axes(const struct mode_reader *m, const struct ast_argument *ar
     }
     if (argument->kind == ARGUMENT_BY)
         read_by(m, argument->by);
-    return resolve_product(m->r, m->frame, &names, &m->out->axes);
+    return read_product(m, argument, arena_format(m->r->arena, "`%s`", mode_rows[m->mode].text),
+                        &m->out->axes);
 }
 
 // ---- one mode ---------------------------------------------------------------------------------

@@ -149,6 +149,8 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     int64_t unit_layers; // UNIT_LAYERS
     int64_t prefetch;
     bool kept_after_forward, kept_after_backward;
+    bool keeps_part; // after forward: what `kept_axes` leave of the gathered whole
+    struct axis_list kept_axes;
     enum cut_by by;
     enum dimension by_dimension;
     enum reduce_when reduce;

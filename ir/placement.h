@@ -31,6 +31,9 @@ struct placed_tensor {
     enum gather_unit gather_unit;
     int64_t prefetch;
     bool kept_after_forward, kept_after_backward;
+    // Of a part that is kept between forward and backward: the axes that cut it, the first of the
+    // parameter's. None: nothing is kept, or all.
+    struct axis_list kept_shards;
     int64_t bucket_bytes; // the most that one all_reduce of gradients carries
 };
 

@@ -73,11 +73,12 @@ struct buffer_state {
 // Where a tensor lies, or a range of its layers. What is said to be of another buffer is a window
 // in it, or the buffer itself where both are cut alike.
 struct tensor_storage {
-    buffer_id parameter;    // as it is stored: whole, or a shard
-    buffer_id updated;      // of `parameter`: what this device updates
-    buffer_id *gathered;    // transient whole, by the reference's unit that reads it; or NO_ID
-    buffer_id gradient;     // as it is stored
-    buffer_id sum;          // of `gradient`: what accumulates, and is reduced after the last
+    buffer_id parameter; // as it is stored: whole, or a shard
+    buffer_id updated;   // of `parameter`: what this device updates
+    buffer_id kept;      // transient shard, coarser than `parameter`, between forward and backward
+    buffer_id *gathered; // transient whole, by the reference's unit that reads it; or NO_ID
+    buffer_id gradient;  // as it is stored
+    buffer_id sum;       // of `gradient`: what accumulates, and is reduced after the last
     buffer_id own_gradient; // of `gradient`: what this device's update reads
     buffer_id unreduced;    // transient whole gradient of one microbatch; NO_ID: none
     buffer_id reduced;      // transient shard of it, when shards accumulate; NO_ID: none

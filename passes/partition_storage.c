@@ -107,6 +107,9 @@ static void make_parameter(struct partitioner *p, const struct buffer *reference
                                       &tensor->shards[STATE_OPTIMIZER]);
     if (shards->n == 0)
         return;
+    if (tensor->kept_shards.n)
+        storage->kept =
+            add_tensor_buffer(p, reference, ".kept", CLASS_TRANSIENT, &tensor->kept_shards);
     storage->gathered = ARENA_ARRAY(p->arena, buffer_id, p->reference->n_units);
     buffer_id kept = NO_ID;
     if (tensor->kept_after_forward)
@@ -174,6 +177,7 @@ void make_storage(struct partitioner *p) {
     for (uint32_t t = 0; t < n; t++)
         p->storage[t] = (struct tensor_storage){.parameter = NO_ID,
                                                 .updated = NO_ID,
+                                                .kept = NO_ID,
                                                 .gradient = NO_ID,
                                                 .sum = NO_ID,
                                                 .own_gradient = NO_ID,
@@ -286,15 +290,41 @@ static bool is_gathered_operand(const struct partitioner *p, struct reference op
     return buffer->class == CLASS_PARAMETERS && is_gathered(p, buffer);
 }
 
-static void add_gather(struct partitioner *p, struct transfers *transfers, uint32_t unit,
+// The gathers before one call: what is kept comes first, since the whole is gathered out of it.
+struct gathers {
+    struct transfers parts, wholes;
+};
+
+// A parameter of which a part is kept between its uses in a step is gathered in two strides: the
+// part before the first use, the whole out of the part before each.
+static void add_gather(struct partitioner *p, struct gathers *gathers, const struct statement *from,
                        struct reference operand) {
     const struct buffer *buffer = reference_buffer(p, operand);
-    const struct axis_list *axes = &placed(p, buffer)->shards[STATE_PARAMETERS];
-    add_piece(p, transfers, COLLECTIVE_ALL_GATHER, axes,
-              item(p, storage_of(p, buffer)->parameter, operand),
-              item(p, gathered_buffer(p, buffer, unit), operand),
-              state_span(p, buffer, STATE_PARAMETERS, axes),
-              placed(p, buffer)->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET);
+    const struct placed_tensor *tensor = placed(p, buffer);
+    const struct tensor_storage *storage = storage_of(p, buffer);
+    const struct axis_list *axes = &tensor->shards[STATE_PARAMETERS];
+    int64_t bucket = tensor->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET;
+    struct reference source = item(p, storage->parameter, operand);
+    bool first = p->reach.first_reader[operand.buffer] == from;
+    if (storage->kept != NO_ID && !(first && p->reach.last_reader[operand.buffer] == from)) {
+        struct reference kept = item(p, storage->kept, operand);
+        struct axis_list inner = without(axes, &tensor->kept_shards);
+        if (first)
+            add_piece(p, &gathers->parts, COLLECTIVE_ALL_GATHER, &inner, source, kept,
+                      state_span(p, buffer, STATE_PARAMETERS, &inner), bucket);
+        source = kept;
+        axes = &tensor->kept_shards;
+    }
+    add_piece(p, &gathers->wholes, COLLECTIVE_ALL_GATHER, axes, source,
+              item(p, gathered_buffer(p, buffer, from->call.unit), operand),
+              state_span(p, buffer, STATE_PARAMETERS, axes), bucket);
+}
+
+static void emit_gathers(struct partitioner *p, struct gathers *gathers,
+                         const struct statement *from) {
+    const char *name = unit_name(p, from);
+    emit_transfers(p, &gathers->parts, arena_format(p->arena, "keep.%s", name));
+    emit_transfers(p, &gathers->wholes, arena_format(p->arena, "gather.%s", name));
 }
 
 // Is this the use before which the parameter is gathered? Of a kept one the first of the step's
@@ -309,16 +339,16 @@ static bool gathers_here(const struct partitioner *p, const struct statement *fr
 
 // All parameters that a call reads are one gather, side by side (or one each, by `unit = tensor`).
 void gather_before(struct partitioner *p, const struct statement *from) {
-    struct transfers transfers = {0};
+    struct gathers gathers = {0};
     const struct unit *unit = &p->reference->units[from->call.unit];
     if (call_updates(p, &from->call))
         return;
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference operand = from->call.operands[i];
         if (is_gathered_operand(p, operand) && gathers_here(p, from, operand.buffer))
-            add_gather(p, &transfers, from->call.unit, operand);
+            add_gather(p, &gathers, from, operand);
     }
-    emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
+    emit_gathers(p, &gathers, from);
 }
 
 // What is freed behind a statement, as one.
@@ -353,23 +383,27 @@ void free_after(struct partitioner *p, const struct statement *from) {
         bool kept = placed(p, buffer)->kept_after_forward;
         if (placed(p, buffer)->kept_after_backward && p->in_microbatch)
             continue;
-        if (!kept || p->reach.last_reader[operand.buffer] == from)
+        bool last = p->reach.last_reader[operand.buffer] == from;
+        if (!kept || last)
             free_item(p, &freed, item(p, gathered_buffer(p, buffer, from->call.unit), operand));
+        if (storage_of(p, buffer)->kept != NO_ID && last &&
+            p->reach.first_reader[operand.buffer] != from)
+            free_item(p, &freed, item(p, storage_of(p, buffer)->kept, operand));
     }
     emit_free(p, from, &freed);
 }
 
 // Parameters that stay gathered for the whole step, outside the loop over microbatches.
 void gather_kept(struct partitioner *p, const struct statement *from) {
-    struct transfers transfers = {0};
+    struct gathers gathers = {0};
     const struct unit *unit = &p->reference->units[from->call.unit];
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference operand = from->call.operands[i];
         if (is_gathered_operand(p, operand) && p->reach.first_reader[operand.buffer] == from &&
             placed(p, reference_buffer(p, operand))->kept_after_backward)
-            add_gather(p, &transfers, from->call.unit, operand);
+            add_gather(p, &gathers, from, operand);
     }
-    emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
+    emit_gathers(p, &gathers, from);
 }
 
 void free_kept(struct partitioner *p, const struct statement *from) {

@@ -74,7 +74,9 @@ static bool placed_alike(const struct placed_tensor *a, const struct placed_tens
                 return false;
     return a->gather_unit == b->gather_unit && a->prefetch == b->prefetch &&
            a->kept_after_forward == b->kept_after_forward &&
-           a->kept_after_backward == b->kept_after_backward && a->bucket_bytes == b->bucket_bytes &&
+           a->kept_after_backward == b->kept_after_backward &&
+           axis_list_equal(&a->kept_shards, &b->kept_shards) &&
+           a->bucket_bytes == b->bucket_bytes &&
            axis_list_equal(&a->reduced_each, &b->reduced_each);
 }
 
@@ -242,6 +244,17 @@ static struct axis_list shard_axes(const struct placing *p, const struct placed_
     return list;
 }
 
+// A part over axes of size one is the whole; one over all axes of the parameter is what is stored.
+static void place_kept(const struct placing *p, struct placed_tensor *placed,
+                       const struct mode_statement *mode) {
+    struct axis_list kept = effective_axes(p, &mode->kept_axes);
+    if (!mode->keeps_part)
+        return;
+    placed->kept_after_forward = kept.n == 0;
+    if (axis_list_mask(&kept) != axis_list_mask(&placed->shards[STATE_PARAMETERS]))
+        placed->kept_shards = kept;
+}
+
 // Options come from the statements that gave the extents; without one, the defaults.
 static void place_options(const struct placing *p, struct placed_tensor *placed) {
     placed->gather_unit = UNIT_LAYER;
@@ -255,6 +268,7 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
             placed->prefetch = parameters->mode->prefetch;
             placed->kept_after_forward = parameters->mode->kept_after_forward;
             placed->kept_after_backward = parameters->mode->kept_after_backward;
+            place_kept(p, placed, parameters->mode);
         }
         const struct placed_extent *gradients = &placed->extents[STATE_GRADIENTS][axis];
         if (gradients->mode && gradients->extent == EXTENT_REPLICATED &&
@@ -291,8 +305,8 @@ static void order_shards(const struct placing *p, struct placed_tensor *placed) 
         for (unsigned i = 0; i < shards[STATE_OPTIMIZER].n; i++)
             if (axis_list_has(&placed->reduced_each, shards[STATE_OPTIMIZER].axes[i]))
                 axis_list_add(&placed->scattered_each, shards[STATE_OPTIMIZER].axes[i]);
-    struct axis_list *nested[] = {&shards[STATE_PARAMETERS], &shards[STATE_GRADIENTS],
-                                  &placed->scattered_each};
+    struct axis_list *nested[] = {&placed->kept_shards, &shards[STATE_PARAMETERS],
+                                  &shards[STATE_GRADIENTS], &placed->scattered_each};
     enum { N_NESTED = sizeof nested / sizeof *nested };
     for (int k = 0; k < N_NESTED; k++)
         add_all(&all, nested[k]);

@@ -93,6 +93,21 @@ static void check_activations(struct placing *p, const struct mode_statement *mo
         check_gathered(p, mode);
 }
 
+// What is kept is gathered out of the shards over the other axes, so its own are among them.
+static void check_kept_part(struct placing *p, const struct mode_statement *mode) {
+    for (unsigned i = 0; i < mode->kept_axes.n; i++) {
+        unsigned axis = mode->kept_axes.axes[i];
+        if (axis_list_has(&mode->axes, axis))
+            continue;
+        struct diagnostic *d =
+            report(p->diagnostics, E121, origin_span(&mode->origin),
+                   "a part over `%s` is kept of parameters that are not gathered over `%s`",
+                   axis_name(p, axis), axis_name(p, axis));
+        diagnostic_origin(d, &mode->origin);
+        diagnostic_help(d, "keep a part over some of the axes that `gathered` names");
+    }
+}
+
 static void check_options(struct placing *p, const struct mode_statement *mode) {
     bool gathered = mode->extent == EXTENT_GATHERED;
     if (mode->extent != EXTENT_REPLICATED && mode->by != CUT_FLAT)
@@ -101,6 +116,8 @@ static void check_options(struct placing *p, const struct mode_statement *mode) 
         not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]));
     else if (gathered && mode->unit != UNIT_LAYER && mode->unit != UNIT_TENSOR)
         not_yet(p, &mode->origin, "gathering more than a layer at once");
+    else if (mode->keeps_part)
+        check_kept_part(p, mode);
 }
 
 // Is there an op of the model for which all of the selectors hold?
@@ -347,7 +364,7 @@ struct holder {
     enum state state; // which says so
     const struct axis_list *axes;
 };
-enum { N_HOLDERS = 3 };
+enum { N_HOLDERS = 4 };
 
 static void holders_of(const struct placed_tensor *placed, struct holder holders[N_HOLDERS]) {
     holders[0] =
@@ -356,6 +373,8 @@ static void holders_of(const struct placed_tensor *placed, struct holder holders
         (struct holder){"the gradients", STATE_GRADIENTS, &placed->shards[STATE_GRADIENTS]};
     holders[2] = (struct holder){"each microbatch's reduced gradients", STATE_GRADIENTS,
                                  &placed->scattered_each};
+    holders[3] = (struct holder){"the parameters that are kept after forward", STATE_PARAMETERS,
+                                 &placed->kept_shards};
 }
 
 // The first axis of `a` that is not in `b`; -1: it has all.
@@ -370,18 +389,19 @@ static int axis_beyond(const struct axis_list *a, const struct axis_list *b) {
 static bool check_chain(struct placing *p, const struct placed_tensor *placed) {
     struct holder holders[N_HOLDERS];
     holders_of(placed, holders);
-    for (int i = 1; i < N_HOLDERS; i++) {
-        int outer = axis_beyond(holders[0].axes, holders[i].axes);
-        int inner = axis_beyond(holders[i].axes, holders[0].axes);
-        if (outer < 0 || inner < 0)
-            continue;
-        not_yet(p, placed_origin(placed, holders[i].state, (unsigned)inner),
-                arena_format(p->arena,
-                             "cutting %s over `%s` and %s over `%s`, neither inside the other,",
-                             holders[i].what, axis_name(p, (unsigned)inner), holders[0].what,
-                             axis_name(p, (unsigned)outer)));
-        return false;
-    }
+    for (int i = 1; i < N_HOLDERS; i++)
+        for (int k = 0; k < i; k++) {
+            int outer = axis_beyond(holders[k].axes, holders[i].axes);
+            int inner = axis_beyond(holders[i].axes, holders[k].axes);
+            if (outer < 0 || inner < 0)
+                continue;
+            not_yet(p, placed_origin(placed, holders[i].state, (unsigned)inner),
+                    arena_format(p->arena,
+                                 "cutting %s over `%s` and %s over `%s`, neither inside the other,",
+                                 holders[i].what, axis_name(p, (unsigned)inner), holders[k].what,
+                                 axis_name(p, (unsigned)outer)));
+            return false;
+        }
     return true;
 }
 

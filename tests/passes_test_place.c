@@ -224,6 +224,16 @@ static void shards_that_do_not_nest_are_E199(void **state) {
     expect_code(&t, E199);
 }
 
+static void a_part_over_an_axis_not_gathered_is_E121(void **state) {
+    struct trial t;
+    begin(&t, true);
+    t.config.strategy.splits[0].axes = tiny_axes(DP, TP);
+    struct mode_statement *m = mode(&t, STATE_PARAMETERS, EXTENT_GATHERED, DP);
+    m->keeps_part = true;
+    m->kept_axes = tiny_axes(TP, -1);
+    expect_code(&t, E121);
+}
+
 // ---- ranges of layers -------------------------------------------------------------------------
 
 static enum extent extent_in(struct trial *t, uint32_t range, const char *name) {
@@ -422,6 +432,7 @@ int main(void) {
         cmocka_unit_test(shards_in_two_orders_are_E309),
         cmocka_unit_test(shards_nest),
         cmocka_unit_test(shards_that_do_not_nest_are_E199),
+        cmocka_unit_test(a_part_over_an_axis_not_gathered_is_E121),
         cmocka_unit_test(slices_make_ranges),
         cmocka_unit_test(slices_that_change_nothing_make_no_range),
         cmocka_unit_test(slices_that_meet_are_E305),

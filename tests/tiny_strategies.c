@@ -16,6 +16,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "hybrid",
     "fsdp_keep",
     "gather_once",
+    "keep_part",
     "accumulate_whole",
     "scatter_each",
     "reduce_each",
@@ -153,6 +154,11 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         config->strategy.modes[0].kept_after_backward = true;
         config->strategy.modes[0].unit = UNIT_TENSOR;
         break;
+    case TINY_KEEP_PART:
+        add_zero3(arena, config, tiny_axes(1, 0));
+        config->strategy.modes[0].keeps_part = true;
+        config->strategy.modes[0].kept_axes = tiny_axes(1, -1);
+        break;
     case TINY_REDUCE_EACH:
         tiny_mode(arena, config, STATE_GRADIENTS, EXTENT_REPLICATED, dp)->reduce = REDUCE_EACH;
         break;
@@ -283,7 +289,8 @@ struct config tiny_strategy_config(struct arena *arena, enum model_family family
                                    enum tiny_strategy strategy, int64_t microbatches) {
     struct config config = tiny_config(arena, family);
     config.mesh.name = "ranks";
-    if (strategy == TINY_HSDP || strategy == TINY_HYBRID || strategy == TINY_HSDP_TP_SP) {
+    if (strategy == TINY_HSDP || strategy == TINY_HYBRID || strategy == TINY_KEEP_PART ||
+        strategy == TINY_HSDP_TP_SP) {
         tiny_axis(&config, "replica", 2);
         tiny_axis(&config, "shard", 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, 1));
@@ -371,6 +378,8 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
         mode->prefetch = pick(t, 4);
         mode->kept_after_forward = pick(t, 3) == 0;
         mode->kept_after_backward = mode->kept_after_forward && pick(t, 2);
+        mode->keeps_part = !mode->kept_after_forward && pick(t, 2);
+        mode->kept_axes = (struct axis_list){.n = 1, .axes = {axes.axes[0]}};
         mode->reduce = pick(t, 2) ? REDUCE_EACH : REDUCE_LAST;
     }
 }

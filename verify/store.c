@@ -498,15 +498,22 @@ static void drop_flight(struct engine *e, struct flight *flight) {
     memmove(flight, flight + 1, (size_t)(end - flight) * sizeof *flight);
 }
 
-// Parameters that were gathered: what the letter S* means.
+// Parameters that were gathered, perhaps in strides: what the letter S* means.
 static void note_gather(struct engine *e, const struct transfer *start, uint32_t from,
                         const struct judgement *value) {
-    const struct buffer *buffer = buffer_of(e, buffer_of_item(e, from));
+    const struct buffer *source = buffer_of(e, buffer_of_item(e, from));
     if (!e->recording || value->fault || start->exchange.kind != COLLECTIVE_ALL_GATHER ||
-        buffer->class != CLASS_PARAMETERS)
+        source->tensor == NO_ID)
         return;
-    e->found[buffer - e->program->buffers].gathered |=
-        (uint32_t)axis_list_mask(&start->exchange.axes);
+    uint32_t axes = (uint32_t)axis_list_mask(&start->exchange.axes);
+    if (source->class == CLASS_PARAMETERS)
+        e->found[source - e->program->buffers].gathered |= axes;
+    for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < e->program->n_buffers; id++) {
+        const struct buffer *buffer = buffer_of(e, id);
+        if (buffer->class == CLASS_PARAMETERS && buffer->tensor == source->tensor &&
+            buffer->first_layer == source->first_layer)
+            e->found[id].gathered |= axes;
+    }
 }
 
 static struct judgement piece_value(struct engine *e, const struct statement *statement,
