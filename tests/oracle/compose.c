@@ -155,7 +155,7 @@ static void write_optimizer(struct composer *c) {
         fprintf(c->to, "  optimizer.mlp = adamw(weight_decay = 0)\n");
     }
     if (chance(c, 80))
-        fprintf(c->to, "  optimizer.%s = none\n", chance(c, 500) ? "embedding" : "mlp");
+        fprintf(c->to, "  optimizer.%s = none\n", chance(c, 500) ? "embedding" : "attention");
 }
 
 static void write_training(struct composer *c, int64_t batch, int64_t microbatch) {
