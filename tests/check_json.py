@@ -100,7 +100,8 @@ CASES = [  # name, arguments, standard input, reason, a code
     ("missing", ["missing.place"], "", "syntax", "E100"),
     ("empty", ["-"], "", "syntax", "E109"),
     ("a rule", [zero3, "-D", "train.batch=18"], "", "rules", "E201"),
-    ("memory", [zero3, "-D", "model.hidden=8192", "-D", "model.heads=64"], "", "rules", "E701"),
+    ("memory", [zero3, "-D", "model.hidden=4096", "-D", "model.heads=32"], "", "rules", "E701"),
+    ("one gather", [zero3, "-D", "model.hidden=8192", "-D", "model.heads=64"], "", "rules", "E702"),
     ("not built", ["-"], ZERO3.replace("split batch over dp", "split sequence over dp"),
      "unsupported", "E199"),
 ]
