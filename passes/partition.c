@@ -30,7 +30,8 @@ int64_t partition_axis_size(const struct partitioner *p, unsigned axis) {
 }
 
 bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank) {
-    if (!axis_list_equal(&a->flat, &b->flat) || a->partial != b->partial || a->zero != b->zero)
+    if (!axis_list_equal(&a->flat, &b->flat) || a->partial != b->partial ||
+        a->maxima != b->maxima || a->zero != b->zero)
         return false;
     for (unsigned d = 0; d < rank; d++)
         if (!axis_list_equal(&a->cuts[d], &b->cuts[d]))

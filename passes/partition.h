@@ -22,7 +22,8 @@ struct sharding {
     struct axis_list cuts[MAX_RANK];
     struct axis_list flat;
     uint64_t partial;
-    bool zero; // nothing has been added yet: it takes the type of the first summand
+    uint64_t maxima; // axes on which it is one of the numbers of which the greatest is meant
+    bool zero;       // nothing has been added yet: it takes the type of the first summand
 };
 
 // How a result is wanted where it goes.

@@ -3,7 +3,7 @@
 //
 //   copy    -> part      slice            free
 //   summand -> part      reduce_scatter
-//   summand -> copy      all_reduce
+//   summand -> copy      all_reduce (so is one of several maxima)
 //   part    -> copy      all_gather
 //
 // What shrinks the value goes first and what makes it larger last. A dimension's cuts nest, so its
@@ -20,6 +20,7 @@ struct move {
     enum op_kind kind; // N_OPS: none, the types are the same
     struct axis_list axes;
     unsigned dim;
+    bool max; // of an all_reduce
 };
 
 static bool is_prefix(const struct axis_list *a, const struct axis_list *b) {
@@ -68,7 +69,7 @@ static struct move find_cut(const struct sharding *have, const struct sharding *
     for (unsigned d = 0; d < MAX_RANK; d++) {
         struct axis_list axes = next_cuts(have, want, d, summands);
         if (axes.n)
-            return (struct move){summands ? OP_REDUCE_SCATTER : OP_SLICE, axes, d};
+            return (struct move){summands ? OP_REDUCE_SCATTER : OP_SLICE, axes, d, false};
     }
     return (struct move){.kind = N_OPS};
 }
@@ -76,7 +77,12 @@ static struct move find_cut(const struct sharding *have, const struct sharding *
 static struct move find_sum(const struct partitioner *p, const struct sharding *have,
                             const struct sharding *want) {
     uint64_t mask = have->partial & ~want->partial & ~cut_mask(want);
-    return (struct move){mask ? OP_ALL_REDUCE : N_OPS, axes_of_sum(p, mask), 0};
+    return (struct move){mask ? OP_ALL_REDUCE : N_OPS, axes_of_sum(p, mask), 0, false};
+}
+
+static struct move find_maximum(const struct partitioner *p, const struct sharding *have) {
+    return (struct move){have->maxima ? OP_ALL_REDUCE : N_OPS, axes_of_sum(p, have->maxima), 0,
+                         true};
 }
 
 // The innermost cuts of a dimension that stand where others are wanted.
@@ -94,7 +100,9 @@ static struct move find_gather(const struct sharding *have, const struct shardin
 
 static struct move next_move(const struct partitioner *p, const struct sharding *have,
                              const struct sharding *want) {
-    struct move move = find_cut(have, want, false);
+    struct move move = find_maximum(p, have);
+    if (move.kind == N_OPS)
+        move = find_cut(have, want, false);
     if (move.kind == N_OPS)
         move = find_cut(have, want, true);
     if (move.kind == N_OPS)
@@ -108,7 +116,9 @@ static struct move next_move(const struct partitioner *p, const struct sharding 
 
 static void apply_move(struct sharding *type, const struct move *move) {
     struct axis_list *cuts = &type->cuts[move->dim];
-    if (move->kind != OP_ALL_GATHER)
+    if (move->max)
+        type->maxima = 0;
+    else if (move->kind != OP_ALL_GATHER)
         type->partial &= ~axis_list_mask(&move->axes);
     if (move->kind == OP_ALL_GATHER)
         cuts->n = (uint8_t)(cuts->n - move->axes.n);
@@ -179,8 +189,8 @@ static void inherit_roles(struct maker *m, value_id moved, const struct op *read
 }
 
 // What a moved value is called, behind the name of what it is.
-static const char *suffix_of(enum op_kind kind) {
-    switch (kind) {
+static const char *suffix_of(const struct move *move) {
+    switch (move->kind) {
     case OP_SLICE:
         return "part";
     case OP_REDUCE_SCATTER:
@@ -188,7 +198,7 @@ static const char *suffix_of(enum op_kind kind) {
     case OP_ALL_GATHER:
         return "gathered";
     default:
-        return "summed";
+        return move->max ? "greatest" : "summed";
     }
 }
 
@@ -196,7 +206,7 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
                           const struct sharding *after, const struct op *reader) {
     struct arena *arena = m->p->arena;
     struct span span = split_span(m->p, move->axes.axes[0]);
-    const char *name = m->from->values[v].name, *suffix = suffix_of(move->kind);
+    const char *name = m->from->values[v].name, *suffix = suffix_of(move);
     bool travels = move->kind != OP_SLICE;
     struct tensor_type type;
     CHECK(sharding_local(m->p, &m->from->values[v].type, after, &type));
@@ -204,6 +214,8 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
         add_op(m, move->kind, arena_format(arena, "%s.%s", name, travels ? "started" : suffix),
                &from, 1, span);
     op_set_axes(m->p->program, last_op(m), ATTRIBUTE_AXES, move->axes);
+    if (move->max)
+        op_set_word(m->p->program, last_op(m), ATTRIBUTE_OPERATION, operation_names[OPERATION_MAX]);
     if (move->kind != OP_ALL_REDUCE)
         op_set_integer(m->p->program, last_op(m), ATTRIBUTE_DIM, move->dim);
     inherit_roles(m, from, reader);
@@ -244,7 +256,8 @@ static bool is_as_wanted(const struct sharding *type, const struct sharding *wan
     for (unsigned d = 0; d < MAX_RANK; d++)
         if (!axis_list_equal(&type->cuts[d], &want->cuts[d]))
             return false;
-    return axis_list_equal(&type->flat, &want->flat) && type->partial == want->partial;
+    return axis_list_equal(&type->flat, &want->flat) && type->partial == want->partial &&
+           type->maxima == want->maxima;
 }
 
 value_id bring(struct maker *m, value_id v, const struct sharding *want, const struct op *reader) {

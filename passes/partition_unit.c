@@ -134,15 +134,18 @@ static void choose_operands(struct maker *m, struct work *w) {
             w->wants[i].cuts[d] = *cuts_of(w, w->labels.operands[i][d]);
 }
 
-// A label that is cut and contracted leaves summands; one that stays is cut in the result.
+// A label that is cut and contracted leaves summands, or numbers of which the greatest is meant;
+// one that stays is cut in the result.
 static struct sharding result_type(const struct work *w, unsigned result) {
     struct sharding type = {.partial = w->summands};
     const char *labels = w->labels.results[result];
+    bool max = op_rows[w->op->kind].combine == MONOID_MAX;
+    uint64_t *contracted = max ? &type.maxima : &type.partial;
     for (unsigned d = 0; labels[d]; d++)
         type.cuts[d] = *cuts_of(w, labels[d]);
     for (unsigned i = 0; w->names[i]; i++)
         if (!strchr(labels, w->names[i]))
-            type.partial |= axis_list_mask(&w->cuts[i]);
+            *contracted |= axis_list_mask(&w->cuts[i]);
     return type;
 }
 
@@ -385,7 +388,7 @@ const char *fresh_unit_name(const struct partitioner *p, const char *name) {
 }
 
 static void make_unit(struct partitioner *p, struct unit_use *use) {
-    const struct unit *from = &p->reference->units[use->reference];
+    const struct unit *from = unit_by_parts(p, &p->reference->units[use->reference]);
     use->unit = program_add_unit(p->program, fresh_unit_name(p, from->name), from->span);
     p->program->units[use->unit].phase = from->phase;
     use->results = ARENA_ARRAY(p->arena, struct sharding, from->n_results + 1);

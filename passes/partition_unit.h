@@ -2,6 +2,7 @@
 // values of the reference's unit.
 //
 //   partition_unit.c          which work an op does, and in which types it wants its operands
+//   partition_parts.c         ops in a form that can be cut along a dimension that they need whole
 //   partition_redistribute.c  brings a value from the type it has to the one that is wanted
 #ifndef PLACE_PASSES_PARTITION_UNIT_H
 #define PLACE_PASSES_PARTITION_UNIT_H
@@ -44,6 +45,9 @@ void add_form(struct maker *, value_id v, struct form form);
 // form that its op made. `reader`: the op that wants it, NULL for a result; what is moved belongs
 // to the part of the model that made it, a parameter to its reader's.
 value_id bring(struct maker *, value_id v, const struct sharding *want, const struct op *reader);
+
+// The unit with its losses by parts, where the vocabulary is cut; else itself.
+const struct unit *unit_by_parts(struct partitioner *, const struct unit *);
 
 // Every axis that cuts a dimension, or what is left of them.
 uint64_t cut_mask(const struct sharding *);

@@ -47,6 +47,8 @@ static int64_t size_of(const struct placing *p, enum dimension dimension) {
         return model->ffn;
     case DIM_SEQUENCE:
         return p->config->train.sequence;
+    case DIM_VOCAB:
+        return model->vocab;
     default:
         CHECK(false);
     }
@@ -71,8 +73,16 @@ static void report_parts(struct placing *p, const struct origin *origin, enum di
     }
     diagnostic_say(d, "%" PRId64 " is not a multiple of %" PRId64, size, parts);
     diagnostic_origin(d, origin);
-    diagnostic_help(d, "make `%s` smaller, or the %s a multiple of it", axes,
-                    dimension == DIM_SEQUENCE ? "sequence" : "dimension");
+    int64_t above = (size + parts - 1) / parts * parts;
+    if (dimension == DIM_VOCAB)
+        diagnostic_help(d,
+                        "a vocabulary of %" PRId64
+                        " would do, set with model.vocab: tokens that no "
+                        "data has only learn to be unlikely",
+                        above);
+    else
+        diagnostic_help(d, "make `%s` smaller, or the %s a multiple of it", axes,
+                        dimension == DIM_SEQUENCE ? "sequence" : "dimension");
 }
 
 // All axes count that cut the dimension where a statement cuts it: its own, and those of statements
@@ -139,12 +149,11 @@ static bool is_gathered(const struct placed_tensor *placed) {
 
 static void report_gather(struct placing *p, const struct placed_tensor *placed, enum role role,
                           int64_t bytes) {
-    const struct origin *origin = placed_origin(
-        placed, STATE_PARAMETERS, placed->shards[STATE_PARAMETERS].axes[0]);
+    const struct origin *origin =
+        placed_origin(placed, STATE_PARAMETERS, placed->shards[STATE_PARAMETERS].axes[0]);
     const struct device_config *device = &p->config->device;
     struct diagnostic *d = report(
-        p->diagnostics, E702, origin_span(origin),
-        "%s gathered for one use take %s; `%s` has %s",
+        p->diagnostics, E702, origin_span(origin), "%s gathered for one use take %s; `%s` has %s",
         role == ROLE_LAYERS ? "the parameters of one layer"
                             : arena_format(p->arena, "the parameters of `%s`", role_names[role]),
         bytes_text(p->arena, (double)bytes), device->name,

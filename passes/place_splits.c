@@ -12,7 +12,8 @@
 // The dimensions along which the ops know how to work on a part.
 static bool is_compiled(enum dimension dimension) {
     return dimension == DIM_BATCH || dimension == DIM_SEQUENCE || dimension == DIM_HEADS ||
-           dimension == DIM_KV_HEADS || dimension == DIM_GROUP || dimension == DIM_FFN;
+           dimension == DIM_KV_HEADS || dimension == DIM_GROUP || dimension == DIM_FFN ||
+           dimension == DIM_VOCAB;
 }
 
 static void check_split(struct placing *p, const struct split_statement *split) {

@@ -1,7 +1,8 @@
 // Ranges of layers: where a strategy places some layers differently from others, the reference
-// program is cut before anything else is made of it. Each loop over layers becomes one loop after the other,
-// one for each range, and what is stacked by layers becomes a buffer for each: so everything behind
-// finds, as ever, that all items of a buffer are placed alike and that a loop's body is one text.
+// program is cut before anything else is made of it. Each loop over layers becomes one loop after
+// the other, one for each range, and what is stacked by layers becomes a buffer for each: so
+// everything behind finds, as ever, that all items of a buffer are placed alike and that a loop's
+// body is one text.
 //
 //   for l = 0 .. 8 { call block(x = hidden[l], w = w[l]) -> (y = hidden[l+1]) }
 // becomes, cut before layer 3,

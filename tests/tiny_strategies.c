@@ -29,6 +29,8 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "zero3_ulysses",
     "scopes",
     "zero2_tp_copies",
+    "zero1_tp_vocab",
+    "zero3_tp_vocab_sp",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -122,6 +124,7 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         break;
     case TINY_ZERO1:
     case TINY_ZERO1_TP_SP:
+    case TINY_ZERO1_TP_VOCAB:
     case TINY_ACCUMULATE_WHOLE:
         tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
         break;
@@ -176,6 +179,9 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     case TINY_SCOPES:
         add_zero3(arena, config, dp);
         break;
+    case TINY_ZERO3_TP_VOCAB_SP:
+        add_zero3(arena, config, dp);
+        break;
     case TINY_RECOMPUTE:
         add_zero3(arena, config, dp);
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
@@ -211,6 +217,11 @@ static void add_tensor_axis(struct arena *arena, struct config *config, int64_t 
     tiny_split(arena, config, DIM_HEADS, tp);
     tiny_split(arena, config, DIM_KV_HEADS, tp);
     tiny_split(arena, config, DIM_FFN, tp);
+}
+
+// Embedding, head and loss on parts of the vocabulary, over the innermost axis.
+static void add_vocabulary(struct arena *arena, struct config *config) {
+    tiny_split(arena, config, DIM_VOCAB, tiny_axes((int)config->mesh.n_axes - 1, -1));
 }
 
 // Megatron's sequence parallelism: what the innermost axis leaves whole is stored as parts.
@@ -267,6 +278,15 @@ static void add_model_axes(struct arena *arena, struct config *config,
     case TINY_ZERO1_TP_SP:
     case TINY_HSDP_TP_SP:
         add_tensor_axis(arena, config, 2);
+        add_sequence_parallel(arena, config);
+        break;
+    case TINY_ZERO1_TP_VOCAB:
+        add_tensor_axis(arena, config, 2);
+        add_vocabulary(arena, config);
+        break;
+    case TINY_ZERO3_TP_VOCAB_SP:
+        add_tensor_axis(arena, config, 2);
+        add_vocabulary(arena, config);
         add_sequence_parallel(arena, config);
         break;
     case TINY_ZERO2_TP_COPIES:
@@ -398,6 +418,8 @@ static void make_up_model_axes(struct choice *t) {
         return;
     }
     add_tensor_axis(t->arena, t->config, 2);
+    if (pick(t, 2))
+        add_vocabulary(t->arena, t->config);
     if (pick(t, 2))
         add_sequence_parallel(t->arena, t->config);
 }

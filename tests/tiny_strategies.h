@@ -27,6 +27,8 @@ enum tiny_strategy {
     TINY_ZERO3_ULYSSES,
     TINY_SCOPES,
     TINY_ZERO2_TP_COPIES,
+    TINY_ZERO1_TP_VOCAB,
+    TINY_ZERO3_TP_VOCAB_SP,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];

@@ -46,6 +46,14 @@ static double sum_at(const struct array *sources, int64_t n, int64_t at) {
     return sum;
 }
 
+static double greatest_at(const struct array *sources, int64_t n, int64_t at) {
+    double greatest = sources[0].data[at];
+    for (int64_t i = 1; i < n; i++)
+        if (!(sources[i].data[at] <= greatest)) // what is no number stays
+            greatest = sources[i].data[at];
+    return greatest;
+}
+
 void exchange_receive(const struct exchange *exchange, const struct array *sources, int64_t n,
                       int64_t self, struct array *result) {
     int64_t size = type_elements(&result->type), source = type_elements(&sources[0].type);
@@ -55,7 +63,8 @@ void exchange_receive(const struct exchange *exchange, const struct array *sourc
         int64_t at;
         switch (exchange->kind) {
         case COLLECTIVE_ALL_REDUCE:
-            result->data[i] = sum_at(sources, n, i);
+            result->data[i] = exchange->operation == OPERATION_MAX ? greatest_at(sources, n, i)
+                                                                   : sum_at(sources, n, i);
             break;
         case COLLECTIVE_REDUCE_SCATTER:
             at = i / (size / rows) * (size / rows) * n + self * (size / rows) + i % (size / rows);
