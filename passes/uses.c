@@ -76,29 +76,32 @@ static void end_life(struct tracer *t, buffer_id buffer, int64_t item) {
 }
 
 // What was there before a loop, and is not one item for each of its iterations, is used by all.
-static void need_to_loops_end(struct tracer *t, struct item_state *state, struct index index) {
+static void need_to_loops_end(struct tracer *t, struct item_state *state, int variable) {
     for (int k = 0; k < t->depth; k++) {
         struct open_loop *loop = &t->loops[k];
-        if (state->first < loop->begin && index.variable != k) {
+        if (state->first < loop->begin && variable != k) {
             ARENA_PUSH(t->arena, loop->needed, loop->n, loop->cap, state);
             return;
         }
     }
 }
 
-// A use at this execution. `anew`: all of it is written, and nothing of before is read.
-static void use(struct tracer *t, struct reference reference, bool anew) {
-    buffer_id buffer = reference.buffer;
+// A use at this execution, by the variable of a loop that names the item. `anew`: all of it is
+// written, and nothing of before is read.
+static void use(struct tracer *t, buffer_id buffer, int64_t item, int variable, bool anew) {
     if (!is_followed(whole_of(t->program, &buffer)))
         return;
-    int64_t item = index_at(reference.index, t->variables);
     struct item_state *state = state_of(t, buffer, item);
     if (anew && !is_left(t, buffer))
         end_life(t, buffer, item);
     if (!state->alive)
         *state = (struct item_state){.alive = true, .first = t->uses.n};
     state->last = t->uses.n;
-    need_to_loops_end(t, state, reference.index);
+    need_to_loops_end(t, state, variable);
+}
+
+static void use_place(struct tracer *t, struct reference at, bool anew) {
+    use(t, at.buffer, index_at(at.index, t->variables), at.index.variable, anew);
 }
 
 // ---- statements -------------------------------------------------------------------------------
@@ -123,11 +126,11 @@ static void use_places(struct tracer *t, const struct statement *s) {
     struct access access;
     for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++)
         if (!access.written)
-            use(t, *access.at, false);
+            use_place(t, *access.at, false);
     for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++)
         if (access.written && !is_read_too(t, s, *access.at)) {
             bool part = t->program->buffers[access.at->buffer].window_of != NO_ID;
-            use(t, *access.at, !part);
+            use_place(t, *access.at, !part);
         }
 }
 
@@ -146,10 +149,12 @@ static void begin_flight(struct tracer *t, const struct transfer *start) {
     }
 }
 
+// What a wait names by a variable belongs to this iteration, as what it carries does.
 static void end_flight(struct tracer *t, const struct statement *s) {
     struct carried *flight = flight_of(t, s->wait.handle, s->wait.index);
     for (uint32_t i = 0; i < flight->n; i++)
-        use(t, flight->items[i], false);
+        use(t, flight->items[i].buffer, flight->items[i].index.offset, s->wait.index.variable,
+            false);
     flight->n = 0;
 }
 
