@@ -85,7 +85,13 @@ struct pipeline {
     int64_t ahead;      // k: how many iterations before its use a gather starts
 };
 
-// A gather of what this iteration alone needs, into a place that the next may have.
+// Of what is gathered to be kept every layer has a place of its own; else the next may have it too.
+static bool has_own_place(const struct overlapper *o, const struct transfer_piece *piece) {
+    return o->program->buffers[piece->to.buffer].stack == STACK_LAYERS;
+}
+
+// A gather of what this iteration needs: of its layer, into the layer's place or one that the next
+// iteration may have.
 static bool is_layer_gather(const struct overlapper *o, const struct transfer *transfer,
                             int variable) {
     if (transfer->exchange.kind != COLLECTIVE_ALL_GATHER)
@@ -94,7 +100,7 @@ static bool is_layer_gather(const struct overlapper *o, const struct transfer *t
         const struct transfer_piece *piece = &transfer->pieces[i];
         const struct buffer *to = &o->program->buffers[piece->to.buffer];
         if (piece->from.index.variable != variable || to->class != CLASS_TRANSIENT ||
-            to->stack == STACK_LAYERS)
+            (has_own_place(o, piece) && piece->to.index.variable != variable))
             return false;
     }
     return true;
@@ -111,20 +117,6 @@ static int64_t wanted_prefetch(const struct overlapper *o, const struct transfer
     return wanted;
 }
 
-// Only gathers at the very front: what stands behind another statement may depend on it.
-static struct pipeline find_pipeline(const struct overlapper *o, struct loop *loop, int variable) {
-    struct pipeline p = {.loop = loop, .variable = variable, .ahead = loop->end - loop->begin - 1};
-    while (is_pair(&loop->body, p.n_leading)) {
-        const struct transfer *transfer = &loop->body.statements[p.n_leading].start;
-        if (!is_layer_gather(o, transfer, variable))
-            break;
-        int64_t wanted = wanted_prefetch(o, transfer);
-        p.ahead = wanted < p.ahead ? wanted : p.ahead;
-        p.n_leading += 2;
-    }
-    return p;
-}
-
 static bool is_gathered_here(const struct pipeline *p, buffer_id buffer) {
     for (uint32_t i = 0; i < p->n_leading; i += 2) {
         const struct transfer *transfer = &p->loop->body.statements[i].start;
@@ -133,6 +125,28 @@ static bool is_gathered_here(const struct pipeline *p, buffer_id buffer) {
                 return true;
     }
     return false;
+}
+
+// The second stride of a gather reads what the first has brought.
+static bool reads_gathered(const struct pipeline *p, const struct transfer *transfer) {
+    for (uint32_t i = 0; i < transfer->n_pieces; i++)
+        if (is_gathered_here(p, transfer->pieces[i].from.buffer))
+            return true;
+    return false;
+}
+
+// Only gathers at the very front: what stands behind another statement may depend on it.
+static struct pipeline find_pipeline(const struct overlapper *o, struct loop *loop, int variable) {
+    struct pipeline p = {.loop = loop, .variable = variable, .ahead = loop->end - loop->begin - 1};
+    while (is_pair(&loop->body, p.n_leading)) {
+        const struct transfer *transfer = &loop->body.statements[p.n_leading].start;
+        if (!is_layer_gather(o, transfer, variable) || reads_gathered(&p, transfer))
+            break;
+        int64_t wanted = wanted_prefetch(o, transfer);
+        p.ahead = wanted < p.ahead ? wanted : p.ahead;
+        p.n_leading += 2;
+    }
+    return p;
 }
 
 // References to a gathered buffer, in what follows the gathers, become those to the slot of this
@@ -144,7 +158,8 @@ static void refer_to_slots(struct overlapper *o, const struct pipeline *p) {
     while (walk_next(&walk)) {
         struct access access;
         for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
-            if (is_gathered_here(p, access.at->buffer))
+            if (o->program->buffers[access.at->buffer].stack != STACK_LAYERS &&
+                is_gathered_here(p, access.at->buffer))
                 access.at->index = index_variable(p->variable, 0, p->ahead + 1);
     }
 }
@@ -157,8 +172,12 @@ static void push_starts(struct overlapper *o, struct block *to, const struct pip
         struct statement start =
             statement_clone(o->program->arena, o->program, &p->loop->body.statements[i]);
         for (uint32_t k = 0; k < start.start.n_pieces; k++) {
-            start.start.pieces[k].from.index.offset += offset;
-            start.start.pieces[k].to.index = index_variable(p->variable, offset, slots);
+            struct transfer_piece *piece = &start.start.pieces[k];
+            piece->from.index.offset += offset;
+            if (has_own_place(o, piece))
+                piece->to.index.offset += offset;
+            else
+                piece->to.index = index_variable(p->variable, offset, slots);
         }
         start.start.handle_index = index_variable(p->variable, offset, slots);
         block_push(o->program, to, start);
@@ -196,6 +215,8 @@ static void give_slots(struct overlapper *o, const struct pipeline *p) {
         o->step->handles[transfer->handle].slots = slots;
         for (uint32_t k = 0; k < transfer->n_pieces; k++) {
             struct buffer *buffer = &o->program->buffers[transfer->pieces[k].to.buffer];
+            if (has_own_place(o, &transfer->pieces[k]))
+                continue;
             // A buffer has the same slots in all loops: they all go over the same layers.
             CHECK(buffer->stack == STACK_NONE || buffer->count == slots);
             buffer->stack = STACK_SLOTS;
@@ -238,7 +259,7 @@ static void prefetch_block(struct overlapper *o, struct block *block, int depth)
         }
         prefetch_block(o, &s->loop.body, depth + 1);
         struct pipeline p = find_pipeline(o, &s->loop, depth);
-        if (p.n_leading > 0 && p.ahead > 0)
+        if (p.n_leading > 0 && p.n_leading < s->loop.body.n && p.ahead > 0)
             push_pipelined(o, &made, s, &p);
         else
             block_push(o->program, &made, *s);

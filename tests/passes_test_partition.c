@@ -82,6 +82,7 @@ static void test_overlap(void **state) {
     check_strategy(FAMILY_LLAMA, TINY_ZERO1, 1, PASS_OVERLAP, "zero1", false);
     check_strategy(FAMILY_LLAMA, TINY_DDP, 2, PASS_OVERLAP, "ddp_m2", false);
     check_strategy(FAMILY_LLAMA, TINY_GATHER_ONCE, 2, PASS_OVERLAP, "gather_once_m2", false);
+    check_strategy(FAMILY_LLAMA, TINY_KEEP_PART, 1, PASS_OVERLAP, "keep_part", false);
 }
 
 static void test_release(void **state) {
