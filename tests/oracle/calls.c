@@ -11,6 +11,11 @@
 #include "tests/oracle/collective.h"
 #include "tests/oracle/memory.h"
 
+struct flight {             // of a value that a collective makes
+    const struct op *start; // NULL: it is not on its way
+    struct array *held;     // IN_BETWEEN: what devices receive
+};
+
 struct activation { // of a unit
     struct devices *d;
     const struct statement *statement;
@@ -19,7 +24,7 @@ struct activation { // of a unit
     int depth;
     struct arena arena, scratch; // of the call; of one op
     uint32_t *producer, *taker;  // ops: who makes a value, which accumulate takes it
-    const struct op **flying;    // of a value in flight: who started it
+    struct flight *flying;       // by value
     unsigned char **places;      // by timing, device and value; NULL: none
 };
 
@@ -185,21 +190,20 @@ static void compute(struct activation *a, const struct op *op, int64_t device,
         results[0].data[i] += (double)(part * n);
 }
 
-static bool same_numbers(const struct op *op, struct array operands[N_TIMINGS][MAX_OPERANDS]) {
+static bool same_numbers(const struct op *op, const struct array *a, const struct array *b) {
     for (unsigned i = 0; i < op->n_operands; i++)
-        if (memcmp(operands[AT_START][i].data, operands[AT_WAIT][i].data,
-                   (size_t)type_elements(&operands[0][i].type) * sizeof(double)) != 0)
+        if (memcmp(a[i].data, b[i].data, (size_t)type_elements(&a[i].type) * sizeof(double)) != 0)
             return false;
     return true;
 }
 
-// In programs that are right both timings have the same operands: then one result serves both.
+// In programs that are right all timings have the same operands: then one result serves all.
 static void execute_local(struct activation *a, const struct op *op, int64_t device) {
     struct array operands[N_TIMINGS][MAX_OPERANDS], results[N_TIMINGS][MAX_RESULTS];
     for (int timing = 0; timing < N_TIMINGS; timing++) {
         for (unsigned i = 0; i < op->n_operands; i++)
             operands[timing][i] = load(a, timing, device, op->operands[i]);
-        bool same = timing > 0 && same_numbers(op, operands);
+        bool same = timing > 0 && same_numbers(op, operands[AT_START], operands[timing]);
         for (unsigned i = 0; i < op->n_results; i++)
             results[timing][i] =
                 same ? results[AT_START][i] : array_new(&a->scratch, *type_of(a, op->results[i]));
@@ -213,11 +217,11 @@ static void execute_local(struct activation *a, const struct op *op, int64_t dev
     }
 }
 
-// All members read before any writes: a result may be in the place of its source.
-static void perform(struct activation *a, const struct op *op, const struct exchange *exchange,
-                    int timing) {
+// What all devices receive of what all hold now.
+static void receive(struct activation *a, const struct op *op, const struct exchange *exchange,
+                    int timing, struct arena *arena, struct array received[MAX_DEVICES]) {
     struct devices *d = a->d;
-    struct array sources[MAX_DEVICES], received[MAX_DEVICES];
+    struct array sources[MAX_DEVICES];
     for (int64_t device = 0; device < d->n; device++)
         sources[device] = load(a, timing, device, op->operands[0]);
     for (int64_t device = 0; device < d->n; device++) {
@@ -226,34 +230,54 @@ static void perform(struct activation *a, const struct op *op, const struct exch
         int64_t n = group_members(&d->program->mesh, device, &exchange->axes, members);
         for (int64_t i = 0; i < n; i++)
             given[i] = sources[members[i]];
-        received[device] = array_new(&a->scratch, *type_of(a, op->results[0]));
+        received[device] = array_new(arena, *type_of(a, op->results[0]));
         exchange_receive(exchange, given, n,
                          mesh_part_of(&d->program->mesh, device, &exchange->axes),
                          &received[device]);
-    }
-    for (int64_t device = 0; device < d->n; device++) {
         observe_op(a, op, device, timing, &sources[device], &received[device]);
-        store(a, timing, device, op->results[0], &received[device]);
     }
 }
 
+static void deliver(struct activation *a, const struct op *op, int timing,
+                    const struct array received[MAX_DEVICES]) {
+    for (int64_t device = 0; device < a->d->n; device++)
+        store(a, timing, device, op->results[0], &received[device]);
+}
+
 // What arrives later is nowhere yet, unless it takes its source's place.
-static void spoil_target(struct activation *a, const struct op *op) {
+static void spoil_target(struct activation *a, const struct op *op, int timing) {
     for (int64_t device = 0; device < a->d->n; device++) {
-        unsigned char **places = places_of(a, AT_WAIT, device);
-        if (places[op->results[0]] != places[op->operands[0]])
+        unsigned char **places = places_of(a, timing, device);
+        if (timing == IN_BETWEEN || places[op->results[0]] != places[op->operands[0]])
             memory_spoil(places[op->results[0]], type_bytes(type_of(a, op->results[0])));
     }
 }
 
+static bool execute_start(struct activation *a, const struct op *op,
+                          const struct exchange *exchange) {
+    struct array received[MAX_DEVICES];
+    struct flight *flight = &a->flying[op->results[0]];
+    receive(a, op, exchange, AT_START, &a->scratch, received);
+    deliver(a, op, AT_START, received);
+    flight->held = ARENA_ARRAY(&a->arena, struct array, MAX_DEVICES);
+    receive(a, op, exchange, IN_BETWEEN, &a->arena, flight->held);
+    spoil_target(a, op, AT_WAIT);
+    spoil_target(a, op, IN_BETWEEN);
+    flight->start = op;
+    return true;
+}
+
 static bool execute_wait(struct activation *a, const struct op *op) {
-    const struct op *start = a->flying[op->operands[0]];
+    struct flight *flight = &a->flying[op->operands[0]];
+    struct array received[MAX_DEVICES];
     struct exchange exchange;
-    if (!start)
+    if (!flight->start)
         return devices_stuck(a->d, op->span, "a wait for what was not started");
-    op_exchange(start, &exchange);
-    perform(a, start, &exchange, AT_WAIT);
-    a->flying[op->operands[0]] = NULL;
+    op_exchange(flight->start, &exchange);
+    receive(a, flight->start, &exchange, AT_WAIT, &a->scratch, received);
+    deliver(a, flight->start, AT_WAIT, received);
+    deliver(a, flight->start, IN_BETWEEN, flight->held);
+    flight->start = NULL;
     return true;
 }
 
@@ -275,12 +299,8 @@ static bool execute_op(struct activation *a, const struct op *op) {
         return devices_stuck(a->d, op->span, "a value that has no place");
     if (op->kind == OP_WAIT)
         return execute_wait(a, op);
-    if (op_exchange(op, &exchange)) {
-        perform(a, op, &exchange, AT_START);
-        spoil_target(a, op);
-        a->flying[op->results[0]] = op;
-        return true;
-    }
+    if (op_exchange(op, &exchange))
+        return execute_start(a, op, &exchange);
     for (int64_t device = 0; device < a->d->n; device++)
         execute_local(a, op, device);
     return true;
@@ -313,8 +333,8 @@ static void end(struct activation *a) {
 
 static bool all_have_arrived(struct activation *a) {
     for (uint32_t i = 0; i < a->unit->n_values; i++)
-        if (a->flying[i])
-            return devices_stuck(a->d, a->flying[i]->span, "nothing waits for this transfer");
+        if (a->flying[i].start)
+            return devices_stuck(a->d, a->flying[i].start->span, "nothing waits for this transfer");
     return true;
 }
 
@@ -327,7 +347,7 @@ bool call_execute(struct devices *d, const struct statement *statement, const in
                            .depth = depth};
     index_ops(&a);
     bind_places(&a);
-    a.flying = ARENA_ARRAY(&a.arena, const struct op *, a.unit->n_values + 1);
+    a.flying = ARENA_ARRAY(&a.arena, struct flight, a.unit->n_values + 1);
     bool goes_on = true;
     for (uint32_t i = 0; i < a.unit->n_ops && goes_on; i++) {
         goes_on = execute_op(&a, &a.unit->ops[i]);

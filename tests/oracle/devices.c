@@ -15,6 +15,8 @@ struct flight {
     struct reference *from, *to;   // of every piece, with constant indices
     int64_t variables[LIMIT_LOOP_DEPTH];
     int depth; // when it was started
+    struct arena arena;
+    struct array **held; // IN_BETWEEN: what was read, of every piece and device
 };
 
 struct devices *devices_new(struct arena *arena, const struct program *program) {
@@ -109,6 +111,26 @@ static void perform(struct devices *d, const struct flight *flight, const struct
     arena_free(&scratch);
 }
 
+static void hold(struct devices *d, struct flight *flight) {
+    const struct transfer *t = &flight->start->start;
+    flight->held = ARENA_ARRAY(&flight->arena, struct array *, t->n_pieces + 1);
+    for (uint32_t i = 0; i < t->n_pieces; i++)
+        flight->held[i] = receive(d, &flight->arena, IN_BETWEEN, t, flight->from[i], flight->to[i]);
+}
+
+// Padding behind the elements is nobody's to touch: a collective in place leaves it.
+static void spoil_elements(struct devices *d, int timing, struct reference r) {
+    struct tensor_type type = buffer_type(d->program, &d->program->buffers[r.buffer]);
+    for (int64_t device = 0; device < d->n; device++)
+        memory_spoil(item_place(d, timing, device, r.buffer, r.index.offset), type_bytes(&type));
+}
+
+static void deliver_held(struct devices *d, struct flight *flight, const struct statement *at) {
+    for (uint32_t i = 0; i < flight->start->start.n_pieces; i++)
+        deliver(d, IN_BETWEEN, flight, at, i, flight->held[i]);
+    arena_free(&flight->arena);
+}
+
 static struct reference fixed(struct reference reference, const int64_t *variables) {
     return (struct reference){reference.buffer,
                               index_constant(index_at(reference.index, variables))};
@@ -159,9 +181,12 @@ static bool start(struct devices *d, const struct statement *statement, const in
         flight->to[i] = fixed(t->pieces[i].to, variables);
     }
     perform(d, flight, statement, AT_START);
-    for (uint32_t i = 0; i < t->n_pieces; i++)
+    hold(d, flight);
+    for (uint32_t i = 0; i < t->n_pieces; i++) {
+        spoil_elements(d, IN_BETWEEN, flight->to[i]);
         if (!is_source(d, flight, i, 0))
             spoil_item(d, AT_WAIT, flight->to[i]);
+    }
     return true;
 }
 
@@ -170,6 +195,7 @@ static bool wait(struct devices *d, const struct statement *statement, const int
     if (!flight->start)
         return devices_stuck(d, statement->span, "a wait for what was not started");
     perform(d, flight, statement, AT_WAIT);
+    deliver_held(d, flight, statement);
     flight->start = NULL;
     return true;
 }
@@ -236,10 +262,11 @@ bool devices_run(struct devices *d, enum step_kind kind) {
     for (uint32_t i = 0; i < d->step->n_handles; i++)
         slots += d->step->handles[i].slots;
     d->flights = ARENA_ARRAY(d->arena, struct flight, slots + 1);
-    if (!run_block(d, &d->step->body, variables, 0))
-        return false;
+    run_block(d, &d->step->body, variables, 0);
     for (int64_t i = 0; i < slots; i++)
-        if (d->flights[i].start)
-            return devices_stuck(d, d->flights[i].start->span, "nothing waits for this transfer");
-    return true;
+        if (d->flights[i].start) {
+            devices_stuck(d, d->flights[i].start->span, "nothing waits for this transfer");
+            arena_free(&d->flights[i].arena);
+        }
+    return !d->stuck;
 }

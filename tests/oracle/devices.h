@@ -6,9 +6,10 @@
 // places of results when a call begins, what a call consumed, the target of a transfer that is on
 // its way.
 //
-// Everything is done twice, in memories of their own: with transfers performed when they start, and
-// when they are waited for. A program that is right is right in both; one that reads or writes too
-// early or too late is not, in one of them.
+// Everything is done three times, in memories of their own: with transfers performed when they
+// start, when they are waited for, and read when they start but delivered when they are waited for.
+// A program that is right is right in all; one that reads or writes too early or too late is not,
+// in one of them.
 //
 // All devices do each statement together. The statements of a program say nothing about who
 // executes them, so every device executes all: the one way to be stuck is a wait for what was never
@@ -21,7 +22,7 @@
 #include "ir/interpreter/interpreter.h"
 #include "ir/ir.h"
 
-enum timing { AT_START, AT_WAIT, N_TIMINGS }; // when a transfer is performed
+enum timing { AT_START, AT_WAIT, IN_BETWEEN, N_TIMINGS }; // when a transfer is performed
 enum { MAX_DEVICES = 64 };
 
 // Where the execution is.

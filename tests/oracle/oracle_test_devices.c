@@ -48,6 +48,11 @@ static const struct mistake mistakes[] = {
      TINY_DDP,
      {BEHIND("wait reduce.head", "call norm_head")},
      OUTCOME_WRONG},
+    {"sent on before it has arrived",
+     TINY_HSDP,
+     {BEHIND("wait reduce.head_backward[0]",
+             "start all_reduce over replica as reduce.head_backward.2")},
+     OUTCOME_WRONG},
     {"written while it is sent",
      TINY_ZERO3,
      {INSERT("    zero norm.gain.gradient.unreduced", "wait reduce.head")},
@@ -93,9 +98,11 @@ struct trial {
     struct program *reference, *final;
 };
 
+// Two microbatches, but where a reduction of the last one would be in another loop.
 static void derive(struct trial *t, enum tiny_strategy strategy) {
     *t = (struct trial){.reference = NULL};
-    t->config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, strategy, 2);
+    t->config =
+        tiny_strategy_config(&t->arena, FAMILY_LLAMA, strategy, strategy == TINY_HSDP ? 1 : 2);
     t->reference = derive_program(&t->arena, &t->config, PASS_UPDATE, NULL);
     t->final = derive_program(&t->arena, &t->config, N_PASSES - 1, NULL);
 }
