@@ -14,6 +14,7 @@ enum {
     FIRST_STEP = 3,
     MUTANTS_OF_EACH = 2 * N_MUTATIONS, // of one program
     FIRST_BASE = 1000000,              // the first family of compositions that are spoilt
+    MAX_READ = 10 * FAMILY_SIZE,
 };
 
 const char *const part_names[N_PARTS] = {"tuples", "compositions", "mutants"};
@@ -173,11 +174,12 @@ static bool read_base(struct cases *c, uint64_t seed) {
 static void take_base(struct cases *c, uint32_t number) {
     int64_t base = number / MUTANTS_OF_EACH;
     bool read = c->base == base;
-    for (uint64_t i = 0; i < FAMILY_SIZE && !read; i++) {
+    for (uint64_t i = 0; i < MAX_READ && !read; i++) { // some families have no program
+        uint64_t family = FIRST_BASE * (1 + i / FAMILY_SIZE) + (uint64_t)base;
         forget_base(c);
-        read = read_base(c, (FIRST_BASE + (uint64_t)base) * FAMILY_SIZE + i);
+        read = read_base(c, family * FAMILY_SIZE + i % FAMILY_SIZE);
     }
-    CHECK(read); // a family of which no member has a program is none to spoil
+    CHECK(read);
     c->base = base;
 }
 
