@@ -61,6 +61,7 @@ enum { MAX_VARIANTS = 8 };
 struct buffer_state {
     struct sharding work; // of what units hand on through it: as its writer's work is divided
     int depth;            // of the loops around that writer, plus one; 0: none
+    bool kept;            // backward reads it
     buffer_id buffer;     // NO_ID: not made yet
     struct sharding type;
     // Of accumulators: one copy per type of its summands.

@@ -30,12 +30,30 @@ static void divide_result(struct partitioner *p, const struct call *call, uint32
         return;
     const struct tensor_type *type = &unit->values[value].type;
     const struct work_rule *by[MAX_AXES];
-    work_cuts_of_dims(&p->placement, op->roles, op->n_roles, type->dims, type->rank,
-                      state->work.cuts, by);
+    if (state->kept && unit->phase == PHASE_FORWARD)
+        work_cuts_of_kept(&p->placement, op->roles, op->n_roles, type->dims, type->rank,
+                          state->work.cuts);
+    else
+        work_cuts_of_dims(&p->placement, op->roles, op->n_roles, type->dims, type->rank,
+                          state->work.cuts, by);
     state->depth = depth;
 }
 
+// Backward reads it. What only forward writes was kept for it until then.
+static void find_kept(struct partitioner *p) {
+    struct statement_walk walk = walk_statements(&p->reference->steps[STEP_TRAIN].body);
+    while (p->reference->steps[STEP_TRAIN].present && walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL)
+            continue;
+        const struct unit *unit = &p->reference->units[call->unit];
+        for (uint32_t i = 0; i < unit->n_parameters && unit->phase == PHASE_BACKWARD; i++)
+            p->states[call->operands[i].buffer].kept = true;
+    }
+}
+
 void divide_values(struct partitioner *p) {
+    find_kept(p);
     for (int kind = 0; kind < N_STEPS; kind++) {
         if (!p->reference->steps[kind].present)
             continue;

@@ -57,21 +57,6 @@ static void report_flat_activations(struct placing *p, const struct mode_stateme
                         mode->extent == EXTENT_SHARDED ? "sharded" : "gathered", axes);
 }
 
-// Keys and values whose positions a split divides are gathered for attention.
-static void check_gathered(struct placing *p, const struct mode_statement *mode) {
-    const struct selector *selector = &mode->selector;
-    struct axis_list cuts = work_cuts_in_scope(p->placement, selector, DIM_SEQUENCE);
-    bool keys = selector->n_roles && selector->roles[selector->n_roles - 1] == ROLE_KV;
-    for (unsigned i = 0; i < mode->axes.n; i++)
-        if (axis_size(p, mode->axes.axes[i]) > 1 &&
-            (!keys || !axis_list_has(&cuts, mode->axes.axes[i]))) {
-            not_yet(p, &mode->origin,
-                    keys ? "gathering keys and values that no split divides"
-                         : "gathering activations other than keys and values");
-            return;
-        }
-}
-
 static void check_activations(struct placing *p, const struct mode_statement *mode) {
     struct axis_list axes = effective_axes(p, &mode->axes);
     if (mode->extent == EXTENT_REPLICATED || axes.n == 0)
@@ -89,8 +74,6 @@ static void check_activations(struct placing *p, const struct mode_statement *mo
                              dimension_names[mode->by_dimension]));
     else if (selector_is_partial(&mode->selector, p->config->model.layers))
         not_yet(p, &mode->origin, "a mode for some of the layers only");
-    else if (mode->extent == EXTENT_GATHERED)
-        check_gathered(p, mode);
 }
 
 // What is kept is gathered out of the shards over the other axes, so its own are among them.

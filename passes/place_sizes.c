@@ -89,11 +89,13 @@ static void report_parts(struct placing *p, const struct origin *origin, enum di
 // outside its scope. False, once reported.
 static bool check_dimension(struct placing *p, const struct origin *origin,
                             const struct selector *scope, enum dimension dimension) {
-    struct axis_list cuts = work_cuts_in_scope(p->placement, scope, dimension);
-    int64_t parts = mesh_group_size(&p->config->mesh, &cuts);
+    struct dim dim = {.dimension = dimension};
+    struct axis_list cuts[MAX_RANK];
+    work_cuts_of_kept(p->placement, scope->roles, scope->n_roles, &dim, 1, cuts);
+    int64_t parts = mesh_group_size(&p->config->mesh, cuts);
     if (dimension == DIM_BATCH || size_of(p, dimension) % parts == 0)
         return true;
-    report_parts(p, origin, dimension, &cuts);
+    report_parts(p, origin, dimension, cuts);
     return false;
 }
 
@@ -107,8 +109,8 @@ static void check_dimensions(struct placing *p) {
     }
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
-        if (mode->state == STATE_ACTIVATIONS && mode->extent == EXTENT_SHARDED &&
-            effective_axes(p, &mode->axes).n)
+        if (mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
+            mode->sets_extent && effective_axes(p, &mode->axes).n)
             check_dimension(p, &mode->origin, &mode->selector, mode->by_dimension);
     }
 }

@@ -116,6 +116,14 @@ struct reach {                           // of a mode, over all ops of the model
     unsigned tie_axis;
 };
 
+// Keys and values whose positions a split divides are gathered for attention.
+static bool gathers_keys(const struct mode_statement *mode, const struct work_rule *winner) {
+    const struct selector *selector = &mode->selector;
+    return mode->extent == EXTENT_GATHERED && winner && winner->split &&
+           winner->dimension == DIM_SEQUENCE && selector->n_roles > 0 &&
+           selector->roles[selector->n_roles - 1] == ROLE_KV;
+}
+
 static void reach_op(struct placing *p, const struct unit *unit, const struct op *op,
                      struct reach *reach) {
     struct work_label labels[MAX_LABELS];
@@ -130,7 +138,7 @@ static void reach_op(struct placing *p, const struct unit *unit, const struct op
             continue;
         struct reach *mine = &reach[rule->mode - p->config->strategy.modes];
         mine->matches = true;
-        mine->decides |= winner == rule;
+        mine->decides |= winner == rule || gathers_keys(rule->mode, winner);
         if (winner && winner->split)
             mine->split = winner->split;
         if (winner && winner->mode && winner != rule &&
@@ -172,7 +180,7 @@ static void check_reach(struct placing *p) {
         const struct mode_statement *mode = &strategy->modes[m];
         if (reach[m].tie)
             report_tie(p, mode, reach[m].tie, reach[m].tie_axis);
-        else if (mode->state == STATE_ACTIVATIONS && mode->extent == EXTENT_SHARDED &&
+        else if (mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
                  effective_axes(p, &mode->axes).n && !reach[m].decides)
             report_idle(p, mode, reach[m].split);
     }

@@ -79,6 +79,20 @@ void work_cuts_of_dims(const struct placement *placement, const uint8_t *roles, 
     work_cuts(placement, roles, n_roles, labels, rank, cuts, by);
 }
 
+void work_cuts_of_kept(const struct placement *placement, const uint8_t *roles, unsigned n_roles,
+                       const struct dim *dims, unsigned rank, struct axis_list cuts[MAX_RANK]) {
+    const struct work_rule *by[MAX_AXES];
+    work_cuts_of_dims(placement, roles, n_roles, dims, rank, cuts, by);
+    for (uint32_t i = 0; i < placement->n_rules; i++) {
+        const struct work_rule *rule = &placement->rules[i];
+        if (by[rule->axis] != rule || !rule->mode || rule->mode->extent != EXTENT_GATHERED)
+            continue;
+        for (unsigned d = 0; d < rank; d++)
+            if (dims[d].dimension == rule->mode->by_dimension)
+                axis_list_add(&cuts[d], rule->axis);
+    }
+}
+
 struct axis_list work_cuts_in_scope(const struct placement *placement, const struct selector *scope,
                                     enum dimension dimension) {
     struct work_label label = {.dimensions = UINT32_C(1) << dimension};

@@ -26,6 +26,10 @@ unsigned work_labels(const struct unit *, const struct op *, char letters[MAX_LA
 void work_cuts(const struct placement *, const uint8_t *roles, unsigned n_roles,
                const struct work_label *labels, unsigned n_labels, struct axis_list *cuts,
                const struct work_rule *by[MAX_AXES]);
+// The same for a value as it is kept between forward and backward: cut also where activations are
+// stored as parts that are gathered for every use.
+void work_cuts_of_kept(const struct placement *, const uint8_t *roles, unsigned n_roles,
+                       const struct dim *dims, unsigned rank, struct axis_list cuts[MAX_RANK]);
 // The axes that cut a dimension where a scope selects, if nothing else is there to be cut.
 struct axis_list work_cuts_in_scope(const struct placement *, const struct selector *scope,
                                     enum dimension dimension);

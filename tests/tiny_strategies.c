@@ -31,6 +31,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "zero2_tp_copies",
     "zero1_tp_vocab",
     "zero3_tp_vocab_sp",
+    "tp_checkpoints",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -182,6 +183,9 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     case TINY_ZERO3_TP_VOCAB_SP:
         add_zero3(arena, config, dp);
         break;
+    case TINY_TP_CHECKPOINTS:
+        tiny_recomputed(arena, config, (struct selector){.span = nowhere});
+        break;
     case TINY_RECOMPUTE:
         add_zero3(arena, config, dp);
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
@@ -233,14 +237,21 @@ static void add_sequence_parallel(struct arena *arena, struct config *config) {
     lengthen(config);
 }
 
+// Activations are kept as parts along the sequence that are brought together for every use.
+static void add_gathered_activations(struct arena *arena, struct config *config,
+                                     struct axis_list axes) {
+    struct mode_statement *mode =
+        tiny_mode(arena, config, STATE_ACTIVATIONS, EXTENT_GATHERED, axes);
+    mode->by = CUT_DIMENSION;
+    mode->by_dimension = DIM_SEQUENCE;
+    lengthen(config);
+}
+
 static void add_gathered_keys(struct arena *arena, struct config *config) {
     struct axis_list cp = tiny_axes(add_axis(config, "cp", 3), -1);
     tiny_split(arena, config, DIM_SEQUENCE, cp);
-    struct mode_statement *mode = tiny_mode(arena, config, STATE_ACTIVATIONS, EXTENT_GATHERED, cp);
-    mode->by = CUT_DIMENSION;
-    mode->by_dimension = DIM_SEQUENCE;
-    mode->selector = some_role(ROLE_KV);
-    lengthen(config);
+    add_gathered_activations(arena, config, cp);
+    config->strategy.modes[config->strategy.n_modes - 1].selector = some_role(ROLE_KV);
 }
 
 static void add_ulysses(struct arena *arena, struct config *config) {
@@ -283,6 +294,10 @@ static void add_model_axes(struct arena *arena, struct config *config,
     case TINY_ZERO1_TP_VOCAB:
         add_tensor_axis(arena, config, 2);
         add_vocabulary(arena, config);
+        break;
+    case TINY_TP_CHECKPOINTS:
+        add_tensor_axis(arena, config, 2);
+        add_gathered_activations(arena, config, tiny_axes(1, -1));
         break;
     case TINY_ZERO3_TP_VOCAB_SP:
         add_tensor_axis(arena, config, 2);

@@ -29,6 +29,7 @@ enum tiny_strategy {
     TINY_ZERO2_TP_COPIES,
     TINY_ZERO1_TP_VOCAB,
     TINY_ZERO3_TP_VOCAB_SP,
+    TINY_TP_CHECKPOINTS,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
