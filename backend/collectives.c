@@ -20,26 +20,32 @@ static int64_t elements_before(const struct tensor_type *type, int dim) {
     return elements;
 }
 
-// The whole is what a reduce_scatter reads and an all_gather writes. A flat whole may have fewer
+// The whole is what an all_gather writes, and what others read. A flat whole may have fewer
 // elements than its parts together; `valid` tells the runtime where padding begins.
-struct piece piece_of(const struct exchange *exchange, const struct tensor_type *from,
-                      const struct tensor_type *to) {
+struct piece piece_of(const struct exchange *exchange, const struct mesh *mesh,
+                      const struct tensor_type *from, const struct tensor_type *to) {
     enum collective_kind kind = exchange->kind;
-    const struct tensor_type *whole = kind == COLLECTIVE_REDUCE_SCATTER ? from : to;
-    const struct tensor_type *part = kind == COLLECTIVE_REDUCE_SCATTER ? to : from;
+    const struct tensor_type *whole = kind == COLLECTIVE_ALL_GATHER ? to : from;
+    const struct tensor_type *part = kind == COLLECTIVE_ALL_GATHER ? from : to;
     struct piece piece = {.outer = 1, .valid = type_elements(whole)};
-    if (kind == COLLECTIVE_ALL_REDUCE)
+    if (kind == COLLECTIVE_ALL_REDUCE || kind == COLLECTIVE_PERMUTE)
         return piece;
     if (exchange->dim > 0)
         piece.outer = elements_before(whole, exchange->dim);
     piece.chunk = type_elements(part) / piece.outer;
+    if (kind == COLLECTIVE_ALL_TO_ALL) { // what arrives has as many elements as what leaves
+        piece.chunk /= mesh_group_size(mesh, &exchange->axes);
+        piece.dst_outer = elements_before(to, exchange->concat_dim);
+    }
     return piece;
 }
 
+enum { N_PIECE_MEMBERS = 6 };
+
 // struct place_piece, member by member.
 static LLVMTypeRef piece_type(struct emitter *e) {
-    LLVMTypeRef members[] = {e->pointer, e->pointer, e->i64, e->i64, e->i64};
-    return LLVMStructTypeInContext(e->llvm, members, 5, false);
+    LLVMTypeRef members[] = {e->pointer, e->pointer, e->i64, e->i64, e->i64, e->i64};
+    return LLVMStructTypeInContext(e->llvm, members, N_PIECE_MEMBERS, false);
 }
 
 // The runtime copies the array in start, so that it may be overwritten by the next one.
@@ -47,28 +53,29 @@ static LLVMValueRef store_pieces(struct emitter *e, const struct piece *pieces, 
     LLVMTypeRef type = piece_type(e);
     LLVMValueRef array = stack_array(e, type, n);
     for (uint32_t i = 0; i < n; i++) {
-        LLVMValueRef members[] = {pieces[i].from, pieces[i].to, constant_i64(e, pieces[i].outer),
+        LLVMValueRef members[] = {pieces[i].from,
+                                  pieces[i].to,
+                                  constant_i64(e, pieces[i].outer),
                                   constant_i64(e, pieces[i].chunk),
-                                  constant_i64(e, pieces[i].valid)};
+                                  constant_i64(e, pieces[i].valid),
+                                  constant_i64(e, pieces[i].dst_outer)};
         LLVMValueRef slot = element_pointer(e, type, array, constant_i64(e, i));
-        for (unsigned k = 0; k < 5; k++)
+        for (unsigned k = 0; k < N_PIECE_MEMBERS; k++)
             LLVMBuildStore(e->builder, members[k],
                            LLVMBuildStructGEP2(e->builder, type, slot, k, ""));
     }
     return array;
 }
 
-static int64_t place_kind(enum collective_kind kind) {
-    switch (kind) {
-    case COLLECTIVE_ALL_REDUCE:
-        return PLACE_ALL_REDUCE;
-    case COLLECTIVE_REDUCE_SCATTER:
-        return PLACE_REDUCE_SCATTER;
-    default:
-        CHECK(kind == COLLECTIVE_ALL_GATHER);
-        return PLACE_ALL_GATHER;
-    }
-}
+// The runtime numbers kinds and operations as the compiler does.
+_Static_assert((int)PLACE_ALL_REDUCE == (int)COLLECTIVE_ALL_REDUCE &&
+                   (int)PLACE_REDUCE_SCATTER == (int)COLLECTIVE_REDUCE_SCATTER &&
+                   (int)PLACE_ALL_GATHER == (int)COLLECTIVE_ALL_GATHER &&
+                   (int)PLACE_ALL_TO_ALL == (int)COLLECTIVE_ALL_TO_ALL &&
+                   (int)PLACE_PERMUTE == (int)COLLECTIVE_PERMUTE,
+               "enum place_collective follows ir/collectives.def");
+_Static_assert((int)PLACE_SUM == (int)OPERATION_SUM && (int)PLACE_MAX == (int)OPERATION_MAX,
+               "enum place_operation is operation");
 
 // The runtime has the same list in its descriptor.
 static int64_t group_index(const struct emitter *e, const struct axis_list *axes) {
@@ -82,10 +89,12 @@ static int64_t group_index(const struct emitter *e, const struct axis_list *axes
 void start_collective(struct emitter *e, uint32_t statement, LLVMValueRef handle,
                       const struct exchange *exchange, enum dtype dtype, const struct piece *pieces,
                       uint32_t n) {
-    CALL_RUNTIME(e, collective_start, statement, handle,
-                 constant_i32(e, place_kind(exchange->kind)),
+    int64_t members = mesh_group_size(&e->program->mesh, &exchange->axes);
+    int64_t shift = (exchange->shift % members + members) % members;
+    CALL_RUNTIME(e, collective_start, statement, handle, constant_i32(e, exchange->kind),
                  constant_i32(e, group_index(e, &exchange->axes)), place_dtype_constant(e, dtype),
-                 constant_i32(e, n), store_pieces(e, pieces, n));
+                 constant_i32(e, exchange->operation), constant_i32(e, shift), constant_i32(e, n),
+                 store_pieces(e, pieces, n));
 }
 
 // ---- handles ----------------------------------------------------------------------------------
@@ -107,7 +116,7 @@ void emit_collective(struct emitter *e, const struct op *op) {
     CHECK(op_exchange(op, &exchange));
     const struct tensor_type *from = value_type(e, op->operands[0]);
     const struct tensor_type *to = value_type(e, op->results[0]);
-    struct piece piece = piece_of(&exchange, from, to);
+    struct piece piece = piece_of(&exchange, &e->program->mesh, from, to);
     piece.from = operand_place(e, op, 0);
     piece.to = place_of(e, op->results[0]);
     start_collective(e, op->id, unit_handle(e, op), &exchange, from->dtype, &piece, 1);

@@ -135,9 +135,9 @@ void emit_step(struct emitter *, enum step_kind);           // step.c
 // collectives.c: one tensor of a collective, and the call that starts it.
 struct piece {
     LLVMValueRef from, to;
-    int64_t outer, chunk, valid; // as in struct place_piece
+    int64_t outer, chunk, valid, dst_outer; // as in struct place_piece
 };
-struct piece piece_of(const struct exchange *, const struct tensor_type *from,
+struct piece piece_of(const struct exchange *, const struct mesh *, const struct tensor_type *from,
                       const struct tensor_type *to);
 void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
                       const struct exchange *, enum dtype, const struct piece *pieces, uint32_t n);

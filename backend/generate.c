@@ -108,10 +108,6 @@ static const char *op_refusal(struct arena *arena, const struct unit *unit, cons
                             "the positions or rows of `%s` in unit `%s` are not an `iota` of that "
                             "unit",
                             text, unit->name);
-    struct exchange exchange;
-    if (op_exchange(op, &exchange) && exchange.operation == OPERATION_MAX)
-        return arena_format(arena, "no transport takes maxima yet, as `%s` in unit `%s` asks", text,
-                            unit->name);
     enum op_kernel kernel = op_rows[op->kind].kernel;
     if (op->kind != OP_SLICE && (kernel == KERNEL_CALL || kernel == KERNEL_SCALAR) &&
         !kernel_is_supported(op))

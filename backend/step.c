@@ -96,7 +96,7 @@ static void emit_start(struct schedule *s, const struct statement *statement) {
         const struct transfer_piece *piece = &transfer->pieces[i];
         struct tensor_type from = buffer_type(program, &program->buffers[piece->from.buffer]);
         struct tensor_type to = buffer_type(program, &program->buffers[piece->to.buffer]);
-        pieces[i] = piece_of(&transfer->exchange, &from, &to);
+        pieces[i] = piece_of(&transfer->exchange, &program->mesh, &from, &to);
         pieces[i].from = reference_pointer(s, piece->from);
         pieces[i].to = reference_pointer(s, piece->to);
     }

@@ -49,16 +49,16 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
     const struct tensor_type *from = &unit->values[op->operands[0]].type;
     const struct tensor_type *to = &unit->values[op->results[0]].type;
     struct exchange exchange;
-    bool fits;
-    if (op->kind == OP_WAIT) {
-        fits = type_equal(from, to);
-    } else {
+    bool fits = type_equal(from, to);
+    if (op->kind != OP_WAIT) {
         if (!op_exchange(op, &exchange)) // a slice cuts as a reduce_scatter does
             exchange.kind = COLLECTIVE_REDUCE_SCATTER;
-        if (exchange.operation == N_OPERATIONS)
-            return "the `operation` of an all_reduce is sum or max";
-        bool cut = exchange.kind != COLLECTIVE_ALL_REDUCE;
-        fits = cut == (exchange.dim >= 0) && exchange_fits(&exchange, &c->program->mesh, from, to);
+        const char *wrong = exchange_check(&exchange, from->dtype);
+        if (op->kind != OP_SLICE && wrong)
+            return arena_format(c->arena, "unit %s: %s", unit->name, wrong);
+        bool flat = exchange.dim < 0 && exchange.kind != COLLECTIVE_ALL_REDUCE &&
+                    exchange.kind != COLLECTIVE_PERMUTE; // units have no flat values
+        fits = !flat && exchange_fits(&exchange, &c->program->mesh, from, to);
     }
     return fits ? NULL
                 : arena_format(c->arena, "unit %s: the sizes of `%s` do not fit its axes",
@@ -278,6 +278,9 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     const struct buffer *from = &program->buffers[piece->from.buffer];
     const struct buffer *to = &program->buffers[piece->to.buffer];
     struct tensor_type from_type = buffer_type(program, from), to_type = buffer_type(program, to);
+    wrong = exchange_check(&start->exchange, from->dtype);
+    if (wrong)
+        return wrong;
     // What arrives flat may be padded further than the number of parts asks for: it must have room.
     int64_t parts = mesh_group_size(&program->mesh, &start->exchange.axes);
     bool room = start->exchange.kind != COLLECTIVE_ALL_GATHER ||
@@ -293,8 +296,6 @@ static const char *check_start(struct checker *c, const struct transfer *start) 
     if (start->exchange.axes.n == 0 || start->handle >= c->step->n_handles ||
         !index_fits(c, start->handle_index, c->step->handles[start->handle].slots))
         return "a collective without axes, or with a slot that its handle does not have";
-    if (start->exchange.kind == COLLECTIVE_ALL_REDUCE && start->exchange.dim >= 0)
-        return "an all_reduce changes no dimension: it takes no `dim`";
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const char *wrong = check_piece(c, start, &start->pieces[i]);
         if (wrong)

@@ -4,12 +4,18 @@
 
 #include <string.h>
 
+struct exchange exchange_flat(enum collective_kind kind, const struct axis_list *axes) {
+    return (struct exchange){.kind = kind, .axes = *axes, .dim = -1, .concat_dim = -1};
+}
+
 // False for an op that is no collective. An operation that the table does not have is N_OPERATIONS,
 // which program_check refuses.
 bool op_exchange(const struct op *op, struct exchange *exchange) {
     const struct attribute *operation = op_attribute(op, ATTRIBUTE_OPERATION);
-    *exchange =
-        (struct exchange){.axes = op_axes(op), .dim = (int)op_integer(op, ATTRIBUTE_DIM, -1)};
+    *exchange = (struct exchange){.axes = op_axes(op),
+                                  .dim = (int)op_integer(op, ATTRIBUTE_DIM, -1),
+                                  .concat_dim = (int)op_integer(op, ATTRIBUTE_CONCAT_DIM, -1),
+                                  .shift = op_integer(op, ATTRIBUTE_SHIFT, 0)};
     if (operation) {
         int found = table_find(operation_names, N_OPERATIONS, operation->word);
         exchange->operation = found < 0 ? N_OPERATIONS : (enum operation)found;
@@ -26,7 +32,41 @@ bool op_exchange(const struct op *op, struct exchange *exchange) {
     }
 }
 
-// ---- sizes ------------------------------------------------------------------------------------
+// ---- what makes sense -------------------------------------------------------------------------
+
+const char *exchange_check(const struct exchange *exchange, enum dtype dtype) {
+    bool reduces =
+        exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
+    bool joins = exchange->kind == COLLECTIVE_ALL_TO_ALL;
+    if (exchange->kind == COLLECTIVE_ALL_REDUCE && exchange->dim >= 0)
+        return "an all_reduce changes no dimension: it takes no `dim`";
+    if (exchange->kind == COLLECTIVE_PERMUTE && exchange->dim >= 0)
+        return "a permute changes no dimension: it takes no `dim`";
+    if (joins != (exchange->concat_dim >= 0) || (joins && exchange->dim < 0))
+        return "an all_to_all, and nothing else, has a `dim` that is split and a `concat_dim`";
+    if (exchange->shift && exchange->kind != COLLECTIVE_PERMUTE)
+        return "only a permute has a `shift`";
+    if (exchange->operation && exchange->kind != COLLECTIVE_ALL_REDUCE)
+        return "only an all_reduce has an `operation`";
+    if (exchange->operation == N_OPERATIONS)
+        return "the `operation` of an all_reduce is sum or max";
+    if (reduces && dtype == DTYPE_I32)
+        return "integers are not reduced over devices";
+    return NULL;
+}
+
+// One dimension is cut into parts, of which each member gets one from all; another grows by as
+// many.
+static bool sizes_swap(const struct exchange *exchange, int64_t parts,
+                       const struct tensor_type *from, const struct tensor_type *to) {
+    int dim = exchange->dim, concat_dim = exchange->concat_dim;
+    bool fits =
+        dim < from->rank && concat_dim < from->rank && dim != concat_dim && from->rank == to->rank;
+    for (int i = 0; fits && i < from->rank; i++)
+        fits = to->dims[i].size * (i == dim ? parts : 1) ==
+               from->dims[i].size * (i == concat_dim ? parts : 1);
+    return fits;
+}
 
 // Is `part` what a device has of `whole`? Along a dimension exactly; flat, at least so much.
 static bool sizes_fit(const struct tensor_type *whole, const struct tensor_type *part, int dim,
@@ -50,6 +90,8 @@ bool exchange_fits(const struct exchange *exchange, const struct mesh *mesh,
         return sizes_fit(from, to, exchange->dim, parts);
     case COLLECTIVE_ALL_GATHER:
         return sizes_fit(to, from, exchange->dim, parts);
+    case COLLECTIVE_ALL_TO_ALL:
+        return sizes_swap(exchange, parts, from, to);
     default:
         return type_equal(from, to);
     }

@@ -353,7 +353,9 @@ extern const char *const operation_names[N_OPERATIONS];
 struct exchange {
     enum collective_kind kind;
     struct axis_list axes;
-    int dim; // of the whole tensor that is gathered or scattered; -1: flat, or not cut
+    int dim;                  // that is gathered, scattered or split; -1: flat, or not cut
+    int concat_dim;           // ALL_TO_ALL: that is joined; else -1
+    int64_t shift;            // PERMUTE: member i gives to member i + shift, modulo the group
     enum operation operation; // ALL_REDUCE; N_OPERATIONS: a word that is none
 };
 
@@ -536,8 +538,12 @@ void program_drop_places(struct program *); // keeps which values are inline
 
 // Statement ids in the order of the text: units and their ops, then the steps. Also counts n_ids.
 void program_number(struct program *);
+// The collective of a kind and group that cuts nothing, or something flat.
+struct exchange exchange_flat(enum collective_kind, const struct axis_list *axes);
 // The collective that an op starts. False: it starts none, and `axes` and `dim` are still the op's.
 bool op_exchange(const struct op *, struct exchange *);
+// NULL, or what makes no sense for its kind.
+const char *exchange_check(const struct exchange *, enum dtype);
 // Whether what a member gives and what it gets have sizes that go together.
 bool exchange_fits(const struct exchange *, const struct mesh *, const struct tensor_type *from,
                    const struct tensor_type *to);

@@ -129,9 +129,16 @@ static void parse_start(struct parser *p, struct step *step, struct transfer *st
     exchange->kind = text_choice(p, collective_names, N_COLLECTIVES, "a collective");
     text_expect_word(p, "over");
     exchange->axes = text_axes(p);
-    exchange->dim = -1;
+    exchange->dim = exchange->concat_dim = -1;
     if (text_accept_word(p, "dim"))
         exchange->dim = (int)text_integer(p);
+    if (text_accept_word(p, "concat_dim"))
+        exchange->concat_dim = (int)text_integer(p);
+    if (text_accept_word(p, "shift"))
+        exchange->shift = text_integer(p);
+    if (text_accept_word(p, "operation"))
+        exchange->operation =
+            (enum operation)text_choice(p, operation_names, N_OPERATIONS, "an operation");
     text_expect_word(p, "as");
     start->handle = parse_handle(p, step, &start->handle_index);
     text_expect(p, '{');

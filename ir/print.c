@@ -363,10 +363,17 @@ static void print_call(struct printer *p, const struct call *call) {
 
 // All pieces, since each may be edited away; `dim` only where the whole is not cut flat.
 static void print_start(struct printer *p, const struct step *step, const struct transfer *start) {
-    put(p, "start %s over ", collective_names[start->exchange.kind]);
-    put_axes(p, &start->exchange.axes);
-    if (start->exchange.dim >= 0)
-        put(p, " dim %d", start->exchange.dim);
+    const struct exchange *exchange = &start->exchange;
+    put(p, "start %s over ", collective_names[exchange->kind]);
+    put_axes(p, &exchange->axes);
+    if (exchange->dim >= 0)
+        put(p, " dim %d", exchange->dim);
+    if (exchange->concat_dim >= 0)
+        put(p, " concat_dim %d", exchange->concat_dim);
+    if (exchange->kind == COLLECTIVE_PERMUTE)
+        put(p, " shift %" PRId64, exchange->shift);
+    if (exchange->operation)
+        put(p, " operation %s", operation_names[exchange->operation]);
     put(p, " as %s[%s] {", step->handles[start->handle].name, index_text(p, start->handle_index));
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         const char *from = reference_text(p, start->pieces[i].from);

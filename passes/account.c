@@ -14,15 +14,23 @@
 #include "ir/limits.h"
 #include "passes/lifetimes.h"
 
-static int64_t ring_bytes(enum collective_kind kind, int64_t group, int64_t whole_bytes) {
-    return (kind == COLLECTIVE_ALL_REDUCE ? 2 : 1) * (whole_bytes / group) * (group - 1);
+// Bytes that one device sends in one collective (DESIGN.md 3: ring convention). `whole`: the whole,
+// or what a device gives, padded to a multiple of the group; `unpadded` without padding.
+static int64_t sent_bytes(const struct exchange *exchange, int64_t group, int64_t whole,
+                          int64_t unpadded, bool small) {
+    int64_t others = whole / group * (group - 1);
+    switch (exchange->kind) {
+    case COLLECTIVE_ALL_REDUCE:
+        return small ? unpadded * (group - 1) : 2 * others;
+    case COLLECTIVE_PERMUTE:
+        return exchange->shift % group ? unpadded : 0;
+    default:
+        return others;
+    }
 }
 
-int64_t transfer_bytes(enum collective_kind kind, int64_t group, int64_t whole_bytes,
-                       int64_t unpadded_bytes) {
-    if (kind == COLLECTIVE_ALL_REDUCE && unpadded_bytes <= LIMIT_SMALL_ALL_REDUCE_BYTES)
-        return unpadded_bytes * (group - 1);
-    return ring_bytes(kind, group, whole_bytes);
+static bool is_small(const struct exchange *exchange, int64_t unpadded) {
+    return exchange->kind == COLLECTIVE_ALL_REDUCE && unpadded <= LIMIT_SMALL_ALL_REDUCE_BYTES;
 }
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -161,13 +169,32 @@ static void add_transfer(struct counting *c, struct account_transfer transfer) {
                transfer);
 }
 
-// What is carried, of one role: parameters by a gather, gradients by a reduction, of tensors; else
-// scalars.
+// What is carried, of one role.
 struct carried {
-    enum role role;
-    bool tensor;
+    enum state state;
     int64_t whole_bytes, unpadded_bytes;
 };
+
+// Transients are parts or wholes of the state that is gathered or reduced there.
+static enum state state_of_piece(const struct exchange *exchange, const struct buffer *from) {
+    bool reduces =
+        exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
+    enum state state = class_states[from->class];
+    if (from->tensor == NO_ID)
+        return from->rank ? STATE_ACTIVATIONS : N_STATES;
+    return state != N_STATES ? state : reduces ? STATE_GRADIENTS : STATE_PARAMETERS;
+}
+
+// With padding. Shards may be padded further than their own number asks for.
+static int64_t whole_elements(const struct program *program, const struct transfer *start,
+                              const struct transfer_piece *piece, int64_t elements, int64_t group) {
+    bool gather = start->exchange.kind == COLLECTIVE_ALL_GATHER;
+    if (!gather && start->exchange.kind != COLLECTIVE_REDUCE_SCATTER)
+        return round_up(elements, group);
+    const struct buffer *part = &program->buffers[gather ? piece->from.buffer : piece->to.buffer];
+    struct tensor_type type = buffer_type(program, part);
+    return type_elements(&type) * group;
+}
 
 // A gather's whole is what arrives, a reduction's what is given. Padded to a multiple of the group,
 // as it travels. Returns the bytes without padding.
@@ -176,22 +203,17 @@ static int64_t add_piece(const struct counting *c, const struct transfer *start,
     const struct program *program = c->program;
     bool gather = start->exchange.kind == COLLECTIVE_ALL_GATHER;
     const struct transfer_piece *p = &start->pieces[piece];
-    const struct buffer *buffer = &program->buffers[gather ? p->to.buffer : p->from.buffer];
-    struct tensor_type type = buffer_type(program, buffer);
+    const struct buffer *from = &program->buffers[p->from.buffer];
+    struct tensor_type type = buffer_type(program, gather ? &program->buffers[p->to.buffer] : from);
     int64_t elements = type_elements(&type), bytes = dtype_bytes[type.dtype];
     enum role role = ROLE_NONE;
-    if (buffer->tensor != NO_ID) {
-        const struct tensor *tensor = &program->tensors[buffer->tensor];
+    if (from->tensor != NO_ID) {
+        const struct tensor *tensor = &program->tensors[from->tensor];
         role = outermost_role(tensor->roles, tensor->n_roles);
     }
     struct carried *of = &carried[role];
-    of->tensor |= buffer->tensor != NO_ID;
-    // Shards may be padded further than their own number asks for.
-    const struct buffer *part = &program->buffers[gather ? p->from.buffer : p->to.buffer];
-    struct tensor_type part_type = buffer_type(program, part);
-    of->whole_bytes += start->exchange.kind == COLLECTIVE_ALL_REDUCE
-                           ? round_up(elements, group) * bytes
-                           : type_elements(&part_type) * group * bytes;
+    of->state = state_of_piece(&start->exchange, from);
+    of->whole_bytes += whole_elements(program, start, p, elements, group) * bytes;
     of->unpadded_bytes += elements * bytes;
     return elements * bytes;
 }
@@ -205,21 +227,17 @@ static void account_start(struct counting *c, const struct statement *statement,
     struct carried carried[N_ROLES] = {{0}};
     for (uint32_t i = 0; i < start->n_pieces; i++)
         unpadded += add_piece(c, start, i, group, carried);
-    bool gather = start->exchange.kind == COLLECTIVE_ALL_GATHER;
-    bool small =
-        start->exchange.kind == COLLECTIVE_ALL_REDUCE && unpadded <= LIMIT_SMALL_ALL_REDUCE_BYTES;
+    bool small = is_small(&start->exchange, unpadded);
     for (int role = 0; role < N_ROLES; role++) {
         const struct carried *of = &carried[role];
         if (of->unpadded_bytes == 0)
             continue;
-        int64_t bytes = small ? of->unpadded_bytes * (group - 1)
-                              : ring_bytes(start->exchange.kind, group, of->whole_bytes);
+        int64_t bytes =
+            sent_bytes(&start->exchange, group, of->whole_bytes, of->unpadded_bytes, small);
         struct account_transfer transfer = {
             .axes = start->exchange.axes,
             .kind = start->exchange.kind,
-            .state = !of->tensor ? N_STATES
-                     : gather    ? STATE_PARAMETERS
-                                 : STATE_GRADIENTS,
+            .state = of->state,
             .role = role,
             .phase = phase,
             .dtype = program->buffers[start->pieces[0].from.buffer].dtype,
@@ -254,8 +272,8 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
             .dtype = whole->dtype,
             .group = group,
             .count = trips,
-            .bytes = trips * transfer_bytes(exchange.kind, group, round_up(elements, group) * bytes,
-                                            elements * bytes),
+            .bytes = trips * sent_bytes(&exchange, group, round_up(elements, group) * bytes,
+                                        elements * bytes, is_small(&exchange, elements * bytes)),
             .statement = op->id,
             .span = op->span};
         add_transfer(c, transfer);

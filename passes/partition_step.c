@@ -111,10 +111,11 @@ static void sum_over_devices(struct partitioner *p, buffer_id buffer, uint64_t m
     struct reference scalar = {.buffer = buffer, .index = index_constant(0)};
     struct transfer_piece piece = {.from = scalar, .to = scalar};
     struct transfers transfers = {.n = 1};
-    struct exchange sum = {.kind = COLLECTIVE_ALL_REDUCE, .axes = axes_of_sum(p, mask), .dim = -1};
-    transfers.items[0] = (struct transfer){
-        .exchange = sum, .n_pieces = 1, .pieces = arena_copy(p->arena, &piece, sizeof piece)};
-    transfers.spans[0] = split_span(p, sum.axes.axes[0]);
+    struct axis_list axes = axes_of_sum(p, mask);
+    transfers.items[0] = (struct transfer){.exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes),
+                                           .n_pieces = 1,
+                                           .pieces = arena_copy(p->arena, &piece, sizeof piece)};
+    transfers.spans[0] = split_span(p, axes.axes[0]);
     emit_transfers(p, &transfers,
                    arena_format(p->arena, "sum.%s", p->program->buffers[buffer].name));
 }

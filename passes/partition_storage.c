@@ -210,8 +210,7 @@ static uint32_t transfer_group(struct transfers *transfers, enum collective_kind
     }
     CHECK(transfers->n < MAX_TRANSFERS);
     uint32_t group = transfers->n++;
-    transfers->items[group] =
-        (struct transfer){.exchange = {.kind = kind, .axes = *axes, .dim = -1}};
+    transfers->items[group] = (struct transfer){.exchange = exchange_flat(kind, axes)};
     transfers->spans[group] = span;
     transfers->capacities[group] = 0;
     transfers->bytes[group] = 0;

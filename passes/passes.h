@@ -114,10 +114,4 @@ struct account_live *account_moments(const struct program *program, struct arena
                                      uint32_t *n);
 struct account_live account_most_alive(const struct program *program);
 
-// Bytes that one device sends in one collective over a group of `group` members (DESIGN.md 3: ring
-// convention). `whole_bytes` is the whole, padded to a multiple of the group for all but small
-// ones; an all_reduce of up to 4 KiB sends (group - 1) times its unpadded size.
-int64_t transfer_bytes(enum collective_kind kind, int64_t group, int64_t whole_bytes,
-                       int64_t unpadded_bytes);
-
 #endif

@@ -62,6 +62,14 @@ enum place_collective {
     PLACE_ALL_REDUCE = 0,
     PLACE_REDUCE_SCATTER = 1,
     PLACE_ALL_GATHER = 2,
+    PLACE_ALL_TO_ALL = 3,
+    PLACE_PERMUTE = 4,
+};
+
+/* By which an all_reduce makes one value of several. Not-a-number stays one. */
+enum place_operation {
+    PLACE_SUM = 0,
+    PLACE_MAX = 1,
 };
 
 /* One tensor of a collective. N is the size of the group, "the device's" chunk the one whose number
@@ -71,7 +79,11 @@ enum place_collective {
  *   ALL_REDUCE      src, dst: `valid` elements each. outer is 1, chunk is not read. dst may be src.
  *   REDUCE_SCATTER  src: whole; dst: part. dst may be the device's own chunk of src when outer
  * is 1. ALL_GATHER      src: part; dst: whole. src may be the device's own chunk of dst when outer
- * is 1.
+ * is 1. ALL_TO_ALL      src: whole, of which chunk j goes to member j; dst: as many elements, seen
+ * as dst_outer x (N x ...), whose chunk i comes from member i. PERMUTE         src, dst: `valid`
+ * elements each. outer is 1, chunk is not read.
+ *
+ * But where it is said, src and dst share no bytes.
  *
  * A flat piece has outer 1; elements from `valid` to N x chunk are padding: never read by a
  * reduce_scatter and written as zeros, carried as they are by an all_gather. A piece along
@@ -81,8 +93,9 @@ struct place_piece {
     const void *src;
     void *dst;
     int64_t outer;
-    int64_t chunk; /* elements */
-    int64_t valid; /* elements of the whole that are not padding */
+    int64_t chunk;     /* elements */
+    int64_t valid;     /* elements of the whole that are not padding */
+    int64_t dst_outer; /* of an all_to_all */
 };
 
 /* ---- the descriptor ---------------------------------------------------------------------------

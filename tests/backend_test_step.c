@@ -1,5 +1,5 @@
 // Steps: nested loops over stacked buffers with offsets and slots, windows, collectives of units
-// and of steps on a mesh of four ranks, slices, and iotas that differ by rank.
+// and of steps on a mesh of ranks, slices, and iotas that differ by rank.
 #include "backend_harness.h"
 
 #include <setjmp.h>
@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+
+#include "passes/passes.h"
+#include "runtime/transport/transport.h"
+#include "tests/oracle/memory.h"
 
 static struct program *parse(struct arena *arena, const char *text) {
     struct text_error error = {0};
@@ -246,10 +250,105 @@ static void collectives(void **state) {
     arena_free(&arena);
 }
 
+// ---- six ranks --------------------------------------------------------------------------------
+
+// Every collective in units and in steps, over products in both orders, that moves a cut from one
+// dimension to another, shifts, or takes the largest.
+static const char moves[] =
+    "step main {\n"
+    "  axis a = 2\n"
+    "  axis b = 3\n"
+    "  sizes batch = 1 sequence = 1 microbatches = 1 layers = 1 vocab = 1\n"
+    "  policy parameters = f64 master = none moments = f64 gradients = f64\n"
+    "       compute = f64 accumulate = f64 gather = f64 reduce = f64 reproducible = 0\n"
+    "  arena 65536\n"
+    "  buffer x : input f64[batch=2, sequence=12, heads=6, head_dim=5] at 0\n"
+    "  buffer swapped : output f64[batch=2, sequence=72, heads=1, head_dim=5] at 8192\n"
+    "  buffer back : output f64[batch=2, sequence=12, heads=6, head_dim=5] at 16384\n"
+    "  buffer behind : output f64[batch=2, sequence=12, heads=6, head_dim=5] at 24576\n"
+    "  buffer most : output f64[batch=2, sequence=12, heads=6, head_dim=5] at 32768\n"
+    "  buffer outer : output f64[batch=6, sequence=12, heads=2, head_dim=5] at 40960\n"
+    "  buffer before : output f64[batch=2, sequence=12, heads=6, head_dim=5] at 49152\n"
+    "  buffer frame : transient f64[flat=720] at 57344\n"
+    "  train {\n"
+    "    start all_to_all over b*a dim 2 concat_dim 1 as swap[0] { x -> swapped }\n"
+    "    start permute over b*a shift 4 as turn[0] { x -> behind }\n"
+    "    wait swap[0]\n"
+    "    start all_to_all over b*a dim 1 concat_dim 2 as swap[0] { swapped -> back }\n"
+    "    start all_reduce over a*b operation max as largest[0] { x -> most }\n"
+    "    wait turn[0]\n"
+    "    wait largest[0]\n"
+    "    wait swap[0]\n"
+    "    call unit(x = x) -> (outer = outer, before = before)\n"
+    "  }\n"
+    "}\n"
+    "unit main.unit {\n"
+    "  phase forward\n"
+    "  parameter %x : f64[batch=2, sequence=12, heads=6, head_dim=5]\n"
+    "  result %outer\n"
+    "  result %before\n"
+    "  frame 5760 of frame\n"
+    "  %o = all_to_all(%x) {axes=b, dim=2, concat_dim=0} : f64[batch=6, sequence=12, heads=2, "
+    "head_dim=5] out\n"
+    "  %l = all_reduce(%x) {axes=a, operation=\"max\"} : f64[batch=2, sequence=12, heads=6, "
+    "head_dim=5] at 0\n"
+    "  %outer = wait(%o) : f64[batch=6, sequence=12, heads=2, head_dim=5] in %o\n"
+    "  %most = wait(%l) : f64[batch=2, sequence=12, heads=6, head_dim=5] in %l\n"
+    "  %p = permute(%most) {axes=b, shift=-1} : f64[batch=2, sequence=12, heads=6, head_dim=5] "
+    "out\n"
+    "  %before = wait(%p) : f64[batch=2, sequence=12, heads=6, head_dim=5] in %p\n"
+    "}\n";
+
+static void expect_sent(struct ranks *ranks, const struct program *program, struct arena *arena) {
+    const struct account *accounted = account(program, arena);
+    uint32_t n;
+    const struct axis_list *groups = program_groups(program, arena, &n);
+    for (uint32_t g = 0; g < n; g++) {
+        int64_t expected = 0;
+        for (uint32_t i = 0; i < accounted->n_transfers; i++)
+            if (axis_list_equal(&accounted->transfers[i].axes, &groups[g]))
+                expected += accounted->transfers[i].bytes;
+        for (int r = 0; r < ranks->n; r++) {
+            struct place_context *context = &ranks->contexts[r];
+            assert_int_equal(context->transport->sent_bytes(context, (int32_t)g), expected);
+        }
+    }
+}
+
+static void collectives_that_move(void **state) {
+    struct arena arena = {0};
+    struct program *program = parse(&arena, moves);
+    struct backend_code *code = compile(&arena, program);
+    struct devices *oracle = devices_new(&arena, program);
+    struct ranks ranks;
+    ranks_open(&ranks, &arena, program, 1);
+    for (int r = 0; r < 6; r++)
+        for (int i = 0; i < 720; i++) {
+            double *x = numbers(&ranks, r, program, "x", 0);
+            x[i] = (i * 37 + r * 101) % 719;
+            for (int timing = 0; timing < N_TIMINGS; timing++)
+                memory_store(oracle->memory[timing][r] + i * 8, DTYPE_F64, 1, &x[i]);
+        }
+    ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
+    assert_true(devices_run(oracle, STEP_TRAIN));
+    for (int r = 0; r < 6; r++)
+        for (buffer_id b = 0; b + 1 < program->n_buffers; b++) // all but the frame
+            assert_memory_equal(oracle->memory[AT_WAIT][r] + program->buffers[b].offset_bytes,
+                                numbers(&ranks, r, program, program->buffers[b].name, 0), 5760);
+    for (int i = 0; i < 720; i++) // there and back again
+        assert_true(numbers(&ranks, 4, program, "back", 0)[i] ==
+                    numbers(&ranks, 4, program, "x", 0)[i]);
+    expect_sent(&ranks, program, &arena);
+    backend_code_free(harness_backend(), code);
+    ranks_close(&ranks);
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_and_slots),
         cmocka_unit_test(collectives),
+        cmocka_unit_test(collectives_that_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,9 @@ static const char *const sample =
     "       window of w.whole\n"
     "  buffer x : activations f32[batch=8/replica*shard, sequence=4, hidden=6] at 1024\n"
     "  buffer y : activations f32[batch=8/replica*shard, sequence=4, ffn=5] at 2048\n"
-    "  buffer frame : transient f32[flat=40] at 3000\n"
+    "  buffer behind : activations f32[batch=8/replica*shard, sequence=4, hidden=6] at 2560\n"
+    "  buffer turned : activations f32[batch=8/replica*shard, sequence=8, hidden=3] at 2816\n"
+    "  buffer frame : transient f32[flat=40] at 3072\n"
     "  train {\n"
     "    start all_gather over replica*shard as gather[0] { w[0] -> w.whole[0] }\n"
     "    for m = 0 .. 2 {\n"
@@ -43,6 +45,9 @@ static const char *const sample =
     "      }\n"
     "    }\n"
     "    zero y\n"
+    "    start permute over shard*replica shift -1 as turn[0] { x -> behind }\n"
+    "    start all_to_all over shard dim 2 concat_dim 1 as turn[1] { x -> turned }\n"
+    "    start all_reduce over shard operation max as turn[2] { behind -> behind }\n"
     "  }\n"
     "}\n"
     "unit main.project {\n"
@@ -78,7 +83,8 @@ static void expect_error(const char *from, const char *to, const char *message, 
     char *text =
         arena_format(&arena, "%.*s%s%s", (int)(found - sample), sample, to, found + strlen(from));
     struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
-    assert_null(program);
+    if (program)
+        fail_msg("expected `%s`, got a program", message);
     if (!strstr(error.message, message))
         fail_msg("expected `%s`, got `%s`", message, error.message);
     if (where && strncmp(text + error.span.begin, where, strlen(where)) != 0)
@@ -105,6 +111,15 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("flat/replica*shard of block.w layers", "flat/replica*shard layers",
                  "persists, but is about no tensor", "w :");
     expect_error("  train {", "  trian {", "expected axis", "trian");
+    expect_error("shift -1", "dim 1", "a permute changes no dimension", NULL);
+    expect_error("shard dim 2 concat_dim 1", "shard dim 2", "and a `concat_dim`", NULL);
+    expect_error("shard dim 2 concat_dim 1", "shard dim 1 concat_dim 2", "do not fit the axes",
+                 NULL);
+    expect_error("shard dim 2 concat_dim 1", "shard dim 1 concat_dim 1", "do not fit the axes",
+                 NULL);
+    expect_error("operation max", "operation least", "`least`", "least");
+    expect_error("shift -1", "shift -1 operation max", "only an all_reduce has", NULL);
+    expect_error("operation max", "shift 1", "only a permute has a `shift`", NULL);
     expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);
 }
 

@@ -6,7 +6,8 @@
  * LINEAR_DEVICES sets the size of dp (1), LINEAR_COPIES of a second axis along which everything is
  * held twice (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in step 3: "nan",
  * "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms), "hang" (in
- * the first step). LINEAR_ARENA adds bytes to the arena. */
+ * the first step). LINEAR_ARENA adds bytes to the arena. LINEAR_MOVES makes every step exchange
+ * numbers by the collectives that training has no use for here, and look at what came. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,9 +60,10 @@ static void *bytes_of(struct place_context *context, int buffer, int64_t item) {
 
 static int32_t collective(struct place_context *context, int32_t statement, int32_t kind,
                           int32_t dtype, int from, int to, int64_t chunk, int64_t valid) {
-    struct place_piece piece = {bytes_of(context, from, 0), bytes_of(context, to, 0), 1, chunk,
-                                valid};
-    int32_t status = place_collective_start(context, statement, 0, kind, 0, dtype, 1, &piece);
+    struct place_piece piece = {
+        bytes_of(context, from, 0), bytes_of(context, to, 0), 1, chunk, valid, 0};
+    int32_t status =
+        place_collective_start(context, statement, 0, kind, 0, dtype, PLACE_SUM, 0, 1, &piece);
     return status ? status : place_collective_wait(context, statement, 0);
 }
 
@@ -111,6 +113,44 @@ static int32_t forward(struct place_context *context, int backward) {
     return PLACE_OK;
 }
 
+/* Number i of member m of dp is 100 m + i. */
+enum { MOVED = 8 };
+
+static int32_t move(struct place_context *context, int32_t kind, int32_t operation, int32_t shift,
+                    struct place_piece piece) {
+    int32_t status =
+        place_collective_start(context, 0, 0, kind, 0, PLACE_F64, operation, shift, 1, &piece);
+    return status ? status : place_collective_wait(context, 0, 0);
+}
+
+static int32_t moves(struct place_context *context) {
+    int n = (int)axes[0].size, me = (int)context->head.coordinates[0], count = MOVED * n;
+    double src[MOVED * 8], dst[MOVED * 8];
+    int wrong = 0;
+    for (int i = 0; i < count; i++)
+        src[i] = 100 * me + i;
+    struct place_piece piece = {src, dst, 2, MOVED / 2, count, 1};
+    TRY(move(context, PLACE_ALL_TO_ALL, PLACE_SUM, 0, piece)); /* [2, n * 4] to [n * 2, 4] */
+    for (int i = 0; i < count; i++) {
+        int row = i % MOVED / (MOVED / 2), column = i % (MOVED / 2);
+        wrong += dst[i] != 100 * (i / MOVED) + row * count / 2 + me * MOVED / 2 + column;
+    }
+    piece = (struct place_piece){src, dst, 1, 0, count, 0};
+    TRY(move(context, PLACE_PERMUTE, PLACE_SUM, 1, piece));
+    for (int i = 0; i < count; i++)
+        wrong += dst[i] != 100 * ((me + n - 1) % n) + i;
+    TRY(move(context, PLACE_ALL_REDUCE, PLACE_MAX, 0, piece));
+    for (int i = 0; i < count; i++)
+        wrong += dst[i] != 100 * (n - 1) + i;
+    return wrong ? context_fail(context, 0, PLACE_ERROR_HOST, "%d numbers went astray", wrong)
+                 : PLACE_OK;
+}
+
+static int64_t moved_bytes(void) {
+    int64_t n = axes[0].size, local = MOVED * n * 8;
+    return (n - 1) * local / n + (n > 1 ? local : 0) + (n - 1) * local;
+}
+
 static int32_t evaluate(struct place_context *context) {
     return forward(context, 0);
 }
@@ -123,6 +163,8 @@ static int32_t train(struct place_context *context) {
     while (strcmp(fault, "hang") == 0)
         nanosleep(&(struct timespec){0, 50000000}, NULL);
     TRY(forward(context, 1));
+    if (getenv("LINEAR_MOVES"))
+        TRY(moves(context));
     if (step == 3 && strcmp(fault, "deadlock") == 0 && context->rank == 1)
         return PLACE_OK;
     TRY(collective(context, 1, PLACE_REDUCE_SCATTER, PLACE_F32, GRADIENT, G, chunk_elements(),
@@ -191,6 +233,8 @@ static void describe(void) {
                    none_dim, none_dim);
     int64_t n = axes[0].size, padded = chunk_elements() * n;
     groups[0].train_bytes = 2 * (n - 1) * padded / n * 4 + 3 * (n - 1) * 8;
+    if (getenv("LINEAR_MOVES"))
+        groups[0].train_bytes += moved_bytes();
     const char *extra = getenv("LINEAR_ARENA");
     program.arena_bytes += extra ? atoll(extra) : 0;
 }

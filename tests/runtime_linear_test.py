@@ -142,6 +142,18 @@ class Linear(unittest.TestCase):
                 # The last buffer is a scalar, followed by 56 bytes of alignment.
                 self.assertEqual(step["peak_bytes"], int(predicted[1]) - 56)
 
+    def check_moves(self, launch, devices):
+        log = self.path("moves.jsonl")
+        predicted = run(devices=devices, LINEAR_PREDICT=1, LINEAR_MOVES=1).stdout.split()
+        result = launch("--data", self.data, "--steps", 2, "--log", log, devices=devices, LINEAR_MOVES=1)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for step in read_log(log)[1:]:
+            self.assertEqual(step["bytes_sent"], {"dp": int(predicted[0])})
+
+    def test_moves(self):
+        for devices in 1, 2, 4:
+            self.check_moves(run, devices)
+
     def test_seed_decides(self):
         logs = []
         for seed in 5, 5, 6:
@@ -294,6 +306,10 @@ class Processes(Linear):
                     files.append((file.read(), [(s["loss"], s["grad_norm"], s["bytes_sent"], s["peak_bytes"])
                                                 for s in read_log(log)[1:]]))
             self.assertEqual(files[0], files[1])
+
+    def test_moves_between_processes(self):
+        for devices in 1, 2, 4:
+            self.check_moves(lambda *options, devices, **more: self.launch(devices, *options, **more), devices)
 
     def test_failures_end_the_job(self):
         self.assertFails(self.launch(3, "--data", self.data, "--steps", 5, devices=4),

@@ -1,5 +1,6 @@
 /* Collectives of the local transport: values, equal bits, bytes counted, and every way to get them
  * wrong. */
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +88,8 @@ static const char *first_message(enum place_status status) {
 
 static int32_t collective(struct place_context *context, enum place_collective kind, int over,
                           enum place_dtype dtype, int n, const struct place_piece *pieces) {
-    int32_t status = place_collective_start(context, 0, 5, kind, over, dtype, n, pieces);
+    int32_t status =
+        place_collective_start(context, 0, 5, kind, over, dtype, PLACE_SUM, 0, n, pieces);
     return status ? status : place_collective_wait(context, 1, 5);
 }
 
@@ -114,7 +116,7 @@ static int32_t body_all_reduce(struct place_context *context) {
     for (int64_t i = 0; i < length; i++)
         (in_place ? dst : src)[i] = element(context->rank, i);
     dst[length] = 77;
-    struct place_piece piece = {in_place ? dst : src, dst, 1, 0, length};
+    struct place_piece piece = {in_place ? dst : src, dst, 1, 0, length, 0};
     int32_t status = collective(context, PLACE_ALL_REDUCE, over, PLACE_F32, 1, &piece);
     for (int64_t i = 0; i < length && !status; i++)
         if (dst[i] != expected_sum(context, i))
@@ -171,7 +173,7 @@ static int32_t body_scatter_gather(struct place_context *context) {
     for (int64_t i = 0; i < n * chunk; i++)
         whole[i] = i < length ? element(context->rank, i) : 55;
     float *own = in_place ? whole + group.place * chunk : part;
-    struct place_piece scatter = {whole, own, 1, chunk, length};
+    struct place_piece scatter = {whole, own, 1, chunk, length, 0};
     int32_t status = collective(context, PLACE_REDUCE_SCATTER, over, PLACE_F32, 1, &scatter);
     for (int64_t i = 0; i < chunk && !status; i++) {
         int64_t index = group.place * chunk + i;
@@ -179,7 +181,7 @@ static int32_t body_scatter_gather(struct place_context *context) {
         if (own[i] != wanted)
             status = context_fail(context, 0, 99, "scatter, element %ld", (long)index);
     }
-    struct place_piece gather = {own, whole, 1, chunk, length};
+    struct place_piece gather = {own, whole, 1, chunk, length, 0};
     if (!status)
         status = collective(context, PLACE_ALL_GATHER, over, PLACE_F32, 1, &gather);
     for (int64_t i = 0; i < length && !status; i++)
@@ -208,8 +210,8 @@ static int32_t body_pieces(struct place_context *context) {
     for (int i = 0; i < 16; i++)
         flat[i] = i;
     int64_t ranks_sum = n * (n + 1) / 2, chunk = (11 + n - 1) / n;
-    struct place_piece scatter[2] = {{whole, part, 3, inner, whole_size},
-                                     {flat, flat_part, 1, chunk, 11}};
+    struct place_piece scatter[2] = {{whole, part, 3, inner, whole_size, 0},
+                                     {flat, flat_part, 1, chunk, 11, 0}};
     int32_t status = collective(context, PLACE_REDUCE_SCATTER, OVER_AB, PLACE_F64, 2, scatter);
     for (int64_t o = 0; o < 3 && !status; o++)
         for (int64_t i = 0; i < inner; i++) {
@@ -218,8 +220,8 @@ static int32_t body_pieces(struct place_context *context) {
                 status = context_fail(context, 0, 99, "scatter %ld", (long)index);
         }
     memset(whole, 0, sizeof whole);
-    struct place_piece gather[2] = {{part, whole, 3, inner, whole_size},
-                                    {flat_part, flat, 1, chunk, 11}};
+    struct place_piece gather[2] = {{part, whole, 3, inner, whole_size, 0},
+                                    {flat_part, flat, 1, chunk, 11, 0}};
     if (!status)
         status = collective(context, PLACE_ALL_GATHER, OVER_AB, PLACE_F64, 2, gather);
     for (int64_t i = 0; i < whole_size && !status; i++)
@@ -242,7 +244,7 @@ static void pieces_along_dimensions_travel_together(void **state) {
 static int32_t body_order(struct place_context *context) {
     static const float wanted[6] = {0, 3, 1, 4, 2, 5};
     float mine = (float)context->rank, all[6], part;
-    struct place_piece gather = {&mine, all, 1, 1, 6}, scatter = {all, &part, 1, 1, 6};
+    struct place_piece gather = {&mine, all, 1, 1, 6, 0}, scatter = {all, &part, 1, 1, 6, 0};
     int32_t status = collective(context, PLACE_ALL_GATHER, OVER_BA, PLACE_F32, 1, &gather);
     for (int i = 0; i < 6 && !status; i++)
         if (all[i] != wanted[i])
@@ -270,9 +272,9 @@ static int32_t body_in_flight(struct place_context *context) {
     for (int round = 0; round < 200; round++) {
         float sums[3];
         for (int i = 0; i < 3; i++) {
-            struct place_piece piece = {&values[i], &sums[i], 1, 0, 1};
-            int32_t status =
-                place_collective_start(context, 0, i, PLACE_ALL_REDUCE, i, PLACE_F32, 1, &piece);
+            struct place_piece piece = {&values[i], &sums[i], 1, 0, 1, 0};
+            int32_t status = place_collective_start(context, 0, i, PLACE_ALL_REDUCE, i, PLACE_F32,
+                                                    PLACE_SUM, 0, 1, &piece);
             if (status)
                 return status;
         }
@@ -304,9 +306,9 @@ static int32_t body_all_handles(struct place_context *context) {
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < HANDLES; i++) {
             values[i] = (float)(context->rank + i + round);
-            struct place_piece piece = {&values[i], &values[i], 1, 0, 1};
+            struct place_piece piece = {&values[i], &values[i], 1, 0, 1, 0};
             int32_t status = place_collective_start(context, 0, i, PLACE_ALL_REDUCE, OVER_AB,
-                                                    PLACE_F32, 1, &piece);
+                                                    PLACE_F32, PLACE_SUM, 0, 1, &piece);
             if (status)
                 return status;
         }
@@ -318,9 +320,9 @@ static int32_t body_all_handles(struct place_context *context) {
                 return status;
         }
     }
-    struct place_piece piece = {values, values, 1, 0, 1};
-    return place_collective_start(context, 2, HANDLES, PLACE_ALL_REDUCE, OVER_AB, PLACE_F32, 1,
-                                  &piece);
+    struct place_piece piece = {values, values, 1, 0, 1, 0};
+    return place_collective_start(context, 2, HANDLES, PLACE_ALL_REDUCE, OVER_AB, PLACE_F32,
+                                  PLACE_SUM, 0, 1, &piece);
 }
 
 static void all_handles_may_be_in_flight(void **state) {
@@ -336,7 +338,7 @@ static int32_t body_long(struct place_context *context) {
     for (int round = 0; round < 100; round++) {
         for (int64_t i = 0; i < ROOM; i++)
             values[i] = (float)(round + context->rank);
-        struct place_piece piece = {values, values, 1, 0, ROOM};
+        struct place_piece piece = {values, values, 1, 0, ROOM, 0};
         int32_t status = collective(context, PLACE_ALL_REDUCE, OVER_AB, PLACE_F32, 1, &piece);
         for (int64_t i = 0; i < ROOM && !status; i++)
             if (values[i] != (float)(4 * round + 6))
@@ -353,6 +355,126 @@ static void results_may_change_after_the_wait(void **state) {
     assert_all_ok();
 }
 
+/* ---- what moves values without reducing them
+ * -----------------------------------------------------
+ */
+
+/* [2, 2N, 3, 5] cut along dimension 1 and joined along 2: [2, 2, 3N, 5]; and back. */
+enum { BEFORE = 2, CUT = 2, JOINED = 3, INNER = 5, SWAPPED = BEFORE * CUT * JOINED * INNER };
+
+static float original(int32_t rank, int64_t index) {
+    return (float)(rank * 1000 + index);
+}
+
+static int32_t body_all_to_all(struct place_context *context) {
+    struct group group = group_of(&program, context->rank, &groups[over].axes);
+    int64_t n = group.size, count = n * SWAPPED;
+    float src[8 * SWAPPED], dst[8 * SWAPPED];
+    for (int64_t i = 0; i < count; i++)
+        src[i] = original(context->rank, i);
+    int64_t inner = JOINED * INNER;
+    struct place_piece there = {src, dst, BEFORE, CUT * inner, count, BEFORE * CUT};
+    int32_t status = collective(context, PLACE_ALL_TO_ALL, over, PLACE_F32, 1, &there);
+    for (int64_t at = 0; at < count && !status; at++) {
+        int64_t i = at % INNER, j = at / INNER % (JOINED * n), k = at / INNER / JOINED / n;
+        int64_t row = k / CUT * CUT * n + group.place * CUT + k % CUT;
+        int32_t from = group_member(&program, &group, (int32_t)(j / JOINED));
+        if (dst[at] != original(from, row * inner + j % JOINED * INNER + i))
+            status = context_fail(context, 0, 99, "element %ld is %g", (long)at, dst[at]);
+    }
+    struct place_piece back = {dst, src, BEFORE * CUT, inner, count, BEFORE};
+    if (!status)
+        status = collective(context, PLACE_ALL_TO_ALL, over, PLACE_F32, 1, &back);
+    for (int64_t at = 0; at < count && !status; at++)
+        if (src[at] != original(context->rank, at))
+            status = context_fail(context, 0, 99, "back at %ld is %g", (long)at, src[at]);
+    return status;
+}
+
+static void all_to_all_moves_a_cut_and_counts(void **state) {
+    for (size_t m = 0; m < 4; m++)
+        for (over = 0; over < N_GROUPS; over++) {
+            set_mesh(meshes[m][0], meshes[m][1]);
+            run_ranks(body_all_to_all);
+            assert_all_ok();
+            for (int i = 0; i < program.devices; i++)
+                assert_int_equal(ranks[i].sent[over], 2 * (group_size() - 1) * SWAPPED * 4);
+        }
+}
+
+static int shift;
+
+static int32_t body_permute(struct place_context *context) {
+    struct group group = group_of(&program, context->rank, &groups[over].axes);
+    double src[2] = {context->rank, -context->rank}, dst[2];
+    int32_t whole_src[3] = {context->rank, 5, 6}, whole_dst[3];
+    struct place_piece pieces[2] = {{&src[0], &dst[0], 1, 0, 1, 0}, {&src[1], &dst[1], 1, 0, 1, 0}};
+    struct place_piece integers = {whole_src, whole_dst, 1, 0, 3, 0};
+    int32_t status = place_collective_start(context, 0, 5, PLACE_PERMUTE, over, PLACE_F64,
+                                            PLACE_SUM, shift, 2, pieces);
+    if (!status)
+        status = place_collective_start(context, 0, 6, PLACE_PERMUTE, over, PLACE_I32, PLACE_SUM,
+                                        shift, 1, &integers);
+    if (!status)
+        status = place_collective_wait(context, 1, 6);
+    if (!status)
+        status = place_collective_wait(context, 1, 5);
+    int32_t before = (group.place - shift % group.size + group.size) % group.size;
+    int32_t from = group_member(&program, &group, before);
+    if (!status && (dst[0] != from || dst[1] != -from || whole_dst[0] != from || whole_dst[2] != 6))
+        status = context_fail(context, 0, 99, "%g came, not of rank %d", dst[0], from);
+    return status;
+}
+
+static void permute_shifts_and_counts(void **state) {
+    for (size_t m = 0; m < 4; m++)
+        for (over = 0; over < N_GROUPS; over++)
+            for (shift = 0; shift < 8; shift++) {
+                set_mesh(meshes[m][0], meshes[m][1]);
+                run_ranks(body_permute);
+                assert_all_ok();
+                for (int i = 0; i < program.devices; i++)
+                    assert_int_equal(ranks[i].sent[over], shift % group_size() ? 28 : 0);
+            }
+}
+
+/* Every rank has the maximum somewhere, and one of them what is not a number. */
+static int32_t body_maximum(struct place_context *context) {
+    struct group group = group_of(&program, context->rank, &groups[over].axes);
+    double *values = malloc((size_t)length * sizeof *values);
+    for (int64_t i = 0; i < length; i++)
+        values[i] = i % group.size == group.place ? (double)-i : -1e9 - context->rank;
+    if (group.place == group.size - 1)
+        values[3] = NAN;
+    struct place_piece piece = {values, values, 1, 0, length, 0};
+    int32_t status = place_collective_start(context, 0, 5, PLACE_ALL_REDUCE, over, PLACE_F64,
+                                            PLACE_MAX, 0, 1, &piece);
+    if (!status)
+        status = place_collective_wait(context, 1, 5);
+    for (int64_t i = 0; i < length && !status; i++)
+        if (i == 3 ? !isnan(values[i]) : values[i] != (double)-i)
+            status = context_fail(context, 0, 99, "element %ld is %g", (long)i, values[i]);
+    free(values);
+    return status;
+}
+
+static void the_largest_of_all_counts_as_a_sum(void **state) {
+    static const int64_t sizes[] = {5, 512, 4001}; /* small, just so, and not */
+    for (size_t l = 0; l < 3; l++)
+        for (over = 0; over < N_GROUPS; over++) {
+            set_mesh(2, 3);
+            length = sizes[l];
+            run_ranks(body_maximum);
+            assert_all_ok();
+            int64_t n = group_size();
+            int64_t sent = length * 8 <= COLLECTIVE_SMALL_BYTES
+                               ? (n - 1) * length * 8
+                               : 2 * (n - 1) * round_up(length, n) / n * 8;
+            for (int i = 0; i < program.devices; i++)
+                assert_int_equal(ranks[i].sent[over], sent);
+        }
+}
+
 /* ---- what must be noticed ---------------------------------------------------------------------
  */
 
@@ -361,15 +483,15 @@ static int wrong; /* which mistake rank 1 makes */
 static int32_t body_mistake(struct place_context *context) {
     float values[64] = {0}, result[64];
     bool guilty = context->rank == 1;
-    struct place_piece piece = {values, result, 1, 16, guilty && wrong == 1 ? 31 : 32};
+    struct place_piece piece = {values, result, 1, 16, guilty && wrong == 1 ? 31 : 32, 0};
     if (guilty && wrong == 3)
         return PLACE_OK; /* never takes part */
     if (guilty && wrong == 4)
         return context_fail(context, 2, PLACE_ERROR_ARGUMENT, "broken");
     int kind = guilty && wrong == 0 ? PLACE_ALL_GATHER : PLACE_ALL_REDUCE;
     int32_t over = guilty && wrong == 2 ? OVER_A : OVER_B; /* another axis: both wait for ever */
-    int32_t status =
-        place_collective_start(context, guilty ? 2 : 0, 0, kind, over, PLACE_F32, 1, &piece);
+    int32_t status = place_collective_start(context, guilty ? 2 : 0, 0, kind, over, PLACE_F32,
+                                            PLACE_SUM, 0, 1, &piece);
     return status ? status : place_collective_wait(context, guilty ? 2 : 0, 0);
 }
 
@@ -407,14 +529,14 @@ static void a_failed_rank_stops_the_others(void **state) {
 
 static int32_t body_handles(struct place_context *context) {
     float value = 1;
-    struct place_piece piece = {&value, &value, 1, 0, 1};
+    struct place_piece piece = {&value, &value, 1, 0, 1, 0};
     if (wrong)
         return place_collective_wait(context, 1, 3);
-    int32_t status =
-        place_collective_start(context, 0, 3, PLACE_ALL_REDUCE, OVER_B, PLACE_F32, 1, &piece);
+    int32_t status = place_collective_start(context, 0, 3, PLACE_ALL_REDUCE, OVER_B, PLACE_F32,
+                                            PLACE_SUM, 0, 1, &piece);
     return status ? status
-                  : place_collective_start(context, 1, 3, PLACE_ALL_REDUCE, OVER_B, PLACE_F32, 1,
-                                           &piece);
+                  : place_collective_start(context, 1, 3, PLACE_ALL_REDUCE, OVER_B, PLACE_F32,
+                                           PLACE_SUM, 0, 1, &piece);
 }
 
 static void handles_are_checked(void **state) {
@@ -461,6 +583,9 @@ int main(void) {
         cmocka_unit_test(sources_may_change_after_the_wait),
         cmocka_unit_test(all_handles_may_be_in_flight),
         cmocka_unit_test(results_may_change_after_the_wait),
+        cmocka_unit_test(all_to_all_moves_a_cut_and_counts),
+        cmocka_unit_test(permute_shifts_and_counts),
+        cmocka_unit_test(the_largest_of_all_counts_as_a_sum),
         cmocka_unit_test(mismatches_name_both_statements),
         cmocka_unit_test(deadlocks_are_noticed_at_once),
         cmocka_unit_test(a_failed_rank_stops_the_others),

@@ -166,10 +166,10 @@ struct judgement judge_operand(struct bench *b, unsigned operand) {
         int64_t left = whole.dims[d].size;
         for (int a = 0; a < b->n_axes; a++)
             if (s->of[a] == (int)d) {
-                list[n++] = (struct digit){axis_size(b, a), OWNER_AXIS + a};
+                list[n++] = (struct digit){.size = axis_size(b, a), .owner = OWNER_AXIS + a};
                 left /= axis_size(b, a);
             }
-        list[n++] = (struct digit){left, OWNER_LOCAL};
+        list[n++] = (struct digit){.size = left, .owner = OWNER_LOCAL};
         dims[d] = dim_make(&e->digits, list, n);
     }
     int kind = is_index(&b->op, operand) ? OP_IOTA : NODE_INPUT;
@@ -238,8 +238,11 @@ static void take_form(const struct bench *b, const struct array *whole, form_id 
             for (uint32_t i = dim->n_digits; i-- > 0;) {
                 const struct digit *digit = &dim->digits[i];
                 bool owned = digit->owner != OWNER_LOCAL;
-                int64_t value = owned ? coordinate(b, device, (int)digit->owner - OWNER_AXIS)
-                                      : local % digit->size;
+                int64_t value = local % digit->size;
+                if (owned)
+                    value = (coordinate(b, device, (int)digit->owner - OWNER_AXIS) - digit->shift +
+                             digit->size) %
+                            digit->size;
                 local /= owned ? 1 : digit->size;
                 at += value * stride;
                 stride *= digit->size;
@@ -260,11 +263,30 @@ static bool same_numbers(const struct array *found, const struct array *expected
     return true;
 }
 
+// Along these axes devices have the same.
+static bool copies_agree(struct bench *b, unsigned draw, unsigned at, uint32_t copied) {
+    for (int d = 0; d < b->n_devices; d++)
+        for (int other = 0; other < d; other++) {
+            bool copies = true;
+            double one = 1;
+            for (int a = 0; a < b->n_axes; a++)
+                copies &= copied >> a & 1 || coordinate(b, d, a) == coordinate(b, other, a);
+            if (copies && !same_numbers(&b->part[draw][d][at], &b->part[draw][other][at], &one))
+                return false;
+        }
+    return true;
+}
+
 // Whether what the devices have is `factor` times the one-device results, spread as s says, with
 // one factor for all draws.
 static bool describes(struct bench *b, unsigned at, const struct spreading *s) {
     double factor = NAN;
-    for (unsigned draw = 0; draw < DRAWS; draw++)
+    uint32_t copied = 0;
+    for (int a = 0; a < b->n_axes; a++)
+        copied |= s->of[a] == COPY ? 1u << a : 0;
+    for (unsigned draw = 0; draw < DRAWS; draw++) {
+        if (!copies_agree(b, draw, at, copied))
+            return false;
         for (int d = 0; d < b->n_devices; d++) {
             const struct array *whole = &b->whole[draw][at];
             struct array expected = array_new(&b->arena, part_type(b, &whole->type, s));
@@ -275,6 +297,7 @@ static bool describes(struct bench *b, unsigned at, const struct spreading *s) {
             if (!same_numbers(&found, &expected, &factor))
                 return false;
         }
+    }
     return isnan(factor) || fabs(factor) > 1e-9;
 }
 
@@ -360,30 +383,16 @@ static bool owns_once(const struct bench *b, form_id id) {
     return true;
 }
 
-// Nothing is said of the numbers but that copies are equal.
-static void check_copies(struct bench *b, unsigned at, const struct judgement *claim) {
-    uint32_t copies =
-        ~(claim->partial | claim->partial_max | form_get(&b->engine.digits, claim->form)->owners);
-    for (int d = 0; d < b->n_devices; d++)
-        for (int other = 0; other < b->n_devices; other++) {
-            bool equal = true;
-            for (int a = 0; a < b->n_axes; a++)
-                equal =
-                    equal && (copies >> a & 1 || coordinate(b, d, a) == coordinate(b, other, a));
-            const struct array *mine = &b->part[0][d][at], *others = &b->part[0][other][at];
-            for (int64_t e = 0; equal && e < type_elements(&mine->type); e++)
-                if (mine->data[e] != others->data[e])
-                    fail_msg("%s: copies differ", combination_text(b));
-        }
-}
-
 void check_claim(struct bench *b, unsigned result, const struct judgement *plain) {
     unsigned at = b->op.n_operands + result;
     const struct judgement *claim = &b->judged[result];
-    if (term_kind(b->engine.terms, claim->value.of) == NODE_UNKNOWN) {
-        check_copies(b, at, claim);
-        return;
-    }
+    uint32_t copied =
+        ~(claim->partial | claim->partial_max | form_get(&b->engine.digits, claim->form)->owners);
+    for (unsigned draw = 0; draw < DRAWS; draw++)
+        if (!copies_agree(b, draw, at, copied))
+            fail_msg("%s: copies of result %u differ", combination_text(b), result);
+    if (term_kind(b->engine.terms, claim->value.of) == NODE_UNKNOWN)
+        return; // nothing more is said of it
     struct spreading s = shares_of(b, claim);
     b->n_claimed++;
     if (!owns_once(b, claim->form))

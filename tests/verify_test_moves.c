@@ -18,11 +18,23 @@ enum move {
     MOVE_MAXIMUM,
     MOVE_REDUCE_SCATTER,
     MOVE_ALL_GATHER,
+    MOVE_ALL_TO_ALL, // from the other dimension to `dim`
+    MOVE_PERMUTE,
     MOVE_SLICE,
     N_MOVES
 };
-static const char *const move_names[N_MOVES] = {"all_reduce", "all_reduce of maxima",
-                                                "reduce_scatter", "all_gather", "slice"};
+static const char *const move_names[N_MOVES] = {
+    "all_reduce", "all_reduce of maxima", "reduce_scatter", "all_gather", "all_to_all", "permute",
+    "slice"};
+struct moving {
+    enum move move;
+    const struct axis_list *axes;
+    int dim, shift;
+};
+
+static bool cuts(enum move move) {
+    return move == MOVE_REDUCE_SCATTER || move == MOVE_SLICE || move == MOVE_ALL_TO_ALL;
+}
 
 struct group {
     int members[MAX_DEVICES], n, own; // in the order of the axes, and the device's own place
@@ -47,82 +59,90 @@ static struct group group_of(const struct bench *b, const struct axis_list *axes
     return group;
 }
 
-// Copies rows (dimension 0) or columns (dimension 1) [begin, begin + n) of a matrix to those of
-// another from `to` on, adding.
-static void add_lines(const struct array *from, int64_t begin, struct array *target, int64_t to,
-                      int64_t n, int dim) {
-    int64_t rows = dim ? from->type.dims[0].size : n;
-    int64_t columns = dim ? n : from->type.dims[1].size;
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < columns; c++)
-            target->data[(r + (dim ? 0 : to)) * target->type.dims[1].size + c + (dim ? to : 0)] +=
-                from->data[(r + (dim ? 0 : begin)) * from->type.dims[1].size + c +
-                           (dim ? begin : 0)];
-}
+struct corner {
+    int64_t at[2];
+};
 
-// From its definition, on whatever the devices have. The result stands behind the operand.
-static void execute_move(struct bench *b, enum move move, const struct axis_list *axes, int dim) {
-    for (unsigned draw = 0; draw < DRAWS; draw++)
-        for (int d = 0; d < b->n_devices; d++) {
-            struct group group = group_of(b, axes, d);
-            struct tensor_type type = b->part[draw][d][0].type;
-            int64_t size = type.dims[dim].size;
-            if (move == MOVE_ALL_GATHER)
-                type.dims[dim].size = size * group.n;
-            else if (move == MOVE_REDUCE_SCATTER || move == MOVE_SLICE)
-                type.dims[dim].size = size = size / group.n;
-            struct array *made = &b->part[draw][d][1];
-            *made = array_new(&b->arena, type);
-            for (int64_t e = 0; move == MOVE_MAXIMUM && e < type_elements(&type); e++)
-                made->data[e] = -INFINITY;
-            for (int i = 0; i < group.n; i++) {
-                const struct array *from = &b->part[draw][group.members[i]][0];
-                if (move == MOVE_ALL_GATHER)
-                    add_lines(from, 0, made, i * size, size, dim);
-                else if (move == MOVE_MAXIMUM)
-                    for (int64_t e = 0; e < type_elements(&type); e++)
-                        made->data[e] = fmax(made->data[e], from->data[e]);
-                else if (move == MOVE_ALL_REDUCE)
-                    add_lines(from, 0, made, 0, size, dim);
-                else if (move == MOVE_REDUCE_SCATTER || i == group.own)
-                    add_lines(from, group.own * size, made, 0, size, dim);
-            }
+// Adds a block of a matrix, from a corner on, to that of another, or takes the larger of the two.
+static void join_block(const struct array *from, struct corner begin, struct array *target,
+                       struct corner to, struct corner size, bool largest) {
+    for (int64_t r = 0; r < size.at[0]; r++)
+        for (int64_t c = 0; c < size.at[1]; c++) {
+            double *sum = &target->data[(r + to.at[0]) * target->type.dims[1].size + c + to.at[1]];
+            double x = from->data[(r + begin.at[0]) * from->type.dims[1].size + c + begin.at[1]];
+            *sum = largest ? fmax(*sum, x) : *sum + x;
         }
 }
 
-static struct judgement judge_move(struct bench *b, enum move move, const struct axis_list *axes,
-                                   int dim) {
-    static const enum collective_kind kinds[] = {
-        [MOVE_ALL_REDUCE] = COLLECTIVE_ALL_REDUCE,
-        [MOVE_MAXIMUM] = COLLECTIVE_ALL_REDUCE,
-        [MOVE_REDUCE_SCATTER] = COLLECTIVE_REDUCE_SCATTER,
-        [MOVE_ALL_GATHER] = COLLECTIVE_ALL_GATHER,
-    };
+static bool takes_from(const struct moving *m, const struct group *group, int member) {
+    if (m->move == MOVE_SLICE)
+        return member == group->own;
+    return m->move != MOVE_PERMUTE || (member + m->shift) % group->n == group->own;
+}
+
+// What one device gets, from the definition of the move, on whatever the devices have.
+static void execute_on(struct bench *b, const struct moving *m, unsigned draw, int device) {
+    struct group group = group_of(b, m->axes, device);
+    struct tensor_type type = b->part[draw][device][0].type;
+    struct corner size = {{type.dims[0].size, type.dims[1].size}}, begin = {{0, 0}};
+    int joined = m->move == MOVE_ALL_GATHER ? m->dim : m->move == MOVE_ALL_TO_ALL ? 1 - m->dim : -1;
+    if (cuts(m->move)) {
+        size.at[m->dim] /= group.n;
+        begin.at[m->dim] = group.own * size.at[m->dim];
+    }
+    for (int d = 0; d < 2; d++)
+        type.dims[d].size = size.at[d] * (d == joined ? group.n : 1);
+    struct array *made = &b->part[draw][device][1];
+    *made = array_new(&b->arena, type);
+    for (int64_t e = 0; e < type_elements(&type) && m->move == MOVE_MAXIMUM; e++)
+        made->data[e] = -INFINITY;
+    for (int i = 0; i < group.n; i++) {
+        struct corner to = {{0, 0}};
+        if (joined >= 0)
+            to.at[joined] = i * size.at[joined];
+        if (takes_from(m, &group, i))
+            join_block(&b->part[draw][group.members[i]][0], begin, made, to, size,
+                       m->move == MOVE_MAXIMUM);
+    }
+}
+
+// The result stands behind the operand.
+static void execute_move(struct bench *b, const struct moving *m) {
+    for (unsigned draw = 0; draw < DRAWS; draw++)
+        for (int d = 0; d < b->n_devices; d++)
+            execute_on(b, m, draw, d);
+}
+
+static struct judgement judge_move(struct bench *b, const struct moving *m) {
+    static const enum collective_kind kinds[] = {COLLECTIVE_ALL_REDUCE,     COLLECTIVE_ALL_REDUCE,
+                                                 COLLECTIVE_REDUCE_SCATTER, COLLECTIVE_ALL_GATHER,
+                                                 COLLECTIVE_ALL_TO_ALL,     COLLECTIVE_PERMUTE};
     struct judgement from = judge_operand(b, 0);
-    if (move == MOVE_SLICE)
-        return slice_apply(&b->engine, axes, dim, 0, &from, span_nowhere());
-    struct exchange exchange = {.kind = kinds[move], .axes = *axes, .dim = dim};
-    if (exchange.kind == COLLECTIVE_ALL_REDUCE)
-        exchange.dim = -1;
-    if (move == MOVE_MAXIMUM)
-        exchange.operation = OPERATION_MAX;
+    if (m->move == MOVE_SLICE)
+        return slice_apply(&b->engine, m->axes, m->dim, 0, &from, span_nowhere());
+    struct exchange exchange = exchange_flat(kinds[m->move], m->axes);
+    if (m->move == MOVE_ALL_GATHER || cuts(m->move))
+        exchange.dim = m->dim;
+    if (m->move == MOVE_ALL_TO_ALL)
+        exchange.concat_dim = 1 - m->dim;
+    exchange.shift = m->shift;
+    exchange.operation = m->move == MOVE_MAXIMUM ? OPERATION_MAX : OPERATION_SUM;
     return collective_apply(&b->engine, &exchange, 0, &from, span_nowhere());
 }
 
-static void try_move(struct bench *b, enum move move, const struct axis_list *axes, int dim) {
+static void try_move(struct bench *b, const struct moving *m) {
     struct judgement plain = judge_operand(b, 0);
-    int64_t members = mesh_group_size(&b->program.mesh, axes);
-    int64_t local = part_type(b, &b->whole[0][0].type, &b->spread[0]).dims[dim].size;
-    b->judged[0] = judge_move(b, move, axes, dim);
-    bool cuts = move == MOVE_REDUCE_SCATTER || move == MOVE_SLICE;
-    if (cuts && local % members) {
+    int64_t members = mesh_group_size(&b->program.mesh, m->axes);
+    int64_t local = part_type(b, &b->whole[0][0].type, &b->spread[0]).dims[m->dim].size;
+    b->judged[0] = judge_move(b, m);
+    if (cuts(m->move) && local % members) {
         b->n_shapes++;
         assert_non_null(b->judged[0].fault);
         return;
     }
     for (unsigned draw = 0; draw < DRAWS; draw++)
         spread_array(b, draw, 0);
-    execute_move(b, move, axes, dim);
+    execute_move(b, m);
     if (!b->judged[0].fault)
         check_claim(b, 0, &plain);
     check_refusals(b, false);
@@ -147,16 +167,17 @@ static void check_move(enum move move, int first, int second) {
     struct bench *b = malloc(sizeof *b);
     assert_non_null(b);
     begin_moves(b, first, second);
-    bool along = move != MOVE_ALL_REDUCE && move != MOVE_MAXIMUM;
+    bool along = move != MOVE_ALL_REDUCE && move != MOVE_MAXIMUM && move != MOVE_PERMUTE;
     for (int own = MAXIMUM; own < 2; own++)
         for (int other = second ? MAXIMUM : COPY; other < (second ? 2 : COPY + 1); other++)
             for (int list = 0; list < (second ? 4 : 1); list++)
-                for (int dim = 0; dim < (along ? 2 : 1); dim++) {
-                    b->spread[0] = (struct spreading){{own, other}, false};
-                    if (combines(own) && combines(other) && own != other)
-                        continue;
-                    try_move(b, move, &lists[list], dim);
-                }
+                for (int dim = 0; dim < (along ? 2 : 1); dim++)
+                    for (int shift = 0; shift < (move == MOVE_PERMUTE ? 7 : 1); shift++) {
+                        b->spread[0] = (struct spreading){{own, other}, false};
+                        if (combines(own) && combines(other) && own != other)
+                            continue;
+                        try_move(b, &(struct moving){move, &lists[list], dim, shift});
+                    }
     print_message("%-24s %4u claims hold, %4u refusals right, %5u shapes do not fit\n",
                   move_names[move], b->n_claimed, b->n_refused, b->n_shapes);
     assert_true(b->n_claimed > 0);
@@ -171,7 +192,63 @@ static void moves_hold(void **state) {
     }
 }
 
+static struct judgement permute(struct bench *b, const struct judgement *from, int shift) {
+    struct exchange exchange = exchange_flat(COLLECTIVE_PERMUTE, &(struct axis_list){1, {0}});
+    exchange.shift = shift;
+    return collective_apply(&b->engine, &exchange, 0, from, span_nowhere());
+}
+
+static bool gathers(struct bench *b, const struct judgement *from, int dim, int64_t chunk) {
+    struct exchange exchange = exchange_flat(COLLECTIVE_ALL_GATHER, &(struct axis_list){1, {0}});
+    exchange.dim = dim;
+    return !collective_apply(&b->engine, &exchange, chunk, from, span_nowhere()).fault;
+}
+
+// Parts that have been passed on are gathered in another order, until they are home again.
+static void shifted_parts_are_gathered_at_home_only(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 3, 0);
+    b->spread[0] = (struct spreading){{0, COPY}, false};
+    struct judgement cut = judge_operand(b, 0);
+    b->spread[0] = (struct spreading){{COPY, COPY}, false};
+    struct judgement flat = judge_operand(b, 0);
+    assert_null(form_cut_flat(&b->engine.digits, &flat.form, &(struct axis_list){1, {0}}, 12));
+    for (int shift = -4; shift < 5; shift++) {
+        struct judgement moved = permute(b, &cut, shift), moved_flat = permute(b, &flat, shift);
+        assert_true(gathers(b, &moved, 0, 0) == (shift % 3 == 0));
+        assert_true(gathers(b, &moved_flat, -1, 12) == (shift % 3 == 0));
+        assert_int_equal(permute(b, &moved, 3 - shift).form, cut.form);
+        assert_int_equal(permute(b, &moved_flat, 3 - shift).form, flat.form);
+    }
+    arena_free(&b->arena);
+    free(b);
+}
+
+// Copies over `b` are equal to the bit, those over `a` are not; over `a * b` the last of b takes
+// from the first of another row.
+static void copies_that_are_mixed_may_differ(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 2, 3);
+    b->spread[0] = (struct spreading){{COPY, COPY}, false};
+    struct judgement from = judge_operand(b, 0);
+    struct exchange exchange = exchange_flat(COLLECTIVE_PERMUTE, &(struct axis_list){2, {0, 1}});
+    from.bits = 2;
+    for (int shift = 0; shift < 6; shift++) {
+        exchange.shift = shift;
+        uint32_t bits = collective_apply(&b->engine, &exchange, 0, &from, span_nowhere()).bits;
+        assert_int_equal(bits, shift % 3 ? 0 : 2);
+    }
+    arena_free(&b->arena);
+    free(b);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(moves_hold)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moves_hold),
+        cmocka_unit_test(shifted_parts_are_gathered_at_home_only),
+        cmocka_unit_test(copies_that_are_mixed_may_differ),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

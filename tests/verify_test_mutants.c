@@ -100,6 +100,23 @@ static const struct mutant wrong[] = {
       BEHIND("start all_reduce over dp as reduce.head", "call head_backward")},
      "E412",
      "%norm.gain.square = square_sum"},
+    {"summands passed on in place",
+     FAMILY_LLAMA,
+     TINY_HSDP,
+     {REPLACE(
+         "start all_reduce over replica*shard as sum.loss_sum[0] { loss_sum -> loss_sum }",
+         "start permute over shard shift 1 as sum.loss_sum[0] { loss_sum -> loss_sum }\n"
+         "    wait sum.loss_sum[0]\n"
+         "    start all_reduce over replica*shard as sum.loss_sum[0] { loss_sum -> loss_sum }")},
+     "E610",
+     "start permute over shard"},
+    {"the largest of summands",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {REPLACE("start all_reduce over dp as sum.loss_sum",
+              "start all_reduce over dp operation max as sum.loss_sum")},
+     "E410",
+     "start all_reduce over dp operation max"},
     {"the axis of a reduction",
      FAMILY_LLAMA,
      TINY_HSDP,
@@ -483,6 +500,19 @@ static const struct mutant harmless[] = {
               "start all_reduce over shard as sum.loss_sum[0] { loss_sum -> loss_sum }\n"
               "    wait sum.loss_sum[0]\n"
               "    start all_reduce over replica as sum.loss_sum[0] { loss_sum -> loss_sum }")},
+     NULL,
+     NULL},
+    {"summands passed on before they are summed, and the largest of equal sums",
+     FAMILY_LLAMA,
+     TINY_HSDP,
+     {REPLACE(
+         "start all_reduce over replica*shard as sum.loss_sum[0] { loss_sum -> loss_sum }",
+         "start permute over shard*replica shift 4 as sum.loss_sum[0] { loss_sum -> grad_norm }\n"
+         "    wait sum.loss_sum[0]\n"
+         "    start all_reduce over replica*shard as sum.loss_sum[0] { grad_norm -> loss_sum }\n"
+         "    wait sum.loss_sum[0]\n"
+         "    start all_reduce over shard operation max as sum.loss_sum[0]"
+         " { loss_sum -> loss_sum }")},
      NULL,
      NULL},
 };

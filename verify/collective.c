@@ -1,6 +1,6 @@
 // Collectives as moves of digits: what a value is behind one, axis by axis. A summand becomes a
-// copy or a part; a part becomes a copy again; anything else adds or joins what does not belong
-// together.
+// copy or a part; a part becomes a copy again, or a part along another dimension, or that of
+// another device; anything else adds or joins what does not belong together.
 #include "verify/engine.h"
 
 static bool is_partial(const struct judgement *value, unsigned axis) {
@@ -124,14 +124,15 @@ static const struct fault *cut_over(struct engine *e, const char *what,
     return why ? shape_fault(e, what, axes->axes[0], &before, why, span) : NULL;
 }
 
-static const struct fault *join_over(struct engine *e, const struct axis_list *axes, int dim,
-                                     int64_t chunk, struct judgement *value, struct span span) {
+static const struct fault *join_over(struct engine *e, const char *what,
+                                     const struct axis_list *axes, int dim, int64_t chunk,
+                                     struct judgement *value, struct span span) {
     const char *why = NULL;
     struct judgement before = *value;
     value->clean = false;
     for (unsigned i = 0; i < axes->n; i++) {
         if (is_partial(value, axes->axes[i]) || is_maximum(value, axes->axes[i]))
-            return cut_partial_fault(e, "all_gather", axes->axes[i], span);
+            return cut_partial_fault(e, what, axes->axes[i], span);
         value->bits |= 1u << axes->axes[i];
     }
     if (value->form == FORM_ANY)
@@ -141,18 +142,70 @@ static const struct fault *join_over(struct engine *e, const struct axis_list *a
     for (unsigned i = axes->n; dim >= 0 && i-- > 0 && !why;)
         if (e->program->mesh.axes[axes->axes[i]].size > 1)
             why = form_join(&e->digits, &value->form, dim, axes->axes[i]);
-    return why ? shape_fault(e, "all_gather", axes->axes[0], &before, why, span) : NULL;
+    return why ? shape_fault(e, what, axes->axes[0], &before, why, span) : NULL;
 }
 
-static void check_wire(struct engine *e, bool sums, const struct judgement *value,
-                       struct span span) {
-    const struct policy *policy = &e->program->policy;
-    enum dtype least = sums ? policy->reduce : policy->gather;
-    if (value->dtype == DTYPE_I32 || dtype_bytes[value->dtype] >= dtype_bytes[least])
-        return;
-    fault_insist(e, fault_make(e, E415, span, NULL,
-                               "this collective sends %s, narrower than %s, which is declared",
-                               dtype_names[value->dtype], dtype_names[least]));
+// The part that an axis owns of one dimension becomes its part of another.
+static const struct fault *swap_over(struct engine *e, const struct exchange *exchange,
+                                     struct judgement *value, struct span span) {
+    const struct fault *fault =
+        join_over(e, "all_to_all", &exchange->axes, exchange->concat_dim, 0, value, span);
+    return fault ? fault
+                 : cut_over(e, "all_to_all", &exchange->axes, exchange->dim, 0, value, span);
+}
+
+// Copies on these axes, seen as what combines over `axis`: together, summands are as many times the
+// value; the greatest of them is it.
+static void copies_combine(struct engine *e, struct judgement *value, uint32_t axes,
+                           unsigned axis) {
+    for (unsigned i = 0; is_partial(value, axis) && i < e->program->mesh.n_axes; i++) {
+        if (!(axes >> i & 1))
+            continue;
+        scale_id copies = scale_rational(e->terms, e->program->mesh.axes[i].size, 1);
+        value->value.scale = scale_multiply(e->terms, value->value.scale, copies);
+    }
+    *(is_partial(value, axis) ? &value->partial : &value->partial_max) |= axes;
+    value->bits |= axes;
+}
+
+// Member i gives to member i + shift: of the axes, innermost first, each moves by a digit of the
+// shift. Once one has moved, the next one moves by one more where that one comes round, so how far
+// depends on the place. That harms no copies. Parts it mixes. Of summands (and maxima) it leaves
+// the sum over all that have moved, which the copies inside then are a part of.
+static const struct fault *shift_over(struct engine *e, const struct exchange *exchange,
+                                      struct judgement *value, struct span span) {
+    const struct mesh *mesh = &e->program->mesh;
+    int64_t members = mesh_group_size(mesh, &exchange->axes);
+    int64_t left = (exchange->shift % members + members) % members;
+    uint32_t moved = 0, copied = 0; // axes so far that move, and those of them that hold copies
+    for (unsigned i = exchange->axes.n; i-- > 0;) {
+        unsigned axis = exchange->axes.axes[i];
+        int64_t size = mesh->axes[axis].size, digit = left % size;
+        bool cut = is_cut(e, value, axis);
+        bool combines = is_partial(value, axis) || is_maximum(value, axis);
+        left /= size;
+        if (size == 1)
+            continue;
+        if (moved && cut)
+            return shape_fault(
+                e, "a permute", axis, value,
+                "how far parts move along this axis depends on the place along those "
+                "inside it",
+                span);
+        if (moved && combines) {
+            copies_combine(e, value, copied, axis);
+            copied = 0;
+        }
+        if (moved && !(value->bits >> axis & 1))
+            value->bits &= ~copied;
+        if (!moved && digit && value->form != FORM_ANY)
+            form_shift(&e->digits, &value->form, axis, digit);
+        if (moved || digit) {
+            moved |= 1u << axis;
+            copied |= cut || combines ? 0 : 1u << axis;
+        }
+    }
+    return NULL;
 }
 
 // An all_reduce of maxima. Copies stay what they are: the greatest of equal numbers is the number.
@@ -167,35 +220,72 @@ static const struct fault *maximum_over(struct engine *e, unsigned axis, struct 
     return NULL;
 }
 
+static const struct fault *reduce_over(struct engine *e, const struct exchange *exchange,
+                                       struct judgement *value, struct span span) {
+    const struct fault *fault = NULL;
+    for (unsigned i = 0; i < exchange->axes.n && !fault; i++) {
+        unsigned axis = exchange->axes.axes[i];
+        if (e->program->mesh.axes[axis].size > 1)
+            fault = exchange->operation == OPERATION_MAX
+                        ? maximum_over(e, axis, value, span)
+                        : add_over(e, exchange->kind, axis, value, span);
+    }
+    return fault;
+}
+
+static void check_wire(struct engine *e, const struct exchange *exchange,
+                       const struct judgement *value, struct span span) {
+    const struct policy *policy = &e->program->policy;
+    bool reduces =
+        exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
+    enum dtype least = reduces ? policy->reduce : policy->gather;
+    if (value->dtype == DTYPE_I32 || dtype_bytes[value->dtype] >= dtype_bytes[least])
+        return;
+    fault_insist(e, fault_make(e, E415, span, NULL,
+                               "this collective sends %s, narrower than %s, which is declared",
+                               dtype_names[value->dtype], dtype_names[least]));
+}
+
+// Only elements travel: what stands behind them in another place is unknown. Padding of a flat
+// shard stands among them.
+static void forget_padding(const struct engine *e, struct judgement *value) {
+    if (value->form != FORM_ANY && !form_is_flat(&e->digits, value->form))
+        value->clean = false;
+}
+
+static const struct fault *apply(struct engine *e, const struct exchange *exchange, int64_t chunk,
+                                 struct judgement *value, struct span span) {
+    const struct axis_list *axes = &exchange->axes;
+    const struct fault *fault;
+    switch (exchange->kind) {
+    case COLLECTIVE_ALL_GATHER:
+        return join_over(e, "all_gather", axes, exchange->dim, chunk, value, span);
+    case COLLECTIVE_ALL_TO_ALL:
+        return swap_over(e, exchange, value, span);
+    case COLLECTIVE_PERMUTE:
+        forget_padding(e, value);
+        return shift_over(e, exchange, value, span);
+    case COLLECTIVE_REDUCE_SCATTER:
+        // What stands behind the source's elements is never read: zeros arrive in its place.
+        if (!form_is_padded(e, value->form))
+            value->clean = true;
+        fault = reduce_over(e, exchange, value, span);
+        return fault ? fault
+                     : cut_over(e, "reduce_scatter", axes, exchange->dim, chunk, value, span);
+    default:
+        forget_padding(e, value);
+        return reduce_over(e, exchange, value, span);
+    }
+}
+
 struct judgement collective_apply(struct engine *e, const struct exchange *exchange, int64_t chunk,
                                   const struct judgement *from, struct span span) {
-    enum collective_kind kind = exchange->kind;
-    const struct axis_list *axes = &exchange->axes;
-    int dim = exchange->dim;
     struct judgement value = *from;
     if (value.fault)
         return value;
     e->terms->site = &e->statement->span;
-    const struct fault *fault = NULL;
-    check_wire(e, kind != COLLECTIVE_ALL_GATHER, from, span);
-    if (kind == COLLECTIVE_ALL_GATHER) {
-        fault = join_over(e, axes, dim, chunk, &value, span);
-        return fault ? judgement_fault(fault) : value;
-    }
-    for (unsigned i = 0; i < axes->n && !fault; i++)
-        if (e->program->mesh.axes[axes->axes[i]].size > 1)
-            fault = exchange->operation == OPERATION_MAX
-                        ? maximum_over(e, axes->axes[i], &value, span)
-                        : add_over(e, kind, axes->axes[i], &value, span);
-    // Only elements travel: what stands behind them in another place is unknown.
-    if (kind == COLLECTIVE_ALL_REDUCE && value.form != FORM_ANY &&
-        !form_is_flat(&e->digits, value.form))
-        value.clean = false;
-    // What stands behind the source's elements is never read: zeros arrive in its place.
-    if (kind == COLLECTIVE_REDUCE_SCATTER && !form_is_padded(e, from->form))
-        value.clean = true;
-    if (!fault && kind == COLLECTIVE_REDUCE_SCATTER)
-        fault = cut_over(e, "reduce_scatter", axes, dim, chunk, &value, span);
+    check_wire(e, exchange, from, span);
+    const struct fault *fault = apply(e, exchange, chunk, &value, span);
     return fault ? judgement_fault(fault) : value;
 }
 

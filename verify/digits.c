@@ -86,7 +86,7 @@ form_id form_make(struct digits *digits, const dim_id *dims, uint32_t rank) {
 form_id form_local(struct digits *digits, const struct dim *dims, uint32_t rank) {
     dim_id made[MAX_RANK];
     for (uint32_t i = 0; i < rank; i++)
-        made[i] = dim_make(digits, &(struct digit){dims[i].size, OWNER_LOCAL}, 1);
+        made[i] = dim_make(digits, &(struct digit){.size = dims[i].size, .owner = OWNER_LOCAL}, 1);
     return form_make(digits, made, rank);
 }
 
@@ -127,8 +127,8 @@ const char *form_cut(struct digits *digits, form_id *form, int dim, unsigned axi
         list[n++] = old->digits[i++];
     if (i == old->n_digits || old->digits[i].size % size || old->n_digits + 1 > MAX_DIGITS)
         return "the dimension's outermost local digit is not divisible by the axis";
-    list[n++] = (struct digit){size, OWNER_AXIS + axis};
-    list[n++] = (struct digit){old->digits[i].size / size, OWNER_LOCAL};
+    list[n++] = (struct digit){.size = size, .owner = OWNER_AXIS + (int32_t)axis};
+    list[n++] = (struct digit){.size = old->digits[i].size / size, .owner = OWNER_LOCAL};
     for (i++; i < old->n_digits; i++)
         list[n++] = old->digits[i];
     *form = with_dim(digits, *form, dim, dim_make(digits, list, n));
@@ -146,8 +146,8 @@ const char *form_join(struct digits *digits, form_id *form, int dim, unsigned ax
     bool local_before = false, found = false;
     for (uint32_t i = 0; i < old->n_digits; i++) {
         list[i] = old->digits[i];
-        if (list[i].owner == OWNER_AXIS + axis) {
-            if (local_before)
+        if (list[i].owner == OWNER_AXIS + (int32_t)axis) {
+            if (local_before || list[i].shift)
                 return "parts would come to lie in another order than the dimension's";
             list[i].owner = OWNER_LOCAL;
             found = true;
@@ -181,7 +181,7 @@ const char *form_cut_flat(struct digits *digits, form_id *form, const struct axi
             continue;
         if (key.n_levels == MAX_LEVELS)
             return "too many axes";
-        key.levels[key.n_levels++] = (struct level){axes->axes[i], chunk * chunks};
+        key.levels[key.n_levels++] = (struct level){.axis = axes->axes[i], .chunk = chunk * chunks};
     }
     if (key.n_levels == 0)
         return NULL;
@@ -199,7 +199,7 @@ const char *form_join_flat(struct digits *digits, form_id *form, const struct ax
             return "the axis does not cut this tensor's flat form";
         struct dim_key key = *dim_get(digits, form_get(digits, *form)->key->dims[0])->key;
         struct level *last = &key.levels[key.n_levels - 1];
-        if (last->axis != axes->axes[i] || last->chunk != chunk)
+        if (last->axis != axes->axes[i] || last->shift || last->chunk != chunk)
             return "parts would come to lie in another order than the tensor's";
         memset(last, 0, sizeof *last);
         if (--key.n_levels == 0) {
@@ -214,6 +214,30 @@ const char *form_join_flat(struct digits *digits, form_id *form, const struct ax
     return NULL;
 }
 
+// ---- permutations -----------------------------------------------------------------------------
+
+static dim_id dim_shift(struct digits *digits, dim_id id, unsigned axis, int64_t by) {
+    struct dim_key key = *dim_get(digits, id)->key;
+    int64_t size = digits->mesh->axes[axis].size;
+    for (uint32_t i = 0; i < key.n_digits; i++)
+        if (key.digits[i].owner == OWNER_AXIS + (int32_t)axis)
+            key.digits[i].shift = (int32_t)((key.digits[i].shift + by) % size);
+    for (uint32_t i = 0; i < key.n_levels; i++)
+        if (key.levels[i].axis == (int32_t)axis)
+            key.levels[i].shift = (int32_t)((key.levels[i].shift + by) % size);
+    if (key.n_levels)
+        form_shift(digits, &key.whole, axis, by);
+    return dim_intern(digits, &key);
+}
+
+void form_shift(struct digits *digits, form_id *form, unsigned axis, int64_t by) {
+    struct form_key key = *form_get(digits, *form)->key;
+    for (uint32_t i = 0; i < key.rank; i++)
+        if (dim_get(digits, key.dims[i])->owners >> axis & 1)
+            key.dims[i] = dim_shift(digits, key.dims[i], axis, by);
+    *form = form_make(digits, key.dims, key.rank);
+}
+
 form_id form_declared(struct digits *digits, const struct program *program,
                       const struct buffer *buffer) {
     dim_id dims[MAX_RANK];
@@ -224,14 +248,14 @@ form_id form_declared(struct digits *digits, const struct program *program,
         for (unsigned k = 0; k < buffer->layout.cuts[i].n; k++) {
             unsigned axis = buffer->layout.cuts[i].axes[k];
             int64_t size = digits->mesh->axes[axis].size;
-            list[n++] = (struct digit){size, OWNER_AXIS + axis};
+            list[n++] = (struct digit){.size = size, .owner = OWNER_AXIS + (int32_t)axis};
             left /= size;
         }
         if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH) {
-            list[n++] = (struct digit){buffer->count, OWNER_TIME};
+            list[n++] = (struct digit){.size = buffer->count, .owner = OWNER_TIME};
             left /= buffer->count;
         }
-        list[n++] = (struct digit){left, OWNER_LOCAL};
+        list[n++] = (struct digit){.size = left, .owner = OWNER_LOCAL};
         dims[i] = dim_make(digits, list, n);
     }
     form_id form = form_make(digits, dims, buffer->rank);
@@ -250,13 +274,24 @@ static void print_dim(const struct digits *digits, FILE *to, const struct dim_in
         if (digit->owner == OWNER_LOCAL)
             fprintf(to, "[%" PRId64 "]", digit->size);
         else
-            fprintf(to, "[%s %" PRId64 "]",
+            fprintf(to, "[%s %" PRId64,
                     digit->owner == OWNER_TIME ? "microbatch"
                                                : digits->mesh->axes[digit->owner - OWNER_AXIS].name,
                     digit->size);
+        if (digit->shift)
+            fprintf(to, " shifted by %d", digit->shift);
+        if (digit->owner != OWNER_LOCAL)
+            fputc(']', to);
     }
     if (dim->key->n_digits == 0)
         fputs("[1]", to);
+}
+
+static void print_level(const struct digits *digits, FILE *to, const struct level *level,
+                        bool behind) {
+    fprintf(to, "%s%s", behind ? "*" : "", digits->mesh->axes[level->axis].name);
+    if (level->shift)
+        fprintf(to, " shifted by %d", level->shift);
 }
 
 const char *form_text(const struct digits *digits, struct arena *arena, form_id form) {
@@ -270,7 +305,7 @@ const char *form_text(const struct digits *digits, struct arena *arena, form_id 
         const struct dim_key *key = dim_get(digits, form_get(digits, form)->key->dims[0])->key;
         fputs("flat over ", to);
         for (uint32_t i = 0; i < key->n_levels; i++)
-            fprintf(to, "%s%s", i ? "*" : "", digits->mesh->axes[key->levels[i].axis].name);
+            print_level(digits, to, &key->levels[i], i > 0);
         fprintf(to, " in chunks of %" PRId64, key->levels[key->n_levels - 1].chunk);
     } else {
         const struct form_key *key = form_get(digits, form)->key;

@@ -20,11 +20,14 @@ typedef uint32_t form_id;
 enum { OWNER_LOCAL = 0, OWNER_AXIS = 1, OWNER_TIME = 255 }; // axis a: OWNER_AXIS + a
 enum { MAX_DIGITS = 16, MAX_LEVELS = 8 };
 
-struct digit { // fields of one width: keys have no padding
-    int64_t size, owner;
+struct digit { // keys have no padding
+    int64_t size;
+    int32_t owner;
+    int32_t shift; // of an axis's digit: the device's coordinate minus this, counted round, is it
 };
-struct level { // of a flat cut: the axis, and the elements of one of its chunks
-    int64_t axis, chunk;
+struct level { // of a flat cut: the axis, its shift, and the elements of one of its chunks
+    int32_t axis, shift;
+    int64_t chunk;
 };
 struct dim_key {
     uint32_t n_digits, n_levels;
@@ -84,6 +87,8 @@ const char *form_cut_flat(struct digits *, form_id *form, const struct axis_list
                           int64_t chunk);
 const char *form_join_flat(struct digits *, form_id *form, const struct axis_list *axes,
                            int64_t chunk);
+// Every device has what the one `by` before it on the axis had, counted round.
+void form_shift(struct digits *, form_id *form, unsigned axis, int64_t by);
 // The form of a buffer that the host or the initialisation filled by its declared layout.
 form_id form_declared(struct digits *, const struct program *program, const struct buffer *buffer);
 // For messages: "[dp 4][time 8][2] x [64], flat over dp".

@@ -583,10 +583,10 @@ static struct judgement iota_of(struct engine *e, const struct unit *unit, const
     uint32_t n = 0;
     for (unsigned i = 0; i < axes.n; i++) {
         int64_t size = e->program->mesh.axes[axes.axes[i]].size;
-        list[n++] = (struct digit){size, OWNER_AXIS + axes.axes[i]};
+        list[n++] = (struct digit){.size = size, .owner = OWNER_AXIS + axes.axes[i]};
         total *= size;
     }
-    list[n++] = (struct digit){type->dims[0].size, OWNER_LOCAL};
+    list[n++] = (struct digit){.size = type->dims[0].size, .owner = OWNER_LOCAL};
     dim_id dim = dim_make(&e->digits, list, n);
     int64_t key[2] = {op_integer(op, ATTRIBUTE_DIMENSION, 0), total};
     uint32_t attributes = intern(&e->terms->attributes, key, sizeof key, NULL) + 1;

@@ -544,6 +544,9 @@ static bool in_place_fits(const struct engine *e, const struct transfer *start,
         return windows_nest(e, piece->to.buffer, &start->exchange.axes, piece->from.buffer);
     case COLLECTIVE_REDUCE_SCATTER:
         return windows_nest(e, piece->from.buffer, &start->exchange.axes, piece->to.buffer);
+    case COLLECTIVE_ALL_TO_ALL:
+    case COLLECTIVE_PERMUTE:
+        return false; // others still read what arrives would be written over
     default:
         return same_window(e, piece->from.buffer, piece->to.buffer);
     }

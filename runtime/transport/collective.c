@@ -3,8 +3,9 @@
 #include "runtime/transport/collective.h"
 
 const char *collective_name(enum place_collective kind) {
-    static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather"};
-    return (unsigned)kind < 3 ? names[kind] : "unknown collective";
+    static const char *const names[] = {"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
+                                        "permute"};
+    return (unsigned)kind <= PLACE_PERMUTE ? names[kind] : "unknown collective";
 }
 
 int64_t dtype_size(enum place_dtype dtype) {
@@ -20,24 +21,37 @@ int64_t dtype_size(enum place_dtype dtype) {
     return 0;
 }
 
+/* Whether pieces are not cut: each member gives and gets all of them. */
+static bool is_whole(const struct collective *collective) {
+    return collective->kind == PLACE_ALL_REDUCE || collective->kind == PLACE_PERMUTE;
+}
+
 const char *collective_check(const struct place_program *program,
                              const struct collective *collective) {
     if (collective->group < 0 || collective->group >= program->n_groups)
         return "unknown group";
-    if ((unsigned)collective->kind > PLACE_ALL_GATHER)
+    if ((unsigned)collective->kind > PLACE_PERMUTE)
         return "unknown kind";
-    bool sums = collective->kind != PLACE_ALL_GATHER;
+    bool reduces = collective->kind == PLACE_ALL_REDUCE || collective->kind == PLACE_REDUCE_SCATTER;
     if (dtype_size(collective->dtype) == 0 ||
-        (sums && collective->dtype != PLACE_F32 && collective->dtype != PLACE_F64))
-        return "an element type that cannot be summed";
+        (reduces && collective->dtype != PLACE_F32 && collective->dtype != PLACE_F64))
+        return "an element type that cannot be reduced";
+    if ((unsigned)collective->operation > PLACE_MAX ||
+        (collective->operation && collective->kind != PLACE_ALL_REDUCE))
+        return "unknown operation";
+    if (collective->shift < 0 || (collective->shift && collective->kind != PLACE_PERMUTE))
+        return "a shift that is not one";
     if (collective->n_pieces < 1)
         return "no pieces";
     for (int32_t i = 0; i < collective->n_pieces; i++) {
         const struct place_piece *piece = &collective->pieces[i];
         if (piece->outer < 1 || piece->valid < 0 || piece->chunk < 0)
             return "a negative size";
-        if (collective->kind == PLACE_ALL_REDUCE && piece->outer != 1)
-            return "an all_reduce along a dimension";
+        if (is_whole(collective) && piece->outer != 1)
+            return "an all_reduce or a permute along a dimension";
+        if (collective->kind == PLACE_ALL_TO_ALL &&
+            (piece->dst_outer < 1 || piece->outer * piece->chunk % piece->dst_outer))
+            return "rows of other sizes";
     }
     return NULL;
 }
@@ -49,12 +63,17 @@ const char *collective_difference(const struct collective *a, const struct colle
         return "axes";
     if (a->dtype != b->dtype)
         return "element type";
+    if (a->operation != b->operation)
+        return "operation";
+    if (a->shift != b->shift)
+        return "shift";
     if (a->n_pieces != b->n_pieces)
         return "number of pieces";
     for (int32_t i = 0; i < a->n_pieces; i++) {
         const struct place_piece *x = &a->pieces[i], *y = &b->pieces[i];
         if (x->outer != y->outer || x->valid != y->valid ||
-            (a->kind != PLACE_ALL_REDUCE && x->chunk != y->chunk))
+            (!is_whole(a) && x->chunk != y->chunk) ||
+            (a->kind == PLACE_ALL_TO_ALL && x->dst_outer != y->dst_outer))
             return "size of a piece";
     }
     return NULL;
@@ -74,12 +93,16 @@ int64_t collective_chunk(const struct collective *collective, int32_t piece, int
     return (collective->pieces[piece].valid + n - 1) / n;
 }
 
+struct chunk_range chunk_range_of(int64_t outer, int64_t row, int64_t n, int64_t number) {
+    return (struct chunk_range){
+        .outer = outer, .row = row, .stride = n * row, .begin = number * row};
+}
+
 struct chunk_range collective_range(const struct collective *collective, int32_t piece, int64_t n,
                                     int64_t number) {
     const struct place_piece *p = &collective->pieces[piece];
     int64_t chunk = collective_chunk(collective, piece, n);
-    struct chunk_range range = {
-        .outer = p->outer, .row = chunk, .stride = n * chunk, .begin = number * chunk};
+    struct chunk_range range = chunk_range_of(p->outer, chunk, n, number);
     if (p->outer > 1)
         return range;
     int64_t left = p->valid - range.begin;
@@ -88,34 +111,70 @@ struct chunk_range collective_range(const struct collective *collective, int32_t
     return range;
 }
 
-/* Sums go through a block on the stack, so that dst may be any of the sources and stays in cache.
- */
-enum { SUM_BLOCK = 512 };
+struct chunk_range collective_result_range(const struct collective *collective, int32_t piece,
+                                           int64_t n, int64_t number) {
+    const struct place_piece *p = &collective->pieces[piece];
+    int64_t rows = collective->kind == PLACE_ALL_TO_ALL ? p->dst_outer : p->outer;
+    return chunk_range_of(rows, p->outer * p->chunk / rows, n, number);
+}
 
-#define DEFINE_SUM(type)                                                                           \
-    static void sum_##type(type *dst, const type *const *sources, int64_t n, int64_t begin,        \
-                           int64_t end) {                                                          \
-        type block[SUM_BLOCK];                                                                     \
-        for (; begin < end; begin += SUM_BLOCK) {                                                  \
-            int64_t length = end - begin < SUM_BLOCK ? end - begin : SUM_BLOCK;                    \
+static int64_t place_in(const struct chunk_range *range, int64_t i) {
+    return range->begin + i / range->row * range->stride + i % range->row;
+}
+
+static int64_t left_in_row(const struct chunk_range *range, int64_t i) {
+    return range->row - i % range->row;
+}
+
+void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end) {
+    while (begin < end) {
+        int64_t run = end - begin, from = left_in_row(&copy->from, begin),
+                to = left_in_row(&copy->to, begin);
+        run = from < run ? from : run;
+        run = to < run ? to : run;
+        memcpy(copy->dst + place_in(&copy->to, begin) * copy->element,
+               copy->src + place_in(&copy->from, begin) * copy->element,
+               (size_t)(run * copy->element));
+        begin += run;
+    }
+}
+
+/* Values go through a block on the stack, so that dst may be any of the sources and stays in cache.
+ */
+enum { REDUCE_BLOCK = 512 };
+
+/* What is not a number is not smaller than anything, and so stays, and differs from itself, and so
+ * is taken. */
+#define SUM_OF(a, b)     ((a) + (b))
+#define MAXIMUM_OF(a, b) ((a) < (b) || (b) != (b) ? (b) : (a))
+
+#define DEFINE_REDUCE(name, type, OF)                                                              \
+    static void name(type *dst, const type *const *sources, int64_t n, int64_t begin,              \
+                     int64_t end) {                                                                \
+        type block[REDUCE_BLOCK];                                                                  \
+        for (; begin < end; begin += REDUCE_BLOCK) {                                               \
+            int64_t length = end - begin < REDUCE_BLOCK ? end - begin : REDUCE_BLOCK;              \
             memcpy(block, sources[0] + begin, (size_t)length * sizeof(type));                      \
             for (int64_t j = 1; j < n; j++) {                                                      \
                 const type *source = sources[j] + begin;                                           \
                 for (int64_t i = 0; i < length; i++)                                               \
-                    block[i] += source[i];                                                         \
+                    block[i] = OF(block[i], source[i]);                                            \
             }                                                                                      \
             memcpy(dst + begin, block, (size_t)length * sizeof(type));                             \
         }                                                                                          \
     }
-DEFINE_SUM(float)
-DEFINE_SUM(double)
+DEFINE_REDUCE(sum_float, float, SUM_OF)
+DEFINE_REDUCE(sum_double, double, SUM_OF)
+DEFINE_REDUCE(maximum_float, float, MAXIMUM_OF)
+DEFINE_REDUCE(maximum_double, double, MAXIMUM_OF)
 
-void collective_sum(enum place_dtype dtype, void *dst, const void *const *sources, int64_t n,
-                    int64_t begin, int64_t end) {
-    if (dtype == PLACE_F32)
-        sum_float(dst, (const float *const *)sources, n, begin, end);
+void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
+                       int64_t n, int64_t begin, int64_t end) {
+    bool maximum = collective->operation == PLACE_MAX;
+    if (collective->dtype == PLACE_F32)
+        (maximum ? maximum_float : sum_float)(dst, (const float *const *)sources, n, begin, end);
     else
-        sum_double(dst, (const double *const *)sources, n, begin, end);
+        (maximum ? maximum_double : sum_double)(dst, (const double *const *)sources, n, begin, end);
 }
 
 struct group group_of(const struct place_program *program, int32_t rank,
@@ -140,4 +199,12 @@ int32_t group_member(const struct place_program *program, const struct group *gr
         place /= (int32_t)axis->size;
     }
     return rank;
+}
+
+int32_t group_before(const struct group *group, int32_t shift) {
+    return (group->place + group->size - shift % group->size) % group->size;
+}
+
+int32_t group_behind(const struct group *group, int32_t shift) {
+    return (group->place + shift % group->size) % group->size;
 }

@@ -16,6 +16,8 @@ struct collective {
     enum place_collective kind;
     int32_t group; /* index into place_program.groups */
     enum place_dtype dtype;
+    enum place_operation operation;
+    int32_t shift;
     int32_t n_pieces;
     const struct place_piece *pieces;
 };
@@ -42,11 +44,27 @@ struct chunk_range {
 };
 struct chunk_range collective_range(const struct collective *collective, int32_t piece, int64_t n,
                                     int64_t number);
+/* Where in a result what comes from member `number` lies, of a kind that gathers: padding and all.
+ */
+struct chunk_range collective_result_range(const struct collective *collective, int32_t piece,
+                                           int64_t n, int64_t number);
+/* Chunk `number` of n, where each has `outer` rows of `row` elements and none has padding. */
+struct chunk_range chunk_range_of(int64_t outer, int64_t row, int64_t n, int64_t number);
 
-/* dst[i] = sources[0][i] + sources[1][i] + ... in that order, from left to right, for begin <= i <
- * end. dst may be one of the sources. F32 or F64. */
-void collective_sum(enum place_dtype dtype, void *dst, const void *const *sources, int64_t n,
-                    int64_t begin, int64_t end);
+/* Elements of one range that go, in their order, to the places of another: all of them, or those
+ * from the begin-th to before the end-th. */
+struct chunk_copy {
+    char *dst;
+    const char *src;
+    struct chunk_range to, from;
+    int64_t element; /* bytes */
+};
+void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end);
+
+/* dst[i] = sources[0][i] + sources[1][i] + ... (or their maximum) in that order, from left to
+ * right, for begin <= i < end. dst may be one of the sources. F32 or F64. */
+void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
+                       int64_t n, int64_t begin, int64_t end);
 
 /* One of the sets of ranks that a list of axes makes, and a rank's place in it. */
 struct group {
@@ -57,3 +75,6 @@ struct group {
 struct group group_of(const struct place_program *program, int32_t rank,
                       const struct place_axes *axes);
 int32_t group_member(const struct place_program *program, const struct group *group, int32_t place);
+/* The places `shift` before and behind this rank's. */
+int32_t group_before(const struct group *group, int32_t shift);
+int32_t group_behind(const struct group *group, int32_t shift);

@@ -295,28 +295,29 @@ static void run_on_team(const struct meeting *meeting, int64_t count, team_funct
         function(arguments, 0, count, NULL);
 }
 
-struct summation {
+struct reduction {
     const struct meeting *meeting;
     char *dst;
 };
 
-static void sum_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
-    const struct summation *sum = arguments;
-    const struct meeting *meeting = sum->meeting;
-    collective_sum(meeting->mine->collective.dtype, sum->dst, meeting->sources, meeting->group.size,
-                   begin, end);
+static void reduce_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    const struct reduction *reduction = arguments;
+    const struct meeting *meeting = reduction->meeting;
+    collective_reduce(&meeting->mine->collective, reduction->dst, meeting->sources,
+                      meeting->group.size, begin, end);
 }
 
-/* dst[0..row) = sum over members of their sources at `offset` bytes, for one row of a piece. */
-static void sum_row(const struct meeting *meeting, int32_t piece, char *dst, int64_t offset,
-                    int64_t row) {
+/* dst[0..row) = sum (or maximum) over members of their sources at `offset` bytes, for one row of a
+ * piece. */
+static void reduce_row(const struct meeting *meeting, int32_t piece, char *dst, int64_t offset,
+                       int64_t row) {
     for (int32_t i = 0; i < meeting->group.size; i++) {
         meeting->sources[i] =
             (const char *)meeting->posts[i]->collective.pieces[piece].src + offset;
         count_read(meeting, i, row * meeting->element);
     }
-    struct summation sum = {meeting, dst};
-    run_on_team(meeting, row, sum_tile, &sum);
+    struct reduction reduction = {meeting, dst};
+    run_on_team(meeting, row, reduce_tile, &reduction);
 }
 
 /* The wire's unit is a whole chunk: its padding is sent too, although nobody needs to read it here.
@@ -326,7 +327,7 @@ static void count_padding(const struct meeting *meeting, int64_t pad) {
         count_read(meeting, i, pad * meeting->element);
 }
 
-/* This rank's chunk of every piece, summed, into `dst` where a part lies (reduce_scatter) or into
+/* This rank's chunk of every piece, reduced, into `dst` where a part lies (reduce_scatter) or into
  * its place in the whole (all_reduce). */
 static void reduce_own_chunk(const struct meeting *meeting) {
     const struct collective *collective = &meeting->mine->collective;
@@ -337,31 +338,28 @@ static void reduce_own_chunk(const struct meeting *meeting) {
         if (collective->kind == PLACE_ALL_REDUCE)
             dst += range.begin * meeting->element;
         for (int64_t row = 0; row < range.outer; row++)
-            sum_row(meeting, i, dst + row * range.row * meeting->element,
-                    (range.begin + row * range.stride) * meeting->element, range.row);
+            reduce_row(meeting, i, dst + row * range.row * meeting->element,
+                       (range.begin + row * range.stride) * meeting->element, range.row);
         count_padding(meeting, range.pad);
         if (collective->kind == PLACE_REDUCE_SCATTER)
             memset(dst + range.row * meeting->element, 0, (size_t)(range.pad * meeting->element));
     }
 }
 
-struct copy {
-    char *dst;
-    const char *src;
-    int64_t element;
-};
-
 static void copy_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
-    const struct copy *copy = arguments;
-    memcpy(copy->dst + begin * copy->element, copy->src + begin * copy->element,
-           (size_t)((end - begin) * copy->element));
+    chunk_copy_part(arguments, begin, end);
 }
 
-static void copy_elements(const struct meeting *meeting, void *dst, const void *src,
-                          int64_t elements) {
-    struct copy copy = {dst, src, meeting->element};
-    if (dst != src && elements > 0)
-        run_on_team(meeting, elements, copy_tile, &copy);
+/* Of what member `owner` has at `src`, the elements of one range into those of another at `dst`. */
+static void take(const struct meeting *meeting, int32_t owner, void *dst, struct chunk_range to,
+                 const void *src, struct chunk_range from) {
+    struct chunk_copy copy = {dst, src, to, from, meeting->element};
+    int64_t count = from.outer * from.row;
+    bool in_place =
+        (char *)dst + to.begin * copy.element == (char *)src + from.begin * copy.element;
+    if (!in_place)
+        run_on_team(meeting, count, copy_tile, &copy);
+    count_read(meeting, owner, count * meeting->element);
 }
 
 /* all_reduce: the other members' reduced chunks, from their owners' results. */
@@ -372,40 +370,49 @@ static void copy_reduced_chunks(const struct meeting *meeting) {
             continue;
         for (int32_t i = 0; i < collective->n_pieces; i++) {
             struct chunk_range range = collective_range(collective, i, meeting->group.size, owner);
-            const char *src = meeting->posts[owner]->collective.pieces[i].dst;
-            copy_elements(meeting,
-                          (char *)collective->pieces[i].dst + range.begin * meeting->element,
-                          src + range.begin * meeting->element, range.row);
-            count_read(meeting, owner, (range.row + range.pad) * meeting->element);
+            take(meeting, owner, collective->pieces[i].dst, range,
+                 meeting->posts[owner]->collective.pieces[i].dst, range);
+            count_read(meeting, owner, range.pad * meeting->element);
         }
     }
 }
 
-/* all_gather: every member's part into its place in the whole, padding and all. */
+/* Every member's part into its place in the whole: of an all_gather all of it, padding and all; of
+ * an all_to_all the chunk that is for this rank. */
 static void gather_parts(const struct meeting *meeting) {
     const struct collective *collective = &meeting->mine->collective;
-    for (int32_t owner = 0; owner < meeting->group.size; owner++)
+    int32_t n = meeting->group.size;
+    for (int32_t owner = 0; owner < n; owner++)
         for (int32_t i = 0; i < collective->n_pieces; i++) {
             const struct place_piece *piece = &collective->pieces[i];
-            const char *src = meeting->posts[owner]->collective.pieces[i].src;
-            int64_t bytes = piece->chunk * meeting->element;
-            char *dst = (char *)piece->dst + owner * bytes;
-            for (int64_t row = 0; row < piece->outer; row++) {
-                copy_elements(meeting, dst + row * meeting->group.size * bytes, src + row * bytes,
-                              piece->chunk);
-                count_read(meeting, owner, bytes);
-            }
+            struct chunk_range to = collective_result_range(collective, i, n, owner);
+            struct chunk_range from = chunk_range_of(1, piece->outer * piece->chunk, 1, 0);
+            if (collective->kind == PLACE_ALL_TO_ALL)
+                from = chunk_range_of(piece->outer, piece->chunk, n, meeting->group.place);
+            take(meeting, owner, piece->dst, to, meeting->posts[owner]->collective.pieces[i].src,
+                 from);
         }
 }
 
-/* A small all_reduce: everybody sums everything into `sums`, which is copied out when all have
+/* permute: all of every piece of the member that is `shift` places before. */
+static void take_from_before(const struct meeting *meeting) {
+    const struct collective *collective = &meeting->mine->collective;
+    int32_t before = group_before(&meeting->group, collective->shift);
+    for (int32_t i = 0; i < collective->n_pieces; i++) {
+        struct chunk_range all = chunk_range_of(1, collective->pieces[i].valid, 1, 0);
+        take(meeting, before, collective->pieces[i].dst, all,
+             meeting->posts[before]->collective.pieces[i].src, all);
+    }
+}
+
+/* A small all_reduce: everybody reduces everything into `block`, which is copied out when all have
  * read. */
 static int32_t reduce_small(const struct meeting *meeting) {
     const struct collective *collective = &meeting->mine->collective;
-    _Alignas(16) char sums[COLLECTIVE_SMALL_BYTES];
+    _Alignas(16) char block[COLLECTIVE_SMALL_BYTES];
     int64_t used = 0;
     for (int32_t i = 0; i < collective->n_pieces; i++) {
-        sum_row(meeting, i, sums + used, 0, collective->pieces[i].valid);
+        reduce_row(meeting, i, block + used, 0, collective->pieces[i].valid);
         used += collective->pieces[i].valid * meeting->element;
     }
     int32_t status = end_phase(meeting, 1);
@@ -414,7 +421,7 @@ static int32_t reduce_small(const struct meeting *meeting) {
     used = 0;
     for (int32_t i = 0; i < collective->n_pieces; i++) {
         int64_t bytes = collective->pieces[i].valid * meeting->element;
-        memcpy(collective->pieces[i].dst, sums + used, (size_t)bytes);
+        memcpy(collective->pieces[i].dst, block + used, (size_t)bytes);
         used += bytes;
     }
     return PLACE_OK;
@@ -424,7 +431,9 @@ static int32_t run_phases(const struct meeting *meeting) {
     const struct collective *collective = &meeting->mine->collective;
     if (collective_is_small(collective))
         return reduce_small(meeting);
-    if (collective->kind == PLACE_ALL_GATHER)
+    if (collective->kind == PLACE_PERMUTE)
+        take_from_before(meeting);
+    else if (collective->kind == PLACE_ALL_GATHER || collective->kind == PLACE_ALL_TO_ALL)
         gather_parts(meeting);
     else
         reduce_own_chunk(meeting);

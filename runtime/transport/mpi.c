@@ -27,7 +27,7 @@ enum {
 };
 
 struct header {
-    int32_t kind, group, dtype, statement;
+    int32_t kind, group, dtype, operation, shift, statement;
     uint64_t number; /* of the collective, among those of this group */
     int64_t bytes;   /* behind the header */
 };
@@ -206,13 +206,13 @@ static bool grow(char **buffer, size_t *capacity, size_t bytes) {
     return true;
 }
 
-/* Payload bytes of one message: a chunk of every piece, or everything when small. */
+/* Payload bytes of one message: a chunk of every piece, or everything when small or permuted. */
 static int64_t message_bytes_of(const struct collective *collective, int64_t n) {
+    bool whole = collective_is_small(collective) || collective->kind == PLACE_PERMUTE;
     int64_t elements = 0;
     for (int32_t i = 0; i < collective->n_pieces; i++)
-        elements += collective_is_small(collective)
-                        ? collective->pieces[i].valid
-                        : collective->pieces[i].outer * collective_chunk(collective, i, n);
+        elements += whole ? collective->pieces[i].valid
+                          : collective->pieces[i].outer * collective_chunk(collective, i, n);
     return elements * dtype_size(collective->dtype);
 }
 
@@ -227,27 +227,26 @@ static int32_t meeting_prepare(struct meeting *meeting) {
     return PLACE_OK;
 }
 
-/* Chunk `number` of every piece, from where the pieces' sources or results lie as wholes; padding
- * as zeros. Returns the end. */
-static char *pack_chunks(const struct meeting *meeting, bool results, int32_t number, char *to) {
+static struct chunk_range packed_range(int64_t count) {
+    return chunk_range_of(1, count, 1, 0);
+}
+
+/* Chunk `number` of every piece, from where the pieces' sources lie as wholes; padding as zeros. */
+static void pack_chunks(const struct meeting *meeting, int32_t number, char *to) {
     const struct collective *collective = meeting->collective;
     for (int32_t i = 0; i < collective->n_pieces; i++) {
-        const struct place_piece *piece = &collective->pieces[i];
-        const char *whole = results ? piece->dst : piece->src;
         struct chunk_range range = collective_range(collective, i, meeting->group.size, number);
-        for (int64_t row = 0; row < range.outer; row++) {
-            size_t bytes = (size_t)(range.row * meeting->element);
-            memcpy(to, whole + (range.begin + row * range.stride) * meeting->element, bytes);
-            to += bytes;
-        }
+        int64_t count = range.outer * range.row;
+        struct chunk_copy copy = {to, collective->pieces[i].src, packed_range(count), range,
+                                  meeting->element};
+        chunk_copy_part(&copy, 0, count);
+        to += count * meeting->element;
         memset(to, 0, (size_t)(range.pad * meeting->element));
         to += range.pad * meeting->element;
     }
-    return to;
 }
 
-/* All of every piece's source, which is contiguous: parts of an all_gather, or a small all_reduce.
- */
+/* All of every piece's source, which is contiguous: parts of an all_gather, or what is not cut. */
 static void pack_sources(const struct meeting *meeting, char *to) {
     const struct collective *collective = meeting->collective;
     for (int32_t i = 0; i < collective->n_pieces; i++) {
@@ -266,11 +265,13 @@ static int32_t check_header(const struct meeting *meeting, int32_t peer, const c
     struct header other;
     memcpy(&other, slot, sizeof other);
     const struct header *own = &meeting->header;
-    const char *difference = other.kind != own->kind       ? "kind"
-                             : other.dtype != own->dtype   ? "element type"
-                             : other.bytes != own->bytes   ? "size of a piece"
-                             : other.number != own->number ? "place in the order"
-                                                           : NULL;
+    const char *difference = other.kind != own->kind             ? "kind"
+                             : other.dtype != own->dtype         ? "element type"
+                             : other.operation != own->operation ? "operation"
+                             : other.shift != own->shift         ? "shift"
+                             : other.bytes != own->bytes         ? "size of a piece"
+                             : other.number != own->number       ? "place in the order"
+                                                                 : NULL;
     if (!difference)
         return PLACE_OK;
     char where[256];
@@ -282,75 +283,86 @@ static int32_t check_header(const struct meeting *meeting, int32_t peer, const c
                         collective_name((enum place_collective)other.kind), where, difference);
 }
 
+static int32_t peer_of(const struct meeting *meeting, int32_t place) {
+    return group_member(meeting->context->program, &meeting->group, place);
+}
+
+static size_t message_bytes(const struct meeting *meeting) {
+    return sizeof(struct header) + (size_t)meeting->header.bytes;
+}
+
+static int post_receive(const struct meeting *meeting, int32_t place) {
+    return post_message(false, peer_of(meeting, place), meeting->collective->group,
+                        in_slot(meeting, place), message_bytes(meeting));
+}
+
+/* The first part of a message carries at least the header. */
+static int post_send(const struct meeting *meeting, int32_t place, char *slot) {
+    memcpy(slot, &meeting->header, sizeof meeting->header);
+    meeting->traffic->sent_bytes += meeting->header.bytes;
+    return post_message(true, peer_of(meeting, place), meeting->collective->group, slot,
+                        message_bytes(meeting));
+}
+
+static int32_t fail_send(const struct meeting *meeting, int error) {
+    return context_fail(meeting->context, meeting->statement, PLACE_ERROR_TRANSPORT,
+                        "MPI cannot send: error %d", error);
+}
+
 /* Sends slot `place` (or, if `same`, this rank's own slot) to every other member, and receives
  * theirs. */
 static int32_t exchange(const struct meeting *meeting, bool same) {
-    const struct group *group = &meeting->group;
-    size_t bytes = sizeof(struct header) + (size_t)meeting->header.bytes;
-    int tag = meeting->collective->group, error = MPI_SUCCESS;
-    for (int32_t i = 0; i < group->size && error == MPI_SUCCESS; i++)
-        if (i != group->place)
-            error = post_message(false, group_member(meeting->context->program, group, i), tag,
-                                 in_slot(meeting, i), bytes);
-    for (int32_t i = 0; i < group->size && error == MPI_SUCCESS; i++) {
-        if (i == group->place)
-            continue;
-        char *slot = out_slot(meeting, same ? group->place : i);
-        memcpy(slot, &meeting->header, sizeof meeting->header);
-        /* The first part carries at least the header. */
-        error =
-            post_message(true, group_member(meeting->context->program, group, i), tag, slot, bytes);
-        meeting->traffic->sent_bytes += meeting->header.bytes;
-    }
+    int32_t n = meeting->group.size, own = meeting->group.place;
+    int error = MPI_SUCCESS;
+    for (int32_t i = 0; i < n && error == MPI_SUCCESS; i++)
+        if (i != own)
+            error = post_receive(meeting, i);
+    for (int32_t i = 0; i < n && error == MPI_SUCCESS; i++)
+        if (i != own)
+            error = post_send(meeting, i, out_slot(meeting, same ? own : i));
     if (error != MPI_SUCCESS)
-        return context_fail(meeting->context, meeting->statement, PLACE_ERROR_TRANSPORT,
-                            "MPI cannot send: error %d", error);
+        return fail_send(meeting, error);
     int32_t status = finish_messages(meeting->context, meeting->statement);
-    for (int32_t i = 0; i < group->size && !status; i++)
-        if (i != group->place)
-            status = check_header(meeting, group_member(meeting->context->program, group, i),
-                                  in_slot(meeting, i));
+    for (int32_t i = 0; i < n && !status; i++)
+        if (i != own)
+            status = check_header(meeting, peer_of(meeting, i), in_slot(meeting, i));
     return status;
 }
 
-/* Sums the packed messages of all members, in their order, into `to`. Own slot must be packed too.
- */
-static void sum_slots(const struct meeting *meeting, char *to) {
+/* Reduces the packed messages of all members, in their order, into `to`. Own slot must be packed
+ * too. */
+static void reduce_slots(const struct meeting *meeting, char *to) {
     for (int32_t i = 0; i < meeting->group.size; i++)
         self.sources[i] =
             payload(i == meeting->group.place ? out_slot(meeting, i) : in_slot(meeting, i));
-    collective_sum(meeting->collective->dtype, to, self.sources, meeting->group.size, 0,
-                   meeting->header.bytes / meeting->element);
+    collective_reduce(meeting->collective, to, self.sources, meeting->group.size, 0,
+                      meeting->header.bytes / meeting->element);
 }
 
-/* Packed chunks into the results, as chunk `number` of wholes. */
+/* Packed chunks into the results, where what comes from member `number` lies. */
 static void unpack_chunks(const struct meeting *meeting, int32_t number, const char *from) {
     const struct collective *collective = meeting->collective;
+    int32_t n = meeting->group.size;
     for (int32_t i = 0; i < collective->n_pieces; i++) {
-        struct chunk_range range = collective_range(collective, i, meeting->group.size, number);
-        if (collective->kind == PLACE_ALL_GATHER) { /* padding and all */
-            range.row += range.pad;
-            range.pad = 0;
-        }
-        for (int64_t row = 0; row < range.outer; row++) {
-            size_t bytes = (size_t)(range.row * meeting->element);
-            memcpy((char *)collective->pieces[i].dst +
-                       (range.begin + row * range.stride) * meeting->element,
-                   from, bytes);
-            from += bytes;
-        }
-        from += range.pad * meeting->element;
+        struct chunk_range range = collective->kind == PLACE_ALL_REDUCE
+                                       ? collective_range(collective, i, n, number)
+                                       : collective_result_range(collective, i, n, number);
+        int64_t count = range.outer * range.row;
+        struct chunk_copy copy = {collective->pieces[i].dst, from, range, packed_range(count),
+                                  meeting->element};
+        chunk_copy_part(&copy, 0, count);
+        from += (count + range.pad) * meeting->element;
     }
 }
 
-/* Packed sums into results that are contiguous: parts, whose padding becomes zero, or small wholes.
- */
+/* A packed message into results that are contiguous: reduced parts, whose padding becomes zero, or
+ * wholes. */
 static void unpack_results(const struct meeting *meeting, const char *from) {
     const struct collective *collective = meeting->collective;
     for (int32_t i = 0; i < collective->n_pieces; i++) {
         const struct place_piece *piece = &collective->pieces[i];
         int64_t elements =
-            collective->kind == PLACE_ALL_REDUCE ? piece->valid : piece->outer * piece->chunk;
+            collective->kind == PLACE_REDUCE_SCATTER ? piece->outer * piece->chunk : piece->valid;
         memcpy(piece->dst, from, (size_t)(elements * meeting->element));
         from += elements * meeting->element;
     }
@@ -359,13 +371,54 @@ static void unpack_results(const struct meeting *meeting, const char *from) {
 /* ---- the collectives --------------------------------------------------------------------------
  */
 
-static int32_t run_all_gather(const struct meeting *meeting) {
-    pack_sources(meeting, payload(out_slot(meeting, meeting->group.place)));
-    int32_t status = exchange(meeting, true);
-    for (int32_t i = 0; i < meeting->group.size && !status; i++)
+static void unpack_all_slots(const struct meeting *meeting) {
+    for (int32_t i = 0; i < meeting->group.size; i++)
         unpack_chunks(
             meeting, i,
             payload(i == meeting->group.place ? out_slot(meeting, i) : in_slot(meeting, i)));
+}
+
+static int32_t run_all_gather(const struct meeting *meeting) {
+    pack_sources(meeting, payload(out_slot(meeting, meeting->group.place)));
+    int32_t status = exchange(meeting, true);
+    if (!status)
+        unpack_all_slots(meeting);
+    return status;
+}
+
+static void pack_all_slots(const struct meeting *meeting) {
+    for (int32_t i = 0; i < meeting->group.size; i++)
+        pack_chunks(meeting, i, payload(out_slot(meeting, i)));
+}
+
+static int32_t run_all_to_all(const struct meeting *meeting) {
+    pack_all_slots(meeting);
+    int32_t status = exchange(meeting, false);
+    if (!status)
+        unpack_all_slots(meeting);
+    return status;
+}
+
+/* One message goes out, one comes in. */
+static int32_t run_permute(const struct meeting *meeting) {
+    int32_t shift = meeting->collective->shift, own = meeting->group.place;
+    int32_t before = group_before(&meeting->group, shift);
+    char *slot = out_slot(meeting, own);
+    pack_sources(meeting, payload(slot));
+    if (before == own) {
+        unpack_results(meeting, payload(slot));
+        return PLACE_OK;
+    }
+    int error = post_receive(meeting, before);
+    if (error == MPI_SUCCESS)
+        error = post_send(meeting, group_behind(&meeting->group, shift), slot);
+    if (error != MPI_SUCCESS)
+        return fail_send(meeting, error);
+    int32_t status = finish_messages(meeting->context, meeting->statement);
+    if (!status)
+        status = check_header(meeting, peer_of(meeting, before), in_slot(meeting, before));
+    if (!status)
+        unpack_results(meeting, payload(in_slot(meeting, before)));
     return status;
 }
 
@@ -375,40 +428,55 @@ static int32_t run_small_all_reduce(const struct meeting *meeting) {
     int32_t status = exchange(meeting, true);
     if (status)
         return status;
-    sum_slots(meeting, sums);
+    reduce_slots(meeting, sums);
     unpack_results(meeting, sums);
     return PLACE_OK;
 }
 
 /* This rank's chunk of the sum, packed, in its own out slot. */
 static int32_t reduce_chunks(const struct meeting *meeting) {
-    for (int32_t i = 0; i < meeting->group.size; i++)
-        pack_chunks(meeting, false, i, payload(out_slot(meeting, i)));
+    pack_all_slots(meeting);
     int32_t status = exchange(meeting, false);
     if (!status)
-        sum_slots(meeting, payload(out_slot(meeting, meeting->group.place)));
+        reduce_slots(meeting, payload(out_slot(meeting, meeting->group.place)));
     return status;
 }
 
-static int32_t run_collective(const struct meeting *meeting) {
+static int32_t run_reduce_scatter(const struct meeting *meeting) {
+    int32_t status = reduce_chunks(meeting);
+    if (!status)
+        unpack_results(meeting, payload(out_slot(meeting, meeting->group.place)));
+    return status;
+}
+
+static int32_t run_all_reduce(const struct meeting *meeting) {
     if (collective_is_small(meeting->collective))
         return run_small_all_reduce(meeting);
-    if (meeting->collective->kind == PLACE_ALL_GATHER)
-        return run_all_gather(meeting);
     int32_t status = reduce_chunks(meeting);
     if (status)
         return status;
-    const char *own = payload(out_slot(meeting, meeting->group.place));
-    if (meeting->collective->kind == PLACE_REDUCE_SCATTER) {
-        unpack_results(meeting, own);
-        return PLACE_OK;
-    }
-    unpack_chunks(meeting, meeting->group.place, own);
+    unpack_chunks(meeting, meeting->group.place, payload(out_slot(meeting, meeting->group.place)));
     status = exchange(meeting, true);
     for (int32_t i = 0; i < meeting->group.size && !status; i++)
         if (i != meeting->group.place)
             unpack_chunks(meeting, i, payload(in_slot(meeting, i)));
     return status;
+}
+
+static int32_t run_collective(const struct meeting *meeting) {
+    switch (meeting->collective->kind) {
+    case PLACE_ALL_REDUCE:
+        return run_all_reduce(meeting);
+    case PLACE_REDUCE_SCATTER:
+        return run_reduce_scatter(meeting);
+    case PLACE_ALL_GATHER:
+        return run_all_gather(meeting);
+    case PLACE_ALL_TO_ALL:
+        return run_all_to_all(meeting);
+    case PLACE_PERMUTE:
+        return run_permute(meeting);
+    }
+    return PLACE_ERROR_ARGUMENT; /* collective_check refuses all others */
 }
 
 static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_t handle) {
@@ -424,8 +492,13 @@ static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_
         .collective = collective,
         .traffic = &self.traffic[collective->group],
         .group = group_of(program, context->rank, &program->groups[collective->group].axes),
-        .header = {(int32_t)collective->kind, collective->group, (int32_t)collective->dtype,
-                   collective->statement, flight->number, 0},
+        .header = {.kind = (int32_t)collective->kind,
+                   .group = collective->group,
+                   .dtype = (int32_t)collective->dtype,
+                   .operation = (int32_t)collective->operation,
+                   .shift = collective->shift,
+                   .statement = collective->statement,
+                   .number = flight->number},
         .element = dtype_size(collective->dtype),
     };
     flight->in_flight = 0;

@@ -3,6 +3,8 @@
 // one row, and its last parts may be short or empty: what is missing is padding, zeros on the wire.
 #include "tests/oracle/collective.h"
 
+#include <math.h>
+
 #include "ir/check.h"
 
 int64_t group_members(const struct mesh *mesh, int64_t device, const struct axis_list *axes,
@@ -39,19 +41,34 @@ static struct place place_in_parts(int64_t at, int64_t rows, int64_t part, int64
     return (struct place){inside / run, row * run + inside % run};
 }
 
-static double sum_at(const struct array *sources, int64_t n, int64_t at) {
-    double sum = sources[0].data[at];
-    for (int64_t i = 1; i < n; i++)
-        sum += sources[i].data[at];
-    return sum;
+static double larger(double a, double b) {
+    return isnan(a) || isnan(b) ? NAN : a < b ? b : a;
 }
 
-static double greatest_at(const struct array *sources, int64_t n, int64_t at) {
-    double greatest = sources[0].data[at];
+static double reduced_at(enum operation operation, const struct array *sources, int64_t n,
+                         int64_t at) {
+    double value = sources[0].data[at];
     for (int64_t i = 1; i < n; i++)
-        if (!(sources[i].data[at] <= greatest)) // what is no number stays
-            greatest = sources[i].data[at];
-    return greatest;
+        value = operation == OPERATION_SUM ? value + sources[i].data[at]
+                                           : larger(value, sources[i].data[at]);
+    return value;
+}
+
+// Element `at` of an all_to_all's result: it came from the member whose turn its place along
+// concat_dim is, which had it at the receiver's turn along dim.
+static struct place place_before_swap(const struct exchange *exchange,
+                                      const struct tensor_type *from, const struct tensor_type *to,
+                                      int64_t self, int64_t at) {
+    int64_t index[MAX_RANK], place = 0;
+    for (unsigned d = to->rank; d-- > 0; at /= to->dims[d].size)
+        index[d] = at % to->dims[d].size;
+    int64_t part = from->dims[exchange->concat_dim].size;
+    int64_t member = index[exchange->concat_dim] / part;
+    index[exchange->concat_dim] %= part;
+    index[exchange->dim] += self * to->dims[exchange->dim].size;
+    for (unsigned d = 0; d < from->rank; d++)
+        place = place * from->dims[d].size + index[d];
+    return (struct place){member, place};
 }
 
 void exchange_receive(const struct exchange *exchange, const struct array *sources, int64_t n,
@@ -63,16 +80,23 @@ void exchange_receive(const struct exchange *exchange, const struct array *sourc
         int64_t at;
         switch (exchange->kind) {
         case COLLECTIVE_ALL_REDUCE:
-            result->data[i] = exchange->operation == OPERATION_MAX ? greatest_at(sources, n, i)
-                                                                   : sum_at(sources, n, i);
+            result->data[i] = reduced_at(exchange->operation, sources, n, i);
             break;
         case COLLECTIVE_REDUCE_SCATTER:
             at = i / (size / rows) * (size / rows) * n + self * (size / rows) + i % (size / rows);
-            result->data[i] = at < source ? sum_at(sources, n, at) : 0;
+            result->data[i] = at < source ? reduced_at(OPERATION_SUM, sources, n, at) : 0;
             break;
         case COLLECTIVE_ALL_GATHER:
             place = place_in_parts(i, rows, source, n);
             result->data[i] = sources[place.member].data[place.at];
+            break;
+        case COLLECTIVE_ALL_TO_ALL:
+            place = place_before_swap(exchange, &sources[0].type, &result->type, self, i);
+            result->data[i] = sources[place.member].data[place.at];
+            break;
+        case COLLECTIVE_PERMUTE:
+            at = ((self - exchange->shift) % n + n) % n;
+            result->data[i] = sources[at].data[i];
             break;
         default:
             CHECK(!"a collective that is written out here");
