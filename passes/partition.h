@@ -39,6 +39,7 @@ struct unit_use {
     uint32_t reference;        // unit of the reference program
     struct sharding *operands; // of its parameters; one that is `zero` gets the type it took
     struct wanted_result *wanted;
+    int64_t layer; // for this one, and for all that are divided alike
     // Made:
     uint32_t unit;
     struct sharding *results;  // of the reference's results
@@ -117,6 +118,7 @@ struct partitioner {
     struct step *step;
     struct block *block; // statements go here
     struct reach reach;
+    int64_t layer;      // the first of the loop over layers that is being made; 0: none
     bool in_microbatch; // inside the loop over microbatches: other loops' variables move up by one
     struct reference *zeroes; // accumulators of the open loop over microbatches
     uint32_t n_zeroes, cap_zeroes;

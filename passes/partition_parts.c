@@ -27,7 +27,7 @@ static bool cuts_vocabulary(const struct partitioner *p, const struct unit *unit
         return false;
     unsigned n = work_labels(unit, op, letters, labels), v = (unsigned)strcspn(letters, "v");
     labels[v].whole = false;
-    work_cuts(&p->placement, op->roles, op->n_roles, labels, n, cuts, by);
+    work_cuts(&p->placement, (struct part){op->roles, op->n_roles, p->layer}, labels, n, cuts, by);
     return cuts[v].n > 0;
 }
 

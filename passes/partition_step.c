@@ -358,7 +358,8 @@ static void lower_call(struct partitioner *p, const struct statement *from) {
         ARENA_ARRAY(p->arena, struct wanted_result, c.unit->n_results + 1);
     for (uint32_t i = 0; i < c.unit->n_results; i++)
         wanted[i] = wanted_of(p, &c, i);
-    struct unit_use request = {.reference = from->call.unit, .operands = c.types, .wanted = wanted};
+    struct unit_use request = {
+        .reference = from->call.unit, .operands = c.types, .wanted = wanted, .layer = p->layer};
     const struct unit_use *use = partition_unit(p, &request);
     gather_before(p, from);
     push_call(p, &c, use);
@@ -381,7 +382,9 @@ static void lower_loop(struct partitioner *p, const struct statement *from) {
     struct statement made = loop_like(from);
     struct block *outer = p->block;
     p->block = &made.loop.body;
+    p->layer = from->loop.begin;
     lower_block(p, &from->loop.body);
+    p->layer = 0;
     p->block = outer;
     if (made.loop.body.n)
         push_statement(p, made);

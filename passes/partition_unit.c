@@ -70,7 +70,8 @@ static void divide_work(struct maker *m, struct work *w) {
     const struct op *op = w->op;
     CHECK(op_labels_of(m->from, op, &w->labels));
     unsigned n = work_labels(m->from, op, w->names, labels);
-    work_cuts(&m->p->placement, op->roles, op->n_roles, labels, n, w->cuts, by);
+    struct part part = {op->roles, op->n_roles, m->p->layer};
+    work_cuts(&m->p->placement, part, labels, n, w->cuts, by);
     for (unsigned i = 0; i < n; i++)
         w->cut |= axis_list_mask(&w->cuts[i]);
 }
@@ -365,7 +366,7 @@ static bool same_wanted(const struct wanted_result *a, const struct wanted_resul
 // Layers share a unit: a use with equal types is the same one.
 static bool same_use(const struct partitioner *p, const struct unit_use *a,
                      const struct unit_use *b) {
-    if (a->reference != b->reference)
+    if (a->reference != b->reference || !work_is_alike(&p->placement, a->layer, b->layer))
         return false;
     const struct unit *unit = &p->reference->units[a->reference];
     for (uint32_t i = 0; i < unit->n_parameters; i++)

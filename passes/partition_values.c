@@ -21,7 +21,8 @@ bool has_batch(const struct buffer *buffer) {
 
 // Of several writers the one in the innermost loop says how: layers hand on to each other more
 // often than they take from what stands before them.
-static void divide_result(struct partitioner *p, const struct call *call, uint32_t i, int depth) {
+static void divide_result(struct partitioner *p, const struct call *call, uint32_t i, int depth,
+                          int64_t layer) {
     const struct unit *unit = &p->reference->units[call->unit];
     struct buffer_state *state = &p->states[call->results[i].buffer];
     value_id value = unit->results[i].value;
@@ -30,12 +31,11 @@ static void divide_result(struct partitioner *p, const struct call *call, uint32
         return;
     const struct tensor_type *type = &unit->values[value].type;
     const struct work_rule *by[MAX_AXES];
+    struct part part = {op->roles, op->n_roles, layer};
     if (state->kept && unit->phase == PHASE_FORWARD)
-        work_cuts_of_kept(&p->placement, op->roles, op->n_roles, type->dims, type->rank,
-                          state->work.cuts);
+        work_cuts_of_kept(&p->placement, part, type->dims, type->rank, state->work.cuts);
     else
-        work_cuts_of_dims(&p->placement, op->roles, op->n_roles, type->dims, type->rank,
-                          state->work.cuts, by);
+        work_cuts_of_dims(&p->placement, part, type->dims, type->rank, state->work.cuts, by);
     state->depth = depth;
 }
 
@@ -60,10 +60,11 @@ void divide_values(struct partitioner *p) {
         struct statement_walk walk = walk_statements(&p->reference->steps[kind].body);
         while (walk_next(&walk)) {
             const struct call *call = &walk.statement->call;
+            const struct loop *loop = walk_loop(&walk, 0);
             if (walk.statement->kind != STATEMENT_CALL)
                 continue;
             for (uint32_t i = 0; i < p->reference->units[call->unit].n_results; i++)
-                divide_result(p, call, i, walk.depth + 1);
+                divide_result(p, call, i, walk.depth + 1, loop ? loop->begin : 0);
         }
     }
 }
@@ -100,7 +101,7 @@ void make_value_buffer(struct partitioner *p, buffer_id of, const struct shardin
 static struct sharding input_sharding(const struct partitioner *p, const struct buffer *buffer) {
     struct sharding type = {0};
     const struct work_rule *by[MAX_AXES];
-    work_cuts_of_dims(&p->placement, NULL, 0, buffer->dims, buffer->rank, type.cuts, by);
+    work_cuts_of_dims(&p->placement, (struct part){0}, buffer->dims, buffer->rank, type.cuts, by);
     for (unsigned d = 0; d < buffer->rank; d++) {
         struct axis_list cuts = type.cuts[d];
         type.cuts[d].n = 0;

@@ -13,6 +13,7 @@
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
 #include "passes/select.h"
+#include "passes/work.h"
 
 // ---- axes -------------------------------------------------------------------------------------
 
@@ -46,21 +47,27 @@ static void add_start(struct placement *placement, int64_t layer) {
     placement->n_ranges++;
 }
 
-// A range begins where the slice of some mode begins or ends.
+static void add_slice(struct placement *placement, const struct selector *selector,
+                      int64_t layers) {
+    if (!selector_is_partial(selector, layers))
+        return;
+    add_start(placement, selector->slice_begin);
+    if (selector->slice_end < layers)
+        add_start(placement, selector->slice_end);
+}
+
+// A range begins where the slice of some statement begins or ends.
 static void find_ranges(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     struct placement *placement = p->placement;
     int64_t layers = p->program->sizes.layers;
-    placement->starts = ARENA_ARRAY(p->arena, int64_t, 2 * (size_t)strategy->n_modes + 2);
+    size_t n = (size_t)strategy->n_modes + strategy->n_splits;
+    placement->starts = ARENA_ARRAY(p->arena, int64_t, 2 * n + 2);
     add_start(placement, 0);
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
-        const struct selector *selector = &strategy->modes[m].selector;
-        if (!selector_is_partial(selector, layers))
-            continue;
-        add_start(placement, selector->slice_begin);
-        if (selector->slice_end < layers)
-            add_start(placement, selector->slice_end);
-    }
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        add_slice(placement, &strategy->modes[m].selector, layers);
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        add_slice(placement, &strategy->splits[s].scope, layers);
     placement->starts[placement->n_ranges] = layers;
     placement->n_tensors = p->program->n_tensors;
     placement->tensors =
@@ -103,7 +110,8 @@ static bool kept_alike(const struct placing *p, uint32_t a, uint32_t b) {
 
 static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
     const struct placement *placement = p->placement;
-    if (!kept_alike(p, a, b))
+    if (!kept_alike(p, a, b) ||
+        !work_is_alike(placement, placement->starts[a], placement->starts[b]))
         return false;
     for (uint32_t t = 0; t < placement->n_tensors; t++)
         if (!placed_alike(&placement->tensors[a * placement->n_tensors + t],

@@ -72,8 +72,6 @@ static void check_activations(struct placing *p, const struct mode_statement *mo
         not_yet(p, &mode->origin,
                 arena_format(p->arena, "cutting activations by `%s`",
                              dimension_names[mode->by_dimension]));
-    else if (selector_is_partial(&mode->selector, p->config->model.layers))
-        not_yet(p, &mode->origin, "a mode for some of the layers only");
 }
 
 // What is kept is gathered out of the shards over the other axes, so its own are among them.
@@ -163,10 +161,10 @@ static void check_mode(struct placing *p, const struct mode_statement *mode) {
         check_residency(p, mode);
     if (!mode->sets_extent || !touches_axes(p, mode))
         return;
-    if (mode->state == STATE_ACTIVATIONS)
-        check_activations(p, mode);
-    else if (mode->selector.has_slice && mode->selector.slice_step != 1)
+    if (mode->selector.has_slice && mode->selector.slice_step != 1)
         not_yet(p, &mode->origin, "a mode for every n-th layer");
+    else if (mode->state == STATE_ACTIVATIONS)
+        check_activations(p, mode);
     else
         check_options(p, mode);
 }

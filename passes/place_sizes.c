@@ -91,7 +91,7 @@ static bool check_dimension(struct placing *p, const struct origin *origin,
                             const struct selector *scope, enum dimension dimension) {
     struct dim dim = {.dimension = dimension};
     struct axis_list cuts[MAX_RANK];
-    work_cuts_of_kept(p->placement, scope->roles, scope->n_roles, &dim, 1, cuts);
+    work_cuts_of_kept(p->placement, part_of_scope(scope), &dim, 1, cuts);
     int64_t parts = mesh_group_size(&p->config->mesh, cuts);
     if (dimension == DIM_BATCH || size_of(p, dimension) % parts == 0)
         return true;

@@ -18,8 +18,8 @@ static bool is_compiled(enum dimension dimension) {
 
 static void check_split(struct placing *p, const struct split_statement *split) {
     bool scoped = split->scope.n_roles > 0;
-    if (selector_is_partial(&split->scope, p->config->model.layers))
-        not_yet(p, &split->origin, "a split for some of the layers only");
+    if (split->scope.has_slice && split->scope.slice_step != 1)
+        not_yet(p, &split->origin, "a split for every n-th layer");
     for (uint32_t i = 0; i < split->n_dimensions; i++) {
         enum dimension dimension = split->dimensions[i];
         const char *name = dimension_names[dimension];
@@ -54,7 +54,7 @@ static bool meet_in_labels(const struct work_label *labels, unsigned n, enum dim
 // Is there an op in both scopes that has both dimensions, and could be cut along each?
 static bool meet_in_an_op(const struct placing *p, const struct selector *first, enum dimension a,
                           const struct selector *second, enum dimension b) {
-    for (uint32_t u = 0; u < p->program->n_units; u++)
+    for (uint32_t u = 0; u < p->program->n_units && selectors_overlap(first, second); u++)
         for (uint32_t i = 0; i < p->program->units[u].n_ops; i++) {
             const struct op *op = &p->program->units[u].ops[i];
             struct work_label labels[MAX_LABELS];
@@ -227,7 +227,8 @@ static void check_keys(struct placing *p, const struct split_statement *split) {
         {.dimensions = UINT32_C(1) << DIM_HEADS | UINT32_C(1) << DIM_KV_HEADS}};
     struct axis_list cuts[2];
     const struct work_rule *by[MAX_AXES];
-    work_cuts(p->placement, core, sizeof core, labels, 2, cuts, by);
+    int64_t first = part_of_scope(&split->scope).layer;
+    work_cuts(p->placement, (struct part){core, sizeof core, first}, labels, 2, cuts, by);
     for (unsigned i = 0; i < cuts[0].n; i++) {
         unsigned axis = cuts[0].axes[i];
         const struct mode_statement *mode =

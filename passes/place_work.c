@@ -124,17 +124,18 @@ static bool gathers_keys(const struct mode_statement *mode, const struct work_ru
            selector->roles[selector->n_roles - 1] == ROLE_KV;
 }
 
-static void reach_op(struct placing *p, const struct unit *unit, const struct op *op,
+static void reach_op(struct placing *p, const struct unit *unit, const struct op *op, int64_t layer,
                      struct reach *reach) {
     struct work_label labels[MAX_LABELS];
     struct axis_list cuts[MAX_LABELS];
     char letters[MAX_LABELS + 1];
     const struct work_rule *by[MAX_AXES];
     unsigned n = work_labels(unit, op, letters, labels);
-    work_cuts(p->placement, op->roles, op->n_roles, labels, n, cuts, by);
+    work_cuts(p->placement, (struct part){op->roles, op->n_roles, layer}, labels, n, cuts, by);
     for (uint32_t i = 0; i < p->placement->n_rules; i++) {
         const struct work_rule *rule = &p->placement->rules[i], *winner = by[rule->axis];
-        if (!rule->mode || !selector_matches(rule->scope, op->roles, op->n_roles))
+        if (!rule->mode || !selector_matches(rule->scope, op->roles, op->n_roles) ||
+            !selector_covers(rule->scope, layer))
             continue;
         struct reach *mine = &reach[rule->mode - p->config->strategy.modes];
         mine->matches = true;
@@ -173,8 +174,8 @@ static void check_reach(struct placing *p) {
     for (uint32_t u = 0; u < p->program->n_units; u++) {
         const struct unit *unit = &p->program->units[u];
         for (uint32_t i = 0; i < unit->n_ops && unit->phase != PHASE_UPDATE; i++)
-            if (unit->ops[i].n_operands)
-                reach_op(p, unit, &unit->ops[i], reach);
+            for (uint32_t r = 0; unit->ops[i].n_operands && r < p->placement->n_ranges; r++)
+                reach_op(p, unit, &unit->ops[i], p->placement->starts[r], reach);
     }
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
@@ -200,8 +201,9 @@ void place_work(struct placing *p) {
         const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
         struct placed_tensor *placed = &placement->tensors[i];
         const struct work_rule *by[MAX_AXES];
-        work_cuts_of_dims(placement, tensor->roles, tensor->n_roles, tensor->dims, tensor->rank,
-                          placed->cuts, by);
+        int64_t layer = placement->starts[i / placement->n_tensors];
+        work_cuts_of_dims(placement, (struct part){tensor->roles, tensor->n_roles, layer},
+                          tensor->dims, tensor->rank, placed->cuts, by);
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
             if (by[axis] && !by[axis]->copies)
                 placed->cut_by[axis] = by[axis]->split;

@@ -42,9 +42,10 @@ static uint32_t label_of(const struct work_rule *rule, const struct work_label *
 }
 
 // A rule without a dimension says that the axis cuts nothing there.
-static bool applies(const struct work_rule *rule, const uint8_t *roles, unsigned n_roles,
-                    const struct work_label *labels, unsigned n_labels) {
-    return selector_matches(rule->scope, roles, n_roles) &&
+static bool applies(const struct work_rule *rule, struct part part, const struct work_label *labels,
+                    unsigned n_labels) {
+    return selector_matches(rule->scope, part.roles, part.n_roles) &&
+           selector_covers(rule->scope, part.layer) &&
            (rule->dimension == DIM_NONE || label_of(rule, labels, n_labels) != no_label);
 }
 
@@ -53,13 +54,24 @@ static bool is_stronger(const struct work_rule *rule, const struct work_rule *th
     return !than || !rule->mode || than->mode;
 }
 
-void work_cuts(const struct placement *placement, const uint8_t *roles, unsigned n_roles,
-               const struct work_label *labels, unsigned n_labels, struct axis_list *cuts,
-               const struct work_rule *by[MAX_AXES]) {
+bool work_is_alike(const struct placement *placement, int64_t a, int64_t b) {
+    for (uint32_t i = 0; i < placement->n_rules; i++)
+        if (selector_covers(placement->rules[i].scope, a) !=
+            selector_covers(placement->rules[i].scope, b))
+            return false;
+    return true;
+}
+
+struct part part_of_scope(const struct selector *scope) {
+    return (struct part){scope->roles, scope->n_roles, scope->has_slice ? scope->slice_begin : 0};
+}
+
+void work_cuts(const struct placement *placement, struct part part, const struct work_label *labels,
+               unsigned n_labels, struct axis_list *cuts, const struct work_rule *by[MAX_AXES]) {
     memset(by, 0, MAX_AXES * sizeof *by);
     for (uint32_t i = 0; i < placement->n_rules; i++) {
         const struct work_rule *rule = &placement->rules[i];
-        if (applies(rule, roles, n_roles, labels, n_labels) && is_stronger(rule, by[rule->axis]))
+        if (applies(rule, part, labels, n_labels) && is_stronger(rule, by[rule->axis]))
             by[rule->axis] = rule;
     }
     memset(cuts, 0, n_labels * sizeof *cuts);
@@ -70,19 +82,19 @@ void work_cuts(const struct placement *placement, const uint8_t *roles, unsigned
     }
 }
 
-void work_cuts_of_dims(const struct placement *placement, const uint8_t *roles, unsigned n_roles,
-                       const struct dim *dims, unsigned rank, struct axis_list cuts[MAX_RANK],
+void work_cuts_of_dims(const struct placement *placement, struct part part, const struct dim *dims,
+                       unsigned rank, struct axis_list cuts[MAX_RANK],
                        const struct work_rule *by[MAX_AXES]) {
     struct work_label labels[MAX_RANK] = {0};
     for (unsigned d = 0; d < rank; d++)
         labels[d].dimensions = UINT32_C(1) << dims[d].dimension;
-    work_cuts(placement, roles, n_roles, labels, rank, cuts, by);
+    work_cuts(placement, part, labels, rank, cuts, by);
 }
 
-void work_cuts_of_kept(const struct placement *placement, const uint8_t *roles, unsigned n_roles,
-                       const struct dim *dims, unsigned rank, struct axis_list cuts[MAX_RANK]) {
+void work_cuts_of_kept(const struct placement *placement, struct part part, const struct dim *dims,
+                       unsigned rank, struct axis_list cuts[MAX_RANK]) {
     const struct work_rule *by[MAX_AXES];
-    work_cuts_of_dims(placement, roles, n_roles, dims, rank, cuts, by);
+    work_cuts_of_dims(placement, part, dims, rank, cuts, by);
     for (uint32_t i = 0; i < placement->n_rules; i++) {
         const struct work_rule *rule = &placement->rules[i];
         if (by[rule->axis] != rule || !rule->mode || rule->mode->extent != EXTENT_GATHERED)
@@ -98,6 +110,6 @@ struct axis_list work_cuts_in_scope(const struct placement *placement, const str
     struct work_label label = {.dimensions = UINT32_C(1) << dimension};
     const struct work_rule *by[MAX_AXES];
     struct axis_list cuts;
-    work_cuts(placement, scope->roles, scope->n_roles, &label, 1, &cuts, by);
+    work_cuts(placement, part_of_scope(scope), &label, 1, &cuts, by);
     return cuts;
 }

@@ -13,6 +13,18 @@ struct work_label {
     bool whole;          // a device needs all of it
 };
 
+// A part of the model: a path of roles, in a layer. All layers of a range are divided alike; what
+// belongs to none has 0.
+struct part {
+    const uint8_t *roles;
+    unsigned n_roles;
+    int64_t layer;
+};
+// What a scope selects, in the first of its layers.
+struct part part_of_scope(const struct selector *scope);
+// Are two layers divided alike, whatever the part?
+bool work_is_alike(const struct placement *, int64_t a, int64_t b);
+
 // The labels of an op's operands, each once: their letters, closed by 0, and what they are. None of
 // collectives, which have no signature.
 enum { MAX_LABELS = MAX_OPERANDS * MAX_RANK };
@@ -23,19 +35,17 @@ unsigned work_labels(const struct unit *, const struct op *, char letters[MAX_LA
 // of the innermost split in whose scope the roles are, else that by which activations are stored
 // there; a label that must be whole is passed over. `by`: of every axis the rule that decided, or
 // NULL.
-void work_cuts(const struct placement *, const uint8_t *roles, unsigned n_roles,
-               const struct work_label *labels, unsigned n_labels, struct axis_list *cuts,
-               const struct work_rule *by[MAX_AXES]);
+void work_cuts(const struct placement *, struct part, const struct work_label *labels,
+               unsigned n_labels, struct axis_list *cuts, const struct work_rule *by[MAX_AXES]);
 // The same for a value as it is kept between forward and backward: cut also where activations are
 // stored as parts that are gathered for every use.
-void work_cuts_of_kept(const struct placement *, const uint8_t *roles, unsigned n_roles,
-                       const struct dim *dims, unsigned rank, struct axis_list cuts[MAX_RANK]);
+void work_cuts_of_kept(const struct placement *, struct part, const struct dim *dims, unsigned rank,
+                       struct axis_list cuts[MAX_RANK]);
 // The axes that cut a dimension where a scope selects, if nothing else is there to be cut.
 struct axis_list work_cuts_in_scope(const struct placement *, const struct selector *scope,
                                     enum dimension dimension);
 // The same for a tensor's or a value's own dimensions.
-void work_cuts_of_dims(const struct placement *, const uint8_t *roles, unsigned n_roles,
-                       const struct dim *dims, unsigned rank, struct axis_list cuts[MAX_RANK],
-                       const struct work_rule *by[MAX_AXES]);
+void work_cuts_of_dims(const struct placement *, struct part, const struct dim *dims, unsigned rank,
+                       struct axis_list cuts[MAX_RANK], const struct work_rule *by[MAX_AXES]);
 
 #endif

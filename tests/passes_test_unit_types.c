@@ -86,7 +86,7 @@ static void result(struct trial *t, value_id value) {
     struct sharding *wanted = &t->wanted[unit_of(t)->n_results].type;
     const struct work_rule *by[MAX_AXES];
     wanted->partial = 1 << DP | 1 << TIME;
-    work_cuts_of_dims(&t->p.placement, NULL, 0, type->dims, type->rank, wanted->cuts, by);
+    work_cuts_of_dims(&t->p.placement, (struct part){0}, type->dims, type->rank, wanted->cuts, by);
     unit_add_result(t->reference, unit_of(t), value, NO_ID);
 }
 

@@ -32,6 +32,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "zero1_tp_vocab",
     "zero3_tp_vocab_sp",
     "tp_checkpoints",
+    "layerwise_tp",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -183,6 +184,9 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     case TINY_ZERO3_TP_VOCAB_SP:
         add_zero3(arena, config, dp);
         break;
+    case TINY_LAYERWISE_TP:
+        tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
+        break;
     case TINY_TP_CHECKPOINTS:
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
         break;
@@ -273,6 +277,27 @@ static void add_scopes(struct arena *arena, struct config *config) {
     lengthen(config);
 }
 
+static struct selector layer_slice(int64_t begin, int64_t end) {
+    struct selector selector = some_role(ROLE_LAYERS);
+    selector.has_slice = true;
+    selector.slice_begin = begin;
+    selector.slice_end = end;
+    selector.slice_step = 1;
+    return selector;
+}
+
+// Tensor parallelism in the first layers, parts of the sequence in those behind.
+static void add_layerwise(struct arena *arena, struct config *config) {
+    uint32_t first = config->strategy.n_splits;
+    add_tensor_axis(arena, config, 2);
+    for (uint32_t s = first; s < config->strategy.n_splits; s++) {
+        config->strategy.splits[s].scope = layer_slice(0, 2);
+        config->strategy.splits[s].scope_depth = 1;
+    }
+    add_sequence_parallel(arena, config);
+    config->strategy.modes[config->strategy.n_modes - 1].selector = layer_slice(2, 5);
+}
+
 // Axes inside the data axes, and the splits over them.
 static void add_model_axes(struct arena *arena, struct config *config,
                            enum tiny_strategy strategy) {
@@ -294,6 +319,9 @@ static void add_model_axes(struct arena *arena, struct config *config,
     case TINY_ZERO1_TP_VOCAB:
         add_tensor_axis(arena, config, 2);
         add_vocabulary(arena, config);
+        break;
+    case TINY_LAYERWISE_TP:
+        add_layerwise(arena, config);
         break;
     case TINY_TP_CHECKPOINTS:
         add_tensor_axis(arena, config, 2);

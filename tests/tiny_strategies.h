@@ -30,6 +30,7 @@ enum tiny_strategy {
     TINY_ZERO1_TP_VOCAB,
     TINY_ZERO3_TP_VOCAB_SP,
     TINY_TP_CHECKPOINTS,
+    TINY_LAYERWISE_TP,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
