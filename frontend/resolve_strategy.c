@@ -84,8 +84,6 @@ static int split_unsupported(enum dimension dimension) {
     switch (dimension) {
     case DIM_LAYERS:
         return UNSUPPORTED_SPLIT_LAYERS;
-    case DIM_VOCAB: // derived and proved; the transports do not take maxima yet
-        return UNSUPPORTED_SPLIT_VOCAB;
     case DIM_EXPERTS:
         return UNSUPPORTED_SPLIT_EXPERTS;
     default:

@@ -5,6 +5,7 @@
 //   summand -> part      reduce_scatter
 //   summand -> copy      all_reduce (so is one of several maxima)
 //   part    -> copy      all_gather
+//   part    -> part of another dimension   all_to_all
 //
 // What shrinks the value goes first and what makes it larger last. A dimension's cuts nest, so its
 // innermost cut is taken off before the next and put on after it. Of the forms that the unit has of
@@ -19,8 +20,9 @@
 struct move {
     enum op_kind kind; // N_OPS: none, the types are the same
     struct axis_list axes;
-    unsigned dim;
-    bool max; // of an all_reduce
+    unsigned dim;    // that is cut, or joined by an all_gather
+    bool max;        // of an all_reduce
+    unsigned joined; // by an all_to_all
 };
 
 static bool is_prefix(const struct axis_list *a, const struct axis_list *b) {
@@ -69,7 +71,8 @@ static struct move find_cut(const struct sharding *have, const struct sharding *
     for (unsigned d = 0; d < MAX_RANK; d++) {
         struct axis_list axes = next_cuts(have, want, d, summands);
         if (axes.n)
-            return (struct move){summands ? OP_REDUCE_SCATTER : OP_SLICE, axes, d, false};
+            return (struct move){
+                .kind = summands ? OP_REDUCE_SCATTER : OP_SLICE, .axes = axes, .dim = d};
     }
     return (struct move){.kind = N_OPS};
 }
@@ -77,12 +80,44 @@ static struct move find_cut(const struct sharding *have, const struct sharding *
 static struct move find_sum(const struct partitioner *p, const struct sharding *have,
                             const struct sharding *want) {
     uint64_t mask = have->partial & ~want->partial & ~cut_mask(want);
-    return (struct move){mask ? OP_ALL_REDUCE : N_OPS, axes_of_sum(p, mask), 0, false};
+    return (struct move){.kind = mask ? OP_ALL_REDUCE : N_OPS, .axes = axes_of_sum(p, mask)};
 }
 
 static struct move find_maximum(const struct partitioner *p, const struct sharding *have) {
-    return (struct move){have->maxima ? OP_ALL_REDUCE : N_OPS, axes_of_sum(p, have->maxima), 0,
-                         true};
+    return (struct move){.kind = have->maxima ? OP_ALL_REDUCE : N_OPS,
+                         .axes = axes_of_sum(p, have->maxima),
+                         .max = true};
+}
+
+// The axes that are wanted next in dimension `to`, if they are the innermost of `from`, in one
+// order.
+static struct axis_list moving_cuts(const struct sharding *have, const struct sharding *want,
+                                    unsigned from, unsigned to) {
+    const struct axis_list *old = &have->cuts[from], *new = &want->cuts[to];
+    struct axis_list axes = {0};
+    unsigned keep = common_prefix(old, &want->cuts[from]), done = have->cuts[to].n;
+    if (from == to || !is_prefix(&have->cuts[to], new))
+        return axes;
+    for (unsigned begin = keep; begin < old->n; begin++) {
+        unsigned n = old->n - begin;
+        if (done + n > new->n || memcmp(old->axes + begin, new->axes + done, n) != 0)
+            continue;
+        for (unsigned i = begin; i < old->n; i++)
+            axis_list_add(&axes, old->axes[i]);
+        break;
+    }
+    return axes;
+}
+
+static struct move find_exchange(const struct sharding *have, const struct sharding *want) {
+    for (unsigned from = 0; from < MAX_RANK; from++)
+        for (unsigned to = 0; to < MAX_RANK; to++) {
+            struct axis_list axes = moving_cuts(have, want, from, to);
+            if (axes.n)
+                return (struct move){
+                    .kind = OP_ALL_TO_ALL, .axes = axes, .dim = to, .joined = from};
+        }
+    return (struct move){.kind = N_OPS};
 }
 
 // The innermost cuts of a dimension that stand where others are wanted.
@@ -106,6 +141,8 @@ static struct move next_move(const struct partitioner *p, const struct sharding 
     if (move.kind == N_OPS)
         move = find_cut(have, want, true);
     if (move.kind == N_OPS)
+        move = find_exchange(have, want);
+    if (move.kind == N_OPS)
         move = find_sum(p, have, want);
     if (move.kind == N_OPS)
         move = find_gather(have, want);
@@ -116,6 +153,8 @@ static struct move next_move(const struct partitioner *p, const struct sharding 
 
 static void apply_move(struct sharding *type, const struct move *move) {
     struct axis_list *cuts = &type->cuts[move->dim];
+    if (move->kind == OP_ALL_TO_ALL)
+        type->cuts[move->joined].n -= move->axes.n;
     if (move->max)
         type->maxima = 0;
     else if (move->kind != OP_ALL_GATHER)
@@ -197,6 +236,8 @@ static const char *suffix_of(const struct move *move) {
         return "scattered";
     case OP_ALL_GATHER:
         return "gathered";
+    case OP_ALL_TO_ALL:
+        return "exchanged";
     default:
         return move->max ? "greatest" : "summed";
     }
@@ -214,6 +255,8 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
         add_op(m, move->kind, arena_format(arena, "%s.%s", name, travels ? "started" : suffix),
                &from, 1, span);
     op_set_axes(m->p->program, last_op(m), ATTRIBUTE_AXES, move->axes);
+    if (move->kind == OP_ALL_TO_ALL)
+        op_set_integer(m->p->program, last_op(m), ATTRIBUTE_CONCAT_DIM, move->joined);
     if (move->max)
         op_set_word(m->p->program, last_op(m), ATTRIBUTE_OPERATION, operation_names[OPERATION_MAX]);
     if (move->kind != OP_ALL_REDUCE)

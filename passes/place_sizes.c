@@ -65,6 +65,12 @@ static void report_parts(struct placing *p, const struct origin *origin, enum di
                    " devices of `%s`",
                    size, parts, axes);
         diagnostic_label(d, origin_span(&p->config->train.sequence_origin), "its length");
+    } else if (dimension == DIM_VOCAB) {
+        d = report(p->diagnostics, E202, origin_span(origin),
+                   "a vocabulary of %" PRId64 " tokens does not divide over the %" PRId64
+                   " devices of `%s`",
+                   size, parts, axes);
+        diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
     } else {
         d = report(p->diagnostics, E202, origin_span(origin),
                    "%" PRId64 " %s do not divide over the %" PRId64 " devices of `%s`", size,
