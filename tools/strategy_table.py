@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Prints README.md's table of strategies: what `placec check` says of every example.
+
+usage: strategy_table.py PLACEC FOLDER
+
+A row for each axis of an example's mesh and each tuple of modes on it (parameters, optimizer,
+gradients, activations), with the roles that have it.
+"""
+import os
+import re
+import subprocess
+import sys
+
+GAP = re.compile(r" {2,}")
+TUPLE = re.compile(r"\([^)]*\)")
+
+
+def placements(placec, path):
+    """The rows of the compiler's own table: axes, then {role: [tuple on each axis]} in its order."""
+    done = subprocess.run([placec, "check", path], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.endswith("on each axis"))
+    axes, roles = GAP.split(lines[at + 1].strip()), {}
+    for line in lines[at + 2:]:
+        if not line.strip():
+            break
+        roles[line.split()[0]] = TUPLE.findall(line)
+    return axes, roles
+
+
+def short(role):
+    if role.startswith("layers["):
+        return role[:role.index("]") + 1]
+    return role.split(".", 1)[1] if role.startswith("layers.") else role
+
+
+def rows(placec, path):
+    axes, roles = placements(placec, path)
+    for i, axis in enumerate(axes):
+        groups = {}
+        for role, tuples in roles.items():
+            names = groups.setdefault(tuples[i], [])
+            if short(role) not in names:
+                names.append(short(role))
+        for modes, names in groups.items():
+            yield axis, modes, "all" if len(groups) == 1 else ", ".join(names)
+
+
+def main():
+    placec, folder = sys.argv[1:]
+    print("| example | axis | modes | of |\n|---|---|---|---|")
+    for file in sorted(os.listdir(folder)):
+        name, extension = os.path.splitext(file)
+        if extension != ".place":
+            continue
+        for axis, modes, roles in rows(placec, os.path.join(folder, file)):
+            print(f"| {name} | {axis} | {modes} | {roles} |")
+            name = ""  # said once
+
+
+main()
