@@ -125,10 +125,16 @@ static struct place_buffer describe_buffer(const struct program *program,
         .offset_bytes = buffer->offset_bytes,
         .window_of = index_or_none(buffer->window_of),
     };
-    for (unsigned i = 0; i < buffer->rank; i++)
+    for (unsigned i = 0; i < buffer->rank; i++) {
+        const struct axis_list *cuts = &buffer->layout.cuts[i];
+        struct order order = order_of_cuts(&program->mesh, cuts, buffer->layout.zigzag[i] - 1);
         out.dims[i] = (struct place_dimension){.name = dimension_names[buffer->dims[i].dimension],
                                                .size = item_size(buffer, i),
-                                               .cut = describe_axes(&buffer->layout.cuts[i])};
+                                               .cut = describe_axes(cuts),
+                                               .chunks = order.chunks};
+        if (order.chunks)
+            out.dims[i].chunk = buffer->dims[i].size / (order.outer * order.chunks);
+    }
     return out;
 }
 

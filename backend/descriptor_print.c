@@ -83,6 +83,9 @@ static void print_dimensions(FILE *to, const struct place_buffer *b) {
         fputs("{", to);
         print_field(to, "name", b->dims[i].name);
         print_axes(to, "cut", &b->dims[i].cut);
+        if (b->dims[i].chunks)
+            fprintf(to, ".chunks = %" PRId64 ", .chunk = %" PRId64 ", ", b->dims[i].chunks,
+                    b->dims[i].chunk);
         fprintf(to, ".size = %" PRId64 "}, ", b->dims[i].size);
     }
     fputs("},", to);

@@ -150,4 +150,7 @@ LLVMValueRef emit_square_root_of(struct emitter *, LLVMValueRef x); // of an f64
 bool product_is_supported(const struct unit *, const struct op *);
 bool kernel_is_supported(const struct op *);
 
+// Whether index operands may be any numbers in memory, not only an iota beside the op.
+bool kernel_reads_positions(enum op_kind);
+
 #endif

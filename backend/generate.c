@@ -73,19 +73,25 @@ static bool has_type_of(const struct unit *unit, const value_id *values, unsigne
     return false;
 }
 
-static bool is_iota(const struct unit *unit, value_id value) {
+// An iota whose numbers follow one another: its first says them all.
+static bool is_slice(const struct unit *unit, value_id value) {
     for (uint32_t i = 0; i < unit->n_ops; i++)
         if (unit->ops[i].kind == OP_IOTA && unit->ops[i].results[0] == value)
-            return true;
+            return op_zigzag(&unit->ops[i]) < 0;
     return false;
 }
 
-// Kernels are told where a slice of positions or of the vocabulary begins, they do not read it: so
-// it must be made beside them. The column of ops.def reads "operand:label", one after the other.
-static bool indices_are_iotas(const struct unit *unit, const struct op *op) {
-    for (const char *at = op_rows[op->kind].index; *at; at++)
-        if (at[1] == ':' && !is_iota(unit, op->operands[*at - '0']))
+// Kernels are told where a slice of the vocabulary begins, they do not read it: so it must be made
+// beside them; and so are positions that have no place. The column of ops.def reads
+// "operand:label", one after the other.
+static bool indices_are_known(const struct unit *unit, const struct op *op) {
+    for (const char *at = op_rows[op->kind].index; *at; at++) {
+        value_id value = at[1] == ':' ? op->operands[*at - '0'] : NO_ID;
+        bool read = kernel_reads_positions(op->kind) && value != NO_ID &&
+                    unit->values[value].storage != STORAGE_INLINE;
+        if (value != NO_ID && !read && !is_slice(unit, value))
             return false;
+    }
     return true;
 }
 
@@ -103,10 +109,10 @@ static const char *op_refusal(struct arena *arena, const struct unit *unit, cons
                             "columns and contracted labels must each stand side by side, in one "
                             "order",
                             op_attribute(op, ATTRIBUTE_LABELS)->word, unit->name);
-    if (!indices_are_iotas(unit, op))
+    if (!indices_are_known(unit, op))
         return arena_format(arena,
                             "the positions or rows of `%s` in unit `%s` are not an `iota` of that "
-                            "unit",
+                            "unit in order",
                             text, unit->name);
     enum op_kernel kernel = op_rows[op->kind].kernel;
     if (op->kind != OP_SLICE && (kernel == KERNEL_CALL || kernel == KERNEL_SCALAR) &&

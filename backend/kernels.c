@@ -135,20 +135,33 @@ static void emit_rms_norm_backward(struct emitter *e, const struct op *op) {
 
 // ---- positions and attention ------------------------------------------------------------------
 
+// Positions in memory, or null and the first of them where an iota of this unit counts on.
+static LLVMValueRef positions(struct emitter *e, const struct op *op, unsigned i) {
+    return is_inline(e, op->operands[i]) ? null_pointer(e) : operand_place(e, op, i);
+}
+
+static LLVMValueRef first_position(struct emitter *e, const struct op *op, unsigned i) {
+    return is_inline(e, op->operands[i]) ? iota_start(e, op->operands[i]) : constant_i64(e, 0);
+}
+
+bool kernel_reads_positions(enum op_kind kind) {
+    return kind == OP_ROPE || kind == OP_ROPE_BACKWARD || kind == OP_ATTENTION ||
+           kind == OP_ATTENTION_BACKWARD;
+}
+
 // Llama 3.1's other factors matter only where rope_factor is given.
 static void emit_rope(struct emitter *e, const struct op *op) {
     unsigned rank = operand_type(e, op, 0)->rank;
     double original = (double)op_integer(op, ATTRIBUTE_ROPE_ORIGINAL, 1);
     CALL_RUNTIME(e, rope, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0), size_of(e, op, 0, 1),
                  sizes_between(e, op, 0, 2, rank - 1), last_size(e, op, 0), operand_place(e, op, 0),
-                 iota_start(e, op->operands[1]), real(e, op, ATTRIBUTE_THETA),
+                 positions(e, op, 1), first_position(e, op, 1), real(e, op, ATTRIBUTE_THETA),
                  constant_f64(e, op_real(op, ATTRIBUTE_ROPE_FACTOR, 1)),
                  constant_f64(e, op_real(op, ATTRIBUTE_ROPE_LOW, 1)),
                  constant_f64(e, op_real(op, ATTRIBUTE_ROPE_HIGH, 4)), constant_f64(e, original),
                  flag(e, op->kind == OP_ROPE_BACKWARD), result_place(e, op, 0));
 }
 
-// Positions are index operands: of the queries and the keys only the first is passed.
 // What the frontend lets through, the kernels take.
 _Static_assert((int)LIMIT_HEAD_DIM == PLACE_HEAD_DIM_LIMIT, "limits.def and workspace.h agree");
 
@@ -156,9 +169,16 @@ static void emit_attention(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, attention, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0),
                  size_of(e, op, 0, 1), size_of(e, op, 1, 1), size_of(e, op, 0, 2),
                  size_of(e, op, 0, 3), size_of(e, op, 0, 4), operand_place(e, op, 0),
-                 operand_place(e, op, 1), operand_place(e, op, 2), iota_start(e, op->operands[3]),
-                 iota_start(e, op->operands[4]), real(e, op, ATTRIBUTE_SCALE),
-                 result_place(e, op, 0), result_place(e, op, 1));
+                 operand_place(e, op, 1), operand_place(e, op, 2), positions(e, op, 3),
+                 first_position(e, op, 3), positions(e, op, 4), first_position(e, op, 4),
+                 real(e, op, ATTRIBUTE_SCALE), result_place(e, op, 0), result_place(e, op, 1));
+}
+
+static void emit_attention_merge(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, attention_merge, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
+                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
+                 operand_place(e, op, 2), operand_place(e, op, 3), result_place(e, op, 0),
+                 result_place(e, op, 1));
 }
 
 static void emit_attention_backward(struct emitter *e, const struct op *op) {
@@ -166,9 +186,10 @@ static void emit_attention_backward(struct emitter *e, const struct op *op) {
                  size_of(e, op, 0, 1), size_of(e, op, 1, 1), size_of(e, op, 0, 2),
                  size_of(e, op, 0, 3), size_of(e, op, 0, 4), operand_place(e, op, 0),
                  operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
-                 operand_place(e, op, 4), operand_place(e, op, 5), iota_start(e, op->operands[6]),
-                 iota_start(e, op->operands[7]), real(e, op, ATTRIBUTE_SCALE),
-                 result_place(e, op, 0), result_place(e, op, 1), result_place(e, op, 2));
+                 operand_place(e, op, 4), operand_place(e, op, 5), positions(e, op, 6),
+                 first_position(e, op, 6), positions(e, op, 7), first_position(e, op, 7),
+                 real(e, op, ATTRIBUTE_SCALE), result_place(e, op, 0), result_place(e, op, 1),
+                 result_place(e, op, 2));
 }
 
 // ---- ends of the model ------------------------------------------------------------------------
@@ -315,6 +336,7 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_ROPE] = emit_rope,
     [OP_ROPE_BACKWARD] = emit_rope,
     [OP_ATTENTION] = emit_attention,
+    [OP_ATTENTION_MERGE] = emit_attention_merge,
     [OP_ATTENTION_BACKWARD] = emit_attention_backward,
     [OP_EMBEDDING] = emit_embedding,
     [OP_EMBEDDING_BACKWARD] = emit_embedding_backward,

@@ -71,7 +71,7 @@ bool is_added_by_producer(const struct emitter *e, const struct op *accumulate) 
 LLVMValueRef iota_start(struct emitter *e, value_id value) {
     uint32_t producer = e->producers[value];
     CHECK(producer != NO_ID && e->unit->ops[producer].kind == OP_IOTA);
-    // Slices are equal and in the order of coordinates.
+    // Slices are equal and in the order of coordinates; what is in zigzag has a place.
     struct axis_list axes = op_axes(&e->unit->ops[producer]);
     LLVMValueRef extent = constant_i64(e, type_elements(value_type(e, value)));
     return LLVMBuildMul(e->builder, coordinate(e, &axes), extent, "start");
@@ -149,9 +149,14 @@ static void emit_iota(struct emitter *e, const struct op *op) {
     enum value_storage storage = e->unit->values[result].storage;
     if (storage == STORAGE_INLINE || storage == STORAGE_UNPLANNED)
         return;
-    CALL_RUNTIME(e, position_ids, op->id, constant_i64(e, 1),
-                 constant_i64(e, type_elements(value_type(e, result))), iota_start(e, result),
-                 place_of(e, result));
+    struct axis_list axes = op_axes(op);
+    const struct mesh *mesh = &e->program->mesh;
+    struct order order = order_of_cuts(mesh, &axes, op_zigzag(op));
+    int64_t count = type_elements(value_type(e, result)), chunk = 0;
+    if (order.chunks)
+        chunk = count * mesh_group_size(mesh, &axes) / (order.outer * order.chunks);
+    CALL_RUNTIME(e, position_ids, op->id, constant_i64(e, count), iota_start(e, result),
+                 constant_i64(e, order.chunks), constant_i64(e, chunk), place_of(e, result));
 }
 
 // The kernel column of ir/ops.def decides who emits an op.

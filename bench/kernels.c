@@ -69,29 +69,29 @@ static void product(struct bench *b) {
 
 static void attention(struct bench *b) {
     place_attention(b->context, 0, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD, b->x[0],
-                    b->x[1], b->x[2], 0, 0, 0.125, b->x[3], b->x[4]);
+                    b->x[1], b->x[2], NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
 }
 
 static void attention_backward(struct bench *b) {
     place_attention_backward(b->context, 0, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD,
-                             b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], 0, 0, 0.125,
-                             b->x[6], b->x[7], b->x[8]);
+                             b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0,
+                             0.125, b->x[6], b->x[7], b->x[8]);
 }
 
 static void long_attention(struct bench *b) {
     place_attention(b->context, 0, PLACE_F32, 1, 2048, 2048, 2, 2, HEAD, b->x[0], b->x[1], b->x[2],
-                    0, 0, 0.125, b->x[3], b->x[4]);
+                    NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
 }
 
 static void long_attention_backward(struct bench *b) {
     place_attention_backward(b->context, 0, PLACE_F32, 1, 2048, 2048, 2, 2, HEAD, b->x[0], b->x[1],
-                             b->x[2], b->x[3], b->x[4], b->x[5], 0, 0, 0.125, b->x[6], b->x[7],
-                             b->x[8]);
+                             b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0, 0.125, b->x[6],
+                             b->x[7], b->x[8]);
 }
 
 static void rope(struct bench *b) {
-    place_rope(b->context, 0, PLACE_F32, BATCH, SEQUENCE, HEADS, HEAD, b->x[0], 0, 10000, 1, 1, 4,
-               8192, 0, b->x[1]);
+    place_rope(b->context, 0, PLACE_F32, BATCH, SEQUENCE, HEADS, HEAD, b->x[0], NULL, 0, 10000, 1,
+               1, 4, 8192, 0, b->x[1]);
 }
 
 static void layer_norm(struct bench *b) {

@@ -65,12 +65,26 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
                                unit->name, op_rows[op->kind].text);
 }
 
+static const char *check_iota(struct checker *c, const struct unit *unit, const struct op *op) {
+    const struct mesh *mesh = &c->program->mesh;
+    struct axis_list axes = op_axes(op);
+    const struct tensor_type *type = &unit->values[op->results[0]].type;
+    int zigzag = op_zigzag(op);
+    bool fits = type->rank == 1 && type->dtype == DTYPE_I32 &&
+                (zigzag < 0 || axis_list_has(&axes, (unsigned)zigzag)) &&
+                order_fits(order_of_cuts(mesh, &axes, zigzag),
+                           type->dims[0].size * mesh_group_size(mesh, &axes));
+    return fits ? NULL
+                : arena_format(c->arena, "unit %s: `iota` does not count what its axes cut",
+                               unit->name);
+}
+
 // By inference on copies of the results: what the text says of a type must be what follows.
 static const char *check_op_types(struct checker *c, struct unit *unit, const struct op *op) {
     if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE || op->kind == OP_SLICE)
         return check_exchange_types(c, unit, op);
-    if (op->n_operands == 0)
-        return NULL;
+    if (op->kind == OP_IOTA)
+        return check_iota(c, unit, op);
     // Inference on a copy: what stands in the program must be what follows from its operands.
     struct program scratch = {.arena = c->arena};
     struct unit copy = *unit;
@@ -188,6 +202,16 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
             return arena_format(c->arena, "buffer %s: %s=%" PRId64 " is not divisible by %" PRId64,
                                 buffer->name, dimension_names[buffer->dims[i].dimension],
                                 buffer->dims[i].size, parts);
+        if (buffer->layout.zigzag[i] && class_persistent[buffer->class])
+            return arena_format(c->arena, "buffer %s: what persists is not kept in zigzag",
+                                buffer->name);
+        if (buffer->layout.zigzag[i] &&
+            !order_fits(order_of_cuts(&program->mesh, &buffer->layout.cuts[i],
+                                      buffer->layout.zigzag[i] - 1),
+                        buffer->dims[i].size))
+            return arena_format(c->arena, "buffer %s: %s=%" PRId64 " has no chunks of equal size",
+                                buffer->name, dimension_names[buffer->dims[i].dimension],
+                                buffer->dims[i].size);
     }
     if (class_persistent[buffer->class] && buffer->tensor == NO_ID && buffer->window_of == NO_ID)
         return arena_format(c->arena, "buffer %s persists, but is about no tensor", buffer->name);

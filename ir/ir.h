@@ -78,7 +78,7 @@ enum op_kind {
 #undef OP
     N_OPS
 };
-enum monoid { MONOID_SUM, MONOID_MAX };
+enum monoid { MONOID_SUM, MONOID_MAX, MONOID_ATTENTION };
 enum partition_strategy { PARTITION_FOLLOW, PARTITION_REDUCE, PARTITION_COLLECTIVE };
 enum op_kernel {
     KERNEL_ELEMENTWISE,
@@ -173,6 +173,16 @@ bool axis_list_has(const struct axis_list *axes, unsigned axis);
 void axis_list_add(struct axis_list *axes, unsigned axis); // at the end, unless it is in the list
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b);
 
+// The order of a dimension that axes cut, one of them in zigzag: `outer` blocks, each of `chunks`
+// chunks that are taken from both ends in turn (0, n-1, 1, n-2 ...). Chunks 0: as it is.
+struct order {
+    int64_t outer, chunks;
+};
+struct order order_of_cuts(const struct mesh *mesh, const struct axis_list *cuts, int zigzag);
+bool order_fits(struct order order, int64_t size); // all chunks are of one size
+// Which of `size` elements stands at a place of the order.
+int64_t order_element(struct order order, int64_t size, int64_t place);
+
 // ---- tensors and buffers ----------------------------------------------------------------------
 
 struct dim {
@@ -203,9 +213,11 @@ struct tensor {
 
 // How a logical tensor lies on the mesh. A dimension may be cut by axes, outermost first; what is
 // left is the local tensor. `flat` axes then cut the local tensor flattened and padded with zeros
-// to a multiple of their size. Axes that stand nowhere hold copies.
+// to a multiple of their size. Axes that stand nowhere hold copies. Where one of the cuts is in
+// zigzag, parts are taken from an order in which its device i of N has the chunks i and 2N-1-i.
 struct layout {
     struct axis_list cuts[MAX_RANK];
+    uint8_t zigzag[MAX_RANK]; // 1 + the axis of cuts[i] that is; 0: none
     struct axis_list flat;
 };
 
@@ -486,6 +498,7 @@ const struct attribute *op_attribute(const struct op *, enum attribute_name); //
 double op_real(const struct op *, enum attribute_name, double otherwise);
 int64_t op_integer(const struct op *, enum attribute_name, int64_t otherwise);
 struct axis_list op_axes(const struct op *);
+int op_zigzag(const struct op *); // the axis of an iota that is in zigzag; -1: none
 bool op_attributes_equal(const struct op *, const struct op *); // in whatever order
 
 uint32_t step_find_handle(const struct step *, const char *name); // NO_ID: none

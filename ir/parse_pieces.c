@@ -120,6 +120,24 @@ struct axis_list text_axes(struct parser *p) {
     return axes;
 }
 
+// Behind the axes that cut a dimension: the one of them that does so in zigzag.
+static void parse_zigzag(struct parser *p, const struct dim *dim, const struct axis_list *cuts,
+                         uint8_t *zigzag) {
+    uint32_t begin = p->token.begin;
+    if (!text_accept_word(p, "zigzag"))
+        return;
+    struct axis_list axes = text_axes(p);
+    if (text_failed(p))
+        return;
+    const struct mesh *mesh = &p->program->mesh;
+    *zigzag = (uint8_t)(axes.axes[0] + 1);
+    if (axes.n != 1 || !axis_list_has(cuts, axes.axes[0]))
+        text_fail_at(p, begin, p->last_end, "one of the axes that cut it lies in zigzag");
+    else if (!order_fits(order_of_cuts(mesh, cuts, axes.axes[0]), dim->size))
+        text_fail_at(p, begin, p->last_end, "%" PRId64 " is not divisible by twice this axis",
+                     dim->size);
+}
+
 unsigned text_dims(struct parser *p, struct dim dims[MAX_RANK], struct layout *layout) {
     unsigned rank = 0;
     text_expect(p, '[');
@@ -140,6 +158,7 @@ unsigned text_dims(struct parser *p, struct dim dims[MAX_RANK], struct layout *l
                 dims[rank].size % mesh_group_size(&p->program->mesh, &layout->cuts[rank]))
                 text_fail_at(p, begin, p->last_end, "these axes do not divide %" PRId64,
                              dims[rank].size);
+            parse_zigzag(p, &dims[rank], &layout->cuts[rank], &layout->zigzag[rank]);
         }
         rank++;
         if (!text_accept(p, ','))

@@ -89,6 +89,8 @@ static void put_dims(struct printer *p, const struct dim *dims, unsigned rank,
         if (layout && layout->cuts[i].n) {
             put(p, "/");
             put_axes(p, &layout->cuts[i]);
+            if (layout->zigzag[i])
+                put(p, " zigzag %s", p->program->mesh.axes[layout->zigzag[i] - 1].name);
         }
     }
     put(p, "]");

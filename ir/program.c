@@ -326,6 +326,11 @@ struct axis_list op_axes(const struct op *op) {
     return attribute ? attribute->axes : (struct axis_list){0};
 }
 
+int op_zigzag(const struct op *op) {
+    const struct attribute *attribute = op_attribute(op, ATTRIBUTE_ZIGZAG);
+    return attribute && attribute->axes.n ? attribute->axes.axes[0] : -1;
+}
+
 // ---- steps ------------------------------------------------------------------------------------
 
 uint32_t step_find_handle(const struct step *step, const char *name) {

@@ -86,6 +86,33 @@ bool buffer_is_persistent(const struct buffer *buffer) {
     return class_persistent[buffer->class];
 }
 
+// ---- orders -----------------------------------------------------------------------------------
+
+struct order order_of_cuts(const struct mesh *mesh, const struct axis_list *cuts, int zigzag) {
+    struct order order = {.outer = 1};
+    for (unsigned i = 0; i < cuts->n && order.chunks == 0; i++) {
+        int64_t size = mesh->axes[cuts->axes[i]].size;
+        if (cuts->axes[i] == zigzag)
+            order.chunks = 2 * size;
+        else
+            order.outer *= size;
+    }
+    return order.chunks > 2 ? order : (struct order){0}; // one device has both ends in order
+}
+
+bool order_fits(struct order order, int64_t size) {
+    return order.chunks == 0 || size % (order.outer * order.chunks) == 0;
+}
+
+int64_t order_element(struct order order, int64_t size, int64_t place) {
+    if (order.chunks == 0)
+        return place;
+    int64_t chunk = size / (order.outer * order.chunks);
+    int64_t number = place / chunk % order.chunks;
+    int64_t from = number % 2 ? order.chunks - 1 - number / 2 : number / 2;
+    return place + (from - number) * chunk;
+}
+
 // ---- labels -----------------------------------------------------------------------------------
 
 // The n-th of a signature's comma-separated label strings on one side of the arrow.

@@ -107,10 +107,11 @@ static bool operand_is_index(const struct op *op, unsigned operand) {
     return false;
 }
 
-// Positions that are only counted along: whoever reads them is told where they begin.
+// Positions that are only counted along: whoever reads them is told where they begin. In zigzag
+// they jump, and are read.
 static bool inline_index(const struct unit *unit, const struct uses *uses, uint32_t at) {
     value_id value = unit->ops[at].results[0];
-    if (unit->ops[at].kind != OP_IOTA)
+    if (unit->ops[at].kind != OP_IOTA || op_zigzag(&unit->ops[at]) >= 0)
         return false;
     uint32_t as_index = 0;
     for (uint32_t i = 0; i < unit->n_ops; i++)

@@ -174,6 +174,9 @@ struct place_dimension {
     const char *name;
     int64_t size;
     struct place_axes cut;
+    /* Cut in zigzag: the device's part is one of an order in which the chunks of every block of
+     * `chunks` are taken from both ends in turn (0, n-1, 1, n-2 ...). chunks 0: as they are. */
+    int64_t chunks, chunk; /* their number, elements of each */
 };
 
 /* Bytes of the arena: `count` items, item i at offset_bytes + i * stride_bytes. An item is the

@@ -74,14 +74,13 @@ static void refuses_what_is_no_product(void **state) {
     arena_free(&h.arena);
 }
 
-// A slice of positions that comes from outside the unit is not known to the kernel's call.
-static void refuses_positions_of_others(void **state) {
+// A slice of the vocabulary that comes from outside the unit is not known to the kernel's call.
+static void refuses_rows_of_others(void **state) {
     struct harness h;
     harness_open(&h, DTYPE_F32);
-    value_id x = INPUT(&h, 2, 6, 3, 8), positions = harness_input(&h, DTYPE_I32, SIZES(6));
-    struct op *op = OP(&h, ROPE, x, positions);
-    op_set_real(h.program, op, ATTRIBUTE_THETA, 10000);
-    finish(&h, op);
+    value_id table = INPUT(&h, 6, 8), rows = harness_input(&h, DTYPE_I32, SIZES(6));
+    value_id ids = harness_input(&h, DTYPE_I32, SIZES(3));
+    finish(&h, OP(&h, EMBEDDING, ids, table, rows));
     assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program));
     arena_free(&h.arena);
 }
@@ -223,6 +222,7 @@ static void build_rope(struct harness *h) {
 
 static void build_attention(struct harness *h) {
     value_id q = INPUT(h, 2, 5, 3, 2, 4), k = INPUT(h, 2, 5, 3, 4), v = INPUT(h, 2, 5, 3, 4);
+    value_id other = INPUT(h, 2, 5, 3, 2, 4), other_lse = INPUT(h, 2, 5, 3, 2);
     value_id d_o = INPUT(h, 2, 5, 3, 2, 4), positions = harness_iota(h, 5);
     struct op *op = OP(h, ATTENTION, q, k, v, positions, positions);
     op_set_real(h->program, op, ATTRIBUTE_SCALE, 0.5);
@@ -230,6 +230,33 @@ static void build_attention(struct harness *h) {
     op = OP(h, ATTENTION_BACKWARD, q, k, v, o, lse, d_o, positions, positions);
     op_set_real(h->program, op, ATTRIBUTE_SCALE, 0.5);
     finish(h, op);
+    finish(h, OP(h, ATTENTION_MERGE, o, lse, other, other_lse));
+}
+
+// Positions that are data, as of keys that came from another device.
+static void positions_in_memory(void **state) {
+    for (int i = 0; i < 2; i++) {
+        struct harness h;
+        harness_open(&h, dtypes[i]);
+        value_id q = INPUT(&h, 2, 6, 3, 2, 4), k = INPUT(&h, 2, 4, 3, 4), v = INPUT(&h, 2, 4, 3, 4);
+        value_id own = harness_input(&h, DTYPE_I32, SIZES(6));
+        value_id others = harness_input(&h, DTYPE_I32, SIZES(4)), d_o = INPUT(&h, 2, 6, 3, 2, 4);
+        struct op *op = OP(&h, ROPE, q, own);
+        op_set_real(h.program, op, ATTRIBUTE_THETA, 10000);
+        finish(&h, op);
+        op = OP(&h, ATTENTION, q, k, v, own, others);
+        op_set_real(h.program, op, ATTRIBUTE_SCALE, 0.5);
+        value_id o = finish(&h, op), lse = op->results[1];
+        op = OP(&h, ATTENTION_BACKWARD, q, k, v, o, lse, d_o, own, others);
+        op_set_real(h.program, op, ATTRIBUTE_SCALE, 0.5);
+        finish(&h, op);
+        harness_ready(&h);
+        static const int positions[] = {4, 5, 6, 13, 14, 15, 2, 3, 11, 12};
+        for (int p = 0; p < 10; p++)
+            set(&h, p < 6 ? own : others, p < 6 ? p : p - 6, positions[p]);
+        harness_compare(&h, 50);
+        harness_close(&h);
+    }
 }
 
 static void kernels(void **state) {
@@ -389,13 +416,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
         cmocka_unit_test(refuses_what_is_no_product),
-        cmocka_unit_test(refuses_positions_of_others),
+        cmocka_unit_test(refuses_rows_of_others),
         cmocka_unit_test(elementwise),
         cmocka_unit_test(chains),
         cmocka_unit_test(bits_do_not_depend_on_position),
         cmocka_unit_test(kernels),
         cmocka_unit_test(ends_of_the_model),
         cmocka_unit_test(positions_as_tokens),
+        cmocka_unit_test(positions_in_memory),
         cmocka_unit_test(scalars),
         cmocka_unit_test(updates),
         cmocka_unit_test(accumulation),

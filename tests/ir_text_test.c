@@ -33,6 +33,7 @@ static const char *const sample =
     "  buffer behind : activations f32[batch=8/replica*shard, sequence=4, hidden=6] at 2560\n"
     "  buffer turned : activations f32[batch=8/replica*shard, sequence=8, hidden=3] at 2816\n"
     "  buffer frame : transient f32[flat=40] at 3072\n"
+    "  buffer order : input i32[sequence=8/replica*shard zigzag shard] at 3264\n"
     "  train {\n"
     "    start all_gather over replica*shard as gather[0] { w[0] -> w.whole[0] }\n"
     "    for m = 0 .. 2 {\n"
@@ -110,6 +111,10 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("slots 2 pad 4 at 512", "slots 2 at 512", "the last shard", "w.own");
     expect_error("flat/replica*shard of block.w layers", "flat/replica*shard layers",
                  "persists, but is about no tensor", "w :");
+    expect_error("zigzag shard]", "zigzag replica*shard]", "one of the axes that cut it",
+                 "zigzag replica*shard");
+    expect_error("sequence=8/replica*shard zigzag", "sequence=12/replica*shard zigzag",
+                 "12 is not divisible by twice this axis", "zigzag shard");
     expect_error("  train {", "  trian {", "expected axis", "trian");
     expect_error("shift -1", "dim 1", "a permute changes no dimension", NULL);
     expect_error("shard dim 2 concat_dim 1", "shard dim 2", "and a `concat_dim`", NULL);
@@ -143,6 +148,21 @@ static void prints_long_names(void **state) {
     assert_non_null(again);
     assert_string_equal(program_text(again, &arena), printed);
     arena_free(&arena);
+}
+
+// Twelve elements, two blocks of which three devices each have chunks of both ends.
+static void counts_in_zigzag(void **state) {
+    static const int64_t expected[] = {0, 5, 1, 4, 2, 3, 6, 11, 7, 10, 8, 9};
+    struct mesh mesh = {.axes = {{.name = "a", .size = 2}, {.name = "b", .size = 3}}, .n_axes = 2};
+    const struct axis_list cuts = {2, {0, 1}};
+    struct order order = order_of_cuts(&mesh, &cuts, 1);
+    for (int64_t i = 0; i < 12; i++) {
+        assert_int_equal(order_element(order, 12, i), expected[i]);
+        assert_int_equal(order_element(order_of_cuts(&mesh, &cuts, -1), 12, i), i);
+    }
+    assert_true(order_fits(order, 12) && !order_fits(order, 18));
+    for (int64_t i = 0; i < 24; i++) // chunks of two
+        assert_int_equal(order_element(order, 24, i), 2 * expected[i / 2] + i % 2);
 }
 
 static void survives_any_cut(void **state) {
@@ -181,6 +201,7 @@ int main(void) {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(says_what_is_wrong_and_where),
         cmocka_unit_test(prints_long_names),
+        cmocka_unit_test(counts_in_zigzag),
         cmocka_unit_test(survives_any_cut),
         cmocka_unit_test(replaces_a_unit_of_a_derived_program),
     };

@@ -214,9 +214,9 @@ static void add_buffer(int index, const char *name, enum place_class class, enum
 }
 
 static void describe(void) {
-    struct place_dimension none_dim = {0}, vocab = {"vocab", VOCAB, none},
-                           batch = {"batch", BATCH / MICROBATCHES, over_dp},
-                           sequence = {"sequence", SEQUENCE, none};
+    struct place_dimension none_dim = {0}, vocab = {.name = "vocab", .size = VOCAB, .cut = none},
+                           batch = {.name = "batch", .size = BATCH / MICROBATCHES, .cut = over_dp},
+                           sequence = {.name = "sequence", .size = SEQUENCE, .cut = none};
 #define ADD(index, class, dtype, items, rank, ...)                                                 \
     add_buffer(index, #index, PLACE_##class, PLACE_##dtype, items, rank, __VA_ARGS__)
     ADD(W, PARAMETERS, F32, 1, 2, vocab, vocab, none_dim);

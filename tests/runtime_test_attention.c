@@ -3,16 +3,31 @@
  * on one thread and two. */
 #include "runtime_kernel_fixture.h"
 
+/* Where positions jump, the second half stands `jump` further; REVERSED: the last comes first. */
+enum { REVERSED = -1 };
+
 struct shape {
-    int64_t batch, queries, keys, kv_heads, group, head_dim, query_start, key_start;
+    int64_t batch, queries, keys, kv_heads, group, head_dim, query_start, key_start, query_jump,
+        key_jump;
 };
 
 static const struct shape shapes[] = {
-    {1, 1, 1, 1, 1, 1, 0, 0},       {2, 5, 5, 2, 3, 4, 0, 0},
-    {1, 70, 70, 1, 2, 8, 0, 0},     {1, 128, 128, 1, 1, 64, 0, 0},
-    {1, 65, 130, 2, 1, 20, 65, 0},  {1, 33, 64, 1, 1, 16, 20, 0},
-    {1, 40, 70, 1, 1, 6, 10, 30},   {2, 129, 129, 1, 2, 33, 0, 0},
-    {1, 64, 200, 1, 1, 96, 100, 5}, {1, 10, 10, 1, 1, 256, 1000, 991},
+    {1, 1, 1, 1, 1, 1, 0, 0, 0, 0},
+    {2, 5, 5, 2, 3, 4, 0, 0, 0, 0},
+    {1, 70, 70, 1, 2, 8, 0, 0, 0, 0},
+    {1, 128, 128, 1, 1, 64, 0, 0, 0, 0},
+    {1, 65, 130, 2, 1, 20, 65, 0, 0, 0},
+    {1, 33, 64, 1, 1, 16, 20, 0, 0, 0},
+    {1, 40, 70, 1, 1, 6, 10, 30, 0, 0},
+    {2, 129, 129, 1, 2, 33, 0, 0, 0, 0},
+    {1, 64, 200, 1, 1, 96, 100, 5, 0, 0},
+    {1, 10, 10, 1, 1, 256, 1000, 991, 0, 0},
+    /* Chunks of both ends before chunks of both ends: the queries' own, further in, further out. */
+    {1, 128, 128, 1, 1, 16, 64, 64, 192, 192},
+    {1, 132, 132, 2, 1, 8, 66, 132, 264, 132},
+    {2, 100, 100, 1, 2, 12, 100, 0, 100, 300},
+    {1, 30, 70, 1, 1, 4, 17, 3, 40, 9},
+    {1, 20, 9, 1, 1, 8, 0, 4, REVERSED, REVERSED},
 };
 
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
@@ -32,23 +47,40 @@ static double dot(const double *a, const double *b, int64_t count) {
     return sum;
 }
 
+static int64_t position_of(int64_t start, int64_t jump, int64_t count, int64_t i) {
+    if (jump == REVERSED)
+        return start + count - 1 - i;
+    return start + i + (i < count / 2 ? 0 : jump);
+}
+
+static bool sees(const struct shape *s, int64_t query, int64_t key) {
+    return position_of(s->key_start, s->key_jump, s->keys, key) <=
+           position_of(s->query_start, s->query_jump, s->queries, query);
+}
+
+/* Null where they follow one another. */
+static int32_t *positions_of(int64_t start, int64_t jump, int64_t count) {
+    int32_t *positions = jump ? must(calloc((size_t)count, sizeof *positions)) : NULL;
+    for (int64_t i = 0; i < count && positions; i++)
+        positions[i] = (int32_t)position_of(start, jump, count, i);
+    return positions;
+}
+
 static void naive_query(const struct shape *s, const double *q, const double *k, const double *v,
-                        int64_t position, double scale, double *o, double *lse) {
+                        int64_t query, double scale, double *o, double *lse) {
     double weights[256], greatest = -INFINITY, sum = 0;
-    int64_t stride = s->kv_heads * s->head_dim, seen = 0;
-    while (seen < s->keys && s->key_start + seen <= s->query_start + position)
-        seen++;
-    for (int64_t j = 0; j < seen; j++) {
-        weights[j] = scale * dot(q, k + j * stride, s->head_dim);
+    int64_t stride = s->kv_heads * s->head_dim;
+    for (int64_t j = 0; j < s->keys; j++) {
+        weights[j] = sees(s, query, j) ? scale * dot(q, k + j * stride, s->head_dim) : -INFINITY;
         greatest = fmax(greatest, weights[j]);
     }
-    for (int64_t j = 0; j < seen; j++)
-        sum += weights[j] = exp(weights[j] - greatest);
+    for (int64_t j = 0; j < s->keys; j++)
+        sum += weights[j] = greatest > -INFINITY ? exp(weights[j] - greatest) : 0;
     memset(o, 0, sizeof(double) * (size_t)s->head_dim);
-    for (int64_t j = 0; j < seen; j++)
+    for (int64_t j = 0; j < s->keys && sum > 0; j++)
         for (int64_t d = 0; d < s->head_dim; d++)
             o[d] += weights[j] / sum * v[j * stride + d];
-    *lse = seen == 0 ? -INFINITY : greatest + log(sum);
+    *lse = sum > 0 ? greatest + log(sum) : -INFINITY;
 }
 
 static void naive_attention(const struct shape *s, const double *q, const double *k,
@@ -69,9 +101,12 @@ static double scale_of(const struct shape *s) {
 
 static void forward(struct place_context *context, int dtype, const struct shape *s, const void *q,
                     const void *k, const void *v, void *o, void *lse) {
+    int32_t *queries = positions_of(s->query_start, s->query_jump, s->queries);
+    int32_t *keys = positions_of(s->key_start, s->key_jump, s->keys);
     CALL_OK(place_attention(context, 0, dtype, s->batch, s->queries, s->keys, s->kv_heads, s->group,
-                            s->head_dim, q, k, v, s->query_start, s->key_start, scale_of(s), o,
-                            lse));
+                            s->head_dim, q, k, v, queries, s->query_start, keys, s->key_start,
+                            scale_of(s), o, lse));
+    free(queries), free(keys);
 }
 
 static void check_forward(struct place_context *context, int dtype, const struct shape *s) {
@@ -113,8 +148,9 @@ static void naive_backward(const struct shape *s, const double *q, const double 
                 sequence = i / heads / s->queries;
         int64_t at = (sequence * s->keys * s->kv_heads + head / s->group) * dim;
         double delta = dot(o + i * dim, d_o + i * dim, dim);
-        for (int64_t j = 0; j < s->keys && s->key_start + j <= s->query_start + position;
-             j++, at += stride) {
+        for (int64_t j = 0; j < s->keys; j++, at += stride) {
+            if (!sees(s, position, j))
+                continue;
             double p = exp(scale * dot(q + i * dim, k + at, dim) - lse[i]);
             double ds = p * (dot(d_o + i * dim, v + at, dim) - delta) * scale;
             for (int64_t d = 0; d < dim; d++) {
@@ -142,10 +178,13 @@ static struct gradients backward(struct place_context *context, int dtype, const
            sizeof(double) *
                (size_t)(queries * dim)); /* NaN: results are overwritten, not added to */
     forward(context, dtype, s, q, k, v, o, lse);
+    int32_t *query_positions = positions_of(s->query_start, s->query_jump, s->queries);
+    int32_t *key_positions = positions_of(s->key_start, s->key_jump, s->keys);
     CALL_OK(place_attention_backward(context, 0, dtype, s->batch, s->queries, s->keys, s->kv_heads,
-                                     s->group, dim, q, k, v, o, lse, d_o, s->query_start,
-                                     s->key_start, scale_of(s), g.dq, g.dk, g.dv));
-    free(o), free(lse);
+                                     s->group, dim, q, k, v, o, lse, d_o, query_positions,
+                                     s->query_start, key_positions, s->key_start, scale_of(s), g.dq,
+                                     g.dk, g.dv));
+    free(o), free(lse), free(query_positions), free(key_positions);
     return g;
 }
 
@@ -204,7 +243,7 @@ static void check_differences(struct place_context *context, const struct shape 
 }
 
 static void check_against_differences(struct place_context *context) {
-    const struct shape s = {2, 5, 6, 2, 2, 6, 1, 0};
+    const struct shape s = {2, 5, 6, 2, 2, 6, 1, 0, 0, 0};
     int64_t queries = query_count(&s) * s.head_dim, keys = key_count(&s) * s.head_dim;
     double *const inputs[3] = {random_f64(queries, 5), random_f64(keys, 6), random_f64(keys, 7)};
     double *weight = random_f64(queries, 8);
@@ -224,7 +263,7 @@ static void teams_give_equal_bits(void **state) {
     const char *message;
     struct place_context *one = context_make(kernels_select(&message), 1),
                          *two = context_make(one->kernels, 2);
-    const struct shape s = {2, 129, 129, 2, 2, 33, 0, 0};
+    const struct shape s = {2, 129, 129, 2, 2, 33, 0, 0, 0, 0};
     int64_t queries = query_count(&s) * s.head_dim, keys = key_count(&s) * s.head_dim;
     struct tensor q = tensor_random(PLACE_F32, queries, 1), k = tensor_random(PLACE_F32, keys, 2);
     struct tensor v = tensor_random(PLACE_F32, keys, 3), d_o = tensor_random(PLACE_F32, queries, 4);
@@ -238,12 +277,56 @@ static void teams_give_equal_bits(void **state) {
     context_free(one), context_free(two);
 }
 
+/* Attention over all keys is the merge of attentions over two parts of them, also where a query
+ * sees no key of one part or of both; in place too. */
+static void check_merge(struct place_context *context, int dtype, int64_t first) {
+    struct shape all = {2, 70, 90, 1, 2, 20, 3, 10, 0, 0}, parts[2] = {all, all};
+    parts[0].keys = first;
+    parts[1].keys = all.keys - first;
+    parts[1].key_start += first;
+    all.batch = parts[0].batch = parts[1].batch = 1; /* so that a part of the keys is one stretch */
+    int64_t queries = query_count(&all), dim = all.head_dim;
+    struct tensor q = tensor_random(dtype, queries * dim, 1);
+    struct tensor k = tensor_random(dtype, all.keys * dim, 2);
+    struct tensor v = tensor_random(dtype, all.keys * dim, 3);
+    double *o = zeros_f64(queries * dim), *lse = zeros_f64(queries);
+    void *o_of[2], *lse_of[2];
+    naive_attention(&all, q.exact, k.exact, v.exact, scale_of(&all), o, lse);
+    for (int i = 0; i < 2; i++) {
+        int64_t bytes = i * first * dim * (dtype == PLACE_F64 ? 8 : 4);
+        o_of[i] = zeros_f64(queries * dim);
+        lse_of[i] = zeros_f64(queries);
+        forward(context, dtype, &parts[i], q.data, (char *)k.data + bytes, (char *)v.data + bytes,
+                o_of[i], lse_of[i]);
+    }
+    CALL_OK(place_attention_merge(context, 0, dtype, queries, dim, o_of[0], lse_of[0], o_of[1],
+                                  lse_of[1], o_of[0], lse_of[0]));
+    assert_close("merged o", o_of[0], dtype, o, queries * dim, tolerance_of(dtype));
+    for (int64_t i = 0; i < queries; i++)
+        assert_true(element(lse_of[0], dtype, i) == lse[i] ||
+                    fabs(element(lse_of[0], dtype, i) - lse[i]) < tolerance_of(dtype) * 10);
+    free(o), free(lse), free(o_of[0]), free(o_of[1]), free(lse_of[0]), free(lse_of[1]);
+    tensor_free(&q), tensor_free(&k), tensor_free(&v);
+}
+
+static void check_merges(struct place_context *context) {
+    for (int type = 0; type < 2; type++) {
+        check_merge(context, real_types[type], 1);
+        check_merge(context, real_types[type], 64);
+        check_merge(context, real_types[type], 89);
+    }
+}
+
+static void parts_of_the_keys_merge(void **state) {
+    in_each_version(check_merges);
+}
+
 static void oversized_heads_are_refused(void **state) {
     const char *message;
     struct place_context *context = context_make(kernels_select(&message), 1);
     float x = 0;
     assert_int_equal(place_attention(context, 7, PLACE_F32, 1, 1, 1, 1, 1, PLACE_HEAD_DIM_LIMIT + 1,
-                                     &x, &x, &x, 0, 0, 1, &x, &x),
+                                     &x, &x, &x, NULL, 0, NULL, 0, 1, &x, &x),
                      PLACE_ERROR_ARGUMENT);
     assert_non_null(strstr(context->message, "statement 7"));
     context_free(context);
@@ -267,17 +350,20 @@ static void check_rope_type(struct place_context *context, int dtype, int64_t di
     struct tensor x = tensor_random(dtype, count, 9);
     double *y = zeros_f64(count);
     void *found = zeros_f64(count);
+    int32_t positions[SEQUENCE];
+    for (int32_t i = 0; i < SEQUENCE; i++)
+        positions[i] = START + i;
     for (int64_t i = 0; i < count; i++) {
         int64_t position = START + i / dim / HEADS % SEQUENCE, d = i % dim, pair = d % half;
         double angle = (double)position * frequency(pair, dim, 10000, factor, 1, 4, 8192);
         double other = d < half ? -x.exact[i + half] : x.exact[i - half];
         y[i] = x.exact[i] * cos(angle) + other * sin(angle);
     }
-    CALL_OK(place_rope(context, 0, dtype, BATCH, SEQUENCE, HEADS, dim, x.data, START, 10000, factor,
-                       1, 4, 8192, 0, found));
+    CALL_OK(place_rope(context, 0, dtype, BATCH, SEQUENCE, HEADS, dim, x.data, NULL, START, 10000,
+                       factor, 1, 4, 8192, 0, found));
     assert_close("rope", found, dtype, y, count, tolerance_of(dtype));
-    CALL_OK(place_rope(context, 0, dtype, BATCH, SEQUENCE, HEADS, dim, found, START, 10000, factor,
-                       1, 4, 8192, 1, found));
+    CALL_OK(place_rope(context, 0, dtype, BATCH, SEQUENCE, HEADS, dim, found, positions, 0, 10000,
+                       factor, 1, 4, 8192, 1, found));
     assert_close("rope back", found, dtype, x.exact, count, tolerance_of(dtype));
     free(y), free(found);
     tensor_free(&x);
@@ -302,6 +388,7 @@ int main(void) {
         cmocka_unit_test(gradients_agree_with_loops),
         cmocka_unit_test(gradients_agree_with_differences),
         cmocka_unit_test(teams_give_equal_bits),
+        cmocka_unit_test(parts_of_the_keys_merge),
         cmocka_unit_test(oversized_heads_are_refused),
         cmocka_unit_test(rope_rotates_and_back),
     };

@@ -29,14 +29,15 @@ enum { D0 = 4, D1 = 5, D2 = 6, WHOLE = D0 * D1 * D2 };
 
 /* [4, 5, 6] with dimensions 0 and 2 cut and the rest flat, as bits say. */
 static struct place_buffer make_buffer(int form) {
-    struct place_buffer buffer = {.name = "w",
-                                  .class = PLACE_PARAMETERS,
-                                  .dtype = PLACE_F64,
-                                  .rank = 3,
-                                  .dims = {{"x", D0, {0}}, {"y", D1, {0}}, {"z", D2, {0}}},
-                                  .stack = PLACE_STACK_LAYERS,
-                                  .count = 3,
-                                  .window_of = -1};
+    struct place_buffer buffer = {
+        .name = "w",
+        .class = PLACE_PARAMETERS,
+        .dtype = PLACE_F64,
+        .rank = 3,
+        .dims = {{.name = "x", .size = D0}, {.name = "y", .size = D1}, {.name = "z", .size = D2}},
+        .stack = PLACE_STACK_LAYERS,
+        .count = 3,
+        .window_of = -1};
     if (form < 8 && (form & 1))
         buffer.dims[0].cut = (struct place_axes){1, {2}};
     if (form & 2)
@@ -47,6 +48,17 @@ static struct place_buffer make_buffer(int form) {
         buffer.flat = (struct place_axes){2, {1, 0}};
     if (form == 9)
         buffer.dims[2].cut = (struct place_axes){2, {1, 2}};
+    if (form == 11 || form == 12) { /* in zigzag, the last dimension and another */
+        buffer.flat.n = 0;
+        buffer.dims[2].cut = (struct place_axes){1, {1}};
+        buffer.dims[2].chunks = 6;
+        buffer.dims[2].chunk = 1;
+    }
+    if (form == 12) {
+        buffer.dims[0].cut = (struct place_axes){1, {2}};
+        buffer.dims[0].chunks = 4;
+        buffer.dims[0].chunk = 1;
+    }
     int64_t elements = 1, chunks = axes_parts(&program, &buffer.flat);
     for (int i = 0; i < 3; i++)
         elements *= buffer.dims[i].size / axes_parts(&program, &buffer.dims[i].cut);
@@ -58,7 +70,7 @@ static struct place_buffer make_buffer(int form) {
     }
     return buffer;
 }
-enum { FORMS = 11 };
+enum { FORMS = 13 };
 
 static void first_copies_partition_the_tensor(void **state) {
     for (int form = 0; form < FORMS; form++) {
@@ -92,6 +104,16 @@ static void walks_follow_the_cut_dimensions(void **state) {
             assert_int_equal(run.global, (x * D1 + y) * D2 + 4);
             assert_int_equal(run.length, 2);
         }
+    assert_false(layout_walk_next(&walk, &run));
+    buffer = make_buffer(12);
+    /* Rank a=0 b=1 c=1: x in 1 and 2, z in 1 and 4. */
+    walk = layout_walk_begin(&program, &buffer, 3);
+    for (int64_t x = 1; x < 3; x++)
+        for (int64_t y = 0; y < D1; y++)
+            for (int64_t z = 1; z < 5; z += 3) {
+                assert_true(layout_walk_next(&walk, &run));
+                assert_int_equal(run.global, (x * D1 + y) * D2 + z);
+            }
     assert_false(layout_walk_next(&walk, &run));
 }
 

@@ -205,8 +205,11 @@ static void check_embedding(struct place_context *context, int dtype, int64_t ro
 static void check_embedding_shapes(struct place_context *context) {
     over_shapes(context, check_embedding);
     int32_t ids[6];
-    CALL_OK(place_position_ids(context, 0, 2, 3, 40, ids));
-    const int32_t expected[6] = {40, 41, 42, 40, 41, 42};
+    CALL_OK(place_position_ids(context, 0, 6, 12, 4, 3, ids)); // the second block of 12
+    const int32_t zigzag[6] = {12, 13, 14, 21, 22, 23};
+    assert_memory_equal(ids, zigzag, sizeof ids);
+    CALL_OK(place_position_ids(context, 0, 6, 40, 0, 0, ids));
+    const int32_t expected[6] = {40, 41, 42, 43, 44, 45};
     assert_memory_equal(ids, expected, sizeof ids);
     double table[6] = {9, 9, 9, 9, 9, 9}, dy[2] = {1, 2};
     CALL_OK(place_embedding_backward(context, 0, PLACE_F64, 1, 2, ids, 39, 3, dy, table, 0));

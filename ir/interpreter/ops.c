@@ -371,6 +371,19 @@ static void attention(const struct op *op, const struct array *in, struct array 
     }
 }
 
+// Weights of the two parts; of parts in which nothing is seen, none.
+static void attention_merge(const struct op *op, const struct array *in, struct array *out) {
+    int64_t d = in[0].type.dims[4].size;
+    for (int64_t row = 0; row < elements(&in[1]); row++) {
+        double a = in[1].data[row], b = in[3].data[row], largest = fmax(a, b);
+        bool any = largest > -INFINITY;
+        double lse = any ? largest + log(exp(a - largest) + exp(b - largest)) : -INFINITY;
+        for (int64_t i = row * d; i < (row + 1) * d; i++)
+            out[0].data[i] = any ? exp(a - lse) * in[0].data[i] + exp(b - lse) * in[2].data[i] : 0;
+        out[1].data[row] = lse;
+    }
+}
+
 // With weights w = exp(score - lse): dv += w do, d score = w (do v - do o), where do o stands for
 // the sum over keys of w do v.
 static void attention_backward(const struct op *op, const struct array *in, struct array *out) {
@@ -590,6 +603,7 @@ static const evaluator evaluators[N_OPS] = {
     [OP_ROPE] = rope,
     [OP_ROPE_BACKWARD] = rope_backward,
     [OP_ATTENTION] = attention,
+    [OP_ATTENTION_MERGE] = attention_merge,
     [OP_ATTENTION_BACKWARD] = attention_backward,
     [OP_EMBEDDING] = embedding,
     [OP_EMBEDDING_BACKWARD] = embedding_backward,

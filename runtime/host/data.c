@@ -106,21 +106,26 @@ int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) 
  * digits, then the microbatch, then what is local. */
 struct samples {
     const struct place_buffer *buffer;
-    int64_t first;        /* sample of the step that row 0 of microbatch 0 is */
-    int64_t rows;         /* of a microbatch */
-    int64_t begin, width; /* positions of the sequence */
+    int64_t first; /* sample of the step that row 0 of microbatch 0 is */
+    int64_t rows;  /* of a microbatch */
+    const struct place_dimension *sequence;
+    int64_t begin, width; /* places of the sequence */
 };
 
 static struct samples samples_of(const struct place_context *context, int32_t index) {
     const struct place_program *program = context->program;
     const struct place_buffer *buffer = &program->buffers[index];
     const struct place_dimension *batch = &buffer->dims[0], *sequence = &buffer->dims[1];
-    struct samples samples = {.buffer = buffer};
+    struct samples samples = {.buffer = buffer, .sequence = sequence};
     samples.rows = batch->size / axes_parts(program, &batch->cut);
     samples.first = axes_place(program, &batch->cut, context->rank) * buffer->count * samples.rows;
     samples.width = sequence->size / axes_parts(program, &sequence->cut);
     samples.begin = axes_place(program, &sequence->cut, context->rank) * samples.width;
     return samples;
+}
+
+static int64_t position_of(const struct samples *samples, int64_t i) {
+    return dimension_element(samples->sequence, samples->begin + i);
 }
 
 static int32_t *sample_row(struct place_context *context, const struct samples *samples,
@@ -145,7 +150,7 @@ static int32_t fill_row(struct place_context *context, const struct dataset *set
             row[i] = shift ? -1 : 0;
             continue;
         }
-        int64_t position = window * set->sequence + samples->begin + i + shift;
+        int64_t position = window * set->sequence + position_of(samples, i) + shift;
         int64_t token = dataset_token(set, position);
         if (token >= context->program->vocab)
             return fail_token(context, set, position, token);
@@ -194,8 +199,10 @@ void data_fill_same(struct place_context *context, const int32_t *tokens, int64_
     for (int64_t item = 0; item < samples.buffer->count; item++)
         for (int64_t row = 0; row < samples.rows; row++) {
             int32_t *at = sample_row(context, &samples, item, row);
-            for (int64_t i = 0; i < samples.width; i++)
-                at[i] = samples.begin + i < count ? tokens[samples.begin + i] : 0;
+            for (int64_t i = 0; i < samples.width; i++) {
+                int64_t position = position_of(&samples, i);
+                at[i] = position < count ? tokens[position] : 0;
+            }
         }
     if (known->targets < 0)
         return;

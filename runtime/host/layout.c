@@ -20,6 +20,14 @@ int64_t axes_parts(const struct place_program *program, const struct place_axes 
     return parts;
 }
 
+int64_t dimension_element(const struct place_dimension *dimension, int64_t place) {
+    if (dimension->chunks == 0)
+        return place;
+    int64_t number = place / dimension->chunk % dimension->chunks;
+    int64_t from = number % 2 ? dimension->chunks - 1 - number / 2 : number / 2;
+    return place + (from - number) * dimension->chunk;
+}
+
 static int64_t local_elements(const struct place_program *program,
                               const struct place_buffer *buffer) {
     int64_t elements = 1;
@@ -86,7 +94,7 @@ bool layout_is_first_copy(const struct place_program *program, const struct plac
 
 struct layout_walk layout_walk_begin(const struct place_program *program,
                                      const struct place_buffer *buffer, int32_t rank) {
-    struct layout_walk walk = {.row = 1};
+    struct layout_walk walk = {.row = 1, .dims = buffer->dims};
     int64_t stride = 1, local = 1;
     for (int i = buffer->rank - 1; i >= 0; i--) {
         const struct place_dimension *dim = &buffer->dims[i];
@@ -94,6 +102,10 @@ struct layout_walk layout_walk_begin(const struct place_program *program,
         walk.begins[i] = axes_place(program, &dim->cut, rank) * walk.sizes[i];
         walk.strides[i] = stride;
         stride *= dim->size;
+        if (walk.rank == 0 && dim->chunks) { /* one stretch for each of its elements */
+            walk.row = local;
+            walk.rank = i + 2;
+        }
         local *= walk.sizes[i];
         /* Dimensions behind the last one that is cut are whole: they and its part are one stretch.
          */
@@ -117,7 +129,8 @@ bool layout_walk_next(struct layout_walk *walk, struct layout_run *run) {
     if (walk->rank > 0)
         global += walk->begins[walk->rank - 1] * walk->strides[walk->rank - 1];
     for (int i = walk->rank - 2; i >= 0; i--) {
-        global += (walk->begins[i] + row % walk->sizes[i]) * walk->strides[i];
+        int64_t place = walk->begins[i] + row % walk->sizes[i];
+        global += dimension_element(&walk->dims[i], place) * walk->strides[i];
         row /= walk->sizes[i];
     }
     int64_t length = walk->row - inside;

@@ -14,6 +14,9 @@ int64_t axes_place(const struct place_program *program, const struct place_axes 
                    int32_t rank);
 int64_t axes_parts(const struct place_program *program, const struct place_axes *axes);
 
+/* Which element of the dimension stands at a place of the order in which axes cut it. */
+int64_t dimension_element(const struct place_dimension *dimension, int64_t place);
+
 /* Elements that one device holds of one item, padding included. */
 int64_t layout_item_elements(const struct place_program *program,
                              const struct place_buffer *buffer);
@@ -36,9 +39,12 @@ struct layout_run {
     int64_t local, global, length; /* first element in the item, in the whole tensor; elements */
 };
 struct layout_walk {
-    int64_t sizes[PLACE_RANK_LIMIT]; /* of the local tensor, up to the last dimension that is cut */
-    int64_t begins[PLACE_RANK_LIMIT];
-    int64_t strides[PLACE_RANK_LIMIT];
+    const struct place_dimension *dims;
+    /* Of the local tensor, up to the last dimension that is cut; behind one that is cut in zigzag
+     * the next, of which a stretch is. */
+    int64_t sizes[PLACE_RANK_LIMIT + 1];
+    int64_t begins[PLACE_RANK_LIMIT + 1];
+    int64_t strides[PLACE_RANK_LIMIT + 1];
     int rank;
     int64_t row;           /* longest contiguous stretch */
     int64_t first;         /* position of the item's element 0 in the local tensor */

@@ -20,6 +20,7 @@ struct rope {
     int64_t batch, sequence, heads, head_dim;
     const void *x;
     void *y;
+    const int32_t *positions; /* null: from start on */
     int64_t start;
     int inverse;
     double frequency[PLACE_HEAD_DIM_LIMIT / 2]; /* radians per position of every pair */
@@ -28,11 +29,18 @@ struct rope {
 struct attention {
     int64_t batch, queries, keys, kv_heads, group, head_dim;
     const void *q, *k, *v;
+    const int32_t *query_positions, *key_positions; /* null: from the start on */
     int64_t query_start, key_start;
     double scale;
     void *o, *lse;
     const void *d_o;
     void *dq, *dk, *dv;
+};
+
+struct attention_merge {
+    int64_t head_dim;
+    const void *o1, *lse1, *o2, *lse2;
+    void *o, *lse;
 };
 
 struct embedding {

@@ -19,10 +19,10 @@ static double scaled_frequency(double frequency, double factor, double low, doub
 }
 
 int32_t place_rope(struct place_context *context, int32_t statement, int32_t dtype, int64_t batch,
-                   int64_t sequence, int64_t heads, int64_t head_dim, const void *x, int64_t start,
-                   double theta, double factor, double low_frequency_factor,
-                   double high_frequency_factor, double original_context, int32_t inverse,
-                   void *y) {
+                   int64_t sequence, int64_t heads, int64_t head_dim, const void *x,
+                   const void *positions, int64_t start, double theta, double factor,
+                   double low_frequency_factor, double high_frequency_factor,
+                   double original_context, int32_t inverse, void *y) {
     if (head_dim % 2 != 0 || head_dim > PLACE_HEAD_DIM_LIMIT)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "heads of %lld elements cannot be rotated", (long long)head_dim);
@@ -32,6 +32,7 @@ int32_t place_rope(struct place_context *context, int32_t statement, int32_t dty
                         .head_dim = head_dim,
                         .x = x,
                         .y = y,
+                        .positions = positions,
                         .start = start,
                         .inverse = inverse};
     for (int64_t i = 0; i < head_dim / 2; i++)
@@ -56,14 +57,16 @@ static int32_t check_heads(struct place_context *context, int32_t statement, int
 /* What both directions are told, by the names that both calls give it. */
 #define ATTENTION_OPERANDS                                                                         \
     .batch = batch, .queries = queries, .keys = keys, .kv_heads = kv_heads, .group = group,        \
-    .head_dim = head_dim, .q = q, .k = k, .v = v, .query_start = query_start,                      \
-    .key_start = key_start, .scale = scale
+    .head_dim = head_dim, .q = q, .k = k, .v = v, .query_positions = query_positions,              \
+    .query_start = query_start, .key_positions = key_positions, .key_start = key_start,            \
+    .scale = scale
 
 int32_t place_attention(struct place_context *context, int32_t statement, int32_t dtype,
                         int64_t batch, int64_t queries, int64_t keys, int64_t kv_heads,
                         int64_t group, int64_t head_dim, const void *q, const void *k,
-                        const void *v, int64_t query_start, int64_t key_start, double scale,
-                        void *o, void *lse) {
+                        const void *v, const void *query_positions, int64_t query_start,
+                        const void *key_positions, int64_t key_start, double scale, void *o,
+                        void *lse) {
     int32_t status = check_heads(context, statement, dtype, head_dim);
     if (status)
         return status;
@@ -73,22 +76,28 @@ int32_t place_attention(struct place_context *context, int32_t statement, int32_
                       batch * kv_heads * group * tiles, 1, &attention);
 }
 
+int32_t place_attention_merge(struct place_context *context, int32_t statement, int32_t dtype,
+                              int64_t rows, int64_t head_dim, const void *o1, const void *lse1,
+                              const void *o2, const void *lse2, void *o, void *lse) {
+    struct attention_merge merge = {
+        .head_dim = head_dim, .o1 = o1, .lse1 = lse1, .o2 = o2, .lse2 = lse2, .o = o, .lse = lse};
+    return run_kernel(context, statement, KERNEL_attention_merge, dtype, rows,
+                      rows_per_range(head_dim), &merge);
+}
+
 int32_t place_attention_backward(struct place_context *context, int32_t statement, int32_t dtype,
                                  int64_t batch, int64_t queries, int64_t keys, int64_t kv_heads,
                                  int64_t group, int64_t head_dim, const void *q, const void *k,
                                  const void *v, const void *o, const void *lse, const void *d_o,
-                                 int64_t query_start, int64_t key_start, double scale, void *dq,
-                                 void *dk, void *dv) {
+                                 const void *query_positions, int64_t query_start,
+                                 const void *key_positions, int64_t key_start, double scale,
+                                 void *dq, void *dk, void *dv) {
     int32_t status = check_heads(context, statement, dtype, head_dim);
     if (status)
         return status;
-    struct attention attention = {ATTENTION_OPERANDS,
-                                  .o = (void *)o,
-                                  .lse = (void *)lse,
-                                  .d_o = d_o,
-                                  .dq = dq,
-                                  .dk = dk,
-                                  .dv = dv};
+    struct attention attention = {
+        ATTENTION_OPERANDS, .o = (void *)o, .lse = (void *)lse, .d_o = d_o, .dq = dq,
+        .dk = dk,           .dv = dv};
     return run_kernel(context, statement, KERNEL_attention_backward, dtype, batch * kv_heads, 1,
                       &attention);
 }

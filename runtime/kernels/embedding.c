@@ -32,10 +32,12 @@ int32_t place_embedding_backward(struct place_context *context, int32_t statemen
                       COLUMNS_PER_RANGE, &embedding);
 }
 
-int32_t place_position_ids(struct place_context *context, int32_t statement, int64_t batch,
-                           int64_t sequence, int64_t start, void *ids) {
-    int32_t *id = ids;
-    for (int64_t i = 0; i < batch * sequence; i++)
-        id[i] = (int32_t)(start + i % sequence);
+int32_t place_position_ids(struct place_context *context, int32_t statement, int64_t count,
+                           int64_t start, int64_t chunks, int64_t chunk, void *ids) {
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = start + i, number = chunks ? place / chunk % chunks : 0;
+        int64_t from = number % 2 ? chunks - 1 - number / 2 : number / 2;
+        ((int32_t *)ids)[i] = (int32_t)(place + (from - number) * chunk);
+    }
     return PLACE_OK;
 }

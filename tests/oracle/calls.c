@@ -175,6 +175,16 @@ static void store(struct activation *a, int timing, int64_t device, value_id val
 
 // ---- ops --------------------------------------------------------------------------------------
 
+// A device's part of a dimension's positions, in the order in which the axes cut it.
+static void count_from(const struct mesh *mesh, const struct op *op, int64_t part,
+                       struct array *positions) {
+    struct axis_list axes = op_axes(op);
+    struct order order = order_of_cuts(mesh, &axes, op_zigzag(op));
+    int64_t n = type_elements(&positions->type), all = n * mesh_group_size(mesh, &axes);
+    for (int64_t i = 0; i < n; i++)
+        positions->data[i] = (double)order_element(order, all, part * n + i);
+}
+
 // The interpreter's ops, and those that ask where the device is.
 static void compute(struct activation *a, const struct op *op, int64_t device,
                     const struct array *operands, struct array *results) {
@@ -185,9 +195,8 @@ static void compute(struct activation *a, const struct op *op, int64_t device,
         return;
     }
     interpret_op(op, operands, results);
-    int64_t n = type_elements(&results[0].type);
-    for (int64_t i = 0; op->kind == OP_IOTA && i < n; i++)
-        results[0].data[i] += (double)(part * n);
+    if (op->kind == OP_IOTA)
+        count_from(&a->d->program->mesh, op, part, &results[0]);
 }
 
 static bool same_numbers(const struct op *op, const struct array *a, const struct array *b) {

@@ -23,17 +23,21 @@ int64_t layout_logical_elements(const struct buffer *buffer) {
     return n;
 }
 
-// A device's range of one dimension. Of a batch by microbatches, the item is a part of what the
-// axes left.
+// A device's range of one dimension, in the order in which its axes cut it. Of a batch by
+// microbatches, the item is a part of what the axes left.
 struct range {
     int64_t begin, size;
+    struct order order;
 };
 
 static struct range range_of(const struct program *program, const struct buffer *buffer, unsigned d,
                              int64_t item, int64_t device) {
     const struct axis_list *cuts = &buffer->layout.cuts[d];
     int64_t size = buffer->dims[d].size / mesh_group_size(&program->mesh, cuts);
-    struct range range = {size * mesh_part_of(&program->mesh, device, cuts), size};
+    struct range range = {.begin = size * mesh_part_of(&program->mesh, device, cuts),
+                          .size = size,
+                          .order =
+                              order_of_cuts(&program->mesh, cuts, buffer->layout.zigzag[d] - 1)};
     if (buffer->stack == STACK_MICROBATCHES && buffer->dims[d].dimension == DIM_BATCH) {
         range.size /= buffer->count;
         range.begin += item * range.size;
@@ -59,7 +63,9 @@ void layout_places(const struct program *program, buffer_id id, int64_t item, in
     for (int64_t e = 0; e < elements; e++) {
         int64_t place = 0;
         for (unsigned d = 0; d < buffer->rank; d++)
-            place = place * buffer->dims[d].size + ranges[d].begin + index[d];
+            place =
+                place * buffer->dims[d].size +
+                order_element(ranges[d].order, buffer->dims[d].size, ranges[d].begin + index[d]);
         if (e >= first && e < first + chunk)
             places[e - first] = place;
         for (unsigned d = buffer->rank; d-- > 0;) {
