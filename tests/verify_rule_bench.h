@@ -11,6 +11,7 @@ enum spread { MAXIMUM = -3, COPY = -2, SUMMAND = -1 }; // else the dimension tha
 
 struct spreading { // of one tensor: for each axis; never SUMMAND and MAXIMUM in one
     int of[2];
+    int shift[2]; // of what is cut: the device at i has part i - shift
     bool swapped; // where both cut one dimension, the second axis is the outer one
 };
 

@@ -42,7 +42,7 @@ struct group {
 
 static struct group group_of(const struct bench *b, const struct axis_list *axes, int device) {
     struct group group = {.n = 1};
-    struct spreading along = {{COPY, COPY}, false};
+    struct spreading along = {.of = {COPY, COPY}};
     for (unsigned i = 0; i < axes->n; i++)
         along.of[axes->axes[i]] = SUMMAND;
     for (unsigned i = 0; i < axes->n; i++) {
@@ -173,7 +173,7 @@ static void check_move(enum move move, int first, int second) {
             for (int list = 0; list < (second ? 4 : 1); list++)
                 for (int dim = 0; dim < (along ? 2 : 1); dim++)
                     for (int shift = 0; shift < (move == MOVE_PERMUTE ? 7 : 1); shift++) {
-                        b->spread[0] = (struct spreading){{own, other}, false};
+                        b->spread[0] = (struct spreading){.of = {own, other}};
                         if (combines(own) && combines(other) && own != other)
                             continue;
                         try_move(b, &(struct moving){move, &lists[list], dim, shift});
@@ -209,9 +209,9 @@ static void shifted_parts_are_gathered_at_home_only(void **state) {
     struct bench *b = malloc(sizeof *b);
     assert_non_null(b);
     begin_moves(b, 3, 0);
-    b->spread[0] = (struct spreading){{0, COPY}, false};
+    b->spread[0] = (struct spreading){.of = {0, COPY}};
     struct judgement cut = judge_operand(b, 0);
-    b->spread[0] = (struct spreading){{COPY, COPY}, false};
+    b->spread[0] = (struct spreading){.of = {COPY, COPY}};
     struct judgement flat = judge_operand(b, 0);
     assert_null(form_cut_flat(&b->engine.digits, &flat.form, &(struct axis_list){1, {0}}, 12));
     for (int shift = -4; shift < 5; shift++) {
@@ -231,7 +231,7 @@ static void copies_that_are_mixed_may_differ(void **state) {
     struct bench *b = malloc(sizeof *b);
     assert_non_null(b);
     begin_moves(b, 2, 3);
-    b->spread[0] = (struct spreading){{COPY, COPY}, false};
+    b->spread[0] = (struct spreading){.of = {COPY, COPY}};
     struct judgement from = judge_operand(b, 0);
     struct exchange exchange = exchange_flat(COLLECTIVE_PERMUTE, &(struct axis_list){2, {0, 1}});
     from.bits = 2;

@@ -178,7 +178,7 @@ static bool is_excused(const struct bench *b) {
         {OP_RMS_NORM_BACKWARD, "1", ""},
         {OP_SGD, "01", ""},
         {OP_SGD_MOMENTUM, "012", ""},
-        {OP_ATTENTION_BACKWARD, "", "t"},
+        {OP_ATTENTION_MERGE, "02", ""},
         {OP_TOKEN_LOSS, "01", ""},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
@@ -246,14 +246,19 @@ static void random_combination(struct bench *b) {
         size_t rank = strlen(b->labels[chosen]);
         char label = rank ? b->labels[chosen][random_bits(&b->random) % rank] : 0;
         bool cut = label && random_bits(&b->random) % 4;
+        int shift = random_bits(&b->random) % 3 ? 0 : 1;
         for (unsigned i = 0; i < b->op.n_operands; i++) {
             const char *found = cut ? strchr(b->labels[i], label) : NULL;
             b->spread[i].of[a] = found ? (int)(found - b->labels[i]) : COPY;
+            b->spread[i].shift[a] = found ? shift : 0;
         }
         for (int changes = (int)(random_bits(&b->random) % 3); changes > 0; changes--) {
             unsigned i = (unsigned)random_bits(&b->random) % b->op.n_operands;
             int n = (int)(random_bits(&b->random) % (uint64_t)spreads_of(b, i));
             b->spread[i].of[a] = nth_spread(b, i, n);
+            b->spread[i].shift[a] = b->spread[i].of[a] < 0        ? 0
+                                    : random_bits(&b->random) % 2 ? 0
+                                                                  : b->spread[i].shift[a];
         }
     }
     separate_monoids(b);
@@ -261,7 +266,7 @@ static void random_combination(struct bench *b) {
 
 static void all_copies(struct bench *b) {
     for (unsigned i = 0; i < MAX_OPERANDS; i++)
-        b->spread[i] = (struct spreading){{COPY, COPY}, false};
+        b->spread[i] = (struct spreading){.of = {COPY, COPY}};
 }
 
 static void check_op(enum op_kind kind, const char *signature, int first, int second) {

@@ -7,6 +7,14 @@ static bool is_partial(const struct judgement *value, unsigned axis) {
     return value->partial >> axis & 1;
 }
 
+static uint32_t large_axes(const struct engine *e, const struct axis_list *axes) {
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < axes->n; i++)
+        if (e->program->mesh.axes[axes->axes[i]].size > 1)
+            mask |= 1u << axes->axes[i];
+    return mask;
+}
+
 static bool is_maximum(const struct judgement *value, unsigned axis) {
     return value->partial_max >> axis & 1;
 }
@@ -98,6 +106,16 @@ static const struct fault *shape_fault(struct engine *e, const char *what, unsig
     return fault_make(e, E510, span, NULL, "%s over `%s` of what is %s: %s", what,
                       e->program->mesh.axes[axis].name,
                       form_text(&e->digits, e->arena, value->form), why);
+}
+
+// Parts of a contraction may only be passed on: they are put together in units.
+static const struct fault *parts_fault(struct engine *e, const char *what,
+                                       const struct axis_list *axes, const struct judgement *value,
+                                       struct span span) {
+    if (!(coverage_axes(e, value->coverage) & large_axes(e, axes)))
+        return NULL;
+    return fault_make(e, E412, span, NULL, "%s is given what lacks %s", what,
+                      coverage_missing_text(e, value->coverage));
 }
 
 static bool form_is_padded(const struct engine *e, form_id form) {
@@ -192,6 +210,8 @@ static const struct fault *shift_over(struct engine *e, const struct exchange *e
                 "how far parts move along this axis depends on the place along those "
                 "inside it",
                 span);
+        if (moved && coverage_axes(e, value->coverage) >> axis & 1)
+            return parts_fault(e, "a permute over several axes", &exchange->axes, value, span);
         if (moved && combines) {
             copies_combine(e, value, copied, axis);
             copied = 0;
@@ -200,6 +220,8 @@ static const struct fault *shift_over(struct engine *e, const struct exchange *e
             value->bits &= ~copied;
         if (!moved && digit && value->form != FORM_ANY)
             form_shift(&e->digits, &value->form, axis, digit);
+        if (!moved && digit)
+            value->coverage = coverage_shift(e, value->coverage, axis, digit);
         if (moved || digit) {
             moved |= 1u << axis;
             copied |= cut || combines ? 0 : 1u << axis;
@@ -285,7 +307,11 @@ struct judgement collective_apply(struct engine *e, const struct exchange *excha
         return value;
     e->terms->site = &e->statement->span;
     check_wire(e, exchange, from, span);
-    const struct fault *fault = apply(e, exchange, chunk, &value, span);
+    const struct fault *fault = NULL;
+    if (exchange->kind != COLLECTIVE_PERMUTE)
+        fault = parts_fault(e, collective_names[exchange->kind], &exchange->axes, from, span);
+    if (!fault)
+        fault = apply(e, exchange, chunk, &value, span);
     return fault ? judgement_fault(fault) : value;
 }
 
@@ -294,7 +320,7 @@ struct judgement slice_apply(struct engine *e, const struct axis_list *axes, int
     struct judgement value = *from;
     if (value.fault)
         return value;
-    const struct fault *fault = NULL;
+    const struct fault *fault = parts_fault(e, "a slice", axes, from, span);
     for (unsigned i = 0; i < axes->n && !fault; i++) {
         unsigned axis = axes->axes[i];
         if (e->program->mesh.axes[axis].size == 1)

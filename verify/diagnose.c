@@ -329,6 +329,9 @@ const struct fault *diagnose(struct engine *e, const struct expectation *expecta
                           "%s is still the greatest of one device's own part over %s when the step "
                           "ends",
                           what, mask_text(e, found->partial_max));
+    if (found->coverage != COVERAGE_COMPLETE)
+        return fault_make(e, E412, expectation->span, NULL, "%s lacks %s when the step ends", what,
+                          coverage_missing_text(e, found->coverage));
     if (term_is_collected(e->terms, found->value.of))
         return fault_make(
             e, E412, expectation->span, NULL,

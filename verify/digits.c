@@ -46,9 +46,10 @@ static dim_id dim_intern(struct digits *digits, const struct dim_key *key) {
     return id;
 }
 
-dim_id dim_make(struct digits *digits, const struct digit *list, uint32_t n) {
+dim_id dim_make(struct digits *digits, const struct digit *list, uint32_t n, struct order order) {
     struct dim_key key;
     memset(&key, 0, sizeof key);
+    key.order = order;
     for (uint32_t i = 0; i < n; i++) {
         struct digit *last = key.n_digits ? &key.digits[key.n_digits - 1] : NULL;
         if (list[i].size == 1)
@@ -83,10 +84,22 @@ form_id form_make(struct digits *digits, const dim_id *dims, uint32_t rank) {
     return id;
 }
 
+dim_id dim_cut(struct digits *digits, const struct axis_list *axes, int zigzag, int64_t time,
+               int64_t local) {
+    struct digit list[MAX_AXES + 2];
+    uint32_t n = 0;
+    for (unsigned i = 0; i < axes->n; i++)
+        list[n++] = (struct digit){.size = digits->mesh->axes[axes->axes[i]].size,
+                                   .owner = OWNER_AXIS + axes->axes[i]};
+    list[n++] = (struct digit){.size = time, .owner = OWNER_TIME};
+    list[n++] = (struct digit){.size = local};
+    return dim_make(digits, list, n, order_of_cuts(digits->mesh, axes, zigzag));
+}
+
 form_id form_local(struct digits *digits, const struct dim *dims, uint32_t rank) {
     dim_id made[MAX_RANK];
     for (uint32_t i = 0; i < rank; i++)
-        made[i] = dim_make(digits, &(struct digit){.size = dims[i].size, .owner = OWNER_LOCAL}, 1);
+        made[i] = dim_cut(digits, &(struct axis_list){0}, -1, 1, dims[i].size);
     return form_make(digits, made, rank);
 }
 
@@ -131,7 +144,7 @@ const char *form_cut(struct digits *digits, form_id *form, int dim, unsigned axi
     list[n++] = (struct digit){.size = old->digits[i].size / size, .owner = OWNER_LOCAL};
     for (i++; i < old->n_digits; i++)
         list[n++] = old->digits[i];
-    *form = with_dim(digits, *form, dim, dim_make(digits, list, n));
+    *form = with_dim(digits, *form, dim, dim_make(digits, list, n, old->order));
     return NULL;
 }
 
@@ -156,8 +169,19 @@ const char *form_join(struct digits *digits, form_id *form, int dim, unsigned ax
     }
     if (!found)
         return "the axis does not cut this dimension";
-    *form = with_dim(digits, *form, dim, dim_make(digits, list, old->n_digits));
+    *form = with_dim(digits, *form, dim, dim_make(digits, list, old->n_digits, old->order));
     return NULL;
+}
+
+dim_id dim_unshifted(struct digits *digits, dim_id dim, unsigned axis, int64_t *shift) {
+    struct dim_key key = *dim_get(digits, dim)->key;
+    *shift = 0;
+    for (uint32_t i = 0; i < key.n_digits; i++)
+        if (key.digits[i].owner == OWNER_AXIS + (int)axis) {
+            *shift = key.digits[i].shift;
+            key.digits[i].shift = 0;
+        }
+    return dim_intern(digits, &key);
 }
 
 // ---- flat -------------------------------------------------------------------------------------
@@ -242,21 +266,12 @@ form_id form_declared(struct digits *digits, const struct program *program,
                       const struct buffer *buffer) {
     dim_id dims[MAX_RANK];
     for (unsigned i = 0; i < buffer->rank; i++) {
-        struct digit list[MAX_AXES + 2];
-        uint32_t n = 0;
-        int64_t left = buffer->dims[i].size;
-        for (unsigned k = 0; k < buffer->layout.cuts[i].n; k++) {
-            unsigned axis = buffer->layout.cuts[i].axes[k];
-            int64_t size = digits->mesh->axes[axis].size;
-            list[n++] = (struct digit){.size = size, .owner = OWNER_AXIS + (int32_t)axis};
-            left /= size;
-        }
-        if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH) {
-            list[n++] = (struct digit){.size = buffer->count, .owner = OWNER_TIME};
-            left /= buffer->count;
-        }
-        list[n++] = (struct digit){.size = left, .owner = OWNER_LOCAL};
-        dims[i] = dim_make(digits, list, n);
+        const struct axis_list *cuts = &buffer->layout.cuts[i];
+        bool stacked =
+            buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH;
+        int64_t time = stacked ? buffer->count : 1;
+        int64_t left = buffer->dims[i].size / mesh_group_size(digits->mesh, cuts) / time;
+        dims[i] = dim_cut(digits, cuts, buffer->layout.zigzag[i] - 1, time, left);
     }
     form_id form = form_make(digits, dims, buffer->rank);
     if (buffer->layout.flat.n == 0)
@@ -273,18 +288,20 @@ static void print_dim(const struct digits *digits, FILE *to, const struct dim_in
         const struct digit *digit = &dim->key->digits[i];
         if (digit->owner == OWNER_LOCAL)
             fprintf(to, "[%" PRId64 "]", digit->size);
+        else if (digit->owner == OWNER_TIME)
+            fprintf(to, "[microbatch %" PRId64 "]", digit->size);
         else
-            fprintf(to, "[%s %" PRId64,
-                    digit->owner == OWNER_TIME ? "microbatch"
-                                               : digits->mesh->axes[digit->owner - OWNER_AXIS].name,
+            fprintf(to, "[%s %" PRId64, digits->mesh->axes[digit->owner - OWNER_AXIS].name,
                     digit->size);
         if (digit->shift)
             fprintf(to, " shifted by %d", digit->shift);
-        if (digit->owner != OWNER_LOCAL)
+        if (digit->owner != OWNER_LOCAL && digit->owner != OWNER_TIME)
             fputc(']', to);
     }
     if (dim->key->n_digits == 0)
         fputs("[1]", to);
+    if (dim->key->order.chunks)
+        fprintf(to, " in zigzag of %" PRId64 " chunks", dim->key->order.chunks);
 }
 
 static void print_level(const struct digits *digits, FILE *to, const struct level *level,

@@ -3,6 +3,11 @@
 // owned by time (the microbatch is). [dp 4][time 8][2] is a batch of 64: 4 devices, 8 microbatches,
 // 2 sequences at once. Local digits lie in memory in the order of the list.
 //
+// A digit that an axis owns may be shifted: the device at coordinate i has the part of i - shift.
+// And a dimension may be counted in another order than the tensor's own: in zigzag, where chunks of
+// the sequence are taken from both ends in turn (0, n-1, 1, n-2, ...), so that every device of a
+// causal attention gets as much work. Digits are of the position in that order.
+//
 // A form is the list of a tensor's dimensions. A tensor may also be *flat*: its local part
 // flattened, padded, and cut by axes into chunks; that is a form of one dimension of a kind of its
 // own, so that everything elementwise works on flat shards without knowing it.
@@ -32,6 +37,8 @@ struct level { // of a flat cut: the axis, its shift, and the elements of one of
 struct dim_key {
     uint32_t n_digits, n_levels;
     form_id whole; // flat: the form that was flattened
+    uint32_t none;
+    struct order order; // of what the digits count
     struct digit digits[MAX_DIGITS];
     struct level levels[MAX_LEVELS]; // outermost first
 };
@@ -64,7 +71,8 @@ struct digits {
 };
 
 void digits_init(struct digits *digits, struct arena *arena, const struct mesh *mesh);
-dim_id dim_make(struct digits *, const struct digit *list, uint32_t n); // merges and drops digits
+// Merges and drops digits.
+dim_id dim_make(struct digits *, const struct digit *list, uint32_t n, struct order order);
 form_id form_make(struct digits *, const dim_id *dims, uint32_t rank);
 // A tensor of which every device has all.
 form_id form_local(struct digits *, const struct dim *dims, uint32_t rank);
@@ -89,6 +97,12 @@ const char *form_join_flat(struct digits *, form_id *form, const struct axis_lis
                            int64_t chunk);
 // Every device has what the one `by` before it on the axis had, counted round.
 void form_shift(struct digits *, form_id *form, unsigned axis, int64_t by);
+// The digits of `axes` in front of `local` elements, as iota and buffers say them. `zigzag`: the
+// axis whose devices have chunks of both ends; -1: none.
+dim_id dim_cut(struct digits *, const struct axis_list *axes, int zigzag, int64_t time,
+               int64_t local);
+// The dimension with the axis's digit not shifted, and by how much it is.
+dim_id dim_unshifted(struct digits *, dim_id dim, unsigned axis, int64_t *shift);
 // The form of a buffer that the host or the initialisation filled by its declared layout.
 form_id form_declared(struct digits *, const struct program *program, const struct buffer *buffer);
 // For messages: "[dp 4][time 8][2] x [64], flat over dp".

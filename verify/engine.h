@@ -33,6 +33,19 @@ struct fault {
     uint32_t order; // of creation: the smallest is the first cause
 };
 
+// ---- coverages --------------------------------------------------------------------------------
+
+// Which parts of a contracted label a value combines on a device (coverage.c).
+typedef uint32_t coverage_id;
+enum { COVERAGE_COMPLETE = 0 };
+#define COVERAGE_UNKNOWN UINT32_MAX // of a ring that is too long to follow
+struct coverage {                   // no padding
+    uint32_t axis;
+    dim_id dim; // of the contracted label, not shifted
+    uint32_t label, n_parts;
+    uint64_t seen[LIMIT_RING / 64]; // bit k: on the device at i, part i + k
+};
+
 // ---- judgements -------------------------------------------------------------------------------
 
 // What a device-local value is (VERIFIER.md 1.1). With the coordinates on the axes that own digits
@@ -46,6 +59,7 @@ struct judgement {
     uint32_t partial;     // axes on which it is a summand
     uint32_t partial_max; // axes on which the greatest of the devices' numbers is meant
     uint32_t bits; // axes on which copies are equal to the bit; set where there are no copies
+    coverage_id coverage; // over which parts of a contraction it is
     uint8_t dtype;
     bool clean; // bytes behind or between its elements that are padding are zeros
 };
@@ -120,6 +134,7 @@ struct engine {
     bool is_reference;
     struct terms *terms; // of both programs
     struct digits digits;
+    struct intern coverages;
     struct store store;
     struct found *found;
     uint32_t all_axes;
@@ -181,6 +196,25 @@ void rule_apply(struct engine *, const struct unit *, const struct op *,
 struct scaled law_log_shift(struct terms *, struct scaled sum, struct scaled shift);
 struct scaled law_cross_entropy(struct terms *, struct scaled logits, struct term targets,
                                 struct term rows);
+// Are these o and lse of one attention?
+bool law_is_statistic(const struct terms *, struct scaled o, struct scaled lse);
+
+// coverage.c
+coverage_id coverage_of(struct engine *, unsigned axis, unsigned char label, dim_id dim);
+const struct coverage *coverage_get(const struct engine *, coverage_id); // not of the two above
+bool coverage_has(const struct coverage *, uint32_t part);
+uint32_t coverage_axes(const struct engine *, coverage_id); // mask of the axis it is about
+// Every device has what the one `by` before it on the axis had, counted round.
+coverage_id coverage_shift(struct engine *, coverage_id, unsigned axis, int64_t by);
+struct coverage_join {
+    coverage_id both;
+    int64_t twice; // a part that both have, on device 0 of the axis; -1: none
+};
+// False: they are not parts of one contraction.
+bool coverage_join(struct engine *, coverage_id, coverage_id, struct coverage_join *);
+const char *coverage_part_text(const struct engine *, coverage_id,
+                               int64_t part);                          // "keys of chunk 3"
+const char *coverage_missing_text(const struct engine *, coverage_id); // the first of them
 
 // collective.c: what the value is behind the collective. `chunk`: elements of the smaller side's
 // local part, for flat ones.

@@ -5,7 +5,8 @@
 //   log_shift(q sum_exp(x, c), d) = lse(x) - c + d + log q    for any c: c = d need not be the
 //   maximum cross_entropy(x, t)           = token_loss(lse(x), pick(x, t), t)
 //
-// lse(x) is the second result of cross_entropy, which reads x alone.
+// lse(x) is the second result of cross_entropy, which reads x alone. Attention over parts of the
+// keys has the term of the whole, and says beside it which parts (coverage.c).
 #include "verify/engine.h"
 
 static struct term lse_term(struct terms *terms, struct part x) {
@@ -55,4 +56,18 @@ struct scaled law_cross_entropy(struct terms *terms, struct scaled logits, struc
     struct part losses[3] = {part_of(lse_term(terms, part_of(term_with_scale(terms, logits)))),
                              part_of(term_with_scale(terms, picked)), part_of(targets)};
     return (struct scaled){term_make(terms, OP_TOKEN_LOSS, 0, 0, losses, 3), SCALE_ONE};
+}
+
+// lse reads the operands of the attention but its third, the values.
+bool law_is_statistic(const struct terms *terms, struct scaled o, struct scaled lse) {
+    static const unsigned read[] = {0, 1, 3, 4};
+    struct term of_o = term_unnamed(terms, o.of), of_lse = term_unnamed(terms, lse.of);
+    const struct node_key *a = terms->nodes[of_o.node].key, *b = terms->nodes[of_lse.node].key;
+    if (a->kind != OP_ATTENTION || b->kind != OP_ATTENTION || a->result != 0 || b->result != 1 ||
+        a->attributes != b->attributes || lse.scale != SCALE_ONE)
+        return false;
+    for (unsigned i = 0; i < 4; i++)
+        if (!scaled_equal(operand_of(terms, of_o, read[i]), operand_of(terms, of_lse, i)))
+            return false;
+    return true;
 }

@@ -2,9 +2,11 @@
 // semantic signature in ops.def (labels, linear, whole, index) and nothing else. For every axis:
 //
 //   1. An axis that owns a digit of a label owns the same digit of that label in every operand that
-//      has it, and of one label only. What is mixed nonlinearly (`whole`) must be local. A label
-//      that the result has passes its digits on; a contracted one makes the result a summand, or
-//      one of the numbers of which the greatest is meant, as the op's monoid says.
+//      has it, and mostly of one label only. What is mixed nonlinearly (`whole`) must be local. A
+//      label that the result has passes its digits on; a contracted one makes the result a summand,
+//      or one of the numbers of which the greatest is meant, as the op's monoid says. Where the
+//      axis owns digits of two labels, a device has pairs of the same part of both: of a contracted
+//      one and one of the result it makes a part of the contraction (coverage.c).
 //   2. A summand may enter only where the op is linear: in a product with copies, beside summands
 //   in
 //      a sum. A copy that is added to summands counts once on each of N devices, so N times.
@@ -12,27 +14,11 @@
 //
 // Anything else has no meaning and is a fault. Terms are put into normal form here: sums (sum.c),
 // scales pulled out of what is linear, products sorted and their labels renumbered, casts dropped.
-#include "verify/engine.h"
+#include "verify/rule.h"
 
 #include <string.h>
 
-enum { N_LABELS = 256 };
-
-struct context {
-    struct engine *engine;
-    const struct unit *unit;
-    const struct op *op;
-    const struct op_row *row;
-    const struct judgement *operands;
-    struct op_labels labels;
-    dim_id dims[N_LABELS];         // of each label
-    uint8_t first[N_LABELS];       // the operand that said so
-    unsigned char bound[N_LABELS]; // the labels that have digits
-    unsigned n_bound;
-    const struct fault *fault;
-};
-
-static const char *operand_name(const struct context *c, unsigned i) {
+const char *operand_name(const struct context *c, unsigned i) {
     return c->unit->values[c->op->operands[i]].name;
 }
 
@@ -104,17 +90,16 @@ static void bind_labels(struct context *c) {
     }
 }
 
-// One axis may own digits of one label only, and none of a label that must be whole.
+// What is mixed nonlinearly must be local.
 static void check_owners(struct context *c) {
     struct engine *e = c->engine;
     uint32_t taken = 0;
     for (unsigned i = 0; i < c->n_bound && !c->fault; i++) {
         unsigned char label = c->bound[i];
         const struct dim_info *dim = dim_get(&e->digits, c->dims[label]);
-        if (dim->owners & taken)
-            c->fault = fault_make(e, E510, c->op->span, NULL,
-                                  "`%s` pairs parts of one dimension with parts of another over %s",
-                                  c->row->text, mask_text(e, dim->owners & taken));
+        for (unsigned axis = 0; axis < e->program->mesh.n_axes && !c->fault; axis++)
+            if ((dim->owners & taken) >> axis & 1)
+                pair_labels(c, axis, label);
         taken |= dim->owners;
         if (strchr(c->row->whole, (int)label) && (dim->owners || dim->time || dim->flat))
             c->fault =
@@ -152,6 +137,10 @@ static bool collected(const struct context *c, unsigned i) {
     return term_is_collected(c->engine->terms, c->operands[i].value.of);
 }
 
+bool is_zero(const struct context *c, unsigned i) {
+    return term_kind(c->engine->terms, c->operands[i].value.of) == NODE_ZERO;
+}
+
 // All operands that are cut by time must be of one microbatch.
 static void check_microbatches(struct context *c) {
     int first = -1;
@@ -170,8 +159,7 @@ static void check_microbatches(struct context *c) {
 // ---- summands ---------------------------------------------------------------------------------
 
 // For a witness: the op, and what it was given.
-static const struct fault *with_reader(const struct context *c, const struct fault *fault,
-                                       unsigned i) {
+const struct fault *with_reader(const struct context *c, const struct fault *fault, unsigned i) {
     struct fault *mine = (struct fault *)fault;
     struct scaled *operands = ARENA_ARRAY(c->engine->arena, struct scaled, MAX_OPERANDS);
     for (unsigned k = 0; k < c->op->n_operands; k++)
@@ -492,10 +480,6 @@ static struct scaled value_of_result(struct context *c, unsigned result) {
 
 // ---- results ----------------------------------------------------------------------------------
 
-static bool is_zero(const struct context *c, unsigned i) {
-    return term_kind(c->engine->terms, c->operands[i].value.of) == NODE_ZERO;
-}
-
 // A product with zeros is zeros; so is a sum of zeros.
 static bool result_is_zero(const struct context *c) {
     bool all = true;
@@ -548,6 +532,9 @@ static struct judgement result_of(struct context *c, unsigned result) {
     made.partial = partial_of_operands(c, result);
     check_maxima(c, result);
     uint32_t contracted = contracted_owners(c, result, &time, &m);
+    check_complete(c, result);
+    made.coverage = c->fault ? COVERAGE_COMPLETE : coverage_of_result(c, result, contracted);
+    contracted &= ~coverage_axes(c->engine, made.coverage);
     if (c->row->combine == MONOID_MAX)
         made.partial_max = contracted | maxima_of_operands(c);
     else
@@ -556,7 +543,12 @@ static struct judgement result_of(struct context *c, unsigned result) {
     made.form = c->fault ? FORM_ANY : result_form(c, result);
     if (c->fault)
         return judgement_fault(c->fault);
-    made.value = value_of_result(c, result);
+    if (has_parts(c))
+        join_parts(c, result, &made);
+    else
+        made.value = value_of_result(c, result);
+    if (c->fault)
+        return judgement_fault(c->fault);
     if (time)
         made.value = sum_microbatch(e->terms, made.value, m);
     for (unsigned i = 0; i < c->op->n_operands; i++) {
@@ -566,7 +558,12 @@ static struct judgement result_of(struct context *c, unsigned result) {
         if (time_of_operand(c, i) && form_get(&e->digits, made.form)->time)
             made.microbatch = c->operands[i].microbatch;
     }
-    // Where it is cut or a summand, there are no copies whose bits could differ.
+    // Parts were put together in another order on every device, so copies may differ. Where it is
+    // cut or a summand, there are no copies.
+    if (has_parts(c) || made.coverage != COVERAGE_COMPLETE)
+        for (unsigned i = 0; i < c->op->n_operands; i++)
+            made.bits &= ~coverage_axes(c->engine, c->operands[i].coverage);
+    made.bits &= ~coverage_axes(c->engine, made.coverage);
     made.bits |= made.partial | made.partial_max | form_get(&e->digits, made.form)->owners;
     made.clean = form_is_flat(&e->digits, made.form) && result_clean(c);
     if (made.form != FORM_ANY && form_is_flat(&e->digits, made.form) &&
@@ -578,16 +575,8 @@ static struct judgement result_of(struct context *c, unsigned result) {
 static struct judgement iota_of(struct engine *e, const struct unit *unit, const struct op *op) {
     const struct tensor_type *type = &unit->values[op->results[0]].type;
     struct axis_list axes = op_axes(op);
-    struct digit list[MAX_AXES + 1];
-    int64_t total = type->dims[0].size;
-    uint32_t n = 0;
-    for (unsigned i = 0; i < axes.n; i++) {
-        int64_t size = e->program->mesh.axes[axes.axes[i]].size;
-        list[n++] = (struct digit){.size = size, .owner = OWNER_AXIS + axes.axes[i]};
-        total *= size;
-    }
-    list[n++] = (struct digit){.size = type->dims[0].size, .owner = OWNER_LOCAL};
-    dim_id dim = dim_make(&e->digits, list, n);
+    int64_t total = type->dims[0].size * mesh_group_size(&e->program->mesh, &axes);
+    dim_id dim = dim_cut(&e->digits, &axes, op_zigzag(op), 1, type->dims[0].size);
     int64_t key[2] = {op_integer(op, ATTRIBUTE_DIMENSION, 0), total};
     uint32_t attributes = intern(&e->terms->attributes, key, sizeof key, NULL) + 1;
     struct scaled value = {term_leaf(e->terms, OP_IOTA, attributes, false, 0), SCALE_ONE};

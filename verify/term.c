@@ -37,6 +37,16 @@ uint32_t term_find_alias(const struct terms *terms, struct term of) {
     return i;
 }
 
+struct term term_unnamed(const struct terms *terms, struct term leaf) {
+    for (uint32_t i = 1; i < terms->n_aliases; i++) {
+        const struct alias *alias = &terms->aliases[i];
+        int32_t at = leaf.at - alias->offset;
+        if (alias->node == leaf.node && alias->begin <= at && at < alias->end)
+            return (struct term){alias->of, at};
+    }
+    return leaf;
+}
+
 static struct term canonical(struct terms *terms, struct term term) {
     uint32_t i = 0;
     // A node without aliases may get one later, while a memo of its evaluation lives: only the

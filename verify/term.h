@@ -136,6 +136,8 @@ static inline bool scaled_equal(struct scaled a, struct scaled b) {
 }
 // Says that at its index `of` is the leaf `as`; extends an alias that says so for its neighbour.
 void term_alias(struct terms *terms, struct term of, struct term as);
+// What a leaf that an alias made stands for; another term: itself.
+struct term term_unnamed(const struct terms *terms, struct term leaf);
 // What a logged use would be answered at another index.
 uint32_t term_find_alias(const struct terms *terms, struct term of);
 

@@ -267,7 +267,7 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
 // ---- memo -------------------------------------------------------------------------------------
 
 struct key_operand { // fields of one width: keys have no padding
-    uint32_t node, scale, form, partial, partial_max, bits, fault, rest;
+    uint32_t node, scale, form, partial, partial_max, bits, coverage, fault, rest;
     int32_t at, microbatch;
 };
 struct call_key {
@@ -319,6 +319,7 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
             .partial = from->partial,
             .partial_max = from->partial_max,
             .bits = from->bits,
+            .coverage = from->coverage,
             .fault = from->fault ? from->fault->order : 0,
             .rest = from->dtype | (uint32_t)from->clean << 8,
             .at = from->value.of.at - (indexed ? base : 0),

@@ -38,7 +38,7 @@ void engine_init(struct engine *e, const struct program *program, struct terms *
                          .terms = terms,
                          .all_axes = (uint32_t)((UINT64_C(1) << program->mesh.n_axes) - 1)};
     digits_init(&e->digits, arena, &program->mesh);
-    e->memo_keys.arena = arena;
+    e->memo_keys.arena = e->coverages.arena = arena;
     initials_init(e);
     e->found = ARENA_ARRAY(arena, struct found, program->n_buffers + 1);
 }

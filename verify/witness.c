@@ -112,14 +112,8 @@ static struct array scalar(struct evaluator *v, double value) {
 
 // A result of a loop of the reference, from the term that it names.
 static struct array result_leaf(struct evaluator *v, struct term term) {
-    const struct terms *terms = v->engine->terms;
-    for (uint32_t i = 1; i < terms->n_aliases; i++) {
-        const struct alias *alias = &terms->aliases[i];
-        int32_t at = term.at - alias->offset;
-        if (alias->node == term.node && alias->begin <= at && at < alias->end)
-            return evaluate(v, (struct term){alias->of, at});
-    }
-    return fail(v);
+    struct term named = term_unnamed(v->engine->terms, term);
+    return term_equal(named, term) ? fail(v) : evaluate(v, named);
 }
 
 // ---- nodes ------------------------------------------------------------------------------------
