@@ -31,8 +31,11 @@ int32_t context_fail(struct place_context *context, int32_t statement, enum plac
     char where[256] = "";
     if (statement >= 0)
         context_describe_statement(context->program, statement, where, sizeof where);
-    int used = snprintf(context->message, sizeof context->message, "rank %d%s%s: ", context->rank,
-                        *where ? ", " : "", where);
+    char step[40] = "";
+    if (atomic_load(&context->recorder.step) > 0)
+        snprintf(step, sizeof step, ", step %lld", (long long)context->recorder.step);
+    int used = snprintf(context->message, sizeof context->message, "rank %d%s%s%s: ", context->rank,
+                        step, *where ? ", " : "", where);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(context->message + used, sizeof context->message - (size_t)used, format, arguments);

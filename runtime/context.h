@@ -2,6 +2,7 @@
 #pragma once
 #include <stdint.h>
 #include "runtime/place.h"
+#include "runtime/recorder.h"
 
 struct team;      /* the rank's threads: runtime/team.h */
 struct kernels;   /* the version of the kernels that this CPU runs: runtime/kernels/kernels.h */
@@ -19,13 +20,14 @@ struct place_context {
     const struct transport *transport;
     void *endpoint;    /* the transport's own state of this rank */
     struct live *live; /* what its statements make alive; null: nobody counts */
+    struct recorder recorder;
     /* The first failure of this rank; later ones are consequences. */
-    enum place_status status;
+    _Atomic enum place_status status;
     char message[CONTEXT_MESSAGE_BYTES];
 };
 
-/* Records the first failure as "rank 2, file.place:13:5 (reduce_scatter dp): ...", tells the other
- * ranks to stop, and returns `status`. Statement -1: the failure belongs to none. */
+/* Records the first failure as "rank 2, step 3, file.place:13:5 (reduce_scatter dp): ...", tells
+ * the other ranks to stop, and returns `status`. Statement -1: the failure belongs to none. */
 int32_t context_fail(struct place_context *context, int32_t statement, enum place_status status,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -181,8 +181,8 @@ struct place_dimension {
 
 /* Bytes of the arena: `count` items, item i at offset_bytes + i * stride_bytes. An item is the
  * device's part of the tensor with these dimensions, row-major; if flat axes are given, that part
- * flattened and cut again: then an item is one chunk, of stride_bytes. Chunks may hold more than the
- * part has: what is behind it is padding. Axes that cut nothing hold copies. */
+ * flattened and cut again: then an item is one chunk, of stride_bytes. Chunks may hold more than
+ * the part has: what is behind it is padding. Axes that cut nothing hold copies. */
 struct place_buffer {
     const char *name;
     int32_t tensor; /* index into tensors; -1: of none */

@@ -5,6 +5,11 @@
 
 int32_t place_begin_statement(struct place_context *context, int32_t statement,
                               const void *variables) {
+    RECORD_CALL(begin_statement);
+    if (variables) {
+        const int64_t *values = variables;
+        recorder_describe(record, values[0], values[1]);
+    }
     if (context->live)
         live_begin_statement(context->live, statement, variables);
     return PLACE_OK;

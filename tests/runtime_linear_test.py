@@ -223,6 +223,39 @@ class Linear(unittest.TestCase):
         self.assertFails(result, "deadlock", "rank 0 waits for rank 1", "linear.place:2:1 (reduce_scatter dp",
                          "rank 1 waits for rank 0 to reach the end of the step")
 
+        self.assertFails(result, "flight recorder", "rank 1, step 3, ", "<-- behind: the others wait for it",
+                         "error: rank ", ": deadlock: every rank waits")
+        self.assertLess(result.stderr.index("rank 1, step 3, "), result.stderr.index("rank 0, step 3, "))
+
+    def test_flight_recorder_goes_beside_the_log(self):
+        log = self.path("l")
+        result = run("--data", self.data, "--steps", 9, "--log", log, devices=3, LINEAR_FAULT="deadlock")
+        self.assertFails(result, "all that is recorded is in " + log + ".flight")
+        with open(log + ".flight") as file:
+            table = file.read()
+        self.assertIn("reduce_scatter over dp, 256.0 KiB", table)
+        self.assertGreater(len(table.split("\n")), len(result.stderr.split("\n")))
+
+    def test_flight_recorder_on_request(self):
+        for number in signal.SIGUSR1, signal.SIGQUIT:
+            process = self.start("--steps", "40")
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0)
+            self.assertIn("flight recorder", errors)
+            self.assertIn("rank 1", errors)
+
+    def test_a_stuck_rank_ends_the_run(self):
+        saved = self.path("p")
+        result = run("--data", self.data, "--steps", 9, "--save", saved, devices=2, LINEAR_FAULT="hang",
+                     PLACE_TIMEOUT=1)
+        self.assertFails(result, "step 1: before its first call for 1 seconds; it is stuck", "flight recorder")
+        self.assertEqual(self.files(), ["text.txt"])
+
+    def test_data_errors_show_no_flight_recorder(self):
+        result = run("--data", self.data, "--steps", 9, devices=2, LINEAR_FAULT="nan")
+        self.assertNotIn("flight recorder", result.stderr)
+
     # ---- bad input ----
 
     def test_command_line(self):

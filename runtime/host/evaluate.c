@@ -25,7 +25,7 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
         if (!status)
             status = rank_execute(context, program->evaluate, &unused);
         if (!status) /* nobody fills the next batch while a peer may read this one */
-            status = context->transport->share(context, NULL, NULL, 0);
+            status = host_share(context, NULL, NULL, 0);
         if (status)
             return status;
         const struct place_buffer *loss = &program->buffers[program->wellknown.loss];
@@ -94,8 +94,8 @@ static int32_t sample_token(struct session *session, struct place_context *conte
     if (status)
         return status;
     own_logits(context, sampler->n - 1, sampler->mine);
-    status = context->transport->share(context, sampler->mine, sampler->all,
-                                       (size_t)program->vocab * sizeof(double));
+    status =
+        host_share(context, sampler->mine, sampler->all, (size_t)program->vocab * sizeof(double));
     if (status)
         return status;
     double *sum = sampler->mine;

@@ -20,12 +20,16 @@ static const int held[] = {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ};
 enum { HELD = sizeof held / sizeof held[0] };
 static struct sigaction previous[HELD];
 
-static void on_interrupt(int signal_number) {
-    if (atomic_fetch_add(&interrupts, 1) == 0)
-        return;
+void new_file_abandon(void) {
     const char *path = atomic_load(&unfinished);
     if (path)
         unlink(path);
+}
+
+static void on_interrupt(int signal_number) {
+    if (atomic_fetch_add(&interrupts, 1) == 0)
+        return;
+    new_file_abandon();
     _exit(130);
 }
 

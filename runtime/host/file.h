@@ -16,6 +16,9 @@ int new_file_commit(struct new_file *file);
 /* Removes what was written. Does nothing after a commit. */
 void new_file_discard(struct new_file *file);
 
+/* Removes what is unfinished of this process, whoever writes it: before _exit. */
+void new_file_abandon(void);
+
 /* Whether `path` could be written, without writing it: 0, or -1 with errno set. */
 int new_file_probe(const char *path);
 

@@ -124,19 +124,20 @@ static int32_t show_step(struct session *session, struct place_context *context,
     return PLACE_OK;
 }
 
-static int32_t stop_on_nan(struct place_context *context, int64_t step) {
+static int32_t stop_on_nan(struct place_context *context) {
     if (context->rank != 0)
         return PLACE_ERROR_ABORTED; /* rank 0 says it */
     return context_fail(context, -1, PLACE_ERROR_HOST,
-                        "step %lld: the loss is not a number; nothing was saved. A lower learning "
-                        "rate, a longer warmup or train.clip may help",
-                        (long long)step);
+                        "the loss is not a number; nothing was saved. A lower learning rate, a "
+                        "longer warmup or train.clip may help");
 }
 
 int32_t rank_execute(struct place_context *context, place_entry *entry,
                      struct live_report *report) {
     live_begin_step(context->live);
+    atomic_store(&context->recorder.in_step, 1);
     int32_t status = entry(context);
+    atomic_store(&context->recorder.in_step, 0);
     *report = live_end_step(context->live);
     if (status)
         return context_fail(context, -1, (enum place_status)status, "the step failed");
@@ -165,6 +166,7 @@ static int32_t train_step(struct session *session, struct place_context *context
                           struct reports *reports, int64_t step, bool *stop) {
     const struct place_program *program = session->program;
     struct step_record record = {.step = step, .tokens = program->batch * program->sequence};
+    atomic_store(&context->recorder.step, step);
     int32_t status = dataset_fill(context, &session->data, DATA_SHUFFLED, session->seed,
                                   (step - 1) * program->batch);
     if (status)
@@ -177,7 +179,7 @@ static int32_t train_step(struct session *session, struct place_context *context
     if (status)
         return status;
     report_fill(context, reports);
-    status = context->transport->share(context, reports->mine, reports->all, reports->bytes);
+    status = host_share(context, reports->mine, reports->all, reports->bytes);
     if (status)
         return status;
     record.seconds = clock_seconds() - begin;
@@ -185,7 +187,7 @@ static int32_t train_step(struct session *session, struct place_context *context
     if (context->rank == 0)
         status = show_step(session, context, &record);
     if (!status && program->wellknown.loss >= 0 && !isfinite(record.loss))
-        status = stop_on_nan(context, step);
+        status = stop_on_nan(context);
     return status;
 }
 
@@ -198,6 +200,8 @@ static int32_t train_steps(struct session *session, struct place_context *contex
     for (int64_t step = 1; step <= session->options->steps && !status && !stop; step++)
         status = train_step(session, context, &reports, step, &stop);
     reports_free(&reports);
+    if (!status)
+        atomic_store(&context->recorder.step, 0);
     if (stop)
         atomic_store(&session->interrupted, 1);
     if (context->rank == 0 && progress_end(&session->progress) != 0 && !status)

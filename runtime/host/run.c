@@ -11,6 +11,7 @@
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
 #include "runtime/host/layout.h"
+#include "runtime/host/sentinel.h"
 #include "runtime/host/session.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/product.h"
@@ -194,50 +195,94 @@ static const char *first_message(const struct rank_thread *threads, int n) {
     return message;
 }
 
-static int run_threads(struct session *session, const struct kernels *kernels, char *message) {
-    int n = (int)session->program->devices;
-    struct local_world *world = local_world_new(session->program);
-    struct rank_thread *threads = calloc((size_t)n, sizeof *threads);
-    if (!world || !threads) {
-        snprintf(message, MESSAGE_BYTES, "no memory for %d ranks", n);
-        local_world_free(world);
-        free(threads);
-        return -1;
+/* Whether it helps to see what the ranks did: not where a file, the data or the machine failed. */
+static bool failed_between_ranks(const struct rank_thread *threads, int n) {
+    bool between = false;
+    for (int i = 0; i < n; i++) {
+        enum place_status status = threads[i].context.status;
+        if (status == PLACE_ERROR_HOST || status == PLACE_ERROR_LIBRARY)
+            return false;
+        between |= status != PLACE_OK;
     }
-    int started = 0;
-    for (; started < n; started++) {
-        struct rank_thread *self = &threads[started];
+    return between;
+}
+
+/* The process's ranks as those see them who look after them. Null: no memory. */
+static struct place_context **contexts_of(struct rank_thread *threads, int n) {
+    struct place_context **contexts = calloc((size_t)n, sizeof(struct place_context *));
+    for (int i = 0; contexts && i < n; i++)
+        contexts[i] = &threads[i].context;
+    return contexts;
+}
+
+/* What is left of ranks that have ended: the message of a failure, and the flight recorders if they
+ * can explain it. */
+static int end_ranks(const struct session *session, const struct flight *flight, int processes,
+                     const struct rank_thread *threads, char *message) {
+    const char *failure = first_message(threads, flight->n);
+    if (!failure)
+        return 0;
+    if (failed_between_ranks(threads, flight->n))
+        flight_report(flight, session->options->log, processes, stderr);
+    snprintf(message, MESSAGE_BYTES, "%s", failure);
+    return -1;
+}
+
+static void start_threads(struct session *session, const struct kernels *kernels,
+                          struct local_world *world, struct rank_thread *threads, int n,
+                          int *started) {
+    for (*started = 0; *started < n; ++*started) {
+        struct rank_thread *self = &threads[*started];
         self->session = session;
         self->context.program = session->program;
         self->context.kernels = kernels;
-        context_set_rank(&self->context, started);
+        context_set_rank(&self->context, *started);
         local_join(world, &self->context);
         if (pthread_create(&self->thread, NULL, rank_main, self) != 0)
-            break;
+            return;
     }
-    for (int i = started; i < n; i++) /* told to the ranks that live, who then end */
-        context_fail(&threads[i].context, -1, PLACE_ERROR_HOST, "no thread for this rank");
-    for (int i = 0; i < started; i++)
-        pthread_join(threads[i].thread, NULL);
-    const char *failure = first_message(threads, n);
-    if (failure)
-        snprintf(message, MESSAGE_BYTES, "%s", failure);
+}
+
+static int run_threads(struct session *session, const struct kernels *kernels, char *message) {
+    int n = (int)session->program->devices, started;
+    struct local_world *world = local_world_new(session->program);
+    struct rank_thread *threads = calloc((size_t)n, sizeof *threads);
+    struct place_context **contexts = threads ? contexts_of(threads, n) : NULL;
+    int status = -1;
+    if (world && contexts) {
+        const struct flight flight = {contexts, n};
+        start_threads(session, kernels, world, threads, n, &started);
+        for (int i = started; i < n; i++) /* told to the ranks that live, who then end */
+            context_fail(&threads[i].context, -1, PLACE_ERROR_HOST, "no thread for this rank");
+        struct sentinel *sentinel =
+            started == n ? sentinel_start(&flight, session->options->log, 1) : NULL;
+        for (int i = 0; i < started; i++)
+            pthread_join(threads[i].thread, NULL);
+        sentinel_stop(sentinel);
+        status = end_ranks(session, &flight, 1, threads, message);
+    } else {
+        snprintf(message, MESSAGE_BYTES, "no memory for %d ranks", n);
+    }
     local_world_free(world);
+    free(contexts);
     free(threads);
-    return failure ? -1 : 0;
+    return status;
 }
 
 static int run_process(struct session *session, const struct kernels *kernels,
                        const struct launch *launch, char *message) {
     struct rank_thread self = {.session = session};
-    self.context.program = session->program;
-    self.context.kernels = kernels;
-    context_set_rank(&self.context, launch->rank);
-    launch->join(&self.context);
+    struct place_context *context = &self.context;
+    const struct flight flight = {&context, 1};
+    int processes = (int)session->program->devices;
+    context->program = session->program;
+    context->kernels = kernels;
+    context_set_rank(context, launch->rank);
+    launch->join(context);
+    struct sentinel *sentinel = sentinel_start(&flight, session->options->log, processes);
     rank_main(&self);
-    if (self.context.status)
-        snprintf(message, MESSAGE_BYTES, "%s", self.context.message);
-    return self.context.status ? -1 : 0;
+    sentinel_stop(sentinel);
+    return end_ranks(session, &flight, processes, &self, message);
 }
 
 /* ---- the whole run ----------------------------------------------------------------------------
@@ -287,6 +332,7 @@ int place_run(const struct place_program *program, const struct place_run_option
     if (launch_find(program, &launch, message, sizeof message) != 0)
         return report_failure(message);
     interrupts_begin();
+    sentinel_hold_requests();
     int status = run_session(&session, &launch, message);
     bool saved = options->save && !status;
     if (status)
@@ -300,6 +346,7 @@ int place_run(const struct place_program *program, const struct place_run_option
         status = 130;
     }
     interrupts_end();
+    sentinel_release_requests();
     close_files(&session);
     launch_end(&launch, status);
     return status;

@@ -32,13 +32,13 @@ int32_t tensor_gather(struct place_context *context, const struct place_buffer *
     void *own = layout_item(context, buffer, item);
     if (context->rank != 0) {
         bool holder = layout_is_first_copy(program, buffer, context->rank);
-        return holder ? context->transport->send(context, 0, own, bytes) : PLACE_OK;
+        return holder ? host_send(context, 0, own, bytes) : PLACE_OK;
     }
     place_part(context, buffer, 0, own, whole);
     for (int32_t rank = 1; rank < program->devices; rank++) {
         if (!layout_is_first_copy(program, buffer, rank))
             continue;
-        int32_t status = context->transport->receive(context, rank, scratch, bytes);
+        int32_t status = host_receive(context, rank, scratch, bytes);
         if (status)
             return status;
         place_part(context, buffer, rank, scratch, whole);

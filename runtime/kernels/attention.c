@@ -23,6 +23,7 @@ int32_t place_rope(struct place_context *context, int32_t statement, int32_t dty
                    const void *positions, int64_t start, double theta, double factor,
                    double low_frequency_factor, double high_frequency_factor,
                    double original_context, int32_t inverse, void *y) {
+    RECORD_CALL(rope);
     if (head_dim % 2 != 0 || head_dim > PLACE_HEAD_DIM_LIMIT)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "heads of %lld elements cannot be rotated", (long long)head_dim);
@@ -67,6 +68,7 @@ int32_t place_attention(struct place_context *context, int32_t statement, int32_
                         const void *v, const void *query_positions, int64_t query_start,
                         const void *key_positions, int64_t key_start, double scale, void *o,
                         void *lse) {
+    RECORD_CALL(attention);
     int32_t status = check_heads(context, statement, dtype, head_dim);
     if (status)
         return status;
@@ -79,6 +81,7 @@ int32_t place_attention(struct place_context *context, int32_t statement, int32_
 int32_t place_attention_merge(struct place_context *context, int32_t statement, int32_t dtype,
                               int64_t rows, int64_t head_dim, const void *o1, const void *lse1,
                               const void *o2, const void *lse2, void *o, void *lse) {
+    RECORD_CALL(attention_merge);
     struct attention_merge merge = {
         .head_dim = head_dim, .o1 = o1, .lse1 = lse1, .o2 = o2, .lse2 = lse2, .o = o, .lse = lse};
     return run_kernel(context, statement, KERNEL_attention_merge, dtype, rows,
@@ -92,6 +95,7 @@ int32_t place_attention_backward(struct place_context *context, int32_t statemen
                                  const void *query_positions, int64_t query_start,
                                  const void *key_positions, int64_t key_start, double scale,
                                  void *dq, void *dk, void *dv) {
+    RECORD_CALL(attention_backward);
     int32_t status = check_heads(context, statement, dtype, head_dim);
     if (status)
         return status;

@@ -6,6 +6,7 @@ enum { COLUMNS_PER_RANGE = 64, BYTES_PER_RANGE = 1 << 17 };
 
 int32_t place_sum_rows(struct place_context *context, int32_t statement, int32_t dtype,
                        int64_t rows, int64_t columns, const void *x, void *y, int32_t accumulate) {
+    RECORD_CALL(sum_rows);
     struct sum_rows sum = {
         .rows = rows, .columns = columns, .x = x, .y = y, .accumulate = accumulate};
     return run_kernel(context, statement, KERNEL_sum_rows, dtype, columns, COLUMNS_PER_RANGE, &sum);
@@ -14,6 +15,7 @@ int32_t place_sum_rows(struct place_context *context, int32_t statement, int32_t
 /* Partial sums of a fixed number of pieces, added in order. */
 int32_t place_square_sum(struct place_context *context, int32_t statement, int32_t dtype,
                          int64_t count, const void *x, void *result, int32_t accumulate) {
+    RECORD_CALL(square_sum);
     struct square_sum sum = {
         .count = count, .piece = (count + SQUARE_SUM_PIECES - 1) / SQUARE_SUM_PIECES, .x = x};
     int64_t grain = larger(1, ELEMENTS_PER_RANGE / larger(1, sum.piece));
@@ -30,6 +32,7 @@ int32_t place_square_sum(struct place_context *context, int32_t statement, int32
 
 int32_t place_accumulate(struct place_context *context, int32_t statement, int32_t dtype,
                          int64_t count, void *target, const void *source) {
+    RECORD_CALL(accumulate);
     struct accumulate accumulate = {.target = target, .source = source};
     return run_kernel(context, statement, KERNEL_accumulate, dtype, count, ELEMENTS_PER_RANGE,
                       &accumulate);
@@ -73,21 +76,29 @@ static void widen_range(void *arguments, int64_t begin, int64_t end, void *works
 
 int32_t place_fill_zero(struct place_context *context, int32_t statement, int64_t bytes,
                         void *target) {
+    RECORD_CALL(fill_zero);
     struct transfer transfer = {.target = target};
     team_run(context->team, bytes, BYTES_PER_RANGE, zero_range, &transfer);
     return PLACE_OK;
 }
 
-int32_t place_copy(struct place_context *context, int32_t statement, int64_t bytes, void *target,
-                   const void *source) {
+static void copy_bytes(struct place_context *context, int64_t bytes, void *target,
+                       const void *source) {
     struct transfer transfer = {.target = target, .source = source};
     team_run(context->team, bytes, BYTES_PER_RANGE, copy_range, &transfer);
+}
+
+int32_t place_copy(struct place_context *context, int32_t statement, int64_t bytes, void *target,
+                   const void *source) {
+    RECORD_CALL(copy);
+    copy_bytes(context, bytes, target, source);
     return PLACE_OK;
 }
 
 int32_t place_copy_rows(struct place_context *context, int32_t statement, int64_t rows,
                         int64_t bytes, void *target, int64_t target_stride, const void *source,
                         int64_t source_stride) {
+    RECORD_CALL(copy_rows);
     struct transfer transfer = {.target = target,
                                 .source = source,
                                 .width = bytes,
@@ -100,12 +111,14 @@ int32_t place_copy_rows(struct place_context *context, int32_t statement, int64_
 
 int32_t place_cast(struct place_context *context, int32_t statement, int32_t source_dtype,
                    int32_t target_dtype, int64_t count, void *target, const void *source) {
+    RECORD_CALL(cast);
     if (!is_real(source_dtype) || !is_real(target_dtype))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "no conversion from type %d to %d", source_dtype, target_dtype);
-    if (source_dtype == target_dtype)
-        return place_copy(context, statement, count * (source_dtype == PLACE_F64 ? 8 : 4), target,
-                          source);
+    if (source_dtype == target_dtype) {
+        copy_bytes(context, count * (source_dtype == PLACE_F64 ? 8 : 4), target, source);
+        return PLACE_OK;
+    }
     struct transfer transfer = {.target = target, .source = source};
     team_run(context->team, count, ELEMENTS_PER_RANGE,
              source_dtype == PLACE_F64 ? narrow_range : widen_range, &transfer);

@@ -6,6 +6,7 @@ enum { COLUMNS_PER_RANGE = 64 };
 int32_t place_embedding(struct place_context *context, int32_t statement, int32_t dtype,
                         int64_t rows, int64_t hidden, const void *tokens, int64_t start,
                         int64_t count, const void *table, void *y) {
+    RECORD_CALL(embedding);
     struct embedding embedding = {.rows = rows,
                                   .hidden = hidden,
                                   .tokens = tokens,
@@ -20,6 +21,7 @@ int32_t place_embedding(struct place_context *context, int32_t statement, int32_
 int32_t place_embedding_backward(struct place_context *context, int32_t statement, int32_t dtype,
                                  int64_t rows, int64_t hidden, const void *tokens, int64_t start,
                                  int64_t count, const void *dy, void *dtable, int32_t accumulate) {
+    RECORD_CALL(embedding_backward);
     struct embedding embedding = {.rows = rows,
                                   .hidden = hidden,
                                   .tokens = tokens,
@@ -34,6 +36,7 @@ int32_t place_embedding_backward(struct place_context *context, int32_t statemen
 
 int32_t place_position_ids(struct place_context *context, int32_t statement, int64_t count,
                            int64_t start, int64_t chunks, int64_t chunk, void *ids) {
+    RECORD_CALL(position_ids);
     for (int64_t i = 0; i < count; i++) {
         int64_t place = start + i, number = chunks ? place / chunk % chunks : 0;
         int64_t from = number % 2 ? chunks - 1 - number / 2 : number / 2;

@@ -9,6 +9,7 @@ static double real_at(const void *array, int32_t dtype, int64_t i) {
 int32_t place_cross_entropy(struct place_context *context, int32_t statement, int32_t dtype,
                             int64_t rows, int64_t vocab, const void *logits, const void *targets,
                             void *loss, int32_t accumulate, void *lse) {
+    RECORD_CALL(cross_entropy);
     struct cross_entropy entropy = {
         .rows = rows, .vocab = vocab, .logits = logits, .targets = targets, .lse = lse};
     int32_t status = run_kernel(context, statement, KERNEL_cross_entropy_forward, dtype, rows,
@@ -33,6 +34,7 @@ int32_t place_cross_entropy_backward(struct place_context *context, int32_t stat
                                      int32_t dtype, int64_t rows, int64_t vocab, int64_t start,
                                      const void *logits, const void *targets, const void *lse,
                                      const void *scale, void *dlogits) {
+    RECORD_CALL(cross_entropy_backward);
     struct cross_entropy entropy = {.rows = rows,
                                     .vocab = vocab,
                                     .start = start,
@@ -47,6 +49,7 @@ int32_t place_cross_entropy_backward(struct place_context *context, int32_t stat
 
 int32_t place_row_max(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
                       int64_t vocab, const void *x, void *y) {
+    RECORD_CALL(row_max);
     struct vocabulary_part part = {.rows = rows, .vocab = vocab, .x = x, .y = y};
     return run_kernel(context, statement, KERNEL_row_max, dtype, rows, rows_per_range(vocab),
                       &part);
@@ -54,6 +57,7 @@ int32_t place_row_max(struct place_context *context, int32_t statement, int32_t 
 
 int32_t place_sum_exp(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
                       int64_t vocab, const void *x, const void *shift, void *y) {
+    RECORD_CALL(sum_exp);
     struct vocabulary_part part = {.rows = rows, .vocab = vocab, .x = x, .shift = shift, .y = y};
     return run_kernel(context, statement, KERNEL_sum_exp, dtype, rows, rows_per_range(8 * vocab),
                       &part);
@@ -61,6 +65,7 @@ int32_t place_sum_exp(struct place_context *context, int32_t statement, int32_t 
 
 int32_t place_pick(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
                    int64_t vocab, int64_t start, const void *x, const void *ids, void *y) {
+    RECORD_CALL(pick);
     struct vocabulary_part part = {
         .rows = rows, .vocab = vocab, .start = start, .x = x, .ids = ids, .y = y};
     return run_kernel(context, statement, KERNEL_pick, dtype, rows, rows_per_range(1), &part);
@@ -69,6 +74,7 @@ int32_t place_pick(struct place_context *context, int32_t statement, int32_t dty
 int32_t place_token_loss(struct place_context *context, int32_t statement, int32_t dtype,
                          int64_t rows, const void *lse, const void *picked, const void *targets,
                          void *loss, int32_t accumulate) {
+    RECORD_CALL(token_loss);
     double sum = 0;
     for (int64_t row = 0; row < rows; row++)
         if (((const int32_t *)targets)[row] >= 0)
@@ -79,6 +85,7 @@ int32_t place_token_loss(struct place_context *context, int32_t statement, int32
 
 int32_t place_count_tokens(struct place_context *context, int32_t statement, int64_t rows,
                            const void *targets, void *result, int32_t accumulate) {
+    RECORD_CALL(count_tokens);
     const int32_t *target = targets;
     int64_t count = 0;
     for (int64_t row = 0; row < rows; row++)

@@ -7,6 +7,7 @@ enum { COLUMNS_PER_RANGE = 64 };
 int32_t place_layer_norm(struct place_context *context, int32_t statement, int32_t dtype,
                          int64_t rows, int64_t hidden, const void *x, const void *gain,
                          const void *bias, double epsilon, void *y, void *mean, void *rstd) {
+    RECORD_CALL(layer_norm);
     struct norm norm = {.rows = rows,
                         .hidden = hidden,
                         .x = x,
@@ -23,6 +24,7 @@ int32_t place_layer_norm(struct place_context *context, int32_t statement, int32
 int32_t place_rms_norm(struct place_context *context, int32_t statement, int32_t dtype,
                        int64_t rows, int64_t hidden, const void *x, const void *gain,
                        double epsilon, void *y, void *rstd) {
+    RECORD_CALL(rms_norm);
     struct norm norm = {.rows = rows,
                         .hidden = hidden,
                         .x = x,
@@ -50,6 +52,7 @@ int32_t place_layer_norm_backward(struct place_context *context, int32_t stateme
                                   int64_t rows, int64_t hidden, const void *x, const void *gain,
                                   const void *mean, const void *rstd, const void *dy, void *dx,
                                   void *dgain, void *dbias, int32_t accumulate) {
+    RECORD_CALL(layer_norm_backward);
     struct norm norm = {.rows = rows,
                         .hidden = hidden,
                         .x = x,
@@ -68,6 +71,7 @@ int32_t place_rms_norm_backward(struct place_context *context, int32_t statement
                                 int64_t rows, int64_t hidden, const void *x, const void *gain,
                                 const void *rstd, const void *dy, void *dx, void *dgain,
                                 int32_t accumulate) {
+    RECORD_CALL(rms_norm_backward);
     struct norm norm = {.rows = rows,
                         .hidden = hidden,
                         .x = x,

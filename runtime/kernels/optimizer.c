@@ -16,6 +16,7 @@ int32_t place_adamw(struct place_context *context, int32_t statement, int32_t dt
                     void *p, void *m, void *v, const void *g, const void *rate, const void *clip,
                     const void *step, double beta1, double beta2, double epsilon,
                     double weight_decay) {
+    RECORD_CALL(adamw);
     struct optimizer optimizer = {
         .p = p,
         .m = m,
@@ -35,6 +36,7 @@ int32_t place_adamw(struct place_context *context, int32_t statement, int32_t dt
 
 int32_t place_sgd(struct place_context *context, int32_t statement, int32_t dtype, int64_t count,
                   void *p, const void *g, const void *rate, const void *clip, double weight_decay) {
+    RECORD_CALL(sgd);
     struct optimizer optimizer = {
         .p = p, .g = g, .clip = clip_of(clip), .rate = scalar(rate), .weight_decay = weight_decay};
     return run_kernel(context, statement, KERNEL_sgd, dtype, count, ELEMENTS_PER_RANGE, &optimizer);
@@ -44,6 +46,7 @@ int32_t place_sgd_momentum(struct place_context *context, int32_t statement, int
                            int64_t count, void *p, void *m, const void *g, const void *rate,
                            const void *clip, double momentum, double weight_decay,
                            int32_t nesterov) {
+    RECORD_CALL(sgd_momentum);
     struct optimizer optimizer = {.p = p,
                                   .m = m,
                                   .g = g,
@@ -59,6 +62,7 @@ int32_t place_sgd_momentum(struct place_context *context, int32_t statement, int
 int32_t place_learning_rate(struct place_context *context, int32_t statement, int32_t schedule,
                             double base, double warmup, double steps, double floor,
                             const void *step, void *rate) {
+    RECORD_CALL(learning_rate);
     double now = scalar(step);
     double *result = rate;
     if (now < warmup)
@@ -75,6 +79,7 @@ int32_t place_learning_rate(struct place_context *context, int32_t statement, in
 
 int32_t place_clip_factor(struct place_context *context, int32_t statement, double limit,
                           const void *square_sum, void *factor) {
+    RECORD_CALL(clip_factor);
     double ratio = limit / (sqrt(scalar(square_sum)) + 1e-6);
     *(double *)factor = ratio < 1 ? ratio : 1;
     return PLACE_OK;
@@ -83,6 +88,7 @@ int32_t place_clip_factor(struct place_context *context, int32_t statement, doub
 /* A step without tokens has gradients of zero, not of NaN. */
 int32_t place_scalar_divide(struct place_context *context, int32_t statement, double numerator,
                             const void *divisor, void *quotient) {
+    RECORD_CALL(scalar_divide);
     *(double *)quotient = scalar(divisor) == 0 ? 0 : numerator / scalar(divisor);
     return PLACE_OK;
 }

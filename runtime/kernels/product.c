@@ -76,6 +76,7 @@ int32_t place_product(struct place_context *context, int32_t statement, int32_t 
                       int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n, int64_t k,
                       const void *a, int64_t lda, const void *b, int64_t ldb, int32_t beta, void *c,
                       int64_t ldc) {
+    RECORD_CALL(product);
     if (!is_real(dtype) ||
         larger(larger(m, n), larger(k, larger(lda, larger(ldb, ldc)))) > INT32_MAX)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
@@ -116,6 +117,7 @@ static void run_generated(void *arguments, int64_t begin, int64_t end, void *wor
 
 int32_t place_parallel(struct place_context *context, int32_t statement, void *tile,
                        const void *arguments, int64_t count, int64_t grain) {
+    RECORD_CALL(parallel);
     if (grain < 1)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "a loop in ranges of %lld",
                             (long long)grain);

@@ -32,6 +32,11 @@ struct transport {
     void (*leave)(struct place_context *context);
 };
 
+/* What the host calls, so that it is recorded: the functions of the same names above. */
+int32_t host_share(struct place_context *context, const void *mine, void *all, size_t bytes);
+int32_t host_send(struct place_context *context, int32_t to, const void *data, size_t bytes);
+int32_t host_receive(struct place_context *context, int32_t from, void *data, size_t bytes);
+
 /* Ranks as threads of one process, which read each other's buffers in place. */
 struct local_world;
 struct local_world *local_world_new(const struct place_program *program);

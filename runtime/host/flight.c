@@ -1,0 +1,180 @@
+/* Tables of flight recorders (see flight.h). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "runtime/host/flight.h"
+#include "runtime/host/progress.h"
+#include "runtime/transport/transport.h"
+
+enum { SHORT_TABLE = 8 }; /* lines of a rank where people read first */
+
+/* Of the processor's clock, measured here: a table is not read in a hurry. */
+static double ticks_per_second(void) {
+    double begin = clock_seconds();
+    uint64_t ticks = __builtin_ia32_rdtsc();
+    nanosleep(&(struct timespec){0, 5000000}, NULL);
+    return (double)(__builtin_ia32_rdtsc() - ticks) / (clock_seconds() - begin);
+}
+
+/* ---- which rank -------------------------------------------------------------------------------
+ */
+
+static uint64_t calls_of(const struct place_context *context) {
+    return atomic_load(&context->recorder.calls);
+}
+
+static bool is_waiting(struct place_context *context) {
+    struct flight_call last;
+    return recorder_read(&context->recorder, &last, 1) == 1 && last.inside &&
+           is_waiting_call(last.call);
+}
+
+static bool has_failed_first(const struct place_context *context) {
+    enum place_status status = atomic_load(&context->status);
+    return status != PLACE_OK && status != PLACE_ERROR_ABORTED && status != PLACE_ERROR_DEADLOCK;
+}
+
+/* All ranks of a step make the same calls, so the one that has made the fewest is what the others
+ * wait for; of several, one that does not wait itself. -1: none stands out. */
+static int find_culprit(const struct flight *flight) {
+    int behind = 0;
+    bool differ = false, any_waits = false;
+    for (int i = 0; i < flight->n; i++) {
+        struct place_context *context = flight->contexts[i], *least = flight->contexts[behind];
+        if (has_failed_first(context))
+            return i;
+        uint64_t calls = calls_of(context), fewest = calls_of(least);
+        bool waits = is_waiting(context);
+        differ |= calls != fewest;
+        any_waits |= waits;
+        if (calls < fewest || (calls == fewest && is_waiting(least) && !waits))
+            behind = i;
+    }
+    return differ || (any_waits && !is_waiting(flight->contexts[behind])) ? behind : -1;
+}
+
+static const char *mark_of(const struct place_context *context) {
+    return has_failed_first(context) ? "   <-- failed first"
+                                     : "   <-- behind: the others wait for it";
+}
+
+/* ---- one call ---------------------------------------------------------------------------------
+ */
+
+static size_t format_group(const struct place_program *program, int32_t group, char *text,
+                           size_t bytes) {
+    const char *name = group >= 0 && group < program->n_groups ? program->groups[group].name : "?";
+    return (size_t)snprintf(text, bytes, "%s", name);
+}
+
+/* What a transfer carries: "all_gather over dp, 1.2 MiB". */
+static void format_transfer(const struct place_program *program, const struct flight_call *call,
+                            char *text, size_t bytes) {
+    char size[32];
+    size_t used =
+        (size_t)snprintf(text, bytes, "%s over ", collective_name(recorded_kind(call->details[0])));
+    used += format_group(program, recorded_group(call->details[0]), text + used, bytes - used);
+    snprintf(text + used, bytes - used, ", %s", format_bytes(size, sizeof size, call->details[1]));
+}
+
+/* The start that a wait ends, if it is still recorded. */
+static const struct flight_call *start_of(const struct flight_call *calls, int wait) {
+    for (int i = wait; i-- > 0;)
+        if (calls[i].call == RECORDED_collective_start &&
+            recorded_handle(calls[i].details[0]) == (int32_t)calls[wait].details[0])
+            return &calls[i];
+    return NULL;
+}
+
+static void format_details(const struct place_program *program, const struct flight_call *calls,
+                           int i, char *text, size_t bytes) {
+    const struct flight_call *call = &calls[i], *start;
+    char size[32];
+    text[0] = 0;
+    if (call->call == RECORDED_collective_start && call->details[1]) {
+        format_transfer(program, call, text, bytes);
+    } else if (call->call == RECORDED_collective_wait && (start = start_of(calls, i))) {
+        format_transfer(program, start, text, bytes);
+    } else if (call->call == RECORDED_send || call->call == RECORDED_receive) {
+        snprintf(text, bytes, "rank %lld, %s", (long long)call->details[0],
+                 format_bytes(size, sizeof size, call->details[1]));
+    } else if (call->call == RECORDED_begin_statement) {
+        int32_t depth = call->statement >= 0 && call->statement < program->n_statements
+                            ? program->statements[call->statement].depth
+                            : 0;
+        if (depth > 0)
+            snprintf(text, bytes, depth > 1 ? "iteration %lld, %lld" : "iteration %lld",
+                     (long long)call->details[0], (long long)call->details[1]);
+    }
+}
+
+static void print_call(const struct place_program *program, const struct flight_call *calls, int i,
+                       double ago, FILE *to) {
+    const struct flight_call *call = &calls[i];
+    char where[256], details[160];
+    context_describe_statement(program, call->statement, where, sizeof where);
+    format_details(program, calls, i, details, sizeof details);
+    fprintf(to, "  %10.6f s ago  %-6s  %-20s  %s%s%s\n", ago, call->inside ? "inside" : "left",
+            recorded_names[call->call], where, *details ? ": " : "", details);
+}
+
+/* ---- tables -----------------------------------------------------------------------------------
+ */
+
+static void print_rank(struct place_context *context, const char *mark, int lines, double rate,
+                       FILE *to) {
+    struct flight_call calls[RECORDER_LENGTH];
+    int n = recorder_read(&context->recorder, calls, RECORDER_LENGTH);
+    uint64_t now = __builtin_ia32_rdtsc();
+    fprintf(to, "rank %d", context->rank);
+    int64_t step = atomic_load(&context->recorder.step);
+    if (step > 0)
+        fprintf(to, ", step %lld", (long long)step);
+    fprintf(to, ", %llu calls%s\n", (unsigned long long)calls_of(context), mark);
+    for (int i = n > lines ? n - lines : 0; i < n; i++)
+        print_call(context->program, calls, i, (double)(int64_t)(now - calls[i].ticks) / rate, to);
+}
+
+void flight_print(const struct flight *flight, FILE *to, int lines) {
+    double rate = ticks_per_second();
+    int culprit = find_culprit(flight);
+    fprintf(to, "flight recorder: the last runtime calls of every rank, the newest at the end\n");
+    if (culprit >= 0)
+        print_rank(flight->contexts[culprit], mark_of(flight->contexts[culprit]), lines, rate, to);
+    for (int i = 0; i < flight->n; i++)
+        if (i != culprit)
+            print_rank(flight->contexts[i], "", lines, rate, to);
+    fflush(to);
+}
+
+void flight_report(const struct flight *flight, const char *path, int processes, FILE *to) {
+    char name[4200];
+    flight_print(flight, to, SHORT_TABLE);
+    if (!path)
+        return;
+    if (processes > 1)
+        snprintf(name, sizeof name, "%s.flight.%d", path, flight->contexts[0]->rank);
+    else
+        snprintf(name, sizeof name, "%s.flight", path);
+    FILE *file = fopen(name, "we");
+    if (!file) {
+        fprintf(to, "%s: the flight recorder cannot be written: %s\n", name, strerror(errno));
+        return;
+    }
+    flight_print(flight, file, RECORDER_LENGTH);
+    fclose(file);
+    fprintf(to, "all that is recorded is in %s\n", name);
+}
+
+void flight_describe_last(struct place_context *context, char *text, size_t bytes) {
+    struct flight_call last;
+    char where[256];
+    if (recorder_read(&context->recorder, &last, 1) != 1) {
+        snprintf(text, bytes, "before its first call");
+        return;
+    }
+    context_describe_statement(context->program, last.statement, where, sizeof where);
+    snprintf(text, bytes, "%s %s at %s", last.inside ? "inside" : "behind",
+             recorded_names[last.call], where);
+}

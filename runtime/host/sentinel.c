@@ -1,0 +1,133 @@
+/* Signals and stuck ranks (see sentinel.h).
+ *
+ * A rank that waits for others is the transport's business: among threads a deadlock is noticed at
+ * once, among processes an answer that does not come in time. What nobody else can notice is a rank
+ * that never comes back from a call. It is stuck when it is inside a step, does not wait, and has
+ * made no call for $PLACE_TIMEOUT seconds; its thread cannot be ended, so the process is. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "runtime/host/file.h"
+#include "runtime/host/progress.h"
+#include "runtime/host/sentinel.h"
+
+enum { DEFAULT_PATIENCE_SECONDS = 600 };
+
+/* What was last seen of a rank. */
+struct sight {
+    uint64_t calls;
+    double since;
+};
+
+struct sentinel {
+    const struct flight *flight;
+    const char *log;
+    int processes;
+    double patience_seconds;
+    struct sight *sights;
+    _Atomic int ending;
+    pthread_t thread;
+};
+
+double patience_seconds(void) {
+    const char *said = getenv("PLACE_TIMEOUT");
+    return said && atof(said) > 0 ? atof(said) : DEFAULT_PATIENCE_SECONDS;
+}
+
+static sigset_t requests(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGQUIT);
+    return set;
+}
+
+static sigset_t mask_before; /* as in file.c: signals belong to a process */
+
+void sentinel_hold_requests(void) {
+    sigset_t set = requests();
+    pthread_sigmask(SIG_BLOCK, &set, &mask_before);
+}
+
+void sentinel_release_requests(void) {
+    pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+/* Whether the rank is at work, and not waiting for others. */
+static int is_at_work(struct place_context *context) {
+    struct flight_call last;
+    if (!atomic_load(&context->recorder.in_step))
+        return 0;
+    return recorder_read(&context->recorder, &last, 1) == 0 || !last.inside ||
+           !is_waiting_call(last.call);
+}
+
+static void give_up(const struct sentinel *sentinel, struct place_context *context) {
+    char where[400];
+    flight_describe_last(context, where, sizeof where);
+    flight_report(sentinel->flight, sentinel->log, sentinel->processes, stderr);
+    fprintf(stderr,
+            "error: rank %d, step %lld: %s for %.0f seconds; it is stuck, so the run ends. Set "
+            "PLACE_TIMEOUT to wait longer\n",
+            context->rank, (long long)atomic_load(&context->recorder.step), where,
+            sentinel->patience_seconds);
+    new_file_abandon();
+    _exit(1);
+}
+
+static void look(struct sentinel *sentinel) {
+    double now = clock_seconds();
+    for (int i = 0; i < sentinel->flight->n; i++) {
+        struct place_context *context = sentinel->flight->contexts[i];
+        struct sight *sight = &sentinel->sights[i];
+        uint64_t calls = atomic_load(&context->recorder.calls);
+        if (calls != sight->calls || !is_at_work(context))
+            *sight = (struct sight){calls, now};
+        else if (now - sight->since > sentinel->patience_seconds)
+            give_up(sentinel, context);
+    }
+}
+
+static void *sentinel_main(void *argument) {
+    struct sentinel *sentinel = argument;
+    sigset_t set = requests();
+    for (int i = 0; i < sentinel->flight->n; i++)
+        sentinel->sights[i] = (struct sight){0, clock_seconds()};
+    while (!atomic_load(&sentinel->ending)) {
+        int received = sigtimedwait(&set, NULL, &(struct timespec){0, 200000000});
+        if (atomic_load(&sentinel->ending))
+            break;
+        if (received > 0)
+            flight_report(sentinel->flight, sentinel->log, sentinel->processes, stderr);
+        look(sentinel);
+    }
+    return NULL;
+}
+
+struct sentinel *sentinel_start(const struct flight *flight, const char *log, int processes) {
+    struct sentinel *sentinel = calloc(1, sizeof *sentinel);
+    if (!sentinel)
+        return NULL;
+    *sentinel = (struct sentinel){.flight = flight,
+                                  .log = log,
+                                  .processes = processes,
+                                  .patience_seconds = patience_seconds(),
+                                  .sights = calloc((size_t)flight->n, sizeof(struct sight))};
+    if (sentinel->sights && pthread_create(&sentinel->thread, NULL, sentinel_main, sentinel) == 0)
+        return sentinel;
+    free(sentinel->sights);
+    free(sentinel);
+    return NULL;
+}
+
+void sentinel_stop(struct sentinel *sentinel) {
+    if (!sentinel)
+        return;
+    atomic_store(&sentinel->ending, 1);
+    pthread_kill(sentinel->thread, SIGUSR1);
+    pthread_join(sentinel->thread, NULL);
+    free(sentinel->sights);
+    free(sentinel);
+}

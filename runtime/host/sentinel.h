@@ -1,0 +1,18 @@
+/* A thread that looks after the ranks of a process: it prints the flight recorders when it is asked
+ * to (SIGUSR1, SIGQUIT), and ends the process when a rank is stuck. */
+#pragma once
+#include "runtime/host/flight.h"
+
+struct sentinel;
+
+/* Between the two SIGUSR1 and SIGQUIT are held off in this thread and those that it starts, for a
+ * sentinel to take. */
+void sentinel_hold_requests(void);
+void sentinel_release_requests(void);
+/* Null: no memory or thread, and nobody looks. `flight` and `log` (which may be null) must outlive
+ * it; `processes` that the run has. */
+struct sentinel *sentinel_start(const struct flight *flight, const char *log, int processes);
+void sentinel_stop(struct sentinel *sentinel);
+
+/* Seconds without progress after which a rank is given up: $PLACE_TIMEOUT. */
+double patience_seconds(void);
