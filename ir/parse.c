@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/limits.h"
 #include "ir/parse_tokens.h"
 
 static bool failed(const struct parser *p) {
@@ -641,14 +642,14 @@ static void parse_call(struct parser *p, struct statement *statement) {
 }
 
 // gather[l+1 mod 2]: the step's handle of that name, with at least as many slots as the index
-// needs.
+// needs; what every layer starts may all be in flight at once.
 static uint32_t parse_handle(struct parser *p, struct step *step, struct index *index) {
     const char *name = parse_word(p, "a transfer");
     expect(p, '[');
     *index = parse_index(p);
     expect(p, ']');
     int64_t slots = index->modulus ? index->modulus : index->offset + 1;
-    if (!failed(p) && (slots < 1 || slots > 4096 || (index->variable >= 0 && !index->modulus)))
+    if (!failed(p) && (slots < 1 || slots > LIMIT_LAYERS || (index->variable >= 0 && !index->modulus)))
         FAIL(p, "the slot of a transfer is a number, or a loop variable modulo one");
     uint32_t handle = step_find_handle(step, name);
     if (handle == NO_ID)
