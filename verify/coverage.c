@@ -29,11 +29,13 @@ static coverage_id coverage_intern(struct engine *e, const struct coverage *key)
                              : intern(&e->coverages, key, sizeof *key, NULL) + 1;
 }
 
-coverage_id coverage_of(struct engine *e, unsigned axis, unsigned char label, dim_id dim) {
+coverage_id coverage_of(struct engine *e, enum monoid monoid, unsigned axis, unsigned char label,
+                        dim_id dim) {
     int64_t size = e->program->mesh.axes[axis].size, shift;
     struct coverage key;
     memset(&key, 0, sizeof key);
     key.axis = axis;
+    key.monoid = monoid;
     key.label = label;
     key.n_parts = (uint32_t)size;
     key.dim = dim_unshifted(&e->digits, dim, axis, &shift);
@@ -65,12 +67,14 @@ coverage_id coverage_shift(struct engine *e, coverage_id id, unsigned axis, int6
     return coverage_intern(e, &key);
 }
 
-bool coverage_join(struct engine *e, coverage_id a, coverage_id b, struct coverage_join *join) {
+bool coverage_join(struct engine *e, enum monoid monoid, coverage_id a, coverage_id b,
+                   struct coverage_join *join) {
     if (a == COVERAGE_UNKNOWN || b == COVERAGE_UNKNOWN || !a || !b)
         return false;
     const struct coverage *left = coverage_get(e, a), *right = coverage_get(e, b);
     struct coverage key = *left;
-    if (left->axis != right->axis || left->dim != right->dim || left->label != right->label)
+    if (left->monoid != monoid || right->monoid != monoid || left->axis != right->axis ||
+        left->dim != right->dim || left->label != right->label)
         return false;
     join->twice = -1;
     for (uint32_t part = 0; part < key.n_parts; part++)

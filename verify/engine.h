@@ -43,6 +43,7 @@ struct coverage {                   // no padding
     uint32_t axis;
     dim_id dim; // of the contracted label, not shifted
     uint32_t label, n_parts;
+    uint32_t monoid, none;          // by which parts are put together
     uint64_t seen[LIMIT_RING / 64]; // bit k: on the device at i, part i + k
 };
 
@@ -200,7 +201,8 @@ struct scaled law_cross_entropy(struct terms *, struct scaled logits, struct ter
 bool law_is_statistic(const struct terms *, struct scaled o, struct scaled lse);
 
 // coverage.c
-coverage_id coverage_of(struct engine *, unsigned axis, unsigned char label, dim_id dim);
+coverage_id coverage_of(struct engine *, enum monoid, unsigned axis, unsigned char label,
+                        dim_id dim);
 const struct coverage *coverage_get(const struct engine *, coverage_id); // not of the two above
 bool coverage_has(const struct coverage *, uint32_t part);
 uint32_t coverage_axes(const struct engine *, coverage_id); // mask of the axis it is about
@@ -210,8 +212,8 @@ struct coverage_join {
     coverage_id both;
     int64_t twice; // a part that both have, on device 0 of the axis; -1: none
 };
-// False: they are not parts of one contraction.
-bool coverage_join(struct engine *, coverage_id, coverage_id, struct coverage_join *);
+// False: they are not parts of one contraction, or of one by another monoid.
+bool coverage_join(struct engine *, enum monoid, coverage_id, coverage_id, struct coverage_join *);
 const char *coverage_part_text(const struct engine *, coverage_id,
                                int64_t part);                          // "keys of chunk 3"
 const char *coverage_missing_text(const struct engine *, coverage_id); // the first of them

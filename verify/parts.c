@@ -72,7 +72,7 @@ coverage_id coverage_of_result(struct context *c, unsigned result, uint32_t cont
             continue;
         if (made != COVERAGE_COMPLETE)
             c->fault = pairs_fault(c, 1u << axis | coverage_axes(c->engine, made));
-        made = coverage_of(c->engine, axis, label, c->dims[label]);
+        made = coverage_of(c->engine, c->row->combine, axis, label, c->dims[label]);
     }
     return made;
 }
@@ -97,18 +97,20 @@ void check_complete(struct context *c, unsigned result) {
 
 static const struct fault *strangers_fault(const struct context *c, unsigned a, unsigned b) {
     return fault_make(c->engine, E412, c->op->span, NULL,
-                      "`%s` joins `%s` and `%s`, which are no parts of one whole: %s and %s",
+                      "`%s` joins `%s` and `%s`, which are no parts of one %s: %s and %s",
                       c->row->text, operand_name(c, a), operand_name(c, b),
+                      c->op->kind == OP_ATTENTION_MERGE ? "attention" : "sum",
                       term_text(c->engine, c->operands[a].value, 1),
                       term_text(c->engine, c->operands[b].value, 1));
 }
 
 // Operands a and b hold parts of the same: what both have, together.
-static void join_two(struct context *c, unsigned a, unsigned b, struct judgement *made) {
+static void join_two(struct context *c, enum monoid monoid, unsigned a, unsigned b,
+                     struct judgement *made) {
     const struct judgement *left = &c->operands[a], *right = &c->operands[b];
     struct coverage_join join;
     if (!scaled_equal(left->value, right->value) || left->partial != right->partial ||
-        !coverage_join(c->engine, left->coverage, right->coverage, &join)) {
+        !coverage_join(c->engine, monoid, left->coverage, right->coverage, &join)) {
         c->fault = strangers_fault(c, a, b);
         return;
     }
@@ -129,7 +131,7 @@ static void join_attention(struct context *c, unsigned result, struct judgement 
             c->fault = strangers_fault(c, i, i + 1);
             return;
         }
-    join_two(c, result, result + 2, made);
+    join_two(c, MONOID_ATTENTION, result, result + 2, made);
 }
 
 bool has_parts(const struct context *c) {
@@ -142,7 +144,7 @@ bool has_parts(const struct context *c) {
 // A sum may begin with zeros.
 static void join_sum(struct context *c, struct judgement *made) {
     if (!is_zero(c, 0) && !is_zero(c, 1)) {
-        join_two(c, 0, 1, made);
+        join_two(c, MONOID_SUM, 0, 1, made);
         return;
     }
     const struct judgement *only = &c->operands[is_zero(c, 0)];
