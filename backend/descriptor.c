@@ -147,25 +147,19 @@ static void describe_buffers(struct arena *arena, const struct program *program,
     out->buffers = buffers;
 }
 
-// The host knows these buffers by the names that build and update give them. Others of such a name
-// are not its own: what they hold outside a step is nobody's business.
-static int32_t find_host_buffer(const struct program *program, const char *name) {
-    buffer_id id = program_find_buffer(program, name);
-    if (id == NO_ID)
-        return -1;
-    enum buffer_class class = program->buffers[id].class;
-    return class == CLASS_INPUT || class == CLASS_OUTPUT ? (int32_t)id : -1;
+static int32_t host_buffer(const struct program *program, enum host_role role) {
+    return index_or_none(program_host_buffer(program, role));
 }
 
 static void find_wellknown(const struct program *program, struct place_wellknown *out) {
-    out->tokens = find_host_buffer(program, "tokens");
-    out->targets = find_host_buffer(program, "targets");
-    out->step = find_host_buffer(program, "step");
-    out->loss = find_host_buffer(program, "loss");
-    out->grad_norm = find_host_buffer(program, "grad_norm");
-    out->learning_rate = find_host_buffer(program, "learning_rate");
+    out->tokens = host_buffer(program, HOST_TOKENS);
+    out->targets = host_buffer(program, HOST_TARGETS);
+    out->step = host_buffer(program, HOST_STEP);
+    out->loss = host_buffer(program, HOST_LOSS);
+    out->grad_norm = host_buffer(program, HOST_GRAD_NORM);
+    out->learning_rate = host_buffer(program, HOST_LEARNING_RATE);
     // An activation in training; evaluation leaves it behind for the host (passes/lifetimes.c).
-    out->logits = index_or_none(program_find_buffer(program, "logits"));
+    out->logits = host_buffer(program, HOST_LOGITS);
 }
 
 // ---- statements -------------------------------------------------------------------------------

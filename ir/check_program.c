@@ -188,6 +188,38 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
                               buffer->name, parent->name);
 }
 
+static const char *dims_text(struct arena *arena, const enum dimension *dims, unsigned rank) {
+    const char *text = "";
+    for (unsigned i = 0; i < rank; i++)
+        text = arena_format(arena, "%s%s%s", text, i ? ", " : "", dimension_names[dims[i]]);
+    return text;
+}
+
+// The host finds a buffer by its role, so there is one, of the kind that it writes or reads.
+static const char *check_host(struct checker *c, const struct buffer *buffer) {
+    const struct program *program = c->program;
+    const struct host_role_row *row = &host_role_rows[buffer->host];
+    unsigned rank = 0;
+    if (buffer->host == HOST_NONE)
+        return NULL;
+    while (rank < 3 && row->dims[rank] != DIM_NONE)
+        rank++;
+    bool floating = row->dtype == DTYPE_NONE && buffer->dtype != DTYPE_I32;
+    bool fits = buffer->class == row->class && buffer->rank == rank && buffer->window_of == NO_ID &&
+                buffer->layout.flat.n == 0 && (floating || buffer->dtype == row->dtype);
+    for (unsigned i = 0; fits && i < rank; i++)
+        fits = buffer->dims[i].dimension == row->dims[i];
+    if (!fits)
+        return arena_format(c->arena, "buffer %s is not what the host knows as `%s`: %s %s[%s]",
+                            buffer->name, row->text, class_names[row->class],
+                            row->dtype == DTYPE_NONE ? "f32 or f64" : dtype_names[row->dtype],
+                            dims_text(c->arena, row->dims, rank));
+    const struct buffer *first = &program->buffers[program_host_buffer(program, buffer->host)];
+    return first == buffer ? NULL
+                           : arena_format(c->arena, "the host knows two buffers as `%s`: %s and %s",
+                                          row->text, first->name, buffer->name);
+}
+
 // Cuts divide what they cut, of inputs the microbatches too; a state is about a tensor and holds
 // layers that the tensor has.
 static const char *check_buffer(struct checker *c, const struct buffer *buffer) {
@@ -220,7 +252,8 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
         (layers && buffer->stack == STACK_LAYERS && buffer->first_layer > layers - buffer->count))
         return arena_format(c->arena, "buffer %s holds layers that its tensor does not have",
                             buffer->name);
-    return buffer->window_of == NO_ID ? NULL : check_window(c, buffer);
+    const char *wrong = buffer->window_of == NO_ID ? NULL : check_window(c, buffer);
+    return wrong ? wrong : check_host(c, buffer);
 }
 
 // ---- steps ------------------------------------------------------------------------------------

@@ -62,6 +62,14 @@ enum buffer_class {
     N_CLASSES
 };
 
+enum host_role {
+    HOST_NONE, // the host does not know it
+#define HOST_ROLE(name, text, class, dtype, d0, d1, d2, what) HOST_##name,
+#include "ir/host_roles.def"
+#undef HOST_ROLE
+    N_HOST_ROLES
+};
+
 enum attribute_name {
 #define ATTRIBUTE(name, text, kind) ATTRIBUTE_##name,
 #include "ir/attributes.def"
@@ -123,6 +131,15 @@ extern const char *const state_names[N_STATES];
 extern const char *const class_names[N_CLASSES];
 extern const enum state class_states[N_CLASSES]; // N_STATES: counted as transient
 extern const bool class_persistent[N_CLASSES];
+// A row of host_roles.def; that of HOST_NONE is empty.
+struct host_role_row {
+    const char *text;
+    enum buffer_class class;
+    enum dtype dtype; // NONE: any that is floating
+    enum dimension dims[3];
+};
+extern const struct host_role_row host_role_rows[N_HOST_ROLES];
+extern const char *const host_role_names[N_HOST_ROLES]; // "" of HOST_NONE
 extern const char *const attribute_names[N_ATTRIBUTES];
 extern const enum attribute_kind attribute_kinds[N_ATTRIBUTES];
 
@@ -233,7 +250,8 @@ typedef uint32_t buffer_id;
 struct buffer {
     const char *name;
     enum buffer_class class;
-    uint32_t tensor; // the logical tensor it is about, NO_ID: none
+    enum host_role host; // what it is to the host, by whatever name
+    uint32_t tensor;     // the logical tensor it is about, NO_ID: none
     enum dtype dtype;
     uint8_t rank;
     struct dim dims[MAX_RANK]; // logical, of one item
@@ -468,6 +486,7 @@ buffer_id program_add_buffer(struct program *, struct buffer buffer);
 uint32_t program_add_unit(struct program *, const char *name, struct span span);
 uint32_t program_clone_unit(struct program *, uint32_t unit, const char *name);
 buffer_id program_find_buffer(const struct program *, const char *name); // NO_ID: none
+buffer_id program_host_buffer(const struct program *, enum host_role);   // NO_ID: none
 uint32_t program_find_tensor(const struct program *, const char *name);  // NO_ID: none
 uint32_t program_find_unit(const struct program *, const char *name);    // NO_ID: none
 // Takes out the buffers that are marked, which no statement names any more; others are renumbered.

@@ -126,8 +126,8 @@ static void parse_stack(struct parser *p, struct buffer *buffer) {
         buffer->first_layer = text_integer(p);
 }
 
-// `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES of TENSOR STACK pad N window of BUFFER at OFFSET`.
-// Tensors and wholes stand above what refers to them.
+// `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES of TENSOR host ROLE STACK pad N window of BUFFER
+// at OFFSET`. Tensors and wholes stand above what refers to them.
 static void parse_buffer(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct buffer buffer = {
@@ -148,6 +148,9 @@ static void parse_buffer(struct parser *p) {
         if (buffer.tensor == NO_ID)
             text_fail_at(p, at, p->last_end, "there is no tensor of this name");
     }
+    if (text_accept_word(p, "host"))
+        buffer.host = (enum host_role)(
+            1 + text_choice(p, host_role_names + 1, N_HOST_ROLES - 1, "what the host knows"));
     parse_stack(p, &buffer);
     if (text_accept_word(p, "pad"))
         buffer.pad_elements = text_integer(p);

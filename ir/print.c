@@ -186,6 +186,8 @@ static void print_buffer(struct printer *p, const struct buffer *buffer) {
         break_before(p, (int)strlen(p->program->tensors[buffer->tensor].name) + 4);
         put(p, " of %s", p->program->tensors[buffer->tensor].name);
     }
+    if (buffer->host != HOST_NONE)
+        put(p, " host %s", host_role_names[buffer->host]);
     if (buffer->stack != STACK_NONE)
         put(p, " %s %" PRId64, stack_names[buffer->stack], buffer->count);
     if (buffer->first_layer)

@@ -145,6 +145,14 @@ void program_remove_buffers(struct program *program, const bool *removed) {
     arena_free(&scratch);
 }
 
+buffer_id program_host_buffer(const struct program *program, enum host_role role) {
+    CHECK(role != HOST_NONE);
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        if (program->buffers[i].host == role)
+            return i;
+    return NO_ID;
+}
+
 uint32_t program_find_tensor(const struct program *program, const char *name) {
     for (uint32_t i = 0; i < program->n_tensors; i++)
         if (strcmp(program->tensors[i].name, name) == 0)

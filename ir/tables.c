@@ -65,6 +65,21 @@ const bool class_persistent[N_CLASSES] = {
 #undef CLASS
 };
 
+const struct host_role_row host_role_rows[N_HOST_ROLES] = {
+    {0},
+#define HOST_ROLE(name, text, class, dtype, d0, d1, d2, what)                                      \
+    {text, CLASS_##class, DTYPE_##dtype, {DIM_##d0, DIM_##d1, DIM_##d2}},
+#include "ir/host_roles.def"
+#undef HOST_ROLE
+};
+
+const char *const host_role_names[N_HOST_ROLES] = {
+    "",
+#define HOST_ROLE(name, text, class, dtype, d0, d1, d2, what) text,
+#include "ir/host_roles.def"
+#undef HOST_ROLE
+};
+
 const char *const attribute_names[N_ATTRIBUTES] = {
 #define ATTRIBUTE(name, text, kind) text,
 #include "ir/attributes.def"

@@ -231,6 +231,17 @@ static buffer_id add_scalar(struct builder *b, const char *name, enum buffer_cla
     return add_buffer(b, name, class, DTYPE_F64, NULL, 0);
 }
 
+// A buffer that the host writes or reads, named as what it is to the host.
+static buffer_id add_host_buffer(struct builder *b, enum host_role role, enum dtype dtype) {
+    const struct host_role_row *row = &host_role_rows[role];
+    unsigned rank = 0;
+    while (rank < 3 && row->dims[rank] != DIM_NONE)
+        rank++;
+    buffer_id buffer = add_buffer(b, row->text, row->class, dtype, row->dims, rank);
+    b->program->buffers[buffer].host = role;
+    return buffer;
+}
+
 // ---- writing a unit ---------------------------------------------------------------------------
 
 // Units are written one after the other: adding the next one may move those before it, so only the
@@ -451,9 +462,7 @@ static void build_head(struct builder *b, struct site *site, buffer_id targets,
     value_id rows = emit_iota(e, "rows", DIM_VOCAB, b->model->vocab);
     value_id loss = emit(e, OP_CROSS_ENTROPY, "loss", OPERANDS(logits, ids, rows));
     bind_result(b, loss, once(loss_sum));
-    const enum dimension dims[] = {DIM_BATCH, DIM_SEQUENCE, DIM_VOCAB};
-    buffer_id to =
-        add_buffer(b, "logits", CLASS_ACTIVATIONS, b->config->train.precision.activations, dims, 3);
+    buffer_id to = add_host_buffer(b, HOST_LOGITS, b->config->train.precision.activations);
     bind_result(b, logits, once(to));
 }
 
@@ -530,15 +539,14 @@ bool build(struct program *program, const struct pass_context *context) {
     CHECK(config->model.heads % config->model.kv_heads == 0);
     set_sizes(program, config);
 
-    const enum dimension ids[] = {DIM_BATCH, DIM_SEQUENCE};
     const enum dimension stream[] = {DIM_BATCH, DIM_SEQUENCE, DIM_HIDDEN};
-    buffer_id tokens = add_buffer(&b, "tokens", CLASS_INPUT, DTYPE_I32, ids, 2);
-    buffer_id targets = add_buffer(&b, "targets", CLASS_INPUT, DTYPE_I32, ids, 2);
+    buffer_id tokens = add_host_buffer(&b, HOST_TOKENS, DTYPE_I32);
+    buffer_id targets = add_host_buffer(&b, HOST_TARGETS, DTYPE_I32);
     add_parameters(&b);
-    buffer_id count = add_scalar(&b, "token_count", CLASS_OUTPUT);
+    buffer_id count = add_host_buffer(&b, HOST_TOKEN_COUNT, DTYPE_F64);
     buffer_id inverse = add_scalar(&b, "inverse_count", CLASS_TRANSIENT);
     buffer_id loss_sum = add_scalar(&b, "loss_sum", CLASS_TRANSIENT);
-    buffer_id loss = add_scalar(&b, "loss", CLASS_OUTPUT);
+    buffer_id loss = add_host_buffer(&b, HOST_LOSS, DTYPE_F64);
     b.hidden =
         add_buffer(&b, "hidden", CLASS_ACTIVATIONS, config->train.precision.activations, stream, 3);
     program->buffers[b.hidden].stack = STACK_LAYERS;

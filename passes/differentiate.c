@@ -78,6 +78,7 @@ static buffer_id add_cotangent(struct tape *tape, buffer_id of) {
         buffer.dtype = program->policy.gradients;
     } else {
         buffer.name = arena_format(program->arena, "d%s", buffer.name);
+        buffer.host = HOST_NONE;
         if (buffer.stack == STACK_LAYERS) {
             buffer.stack = STACK_SLOTS;
             buffer.count = 2;

@@ -114,7 +114,7 @@ static struct interval hull(struct liveness *live, const struct block *block, in
 }
 
 bool is_left_to_host(const struct program *program, buffer_id buffer, enum step_kind step) {
-    return step == STEP_EVALUATE && strcmp(program->buffers[buffer].name, "logits") == 0;
+    return step == STEP_EVALUATE && program->buffers[buffer].host == HOST_LOGITS;
 }
 
 struct interval buffer_lives(const struct program *program, buffer_id buffer, enum step_kind step) {

@@ -94,6 +94,7 @@ static buffer_id variant_buffer(struct partitioner *p, buffer_id of, uint64_t pa
     struct buffer buffer = p->reference->buffers[of];
     if (state->n_variants > 0)
         buffer.name = arena_format(p->arena, "%s.%u", buffer.name, state->n_variants + 1);
+    buffer.host = state->n_variants > 0 ? HOST_NONE : buffer.host;
     buffer_id made = program_add_buffer(p->program, buffer);
     state->variants[state->n_variants] = made;
     state->variant_partial[state->n_variants++] = partial;

@@ -63,6 +63,13 @@ static buffer_id add_scalar(struct updater *u, const char *name, enum buffer_cla
     return program_add_buffer(u->program, buffer);
 }
 
+// A scalar that the host writes or reads, named as what it is to the host.
+static buffer_id add_host_scalar(struct updater *u, enum host_role role) {
+    buffer_id buffer = add_scalar(u, host_role_names[role], host_role_rows[role].class);
+    u->program->buffers[buffer].host = role;
+    return buffer;
+}
+
 // A moment lies as its parameter lies; the partition pass decides how much of it a device keeps.
 static buffer_id add_moment(struct updater *u, buffer_id parameter, enum buffer_class class) {
     struct buffer buffer = u->program->buffers[parameter];
@@ -83,10 +90,11 @@ static buffer_id rate_buffer(struct updater *u, const struct learning_rate *rate
         if (same_rate(&u->rates[i].of, rate))
             return u->rates[i].buffer;
     CHECK(u->n_rates < MAX_RATES);
-    const char *name = "learning_rate";
-    if (u->n_rates > 0)
-        name = arena_format(u->program->arena, "learning_rate.%u", u->n_rates + 1);
-    buffer_id buffer = add_scalar(u, name, u->n_rates ? CLASS_TRANSIENT : CLASS_OUTPUT);
+    buffer_id buffer =
+        u->n_rates == 0
+            ? add_host_scalar(u, HOST_LEARNING_RATE)
+            : add_scalar(u, arena_format(u->program->arena, "learning_rate.%u", u->n_rates + 1),
+                         CLASS_TRANSIENT);
     u->rates[u->n_rates++] = (struct rate){.of = *rate, .buffer = buffer};
     return buffer;
 }
@@ -290,7 +298,7 @@ static value_id emit_rate(struct updater *u, const struct learning_rate *rate, v
 static void append_finish(struct updater *u) {
     struct program *program = u->program;
     double max_norm = u->config->train.clip;
-    buffer_id grad_norm = add_scalar(u, "grad_norm", CLASS_OUTPUT);
+    buffer_id grad_norm = add_host_scalar(u, HOST_GRAD_NORM);
     begin_unit(u, "finish", MAX_RATES + 4);
     struct emitter *e = &u->emitter;
     value_id norm2 = bind_operand(u, "norm2", u->norm2);
@@ -299,7 +307,7 @@ static void append_finish(struct updater *u) {
         bind_operand(u, "inverse_count", program_find_buffer(program, "inverse_count"));
     value_id step = bind_operand(u, "step", u->step);
     bind_result(u, emit(e, OP_MUL, "loss", OPERANDS(sum, inverse)),
-                program_find_buffer(program, "loss"));
+                program_host_buffer(program, HOST_LOSS));
     bind_result(u, emit(e, OP_SQUARE_ROOT, "grad_norm", OPERANDS(norm2)), grad_norm);
     struct attribute limit = {.name = ATTRIBUTE_MAX_NORM, .real = max_norm};
     struct op *clip = emit_with(e, OP_CLIP_FACTOR, "clip", OPERANDS(norm2), &limit, max_norm > 0);
@@ -424,7 +432,7 @@ bool append_updates(struct program *program, const struct pass_context *context)
     if (!rules_fit(program, context))
         return false;
     struct updater u = {.program = program, .config = context->config};
-    u.step = add_scalar(&u, "step", CLASS_INPUT);
+    u.step = add_host_scalar(&u, HOST_STEP);
     u.norm2 = add_scalar(&u, "norm2", CLASS_TRANSIENT);
     u.clip = add_scalar(&u, "clip", CLASS_TRANSIENT);
     const struct optimizer_config *first = &context->config->train.optimizers[0].optimizer;

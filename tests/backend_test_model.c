@@ -61,10 +61,10 @@ static char *bytes_of(struct model *m, int32_t rank, const struct buffer *buffer
 }
 
 static double number_for(struct model *m, const struct buffer *buffer) {
-    if (strcmp(buffer->name, "step") == 0)
+    if (buffer->host == HOST_STEP)
         return 3;
     if (buffer->dtype == DTYPE_I32) {
-        bool masked = strcmp(buffer->name, "targets") == 0 && random_bits(&m->random) % 5 == 0;
+        bool masked = buffer->host == HOST_TARGETS && random_bits(&m->random) % 5 == 0;
         return masked ? -1 : (double)(random_bits(&m->random) % (uint64_t)m->program->sizes.vocab);
     }
     if (buffer->class == CLASS_PARAMETERS)
@@ -138,7 +138,7 @@ static void run(struct model *m, enum step_kind step) {
     ranks_run(&m->ranks, backend_entry(harness_backend(), m->code, step));
     for (buffer_id b = 0; b < m->program->n_buffers; b++) {
         const struct buffer *buffer = &m->program->buffers[b];
-        bool of_training = strcmp(buffer->name, "loss") != 0 && step == STEP_EVALUATE;
+        bool of_training = buffer->host != HOST_LOSS && step == STEP_EVALUATE;
         bool output = buffer->class == CLASS_OUTPUT && !of_training;
         if ((buffer_is_persistent(buffer) || output) && buffer->window_of == NO_ID)
             compare(m, b);

@@ -23,7 +23,7 @@ static const char *const sample =
     "  tensor block.w [hidden=6, ffn=5] role mlp.up layers 3 init normal 0.02\n"
     "       saved \"h.%d.w\" columns 0 5 transposed\n"
     "  tensor block.g [hidden=6] role norm layers 3 init ones frozen\n"
-    "  buffer tokens : input i32[batch=8/replica*shard, sequence=4] microbatches 2 at 0\n"
+    "  buffer words : input i32[batch=8/replica*shard, sequence=4] host tokens microbatches 2 at 0\n"
     "  buffer w : parameters f32[hidden=6, ffn=5] flat/replica*shard of block.w layers 3 at 64\n"
     "  buffer w.whole : transient f32[hidden=6, ffn=5] of block.w slots 2 pad 4 at 512\n"
     "  buffer w.own : transient f32[hidden=6, ffn=5] flat/replica*shard of block.w slots 2\n"
@@ -116,6 +116,16 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("sequence=8/replica*shard zigzag", "sequence=12/replica*shard zigzag",
                  "12 is not divisible by twice this axis", "zigzag shard");
     expect_error("  train {", "  trian {", "expected axis", "trian");
+    expect_error("host tokens", "host words", "`words` is not what the host knows", "words");
+    expect_error("host tokens", "host loss",
+                 "buffer words is not what the host knows as `loss`: output f64[]", NULL);
+    expect_error("i32[batch=8/replica*shard, sequence=4] host",
+                 "i32[sequence=4, batch=8/replica*shard] host",
+                 "is not what the host knows as `tokens`: input i32[batch, sequence]", NULL);
+    expect_error("  buffer w :",
+                 "  buffer more : input i32[batch=8/replica*shard, sequence=4] host tokens\n"
+                 "  buffer w :",
+                 "the host knows two buffers as `tokens`: words and more", "more");
     expect_error("shift -1", "dim 1", "a permute changes no dimension", NULL);
     expect_error("shard dim 2 concat_dim 1", "shard dim 2", "and a `concat_dim`", NULL);
     expect_error("shard dim 2 concat_dim 1", "shard dim 1 concat_dim 2", "do not fit the axes",

@@ -28,7 +28,7 @@ static const char head[] =
     "  buffer slot : transient f64[hidden=4] slots 2\n"
     "  buffer one : transient f64[hidden=4]\n"
     "  buffer two : transient f64[hidden=4]\n"
-    "  buffer logits : activations f64[hidden=4]\n"
+    "  buffer logits : activations f64[batch=1, sequence=1, vocab=4] host logits\n"
     "  buffer part : transient f64[hidden=4] flat/dp window of one\n";
 static const char units[] = "}\n"
                             "unit main.copy {\n"

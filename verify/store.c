@@ -68,8 +68,16 @@ static uint32_t leaf_name(struct engine *e, char kind, const char *name) {
 static struct judgement first_judgement(struct engine *e, buffer_id id) {
     const struct buffer *buffer = buffer_of(e, id);
     struct scaled value = {{0, 0}, SCALE_ONE};
+    if (buffer->class == CLASS_INPUT && buffer->host == HOST_NONE)
+        return judgement_fault(fault_make(e, E514, buffer->span, "the host does not know it",
+                                          "nobody writes the input `%s`: it lacks its host role, "
+                                          "as in `host tokens`",
+                                          buffer->name));
     if (buffer->class == CLASS_INPUT) {
-        value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', buffer->name), false, 0);
+        // What the host does not know is nobody's, of whatever name.
+        const char *name = buffer->host == HOST_NONE ? buffer->name : host_role_names[buffer->host];
+        char kind = buffer->host == HOST_NONE ? '?' : 'i';
+        value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, kind, name), false, 0);
     } else {
         const struct tensor *tensor = &e->program->tensors[buffer->tensor];
         enum buffer_class class = buffer->class;
@@ -101,6 +109,8 @@ void initials_init(struct engine *e) {
 
 struct judgement initial_judgement(const struct engine *e, buffer_id id, int64_t index) {
     struct judgement initial = e->initials[id];
+    if (initial.fault)
+        return initial;
     if (term_indexed(e->terms, initial.value.of))
         initial.value.of.at = (int32_t)(buffer_of(e, id)->first_layer + index);
     if (form_get(&e->digits, initial.form)->time)

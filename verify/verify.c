@@ -214,11 +214,12 @@ static void check_states(struct check *c, const struct store *reference) {
 static void check_output(struct check *c, buffer_id theirs, const struct judgement *expected,
                          enum step_kind kind) {
     struct engine *e = &c->final;
-    const char *name = c->reference.program->buffers[theirs].name;
-    buffer_id id = program_find_buffer(e->program, name);
+    const char *name = host_role_names[c->reference.program->buffers[theirs].host];
+    buffer_id id = program_host_buffer(e->program, c->reference.program->buffers[theirs].host);
     if (id == NO_ID) {
         add_fault(c, fault_make(e, E514, e->program->steps[kind].span, NULL,
-                                "nothing holds the output `%s`", name));
+                                "nothing holds the output `%s`: no buffer is the `host %s`", name,
+                                name));
         return;
     }
     const struct buffer *buffer = &e->program->buffers[id];
@@ -237,7 +238,8 @@ static void check_outputs(struct check *c, const struct store *reference, enum s
     const struct program *theirs = c->reference.program;
     for (buffer_id i = 0; i < theirs->n_buffers; i++) {
         const struct item *item = &reference->items[reference->first[i]];
-        if (theirs->buffers[i].class == CLASS_OUTPUT && item->state == ITEM_READY)
+        if (theirs->buffers[i].class == CLASS_OUTPUT && theirs->buffers[i].host != HOST_NONE &&
+            item->state == ITEM_READY)
             check_output(c, i, &item->value, kind);
     }
 }
@@ -247,9 +249,9 @@ static void check_inputs(struct check *c) {
     struct engine *e = &c->final;
     for (buffer_id i = 0; i < e->program->n_buffers; i++) {
         const struct buffer *buffer = &e->program->buffers[i];
-        if (buffer->class != CLASS_INPUT)
-            continue;
-        buffer_id other = program_find_buffer(c->reference.program, buffer->name);
+        if (buffer->class != CLASS_INPUT || buffer->host == HOST_NONE)
+            continue; // who reads what nobody writes is told there
+        buffer_id other = program_host_buffer(c->reference.program, buffer->host);
         bool same = other != NO_ID && same_dims(buffer, &c->reference.program->buffers[other]) &&
                     (buffer->stack != STACK_MICROBATCHES ||
                      buffer->count == e->program->sizes.microbatches);

@@ -78,8 +78,9 @@ static struct array state_leaf(struct evaluator *v, struct term term, const char
 
 // Tokens, or targets of which one is masked, or the number of the step.
 static struct array input_leaf(struct evaluator *v, struct term term, const char *name) {
-    buffer_id id = program_find_buffer(v->reference, name + 1);
-    if (id == NO_ID)
+    int role = table_find(host_role_names, N_HOST_ROLES, name + 1);
+    buffer_id id = role < 0 ? NO_ID : program_host_buffer(v->reference, (enum host_role)role);
+    if (id == NO_ID || name[0] != 'i')
         return fail(v);
     const struct buffer *buffer = &v->reference->buffers[id];
     struct array array =
@@ -90,7 +91,7 @@ static struct array input_leaf(struct evaluator *v, struct term term, const char
     }
     if (buffer->rank == 0)
         array.data[0] = 2 + (double)v->seed;
-    else if (strcmp(name + 1, "targets") == 0)
+    else if (role == HOST_TARGETS)
         array.data[0] = -1;
     return array;
 }

@@ -112,7 +112,7 @@ static void fill_input(const struct expected *x, const struct buffer *buffer, in
     int64_t n = buffer->dims[1].size;
     for (int64_t i = 0; i < buffer->dims[0].size; i++)
         fill_tokens(&random, program->sizes.vocab, data + i * n, n);
-    if (strcmp(buffer->name, "targets") == 0)
+    if (buffer->host == HOST_TARGETS)
         mask_targets(&random, x->setup.sequences_per_group, data, buffer->dims[0].size, n);
 }
 
@@ -280,7 +280,7 @@ static buffer_id counterpart(const struct comparison *c, buffer_id theirs, int64
     const struct program *reference = c->x->reference;
     const struct buffer *buffer = &reference->buffers[theirs];
     if (!is_state(buffer))
-        return program_find_buffer(c->final, buffer->name);
+        return program_host_buffer(c->final, buffer->host);
     for (buffer_id i = 0; i < c->final->n_buffers; i++)
         if (is_state(&c->final->buffers[i]) &&
             same_state(reference, buffer, c->final, &c->final->buffers[i]) &&
