@@ -77,7 +77,7 @@ static const char loops[] =
 // What the code tells the runtime: every statement but loops, with the variables around it.
 struct told {
     const struct place_program *program;
-    int64_t statements[64][3]; // id, two variables
+    int64_t statements[64][1 + LIMIT_LOOP_DEPTH]; // id, the loops' variables
     int n;
 };
 
@@ -102,6 +102,7 @@ static void expect(const struct told *told, int *next, const struct block *block
             continue;
         }
         for (int64_t k = 0; k < s->loop.end - s->loop.begin; k++) {
+            assert_true(depth < LIMIT_LOOP_DEPTH);
             variables[depth] = s->loop.descending ? s->loop.end - 1 - k : s->loop.begin + k;
             expect(told, next, &s->loop.body, variables, depth + 1);
         }
@@ -124,7 +125,7 @@ static void loops_and_slots(void **state) {
     live_observe(ranks.contexts[0].live, take_down, &told);
     ranks_run(&ranks, backend_entry(harness_backend(), code, STEP_TRAIN));
     int next = 0;
-    expect(&told, &next, &program->steps[STEP_TRAIN].body, (int64_t[2]){0}, 0);
+    expect(&told, &next, &program->steps[STEP_TRAIN].body, (int64_t[LIMIT_LOOP_DEPTH]){0}, 0);
     assert_int_equal(next, told.n);
     for (buffer_id b = 0; b < program->n_buffers; b++)
         assert_memory_equal(machine->buffers[b],
