@@ -120,7 +120,7 @@ static void cross_entropy(struct bench *b) {
 }
 
 static void cross_entropy_backward(struct bench *b) {
-    place_cross_entropy_backward(b->context, 0, PLACE_F32, TOKENS, VOCAB, b->x[0], b->tokens,
+    place_cross_entropy_backward(b->context, 0, PLACE_F32, TOKENS, VOCAB, 0, b->x[0], b->tokens,
                                  b->x[1], &b->scalar, b->x[2]);
 }
 
