@@ -79,15 +79,6 @@ static const struct statement *statement_at(const struct block *block, int64_t p
     return NULL;
 }
 
-// Of every buffer by its number; of windows, which have no bytes, nobody asks.
-static struct interval *all_lives(const struct program *program, struct arena *arena,
-                                  enum step_kind step) {
-    struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
-    for (uint32_t i = 0; i < program->n_buffers; i++)
-        lives[i] = buffer_lives(program, i, step);
-    return lives;
-}
-
 // Bytes by state at the moment, and those that are held whatever the moment.
 static void fill_states(const struct program *program, const struct interval *lives,
                         int64_t position, struct account *account) {
@@ -114,7 +105,7 @@ static void account_memory(const struct program *program, struct arena *arena,
     struct moment best = {.position = -1};
     struct interval *lives[N_STEPS] = {NULL};
     for (int s = 0; s < N_STEPS; s++) {
-        lives[s] = all_lives(program, arena, s);
+        lives[s] = step_lifetimes(program, s, arena);
         int64_t n = count_positions(&program->steps[s].body);
         for (int64_t position = 0; position < n; position++) {
             struct moment moment = moment_at(program, lives[s], s, position);

@@ -1,71 +1,29 @@
-// When a buffer's bytes are in use: what lifetimes.h promises.
-//
-// Each question walks the step's text anew for one buffer. That is quadratic in the size of the
-// text, which does not grow with the model or the mesh (about a hundred statements), and keeps no
-// state.
+// When buffers' bytes are in use: what lifetimes.h promises, of all buffers in one walk.
 #include "passes/lifetimes.h"
 
 #include <string.h>
 
-struct liveness {
-    const struct program *program;
-    const struct step *step;
-    buffer_id buffer; // the one that is asked about
-    int64_t position;
-    bool found, written_first, variable_used;
-    bool left; // to the host: what the last iteration wrote, but all write it to the same place
-    struct interval whole;
-    int variable; // of the loop that is asked about; -1: none
+// How a block uses a buffer. Of the hull of its statements that do, a loop among them counts whole,
+// unless it is the only one and nothing crosses its iterations.
+struct use {
+    struct interval hull;
+    struct interval inside; // the same, if one statement only uses it: the part of it that does
+    uint32_t n_statements;  // directly in the block
+    uint32_t indexed_by;    // bits: variables of loops
+    bool written_first;     // a value is made here, not needed from before
 };
 
-static bool concerns(const struct liveness *live, buffer_id buffer) {
-    return buffer == live->buffer || live->program->buffers[buffer].window_of == live->buffer;
-}
+struct started { // starts of one handle, in the order of the text
+    const struct statement *start;
+    struct started *next;
+};
 
-// The first touch says whether a value is needed from before, or made here.
-static void touch(struct liveness *live, struct reference reference, bool write) {
-    if (!concerns(live, reference.buffer))
-        return;
-    if (!live->found)
-        live->written_first = write;
-    live->found = true;
-    live->variable_used |= live->variable >= 0 && reference.index.variable == live->variable;
-}
-
-static void touch_places(struct liveness *live, const struct statement *statement) {
-    struct access access;
-    for (uint32_t i = 0; (access = statement_access(live->program, statement, i)).at; i++)
-        touch(live, *access.at, access.written);
-}
-
-// A wait ends what the starts of its handle began: source and target are busy until then.
-static void touch_starts_of(struct liveness *live, uint32_t handle) {
-    struct statement_walk walk = walk_statements(&live->step->body);
-    while (walk_next(&walk))
-        if (walk.statement->kind == STATEMENT_START && walk.statement->start.handle == handle)
-            touch_places(live, walk.statement);
-}
-
-static void touch_block(struct liveness *live, const struct block *block);
-
-// A wait stands for what its starts touch, a call for its unit's frame too.
-static void touch_statement(struct liveness *live, const struct statement *statement) {
-    touch_places(live, statement);
-    if (statement->kind == STATEMENT_LOOP) {
-        touch_block(live, &statement->loop.body);
-    } else if (statement->kind == STATEMENT_WAIT) {
-        touch_starts_of(live, statement->wait.handle);
-    } else if (statement->kind == STATEMENT_CALL) {
-        buffer_id frame = live->program->units[statement->call.unit].frame;
-        if (frame != NO_ID)
-            touch(live, (struct reference){frame, index_constant(0)}, true);
-    }
-}
-
-static void touch_block(struct liveness *live, const struct block *block) {
-    for (uint32_t i = 0; i < block->n; i++)
-        touch_statement(live, &block->statements[i]);
-}
+struct lifetimes {
+    const struct program *program;
+    enum step_kind step;
+    struct started **started;               // by handle
+    struct use *uses[LIMIT_LOOP_DEPTH + 1]; // of the open blocks, by buffer
+};
 
 int64_t count_positions(const struct block *block) {
     int64_t n = 0;
@@ -75,58 +33,140 @@ int64_t count_positions(const struct block *block) {
     return n;
 }
 
-// Does a value of the buffer cross iterations of this loop, which is at depth `variable`?
-static bool crosses(struct liveness *live, const struct loop *loop, int variable) {
-    struct liveness inside = *live;
-    inside.found = inside.variable_used = false;
-    inside.variable = variable;
-    touch_block(&inside, &loop->body);
-    return inside.variable_used || inside.left || !inside.written_first;
-}
-
-// The hull of the statements of the block that touch the buffer; a loop among them counts whole,
-// unless it is the only one and nothing crosses its iterations.
-static struct interval hull(struct liveness *live, const struct block *block, int64_t position,
-                            int depth) {
-    struct interval result = {1, 0};
-    const struct statement *only = NULL;
-    int64_t only_position = 0;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        bool loop = statement->kind == STATEMENT_LOOP;
-        int64_t length = loop ? 2 + count_positions(&statement->loop.body) : 1;
-        struct liveness probe = *live;
-        probe.found = false;
-        touch_statement(&probe, statement);
-        if (probe.found) {
-            if (n++ == 0)
-                result.first = position;
-            result.last = position + length - 1;
-            only = statement;
-            only_position = position;
-        }
-        position += length;
-    }
-    if (n == 1 && only->kind == STATEMENT_LOOP && !crosses(live, &only->loop, depth))
-        return hull(live, &only->loop.body, only_position + 1, depth + 1);
-    return result;
-}
-
 bool is_left_to_host(const struct program *program, buffer_id buffer, enum step_kind step) {
     return step == STEP_EVALUATE && program->buffers[buffer].host == HOST_LOGITS;
 }
 
-struct interval buffer_lives(const struct program *program, buffer_id buffer, enum step_kind step) {
-    const struct buffer *b = &program->buffers[buffer];
-    int64_t all = count_positions(&program->steps[step].body);
-    if (buffer_is_persistent(b) || b->class == CLASS_INPUT || b->class == CLASS_OUTPUT)
-        return (struct interval){-1, all}; // the host writes before the step and reads after it
-    struct liveness live = {
-        .program = program, .step = &program->steps[step], .buffer = buffer, .variable = -1};
-    live.left = is_left_to_host(program, buffer, step);
-    struct interval lives = hull(&live, &program->steps[step].body, 0, 0);
-    if (live.left && lives.first <= lives.last)
-        lives.last = all;
+// ---- one statement ------------------------------------------------------------------------------
+
+static void use_buffer(struct use *use, int64_t position, struct index index, bool write) {
+    if (use->n_statements == 0) {
+        use->hull.first = position;
+        use->written_first = write;
+    }
+    if (use->n_statements == 0 || use->hull.last != position)
+        use->n_statements++;
+    use->hull.last = position;
+    use->inside = (struct interval){position, position};
+    if (index.variable >= 0)
+        use->indexed_by |= 1u << index.variable;
+}
+
+static void touch(struct lifetimes *l, struct use *uses, int64_t position,
+                  struct reference reference, bool write) {
+    buffer_id base = l->program->buffers[reference.buffer].window_of;
+    use_buffer(&uses[reference.buffer], position, reference.index, write);
+    if (base != NO_ID)
+        use_buffer(&uses[base], position, reference.index, write);
+}
+
+static void touch_places(struct lifetimes *l, struct use *uses, int64_t position,
+                         const struct statement *statement) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(l->program, statement, i)).at; i++)
+        touch(l, uses, position, *access.at, access.written);
+}
+
+// A wait ends what the starts of its handle began: source and target are busy until then. A call
+// stands for its unit's frame too.
+static void touch_statement(struct lifetimes *l, struct use *uses, int64_t position,
+                            const struct statement *statement) {
+    touch_places(l, uses, position, statement);
+    if (statement->kind == STATEMENT_WAIT) {
+        for (struct started *s = l->started[statement->wait.handle]; s; s = s->next)
+            touch_places(l, uses, position, s->start);
+    } else if (statement->kind == STATEMENT_CALL) {
+        buffer_id frame = l->program->units[statement->call.unit].frame;
+        if (frame != NO_ID)
+            touch(l, uses, position, (struct reference){frame, index_constant(0)}, true);
+    }
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+static struct interval lives_in_block(const struct use *use) {
+    return use->n_statements == 1 ? use->inside : use->hull;
+}
+
+// What the host finds behind the step is what the last iteration wrote, but all write it to the
+// same place.
+static bool crosses_iterations(const struct lifetimes *l, buffer_id buffer, const struct use *body,
+                               int variable) {
+    return body->indexed_by >> variable & 1 || !body->written_first ||
+           is_left_to_host(l->program, buffer, l->step);
+}
+
+static void use_loop(struct use *use, const struct use *body, struct interval loop, bool crosses) {
+    if (use->n_statements++ == 0) {
+        use->hull.first = loop.first;
+        use->written_first = body->written_first;
+    }
+    use->hull.last = loop.last;
+    use->inside = crosses ? loop : lives_in_block(body);
+    use->indexed_by |= body->indexed_by;
+}
+
+// The block's uses, at `depth` loops; the position behind it.
+static int64_t follow_block(struct lifetimes *l, const struct block *block, int64_t position,
+                            int depth) {
+    const struct program *program = l->program;
+    struct use *uses = l->uses[depth];
+    memset(uses, 0, program->n_buffers * sizeof *uses);
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        struct interval all = {position, position};
+        if (statement->kind != STATEMENT_LOOP) {
+            touch_statement(l, uses, position++, statement);
+            continue;
+        }
+        all.last = follow_block(l, &statement->loop.body, position + 1, depth + 1);
+        position = all.last + 1;
+        const struct use *body = l->uses[depth + 1];
+        for (buffer_id b = 0; b < program->n_buffers; b++)
+            if (body[b].n_statements)
+                use_loop(&uses[b], &body[b], all, crosses_iterations(l, b, &body[b], depth));
+    }
+    return position;
+}
+
+// ---- the step -----------------------------------------------------------------------------------
+
+static struct started **list_starts(const struct step *step, struct arena *arena) {
+    struct started **first = ARENA_ARRAY(arena, struct started *, step->n_handles + 1);
+    struct started ***last = ARENA_ARRAY(arena, struct started **, step->n_handles + 1);
+    for (uint32_t i = 0; i < step->n_handles; i++)
+        last[i] = &first[i];
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk)) {
+        if (walk.statement->kind != STATEMENT_START)
+            continue;
+        uint32_t handle = walk.statement->start.handle;
+        *last[handle] = ARENA_ARRAY(arena, struct started, 1);
+        (*last[handle])->start = walk.statement;
+        last[handle] = &(*last[handle])->next;
+    }
+    return first;
+}
+
+struct interval *step_lifetimes(const struct program *program, enum step_kind step,
+                                struct arena *arena) {
+    const struct block *body = &program->steps[step].body;
+    struct lifetimes l = {
+        .program = program, .step = step, .started = list_starts(&program->steps[step], arena)};
+    for (int depth = 0; depth <= LIMIT_LOOP_DEPTH; depth++)
+        l.uses[depth] = ARENA_ARRAY(arena, struct use, program->n_buffers + 1);
+    int64_t end = follow_block(&l, body, 0, 0);
+    struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
+    for (buffer_id b = 0; b < program->n_buffers; b++) {
+        const struct buffer *buffer = &program->buffers[b];
+        const struct use *use = &l.uses[0][b];
+        lives[b] = use->n_statements ? lives_in_block(use) : (struct interval){1, 0};
+        if (use->n_statements && is_left_to_host(program, b, step))
+            lives[b].last = end;
+        // The host writes these before the step and reads them after it.
+        if (buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
+            buffer->class == CLASS_OUTPUT)
+            lives[b] = (struct interval){-1, end};
+    }
     return lives;
 }

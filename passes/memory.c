@@ -264,6 +264,9 @@ bool plan_memory(struct program *program, const struct pass_context *context) {
         add_frame_buffer(program, &program->units[i]);
     }
     struct item *items = ARENA_ARRAY(program->arena, struct item, program->n_buffers + 1);
+    const struct interval *lives[N_STEPS];
+    for (int s = 0; s < N_STEPS; s++)
+        lives[s] = step_lifetimes(program, s, program->arena);
     uint32_t n = 0;
     int64_t base = 0;
     for (uint32_t i = 0; i < program->n_buffers; i++) {
@@ -279,7 +282,7 @@ bool plan_memory(struct program *program, const struct pass_context *context) {
         struct item *item = &items[n++];
         *item = (struct item){.bytes = bytes, .offset = -1, .id = i};
         for (int s = 0; s < N_STEPS; s++)
-            item->lives[s] = buffer_lives(program, i, s);
+            item->lives[s] = lives[s][i];
     }
     program->arena_bytes = first_fit(program->arena, items, n, base);
     for (uint32_t i = 0; i < n; i++)
