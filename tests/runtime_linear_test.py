@@ -351,7 +351,53 @@ class Processes(Linear):
         self.assertIn("step 3: the loss is not a number", result.stderr)
         self.assertNotEqual(result.returncode, 0)
         result = self.launch(2, "--data", self.data, "--steps", 9, LINEAR_FAULT="deadlock", PLACE_TIMEOUT=1)
-        self.assertIn("no answer for 1 seconds", result.stderr)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, r"rank [01], step 3.*: no answer from rank [01] for 1 seconds")
+        self.assertIn("flight recorder", result.stderr)
+
+    def processes_of(self, mark):
+        """Process ids by rank, of what a launch with this mark in its environment has started."""
+        found = {}
+        for name in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    words = dict(word.split(b"=", 1) for word in file.read().split(b"\0") if b"=" in word)
+                with open(f"/proc/{name}/stat") as file:
+                    gone = file.read().rsplit(")", 1)[1].split()[0] in "ZX"
+            except (OSError, ValueError):
+                continue
+            if not gone and words.get(b"LINEAR_MARK") == mark.encode() and b"OMPI_COMM_WORLD_RANK" in words:
+                found[int(words[b"OMPI_COMM_WORLD_RANK"])] = int(name)
+        return found
+
+    def lose(self, number, timeout):
+        """A job of three processes of which one is sent a signal after the first steps. Its errors."""
+        mark = f"{os.getpid()}.{number}"
+        command = [MPIRUN, "-n", "3", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", PROGRAM,
+                   "--data", self.data, "--steps", "100000"]
+        env = environment(3, LINEAR_FAULT="slow", PLACE_TIMEOUT=timeout, LINEAR_MARK=mark)
+        with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as job:
+            while not job.stdout.readline().startswith("step 1/"):
+                self.assertIsNone(job.poll())
+            os.kill(self.processes_of(mark)[1], number)
+            _, errors = job.communicate(timeout=100)
+        self.assertNotEqual(job.returncode, 0)
+        for _ in range(300):  # the launcher's daemon may still be at it
+            if not self.processes_of(mark):
+                return errors
+            time.sleep(0.1)
+        self.fail(f"left behind: {self.processes_of(mark)}")
+
+    def test_a_stopped_process_is_named(self):
+        errors = self.lose(signal.SIGSTOP, 2)
+        # The others wait for it in a collective, or at the end of the step.
+        self.assertRegex(errors, r"rank [02], step \d+(, linear.place:\d:1 \(.*\))?: no answer from rank 1 for 2 seconds")
+        self.assertRegex(errors, r"collective_wait +linear.place:\d:1 \(")
+
+    def test_a_killed_process_ends_the_job(self):
+        errors = self.lose(signal.SIGKILL, 60)
+        self.assertIn("rank 1", errors)
 
     def test_without_the_transport(self):
         result = self.launch(2, "--data", self.data, "--steps", 5, PLACE_TRANSPORT_PATH=self.folder)

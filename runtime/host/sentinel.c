@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "runtime/host/file.h"
@@ -27,6 +28,7 @@ struct sentinel {
     int processes;
     double patience_seconds;
     struct sight *sights;
+    bool told; /* that the job is ended from outside */
     _Atomic int ending;
     pthread_t thread;
 };
@@ -90,6 +92,21 @@ static void look(struct sentinel *sentinel) {
     }
 }
 
+/* A launcher ends all processes when one is gone, and does not say where the others were. Those
+ * that then wait, wait for it. */
+static void tell_end(struct sentinel *sentinel) {
+    char where[400];
+    sentinel->told = true;
+    for (int i = 0; i < sentinel->flight->n; i++) {
+        struct place_context *context = sentinel->flight->contexts[i];
+        if (!atomic_load(&context->recorder.step) || is_at_work(context))
+            continue;
+        flight_describe_last(context, where, sizeof where);
+        fprintf(stderr, "rank %d, step %lld: told to end %s\n", context->rank,
+                (long long)atomic_load(&context->recorder.step), where);
+    }
+}
+
 static void *sentinel_main(void *argument) {
     struct sentinel *sentinel = argument;
     sigset_t set = requests();
@@ -101,6 +118,8 @@ static void *sentinel_main(void *argument) {
             break;
         if (received > 0)
             flight_report(sentinel->flight, sentinel->log, sentinel->processes, stderr);
+        if (sentinel->processes > 1 && !sentinel->told && interrupts_seen())
+            tell_end(sentinel);
         look(sentinel);
     }
     return NULL;

@@ -10,7 +10,7 @@
  * without the header.
  *
  * Failures are noticed outside MPI: a rank that fails ends its process, and with it the job. A rank
- * that hears nothing for PLACE_TIMEOUT seconds (600) fails. */
+ * that hears nothing for PLACE_TIMEOUT seconds (600) fails, and names whom it did not hear. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -55,6 +55,7 @@ struct mpi_rank {
     char *out, *in;          /* packed messages; grow to the largest collective, then stay */
     size_t out_bytes, in_bytes;
     MPI_Request *requests;
+    int32_t *peers; /* of every request */
     int n_requests, cap_requests;
     const void **sources;
 };
@@ -63,15 +64,23 @@ static struct mpi_rank self;
 /* ---- messages ---------------------------------------------------------------------------------
  */
 
-static bool push_request(MPI_Request **request) {
-    if (self.n_requests == self.cap_requests) {
-        int capacity = self.cap_requests ? self.cap_requests * 2 : 64;
-        MPI_Request *grown = realloc(self.requests, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        self.requests = grown;
+static bool grow_requests(void) {
+    int capacity = self.cap_requests ? self.cap_requests * 2 : 64;
+    MPI_Request *requests = realloc(self.requests, (size_t)capacity * sizeof *requests);
+    if (requests)
+        self.requests = requests;
+    int32_t *peers = realloc(self.peers, (size_t)capacity * sizeof *peers);
+    if (peers)
+        self.peers = peers;
+    if (requests && peers)
         self.cap_requests = capacity;
-    }
+    return requests && peers;
+}
+
+static bool push_request(MPI_Request **request, int32_t peer) {
+    if (self.n_requests == self.cap_requests && !grow_requests())
+        return false;
+    self.peers[self.n_requests] = peer;
     *request = &self.requests[self.n_requests++];
     return true;
 }
@@ -80,7 +89,7 @@ static bool push_request(MPI_Request **request) {
 static int post_message(bool send, int32_t peer, int tag, char *data, size_t bytes) {
     for (size_t at = 0; at == 0 || at < bytes; at += PART_BYTES) {
         MPI_Request *request;
-        if (!push_request(&request))
+        if (!push_request(&request, peer))
             return MPI_ERR_NO_MEM;
         int count = (int)(bytes - at < PART_BYTES ? bytes - at : PART_BYTES);
         int error = send ? MPI_Isend(data + at, count, MPI_BYTE, peer, tag, self.comm, request)
@@ -95,6 +104,34 @@ static double now_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Of messages that did not come: "rank 1, 3". Each rank stands once. */
+static void name_silent_peers(char *text, size_t bytes) {
+    size_t used = (size_t)snprintf(text, bytes, "rank");
+    int32_t named = -1;
+    for (;;) { /* the next larger number of one that is silent */
+        int32_t next = INT32_MAX;
+        for (int i = 0; i < self.n_requests; i++) {
+            int done = 1;
+            if (self.peers[i] > named && self.peers[i] < next &&
+                MPI_Test(&self.requests[i], &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+                next = self.peers[i];
+        }
+        if (next == INT32_MAX || used >= bytes - 16)
+            return;
+        used += (size_t)snprintf(text + used, bytes - used, "%s %d", named < 0 ? "" : ",", next);
+        named = next;
+    }
+}
+
+static int32_t fail_silence(struct place_context *context, int32_t statement) {
+    char silent[256];
+    name_silent_peers(silent, sizeof silent);
+    return context_fail(context, statement, PLACE_ERROR_TRANSPORT,
+                        "no answer from %s for %.0f seconds: it hangs, or is gone. Set "
+                        "PLACE_TIMEOUT to wait longer",
+                        silent, self.timeout_s);
 }
 
 /* Waits for all posted messages. */
@@ -113,9 +150,7 @@ static int32_t finish_messages(struct place_context *context, int32_t statement)
                                 class);
         }
         if (!done && now_seconds() - begin > self.timeout_s)
-            return context_fail(context, statement, PLACE_ERROR_TRANSPORT,
-                                "no answer for %.0f seconds; set PLACE_TIMEOUT to wait longer",
-                                self.timeout_s);
+            return fail_silence(context, statement);
         if (!done)
             sched_yield();
     }
@@ -513,15 +548,24 @@ static int64_t mpi_sent_bytes(struct place_context *context, int32_t group) {
     return self.traffic[group].sent_bytes;
 }
 
+/* From single messages, as all else, so that a rank that is silent can be named. */
 static int32_t mpi_share(struct place_context *context, const void *mine, void *all, size_t bytes) {
-    MPI_Request *request;
     static char nothing;
-    if (!push_request(&request))
-        return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "no memory");
-    MPI_Iallgather(mine ? mine : &nothing, (int)bytes, MPI_BYTE, all ? all : &nothing, (int)bytes,
-                   MPI_BYTE, self.comm, request);
-    int32_t status = finish_messages(context, -1);
-    return status;
+    int32_t n = (int32_t)context->program->devices;
+    int error = MPI_SUCCESS;
+    for (int32_t peer = 0; peer < n && error == MPI_SUCCESS; peer++) {
+        if (peer == context->rank)
+            continue;
+        char *from = bytes ? (char *)all + (size_t)peer * bytes : &nothing;
+        error = post_message(false, peer, HOST_TAG, from, bytes);
+        if (error == MPI_SUCCESS)
+            error = post_message(true, peer, HOST_TAG, bytes ? (char *)mine : &nothing, bytes);
+    }
+    if (error != MPI_SUCCESS)
+        return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "MPI cannot send: error %d", error);
+    if (bytes)
+        memcpy((char *)all + (size_t)context->rank * bytes, mine, bytes);
+    return finish_messages(context, -1);
 }
 
 static int32_t mpi_send(struct place_context *context, int32_t to, const void *data, size_t bytes) {
