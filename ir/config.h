@@ -129,10 +129,10 @@ enum reduce_when { REDUCE_LAST, REDUCE_EACH, REDUCE_DEFAULT };
 struct split_statement { // split DIMS over AXES (in SELECTOR)
     enum dimension *dimensions;
     uint32_t n_dimensions;
-    struct axis_list axes; // atomic axes, outermost first
-    struct axis_list copies; // inside them: over these the dimension is not cut, devices hold copies
-    struct selector scope; // empty: everywhere
-    uint32_t scope_depth;  // 0 outside every `in`
+    struct axis_list axes;   // atomic axes, outermost first
+    struct axis_list copies; // inside them: axes over which devices hold copies
+    struct selector scope;   // empty: everywhere
+    uint32_t scope_depth;    // 0 outside every `in`
     struct origin origin;
 };
 

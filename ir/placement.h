@@ -39,8 +39,8 @@ struct placed_tensor {
 
 // One way in which work is divided: what has the roles of the scope and the dimension is cut over
 // the axis. Of a split (`mode` is NULL), or of where activations are stored; then the dimension may
-// be NONE: the axis cuts nothing there. `copies`: what has the dimension is not cut, and the axis is
-// spoken for nevertheless.
+// be NONE: the axis cuts nothing there. `copies`: what has the dimension is not cut, and the axis
+// is spoken for nevertheless.
 struct work_rule {
     uint8_t axis; // the number behind the mesh's axes: the microbatches, an axis in time
     enum dimension dimension;

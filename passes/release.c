@@ -120,8 +120,8 @@ static bool is_alive_behind(const struct releaser *r, const struct end *end) {
     while (behind < r->uses.n && r->spots[r->uses.executions[behind].place].depth > depth &&
            r->uses.executions[behind].runs[depth] == end->run)
         behind++;
-    const uint32_t *first = &r->uses.first_life[end->life->buffer];
-    for (uint32_t i = first[0]; i < first[1]; i++) {
+    buffer_id buffer = end->life->buffer;
+    for (uint32_t i = r->uses.first_life[buffer]; i < r->uses.first_life[buffer + 1]; i++) {
         const struct life *life = &r->uses.lives[i];
         if (life->item == end->item && life->first < behind && life->last >= behind)
             return true;
