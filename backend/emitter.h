@@ -146,6 +146,12 @@ void start_collective(struct emitter *, uint32_t statement, LLVMValueRef handle,
 LLVMValueRef emit_math(struct emitter *, const char *name, LLVMValueRef x);
 LLVMValueRef emit_square_root_of(struct emitter *, LLVMValueRef x); // of an f64
 
+// draws.c: of the counter in `words`, whose place they take, the random words of a row of dropout;
+// and the number that an element of the row draws. Words, column and number are i32.
+void emit_row_words(struct emitter *, LLVMValueRef key, LLVMValueRef words[4]);
+LLVMValueRef emit_element_number(struct emitter *, LLVMValueRef const words[4],
+                                 LLVMValueRef column);
+
 // What a program may say but no code is made for; the rest of the backend CHECKs it.
 bool product_is_supported(const struct unit *, const struct op *);
 bool kernel_is_supported(const struct op *);

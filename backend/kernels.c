@@ -146,7 +146,7 @@ static LLVMValueRef first_position(struct emitter *e, const struct op *op, unsig
 
 bool kernel_reads_positions(enum op_kind kind) {
     return kind == OP_ROPE || kind == OP_ROPE_BACKWARD || kind == OP_ATTENTION ||
-           kind == OP_ATTENTION_BACKWARD;
+           kind == OP_ATTENTION_BACKWARD || kind == OP_DROPOUT;
 }
 
 // Llama 3.1's other factors matter only where rope_factor is given.

@@ -144,6 +144,17 @@ static void silu(struct reverse *r, const struct op *op) {
     elementwise(r, op, OP_SILU_BACKWARD);
 }
 
+// A diagonal matrix: the same elements are dropped from the cotangent, drawn once more. That costs
+// an instruction or two an element and row, less than reading a stored mask back would.
+static void dropout(struct reverse *r, const struct op *op) {
+    value_id operands[MAX_OPERANDS] = {cotangent(r, op)};
+    for (unsigned i = 1; i < op->n_operands; i++)
+        operands[i] = operand(r, op, i);
+    const struct op *made = emit_with(&r->emitter, OP_DROPOUT, gradient_name(r, op, 0), operands,
+                                      op->n_operands, op->attributes, op->n_attributes);
+    contribute(r, op, 0, made->results[0]);
+}
+
 // Results of a backward op are the cotangents of the forward op's first operands, in their order.
 static void contribute_results(struct reverse *r, const struct op *op, const struct op *made) {
     struct op copy = *made; // adding ops moves them

@@ -131,6 +131,56 @@ static void elementwise(void **state) {
     for_types(build_large, 1);
 }
 
+static value_id dropout(struct harness *h, const value_id *operands, double probability, int site) {
+    struct op *op = harness_op(h, OP_DROPOUT, operands, 6);
+    op_set_real(h->program, op, ATTRIBUTE_PROBABILITY, probability);
+    op_set_integer(h->program, op, ATTRIBUTE_SITE, site);
+    return harness_infer(h, op);
+}
+
+// Alone, twice in a chain with biases of both widths, and where positions and columns are data. The
+// same numbers must be drawn as the interpreter draws, else elements are 0 in one of the two only.
+static void dropouts(void **state) {
+    for (int i = 0; i < 4; i++) {
+        struct harness h;
+        harness_open(&h, dtypes[i % 2]);
+        bool evaluates = i >= 2;
+        value_id x = INPUT(&h, 3, 4, 21), row = INPUT(&h, 21), plane = INPUT(&h, 4, 21);
+        value_id samples = harness_input(&h, DTYPE_I32, SIZES(3));
+        value_id places = harness_input(&h, DTYPE_I32, SIZES(4));
+        value_id numbers = harness_input(&h, DTYPE_I32, SIZES(21));
+        value_id layer = harness_input(&h, DTYPE_F64, SIZES());
+        value_id key = harness_input(&h, DTYPE_F64, SIZES());
+        value_id positions = harness_iota(&h, 4), columns = harness_iota(&h, 21);
+        harness_output(
+            &h, dropout(&h, (value_id[]){x, samples, positions, columns, layer, key}, 0.3, 1));
+        harness_output(&h,
+                       dropout(&h, (value_id[]){x, samples, places, numbers, layer, key}, 0.3, 1));
+        value_id biased = harness_infer(&h, OP(&h, ADD_BIAS, x, row));
+        value_id once =
+            dropout(&h, (value_id[]){biased, samples, places, columns, layer, key}, 0.5, 0);
+        value_id both = harness_infer(&h, OP(&h, ADD_BIAS, once, plane));
+        value_id twice =
+            dropout(&h, (value_id[]){both, samples, positions, columns, layer, key}, 0.1, 2);
+        value_id inline_values[] = {biased, once, both, twice};
+        for (int k = 0; k < 4; k++)
+            harness_inline(&h, inline_values[k]);
+        finish(&h, OP(&h, ADD, twice, x));
+        harness_ready(&h);
+        for (int k = 0; k < 21; k++) {
+            set(&h, numbers, k, 1000003 * k % 8191);
+            if (k < 4)
+                set(&h, places, k, 7 - 2 * k);
+            if (k < 3)
+                set(&h, samples, k, 5 + 1000 * k);
+        }
+        set(&h, layer, 0, 11);
+        set(&h, key, 0, evaluates ? 0 : 0x1p52 + 12345);
+        harness_compare(&h, 2);
+        harness_close(&h);
+    }
+}
+
 // A chain with two biases of different length, a scalar that is itself computed inline, and a value
 // used twice; the result lies over an operand.
 static void build_chain(struct harness *h) {
@@ -418,6 +468,7 @@ int main(void) {
         cmocka_unit_test(refuses_what_is_no_product),
         cmocka_unit_test(refuses_rows_of_others),
         cmocka_unit_test(elementwise),
+        cmocka_unit_test(dropouts),
         cmocka_unit_test(chains),
         cmocka_unit_test(bits_do_not_depend_on_position),
         cmocka_unit_test(kernels),

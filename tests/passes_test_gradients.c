@@ -233,6 +233,29 @@ static void test_scale(void **state) {
     finish(&trial);
 }
 
+// The function is linear where nothing else is drawn; one row is of an evaluation's kind, key 0.
+static void test_dropout(void **state) {
+    const struct attribute attributes[] = {{.name = ATTRIBUTE_PROBABILITY, .real = 0.4},
+                                           {.name = ATTRIBUTE_SITE, .integer = 1}};
+    for (int key = 0; key < 2; key++) {
+        struct trial trial;
+        begin(&trial);
+        value_id x = real_input(&trial, SIZES(2, 3, 5)),
+                 samples = id_input(&trial, 9, false, SIZES(2));
+        value_id layer = add_input(&trial, DTYPE_F64, 0, NULL);
+        value_id drawn = add_input(&trial, DTYPE_F64, 0, NULL);
+        trial.values[layer].data[0] = 2;
+        trial.values[drawn].data[0] = key * 77;
+        value_id positions = emit_iota(&trial.emitter, "positions", DIM_SEQUENCE, 3);
+        value_id columns = emit_iota(&trial.emitter, "columns", DIM_HIDDEN, 5);
+        struct op *made =
+            emit_with(&trial.emitter, OP_DROPOUT, "y",
+                      OPERANDS(x, samples, positions, columns, layer, drawn), attributes, 2);
+        add_results(&trial, *made, 1);
+        finish(&trial);
+    }
+}
+
 static void test_norms(void **state) {
     struct attribute eps = {.name = ATTRIBUTE_EPS, .real = 1e-2};
     const int64_t sizes[][5] = {{2, 3, 5}, {5}, {5}};
@@ -454,13 +477,14 @@ static void test_frozen(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_einsum),        cmocka_unit_test(test_elementwise),
-        cmocka_unit_test(test_add_bias),      cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_norms),         cmocka_unit_test(test_rope),
-        cmocka_unit_test(test_attention),     cmocka_unit_test(test_embedding),
-        cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_fan_out),
-        cmocka_unit_test(test_gpt2),          cmocka_unit_test(test_llama),
-        cmocka_unit_test(test_smallest),      cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_einsum),    cmocka_unit_test(test_elementwise),
+        cmocka_unit_test(test_add_bias),  cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_dropout),   cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_rope),      cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_embedding), cmocka_unit_test(test_cross_entropy),
+        cmocka_unit_test(test_fan_out),   cmocka_unit_test(test_gpt2),
+        cmocka_unit_test(test_llama),     cmocka_unit_test(test_smallest),
+        cmocka_unit_test(test_frozen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

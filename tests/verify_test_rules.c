@@ -32,7 +32,8 @@ static bool is_integer(const struct op *op, unsigned operand) {
                      op->kind == OP_PICK) &&
                     operand == 1) ||
                    (op->kind == OP_TOKEN_LOSS && operand == 2) || op->kind == OP_COUNT_TOKENS;
-    return counts || ids || targets;
+    bool samples = op->kind == OP_DROPOUT && operand == 1;
+    return counts || ids || targets || samples;
 }
 
 static void set_attributes(struct bench *b, const char *labels) {
@@ -49,7 +50,8 @@ static void set_attributes(struct bench *b, const char *labels) {
         {ATTRIBUTE_RATE, 0, 0, "cosine"},       {ATTRIBUTE_BASE, 0.1, 0, NULL},
         {ATTRIBUTE_MINIMUM, 0.01, 0, NULL},     {ATTRIBUTE_WARMUP, 0, 2, NULL},
         {ATTRIBUTE_STEPS, 0, 30, NULL},         {ATTRIBUTE_MAX_NORM, 0.1, 0, NULL},
-        {ATTRIBUTE_KEEP, 0, 1, NULL},
+        {ATTRIBUTE_KEEP, 0, 1, NULL},           {ATTRIBUTE_PROBABILITY, 0.4, 0, NULL},
+        {ATTRIBUTE_SITE, 0, 1, NULL},
     };
     char words[256];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -107,6 +109,8 @@ static double random_number(struct bench *b, unsigned operand, int64_t element, 
     const struct op *op = &b->op;
     if (is_index(op, operand))
         return (double)element;
+    if (op->kind == OP_DROPOUT && operand > 0)
+        return operand == 1 ? (double)(3 + element) : 5 + draw; // all differ, and nothing is off
     if (is_integer(op, operand))
         return floor(random_between(
             b, op->kind == OP_EMBEDDING || op->kind == OP_EMBEDDING_BACKWARD ? 0 : -2, SIZE));

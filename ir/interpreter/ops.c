@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/interpreter/draws.h"
 
 typedef void (*evaluator)(const struct op *, const struct array *, struct array *);
 
@@ -194,6 +195,24 @@ static void silu_backward(const struct op *op, const struct array *in, struct ar
     for (int64_t i = 0, n = elements(out); i < n; i++) {
         double x = in[0].data[i], sigmoid = 1 / (1 + exp(-x));
         out->data[i] = in[1].data[i] * sigmoid * (1 + x * (1 - sigmoid));
+    }
+}
+
+static void dropout(const struct op *op, const struct array *in, struct array *out) {
+    double probability = op_real(op, ATTRIBUTE_PROBABILITY, 0);
+    int64_t sequence = elements(&in[2]), hidden = elements(&in[3]);
+    struct draw draw = {.key = (uint64_t)in[5].data[0],
+                        .layer = (uint32_t)in[4].data[0],
+                        .site = (uint32_t)op_integer(op, ATTRIBUTE_SITE, 0)};
+    for (int64_t i = 0, n = elements(out); i < n; i++) {
+        int64_t row = i / hidden;
+        draw.sample = (uint32_t)(int64_t)in[1].data[row / sequence];
+        draw.position = (uint32_t)(int64_t)in[2].data[row % sequence];
+        draw.column = (uint32_t)(int64_t)in[3].data[i % hidden];
+        if (draw.key == 0)
+            out->data[i] = in[0].data[i];
+        else
+            out->data[i] = draw_drops(&draw, probability) ? 0 : in[0].data[i] / (1 - probability);
     }
 }
 
@@ -594,6 +613,7 @@ static const evaluator evaluators[N_OPS] = {
     [OP_GELU_BACKWARD] = gelu_backward,
     [OP_SILU] = silu,
     [OP_SILU_BACKWARD] = silu_backward,
+    [OP_DROPOUT] = dropout,
     [OP_CAST] = copy,
     [OP_LAYER_NORM] = layer_norm,
     [OP_LAYER_NORM_BACKWARD] = layer_norm_backward,
