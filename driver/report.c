@@ -21,11 +21,23 @@ static bool lie_alike(const struct placement_row *row, const struct buffer *buff
            row->found->data == found->data && row->buffer->dtype == buffer->dtype;
 }
 
-// Activations have no tensor; what blocks hand on stands for them: it has an item in front of every
-// block and one behind the last.
-static bool is_handed_on(const struct program *program, const struct buffer *buffer) {
-    return buffer->class == CLASS_ACTIVATIONS && buffer->stack == STACK_LAYERS &&
-           buffer->count == program->sizes.layers + 1;
+// Activations have no tensor; what blocks hand on stands for them: a block reads one item of it and
+// writes the next.
+static bool is_handed_on(const struct program *program, buffer_id id) {
+    const struct buffer *buffer = &program->buffers[id];
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (buffer->class == CLASS_ACTIVATIONS && buffer->stack == STACK_LAYERS &&
+           walk_next(&walk)) {
+        struct access access;
+        bool read = false, written = false;
+        for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++) {
+            read |= access.at->buffer == id && !access.written;
+            written |= access.at->buffer == id && access.written;
+        }
+        if (walk.statement->kind == STATEMENT_CALL && read && written)
+            return true;
+    }
+    return false;
 }
 
 // Into the row of its kind, or as a new one. A window has no bytes of its own and is no row.
@@ -33,7 +45,7 @@ static void add_buffer(struct compilation *c, struct placement_table *table, buf
     const struct buffer *buffer = &c->final->buffers[id];
     const struct found *found = &c->verdict.buffers[id];
     enum state state = class_states[buffer->class];
-    bool activation = is_handed_on(c->final, buffer);
+    bool activation = is_handed_on(c->final, id);
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
     const char *role =

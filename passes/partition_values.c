@@ -25,18 +25,9 @@ static void divide_result(struct partitioner *p, const struct call *call, uint32
                           int64_t layer) {
     const struct unit *unit = &p->reference->units[call->unit];
     struct buffer_state *state = &p->states[call->results[i].buffer];
-    value_id value = unit->results[i].value;
-    const struct op *op = unit_producer(unit, value);
-    if (!op || state->depth >= depth)
-        return;
-    const struct tensor_type *type = &unit->values[value].type;
-    const struct work_rule *by[MAX_AXES];
-    struct part part = {op->roles, op->n_roles, layer};
-    if (state->kept && unit->phase == PHASE_FORWARD)
-        work_cuts_of_kept(&p->placement, part, type->dims, type->rank, state->work.cuts);
-    else
-        work_cuts_of_dims(&p->placement, part, type->dims, type->rank, state->work.cuts, by);
-    state->depth = depth;
+    if (state->depth < depth &&
+        work_cuts_of_result(&p->placement, unit, i, layer, state->kept, state->work.cuts))
+        state->depth = depth;
 }
 
 // Backward reads it. What only forward writes was kept for it until then.

@@ -105,6 +105,22 @@ void work_cuts_of_kept(const struct placement *placement, struct part part, cons
     }
 }
 
+bool work_cuts_of_result(const struct placement *placement, const struct unit *unit, uint32_t i,
+                         int64_t layer, bool kept, struct axis_list cuts[MAX_RANK]) {
+    value_id value = unit->results[i].value;
+    const struct op *op = unit_producer(unit, value);
+    const struct tensor_type *type = &unit->values[value].type;
+    const struct work_rule *by[MAX_AXES];
+    if (!op)
+        return false;
+    struct part part = {op->roles, op->n_roles, layer};
+    if (kept && unit->phase == PHASE_FORWARD)
+        work_cuts_of_kept(placement, part, type->dims, type->rank, cuts);
+    else
+        work_cuts_of_dims(placement, part, type->dims, type->rank, cuts, by);
+    return true;
+}
+
 struct axis_list work_cuts_in_scope(const struct placement *placement, const struct selector *scope,
                                     enum dimension dimension) {
     struct work_label label = {.dimensions = UINT32_C(1) << dimension};

@@ -41,6 +41,10 @@ void work_cuts(const struct placement *, struct part, const struct work_label *l
 // stored as parts that are gathered for every use.
 void work_cuts_of_kept(const struct placement *, struct part, const struct dim *dims, unsigned rank,
                        struct axis_list cuts[MAX_RANK]);
+// How result `i` of a unit is divided where it is handed on, in a layer; `kept`: backward reads it.
+// False: the result is no op's.
+bool work_cuts_of_result(const struct placement *, const struct unit *, uint32_t i, int64_t layer,
+                         bool kept, struct axis_list cuts[MAX_RANK]);
 // The axes that cut a dimension where a scope selects, if nothing else is there to be cut.
 struct axis_list work_cuts_in_scope(const struct placement *, const struct selector *scope,
                                     enum dimension dimension);
