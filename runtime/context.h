@@ -18,8 +18,9 @@ struct place_context {
     struct team *team;
     const struct kernels *kernels;
     const struct transport *transport;
-    void *endpoint;    /* the transport's own state of this rank */
-    struct live *live; /* what its statements make alive; null: nobody counts */
+    struct local_rank *local; /* its place among the ranks of this process (transport/local.c) */
+    struct mpi_rank *mpi;     /* and between processes (transport/mpi.c); null: there is one */
+    struct live *live;        /* what its statements make alive; null: nobody counts */
     struct recorder recorder;
     /* The first failure of this rank; later ones are consequences. */
     _Atomic enum place_status status;

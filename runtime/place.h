@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 3
+#define PLACE_ABI_VERSION 4
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */

@@ -329,15 +329,17 @@ class Processes(Linear):
         return run(*options, devices=devices or count, prefix=prefix, **more)
 
     def test_gives_the_same_bits_as_threads(self):
-        for devices in 3, 4:
+        """With one rank in each process, and with several."""
+        for devices, processes in (3, 3), (4, 4), (4, 2), (8, 2), (2, 1):
             files = []
-            for launch in run, lambda *options, devices: self.launch(devices, *options):
+            for launch in run, lambda *options, devices: self.launch(processes, *options, devices=devices):
                 log, dump = self.path("l"), self.path("d")
-                result = launch("--data", self.data, "--steps", 10, "--log", log, "--dump", dump, devices=devices)
+                result = launch("--data", self.data, "--steps", 10, "--log", log, "--dump", dump, "--eval", self.data,
+                                "--sample", 5, devices=devices)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 with open(dump, "rb") as file:
                     files.append((file.read(), [(s["loss"], s["grad_norm"], s["bytes_sent"], s["peak_bytes"])
-                                                for s in read_log(log)[1:]]))
+                                                for s in read_log(log)[1:]], result.stdout.split("eval: ")[1]))
             self.assertEqual(files[0], files[1])
 
     def test_moves_between_processes(self):
@@ -347,13 +349,15 @@ class Processes(Linear):
     def test_failures_end_the_job(self):
         self.assertFails(self.launch(3, "--data", self.data, "--steps", 5, devices=4),
                          "the launcher started 3 processes, but the mesh has 4 devices")
-        result = self.launch(2, "--data", self.data, "--steps", 9, LINEAR_FAULT="nan")
-        self.assertIn("step 3: the loss is not a number", result.stderr)
-        self.assertNotEqual(result.returncode, 0)
-        result = self.launch(2, "--data", self.data, "--steps", 9, LINEAR_FAULT="deadlock", PLACE_TIMEOUT=1)
-        self.assertNotEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"rank [01], step 3.*: no answer from rank [01] for 1 seconds")
-        self.assertIn("flight recorder", result.stderr)
+        for devices in 2, 4:
+            result = self.launch(2, "--data", self.data, "--steps", 9, devices=devices, LINEAR_FAULT="nan")
+            self.assertIn("step 3: the loss is not a number", result.stderr)
+            self.assertNotEqual(result.returncode, 0)
+            result = self.launch(2, "--data", self.data, "--steps", 9, devices=devices, LINEAR_FAULT="deadlock",
+                                 PLACE_TIMEOUT=1)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, r"rank \d, step 3.*: no answer from rank [\d, ]+ for 1 seconds")
+            self.assertIn("flight recorder", result.stderr)
 
     def processes_of(self, mark):
         """Process ids by rank, of what a launch with this mark in its environment has started."""
@@ -370,12 +374,12 @@ class Processes(Linear):
                 found[int(words[b"OMPI_COMM_WORLD_RANK"])] = int(name)
         return found
 
-    def lose(self, number, timeout):
+    def lose(self, number, timeout, devices):
         """A job of three processes of which one is sent a signal after the first steps. Its errors."""
-        mark = f"{os.getpid()}.{number}"
+        mark = f"{os.getpid()}.{number}.{devices}"
         command = [MPIRUN, "-n", "3", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", PROGRAM,
                    "--data", self.data, "--steps", "100000"]
-        env = environment(3, LINEAR_FAULT="slow", PLACE_TIMEOUT=timeout, LINEAR_MARK=mark)
+        env = environment(devices, LINEAR_FAULT="slow", PLACE_TIMEOUT=timeout, LINEAR_MARK=mark)
         with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as job:
             while not job.stdout.readline().startswith("step 1/"):
@@ -390,14 +394,16 @@ class Processes(Linear):
         self.fail(f"left behind: {self.processes_of(mark)}")
 
     def test_a_stopped_process_is_named(self):
-        errors = self.lose(signal.SIGSTOP, 2)
+        errors = self.lose(signal.SIGSTOP, 2, 3)
         # The others wait for it in a collective, or at the end of the step.
         self.assertRegex(errors, r"rank [02], step \d+(, linear.place:\d:1 \(.*\))?: no answer from rank 1 for 2 seconds")
         self.assertRegex(errors, r"collective_wait +linear.place:\d:1 \(")
 
+        self.assertRegex(self.lose(signal.SIGSTOP, 2, 6), r"rank [0145], step \d+.*: no answer from rank [23]")
+
     def test_a_killed_process_ends_the_job(self):
-        errors = self.lose(signal.SIGKILL, 60)
-        self.assertIn("rank 1", errors)
+        for devices in 3, 6:
+            self.assertIn("rank 1", self.lose(signal.SIGKILL, 60, devices))
 
     def test_without_the_transport(self):
         result = self.launch(2, "--data", self.data, "--steps", 5, PLACE_TRANSPORT_PATH=self.folder)

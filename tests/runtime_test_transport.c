@@ -56,7 +56,7 @@ static void *rank_main(void *argument) {
 
 static void run_ranks(int32_t (*body)(struct place_context *context)) {
     int32_t n = (int32_t)program.devices;
-    struct local_world *world = local_world_new(&program);
+    struct local_world *world = local_world_new(&program, 0, (int32_t)program.devices);
     assert_non_null(world);
     memset(ranks, 0, sizeof ranks);
     for (int32_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /* Running a program in this process: what must be true before a rank is born is checked here, with
- * one message each; then all ranks of the mesh run as threads, or, under a launcher, this process's
- * one. */
+ * one message each; then all ranks of the mesh run as threads, or, under a launcher, those of this
+ * process. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -144,9 +144,11 @@ static double measure_peak(int cores) {
 }
 
 static void print_header(const struct session *session, const struct kernels *kernels,
-                         const char *transport, int cores) {
+                         const struct launch *launch, int cores) {
     const struct place_program *program = session->program;
-    char arena[32];
+    char arena[32], transport[64] = "local";
+    if (launch->join)
+        snprintf(transport, sizeof transport, "mpi, %d processes", launch->processes);
     printf("%s: mesh", program->name);
     for (int i = 0; i < program->n_axes; i++)
         printf(" %s=%lld", program->axes[i].name, (long long)program->axes[i].size);
@@ -228,38 +230,42 @@ static int end_ranks(const struct session *session, const struct flight *flight,
     return -1;
 }
 
-static void start_threads(struct session *session, const struct kernels *kernels,
-                          struct local_world *world, struct rank_thread *threads, int n,
-                          int *started) {
-    for (*started = 0; *started < n; ++*started) {
-        struct rank_thread *self = &threads[*started];
+/* As threads. Returns how many there are. */
+static int start_threads(struct session *session, const struct kernels *kernels,
+                         const struct launch *launch, struct local_world *world,
+                         struct rank_thread *threads) {
+    for (int i = 0; i < launch->ranks; i++) {
+        struct rank_thread *self = &threads[i];
         self->session = session;
         self->context.program = session->program;
         self->context.kernels = kernels;
-        context_set_rank(&self->context, *started);
+        context_set_rank(&self->context, launch->first + i);
         local_join(world, &self->context);
+        if (launch->join)
+            launch->join(&self->context);
         if (pthread_create(&self->thread, NULL, rank_main, self) != 0)
-            return;
+            return i;
     }
+    return launch->ranks;
 }
 
-static int run_threads(struct session *session, const struct kernels *kernels, char *message) {
-    int n = (int)session->program->devices, started;
-    struct local_world *world = local_world_new(session->program);
+static int run_threads(struct session *session, const struct kernels *kernels,
+                       const struct launch *launch, char *message) {
+    int n = launch->ranks, status = -1;
+    struct local_world *world = local_world_new(session->program, launch->first, n);
     struct rank_thread *threads = calloc((size_t)n, sizeof *threads);
     struct place_context **contexts = threads ? contexts_of(threads, n) : NULL;
-    int status = -1;
     if (world && contexts) {
         const struct flight flight = {contexts, n};
-        start_threads(session, kernels, world, threads, n, &started);
+        int started = start_threads(session, kernels, launch, world, threads);
         for (int i = started; i < n; i++) /* told to the ranks that live, who then end */
             context_fail(&threads[i].context, -1, PLACE_ERROR_HOST, "no thread for this rank");
         struct sentinel *sentinel =
-            started == n ? sentinel_start(&flight, session->options->log, 1) : NULL;
+            started == n ? sentinel_start(&flight, session->options->log, launch->processes) : NULL;
         for (int i = 0; i < started; i++)
             pthread_join(threads[i].thread, NULL);
         sentinel_stop(sentinel);
-        status = end_ranks(session, &flight, 1, threads, message);
+        status = end_ranks(session, &flight, launch->processes, threads, message);
     } else {
         snprintf(message, MESSAGE_BYTES, "no memory for %d ranks", n);
     }
@@ -269,30 +275,13 @@ static int run_threads(struct session *session, const struct kernels *kernels, c
     return status;
 }
 
-static int run_process(struct session *session, const struct kernels *kernels,
-                       const struct launch *launch, char *message) {
-    struct rank_thread self = {.session = session};
-    struct place_context *context = &self.context;
-    const struct flight flight = {&context, 1};
-    int processes = (int)session->program->devices;
-    context->program = session->program;
-    context->kernels = kernels;
-    context_set_rank(context, launch->rank);
-    launch->join(context);
-    struct sentinel *sentinel = sentinel_start(&flight, session->options->log, processes);
-    rank_main(&self);
-    sentinel_stop(sentinel);
-    return end_ranks(session, &flight, processes, &self, message);
-}
-
 /* ---- the whole run ----------------------------------------------------------------------------
  */
 
 static int run_session(struct session *session, const struct launch *launch, char *message) {
     const struct place_program *program = session->program;
     const char *why = NULL;
-    int cores = available_cores(),
-        ranks = launch->join ? launch->local_ranks : (int)program->devices;
+    int cores = available_cores(), ranks = launch->ranks * launch->neighbours;
     session->threads = session->options->threads ? session->options->threads
                        : cores > ranks           ? cores / ranks
                                                  : 1;
@@ -302,17 +291,16 @@ static int run_session(struct session *session, const struct launch *launch, cha
         return -1;
     }
     if (check_memory(session, ranks, message) != 0 ||
-        open_files(session, launch->rank == 0, message) != 0)
+        open_files(session, launch->first == 0, message) != 0)
         return -1;
-    bool quiet = session->options->quiet || launch->rank != 0;
+    bool quiet = session->options->quiet || launch->first != 0;
     if (!quiet)
-        print_header(session, kernels, launch->join ? "mpi" : "local", cores);
+        print_header(session, kernels, launch, cores);
     progress_begin(&session->progress, program, session->options->steps, quiet);
     session->progress.terminal &= !launch->join; /* a launcher carries lines, whatever it says */
     if (!quiet && program->flops_per_token > 0)
         session->progress.peak_flops = measure_peak(cores);
-    return launch->join ? run_process(session, kernels, launch, message)
-                        : run_threads(session, kernels, message);
+    return run_threads(session, kernels, launch, message);
 }
 
 static int report_failure(const char *message) {
@@ -340,7 +328,7 @@ int place_run(const struct place_program *program, const struct place_run_option
     else if (fflush(stdout) != 0 || ferror(stdout))
         status = report_failure("standard output cannot be written");
     else if (atomic_load(&session.interrupted)) {
-        if (launch.rank == 0)
+        if (launch.first == 0)
             fprintf(stderr, "interrupted after a whole step%s%s\n",
                     saved ? "; parameters are in " : "", saved ? options->save : "");
         status = 130;

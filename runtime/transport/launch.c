@@ -49,15 +49,15 @@ int launch_find(const struct place_program *program, struct launch *launch, char
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
     static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
                                               NULL};
-    *launch = (struct launch){.local_ranks = 1};
-    int32_t processes = environment_number(sizes, 0);
-    if (processes <= 0)
+    int32_t processes = environment_number(sizes, 1);
+    *launch = (struct launch){.ranks = (int32_t)program->devices, .processes = 1, .neighbours = 1};
+    if (processes <= 1) /* also of one that a launcher started alone */
         return 0;
-    if (processes != program->devices) {
+    if (program->devices % processes != 0) {
         snprintf(message, message_bytes,
-                 "the launcher started %d process%s, but the mesh has %lld device%s; start %lld",
-                 processes, processes == 1 ? "" : "es", (long long)program->devices,
-                 program->devices == 1 ? "" : "s", (long long)program->devices);
+                 "the launcher started %d processes, but the mesh has %lld device%s; start as many "
+                 "or a number that divides them",
+                 processes, (long long)program->devices, program->devices == 1 ? "" : "s");
         return -1;
     }
     char why[512] = "it is neither beside the executable nor in the installation";
@@ -68,10 +68,11 @@ int launch_find(const struct place_program *program, struct launch *launch, char
                  module ? "it belongs to another version of the runtime" : why);
         return -1;
     }
-    launch->local_ranks = environment_number(local_sizes, processes);
+    launch->processes = processes;
+    launch->neighbours = environment_number(local_sizes, processes);
     launch->join = module->join;
     launch->end = module->end;
-    return module->begin(program, &launch->rank, message, message_bytes);
+    return module->begin(program, &launch->first, &launch->ranks, message, message_bytes);
 }
 
 void launch_end(const struct launch *launch, int status) {

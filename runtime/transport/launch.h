@@ -1,4 +1,5 @@
-/* Whether this process is one of several that a launcher started, and its way to the others.
+/* Whether this process is one of several that a launcher started, and its way to the others. The
+ * devices are dealt out in order, as many ranks to each process.
  *
  * The MPI transport is a shared object of its own, loaded when a launcher's variables are found in
  * the environment, so that a program that runs alone needs no MPI. */
@@ -8,9 +9,9 @@
 #include "runtime/context.h"
 
 struct launch {
-    int32_t rank;                                /* 0 without a launcher */
-    int32_t local_ranks;                         /* processes on this machine */
-    void (*join)(struct place_context *context); /* null: no launcher, ranks are threads */
+    int32_t first, ranks;                        /* of this process; without a launcher all */
+    int32_t processes, neighbours;               /* in all; on this machine */
+    void (*join)(struct place_context *context); /* null: no launcher; after local_join */
     void (*end)(int status);
 };
 
@@ -18,7 +19,7 @@ struct launch {
 struct transport_module {
     int32_t abi_version;
     /* 0, or -1 with one line in `message`. */
-    int (*begin)(const struct place_program *program, int32_t *rank, char *message,
+    int (*begin)(const struct place_program *program, int32_t *first, int32_t *ranks, char *message,
                  size_t message_bytes);
     void (*join)(struct place_context *context);
     /* status 0: leaves in peace; else ends all processes. */

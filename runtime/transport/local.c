@@ -70,7 +70,8 @@ struct local_rank {
 };
 
 struct local_world {
-    int32_t n, n_groups, n_handles;
+    int32_t first, n; /* ranks of this process */
+    int32_t n_groups, n_handles;
     int spins; /* polls of a counter before the rank yields */
     _Atomic int aborted;
     _Atomic uint64_t progress; /* moves of any counter */
@@ -78,8 +79,14 @@ struct local_world {
     struct channel *channels; /* [from * n + to] */
 };
 
-static struct local_rank *rank_of(struct place_context *context) {
-    return context->endpoint;
+static struct local_rank *rank_of(const struct place_context *context) {
+    return context->local;
+}
+static struct local_rank *rank_numbered(const struct local_world *world, int32_t rank) {
+    return &world->ranks[rank - world->first];
+}
+static struct channel *channel_between(const struct local_world *world, int32_t from, int32_t to) {
+    return &world->channels[(from - world->first) * world->n + to - world->first];
 }
 
 /* ---- waiting ----------------------------------------------------------------------------------
@@ -111,10 +118,11 @@ static int32_t fail_deadlock(struct place_context *context, int32_t statement) {
             context_describe_statement(context->program, rank->waiting_statement, where,
                                        sizeof where);
             used += (size_t)snprintf(text + used, sizeof text - used,
-                                     "\n  rank %d waits for rank %d to %s, at %s", i,
+                                     "\n  rank %d waits for rank %d to %s, at %s", world->first + i,
                                      rank->waiting_for, rank->waiting_what, where);
         } else {
-            used += (size_t)snprintf(text + used, sizeof text - used, "\n  rank %d has ended", i);
+            used += (size_t)snprintf(text + used, sizeof text - used, "\n  rank %d has ended",
+                                     world->first + i);
         }
     }
     return context_fail(context, statement, PLACE_ERROR_DEADLOCK,
@@ -228,7 +236,7 @@ struct meeting {
 
 static struct queue *member_queue(const struct meeting *meeting, int32_t place) {
     int32_t rank = group_member(meeting->context->program, &meeting->group, place);
-    return &meeting->world->ranks[rank].queues[meeting->mine->collective.group];
+    return &rank_numbered(meeting->world, rank)->queues[meeting->mine->collective.group];
 }
 
 /* Bytes read from a member, unless it is this rank itself. */
@@ -486,8 +494,8 @@ static int32_t local_share(struct place_context *context, const void *mine, void
     move_counter(world, &rank->share_posted, number);
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *peer = &world->ranks[i];
-        int32_t status =
-            wait_until(context, -1, i, "reach the end of the step", &peer->share_posted, number);
+        int32_t status = wait_until(context, -1, world->first + i, "reach the end of the step",
+                                    &peer->share_posted, number);
         if (status)
             return status;
         if (bytes)
@@ -495,7 +503,7 @@ static int32_t local_share(struct place_context *context, const void *mine, void
     }
     move_counter(world, &rank->share_taken, number);
     for (int32_t i = 0; i < world->n; i++) {
-        int32_t status = wait_until(context, -1, i, "reach the end of the step",
+        int32_t status = wait_until(context, -1, world->first + i, "reach the end of the step",
                                     &world->ranks[i].share_taken, number);
         if (status)
             return status;
@@ -506,7 +514,7 @@ static int32_t local_share(struct place_context *context, const void *mine, void
 static int32_t local_send(struct place_context *context, int32_t to, const void *data,
                           size_t bytes) {
     struct local_world *world = rank_of(context)->world;
-    struct channel *channel = &world->channels[context->rank * world->n + to];
+    struct channel *channel = channel_between(world, context->rank, to);
     uint64_t number = atomic_load(&channel->posted) + 1;
     channel->data = data;
     channel->bytes = bytes;
@@ -517,7 +525,7 @@ static int32_t local_send(struct place_context *context, int32_t to, const void 
 static int32_t local_receive(struct place_context *context, int32_t from, void *data,
                              size_t bytes) {
     struct local_world *world = rank_of(context)->world;
-    struct channel *channel = &world->channels[from * world->n + context->rank];
+    struct channel *channel = channel_between(world, from, context->rank);
     uint64_t number = atomic_load(&channel->taken) + 1;
     int32_t status = wait_until(context, -1, from, "send", &channel->posted, number);
     if (status)
@@ -566,11 +574,12 @@ static bool rank_allocate(struct local_world *world, struct local_rank *rank) {
     return rank->peers && rank->sources && rank->flights && rank->queues;
 }
 
-struct local_world *local_world_new(const struct place_program *program) {
+struct local_world *local_world_new(const struct place_program *program, int32_t first,
+                                    int32_t ranks) {
     struct local_world *world = calloc(1, sizeof *world);
     if (!world)
         return NULL;
-    int32_t ranks = (int32_t)program->devices;
+    world->first = first;
     world->n = ranks;
     world->n_groups = program->n_groups;
     world->n_handles = program->n_handles;
@@ -610,5 +619,5 @@ void local_world_free(struct local_world *world) {
 
 void local_join(struct local_world *world, struct place_context *context) {
     context->transport = &local_transport;
-    context->endpoint = &world->ranks[context->rank];
+    context->local = rank_numbered(world, context->rank);
 }

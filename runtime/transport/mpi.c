@@ -1,30 +1,25 @@
-/* Ranks as processes that a launcher started, over MPI. A shared object of its own
- * (libplace_mpi.so), so that nothing else needs MPI; launch.c finds it and calls
+/* Ranks in processes that a launcher started, one or several in each, over MPI. A shared object of
+ * its own (libplace_mpi.so), so that nothing else needs MPI; launch.c finds it and calls
  * `place_transport_mpi`.
  *
- * Collectives are built from MPI_Isend and MPI_Irecv, because MPI's own may send other volumes, add
- * in another order, or be slow; here every chunk is summed by one owner in order of rank, as in the
- * local transport, so both give the same bits. All work is done in the wait (MPI would not overlap
- * by itself). A message is a header, by which the other side sees that it is in the same
- * collective, and the chunks of all pieces packed; bytes are counted where they are handed to MPI,
- * without the header.
+ * A group whose members are all in this process is left to the local transport. For the others
+ * collectives are built from single messages (mpi_messages.h), because MPI's own may send other
+ * volumes, add in another order, or be slow; here every chunk is summed by one owner in order of
+ * rank, as in the local transport, so both give the same bits. All work is done in the wait (MPI
+ * would not overlap by itself). A message is a header, by which the other side sees that it is in
+ * the same collective, and the chunks of all pieces packed; bytes are counted where they are handed
+ * over, without the header.
  *
- * Failures are noticed outside MPI: a rank that fails ends its process, and with it the job. A rank
- * that hears nothing for PLACE_TIMEOUT seconds (600) fails, and names whom it did not hear. */
-#include <mpi.h>
-#include <sched.h>
+ * Failures are noticed outside MPI: a rank that fails stops those of its process, which ends, and
+ * with it the job. A rank that hears nothing for PLACE_TIMEOUT seconds (600) fails, and names whom
+ * it did not hear. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include "runtime/transport/launch.h"
+#include "runtime/transport/mpi_messages.h"
 #include "runtime/transport/transport.h"
-
-enum {
-    PART_BYTES = 1 << 30, /* of one MPI message: its counts are ints */
-    HOST_TAG = 0x7fff /* of messages outside groups, which have their index; MPI's least limit */
-};
 
 struct header {
     int32_t kind, group, dtype, operation, shift, statement;
@@ -38,142 +33,39 @@ struct flight {
     struct place_piece *pieces;
     int32_t capacity;
     uint64_t number;
+    bool is_local; /* the local transport has all the rest */
 };
 
+/* A group of the program, as this rank belongs to it. */
 struct traffic {
+    bool is_local; /* all members are in this process */
     uint64_t started;
     int64_t sent_bytes;
 };
 
-/* This process's only rank. */
+/* A rank of this process. */
 struct mpi_rank {
-    MPI_Comm comm;
-    double timeout_s;
-    struct flight *flights;
-    int32_t n_flights;
+    const struct transport *local; /* among the ranks of this process */
+    struct mailbox *box;
+    struct flight *flights;  /* by handle */
     struct traffic *traffic; /* of every group */
     char *out, *in;          /* packed messages; grow to the largest collective, then stay */
     size_t out_bytes, in_bytes;
-    MPI_Request *requests;
-    int32_t *peers; /* of every request */
-    int n_requests, cap_requests;
     const void **sources;
 };
-static struct mpi_rank self;
+static struct mpi_rank *mpi_ranks; /* of this process, from the first on */
+static int32_t first_rank;
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
-
-static bool grow_requests(void) {
-    int capacity = self.cap_requests ? self.cap_requests * 2 : 64;
-    MPI_Request *requests = realloc(self.requests, (size_t)capacity * sizeof *requests);
-    if (requests)
-        self.requests = requests;
-    int32_t *peers = realloc(self.peers, (size_t)capacity * sizeof *peers);
-    if (peers)
-        self.peers = peers;
-    if (requests && peers)
-        self.cap_requests = capacity;
-    return requests && peers;
-}
-
-static bool push_request(MPI_Request **request, int32_t peer) {
-    if (self.n_requests == self.cap_requests && !grow_requests())
-        return false;
-    self.peers[self.n_requests] = peer;
-    *request = &self.requests[self.n_requests++];
-    return true;
-}
-
-/* Posts one message in parts. MPI's error, if any. */
-static int post_message(bool send, int32_t peer, int tag, char *data, size_t bytes) {
-    for (size_t at = 0; at == 0 || at < bytes; at += PART_BYTES) {
-        MPI_Request *request;
-        if (!push_request(&request, peer))
-            return MPI_ERR_NO_MEM;
-        int count = (int)(bytes - at < PART_BYTES ? bytes - at : PART_BYTES);
-        int error = send ? MPI_Isend(data + at, count, MPI_BYTE, peer, tag, self.comm, request)
-                         : MPI_Irecv(data + at, count, MPI_BYTE, peer, tag, self.comm, request);
-        if (error != MPI_SUCCESS)
-            return error;
-    }
-    return MPI_SUCCESS;
-}
-
-static double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Of messages that did not come: "rank 1, 3". Each rank stands once. */
-static void name_silent_peers(char *text, size_t bytes) {
-    size_t used = (size_t)snprintf(text, bytes, "rank");
-    int32_t named = -1;
-    for (;;) { /* the next larger number of one that is silent */
-        int32_t next = INT32_MAX;
-        for (int i = 0; i < self.n_requests; i++) {
-            int done = 1;
-            if (self.peers[i] > named && self.peers[i] < next &&
-                MPI_Test(&self.requests[i], &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
-                next = self.peers[i];
-        }
-        if (next == INT32_MAX || used >= bytes - 16)
-            return;
-        used += (size_t)snprintf(text + used, bytes - used, "%s %d", named < 0 ? "" : ",", next);
-        named = next;
-    }
-}
-
-static int32_t fail_silence(struct place_context *context, int32_t statement) {
-    char silent[256];
-    name_silent_peers(silent, sizeof silent);
-    return context_fail(context, statement, PLACE_ERROR_TRANSPORT,
-                        "no answer from %s for %.0f seconds: it hangs, or is gone. Set "
-                        "PLACE_TIMEOUT to wait longer",
-                        silent, self.timeout_s);
-}
-
-/* Waits for all posted messages. */
-static int32_t finish_messages(struct place_context *context, int32_t statement) {
-    double begin = now_seconds();
-    int done = 0;
-    while (!done) {
-        int error = MPI_Testall(self.n_requests, self.requests, &done, MPI_STATUSES_IGNORE);
-        if (error != MPI_SUCCESS) {
-            int class = MPI_ERR_OTHER;
-            MPI_Error_class(error, &class);
-            return context_fail(context, statement, PLACE_ERROR_TRANSPORT,
-                                class == MPI_ERR_TRUNCATE || class == MPI_ERR_IN_STATUS
-                                    ? "a peer is in a collective of another size"
-                                    : "MPI reports error class %d",
-                                class);
-        }
-        if (!done && now_seconds() - begin > self.timeout_s)
-            return fail_silence(context, statement);
-        if (!done)
-            sched_yield();
-    }
-    self.n_requests = 0;
-    return PLACE_OK;
+static struct mpi_rank *rank_of(const struct place_context *context) {
+    return context->mpi;
 }
 
 /* ---- start ------------------------------------------------------------------------------------
  */
 
-static struct flight *flight_of(int32_t handle) {
-    if (handle < 0 || handle >= 1 << 20)
-        return NULL;
-    if (handle >= self.n_flights) {
-        int32_t n = handle + 64;
-        struct flight *grown = realloc(self.flights, (size_t)n * sizeof *grown);
-        if (!grown)
-            return NULL;
-        memset(grown + self.n_flights, 0, (size_t)(n - self.n_flights) * sizeof *grown);
-        self.flights = grown;
-        self.n_flights = n;
-    }
-    return &self.flights[handle];
+static struct flight *flight_of(const struct place_context *context, int32_t handle) {
+    return handle >= 0 && handle < context->program->n_handles ? &rank_of(context)->flights[handle]
+                                                               : NULL;
 }
 
 static bool flight_fill(struct flight *flight, const struct collective *collective) {
@@ -192,17 +84,26 @@ static bool flight_fill(struct flight *flight, const struct collective *collecti
     return true;
 }
 
+static int32_t fail_start(struct place_context *context, int32_t statement, const char *why,
+                          int32_t handle) {
+    return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "handle %d %s", handle, why);
+}
+
 static int32_t mpi_start(struct place_context *context, int32_t handle,
                          const struct collective *collective) {
-    struct flight *flight = flight_of(handle);
-    if (!flight || flight->in_flight || !flight_fill(flight, collective))
-        return context_fail(context, collective->statement, PLACE_ERROR_ARGUMENT,
-                            flight && flight->in_flight ? "handle %d is still in flight"
-                                                        : "no room for handle %d",
-                            handle);
+    struct mpi_rank *self = rank_of(context);
+    struct traffic *traffic = &self->traffic[collective->group];
+    struct flight *flight = flight_of(context, handle);
+    if (!flight)
+        return fail_start(context, collective->statement, "is out of range", handle);
+    if (flight->in_flight)
+        return fail_start(context, collective->statement, "is still in flight", handle);
+    if (!traffic->is_local && !flight_fill(flight, collective))
+        return fail_start(context, collective->statement, "has no memory", handle);
     flight->in_flight = 1;
-    flight->number = self.traffic[collective->group].started++;
-    return PLACE_OK;
+    flight->is_local = traffic->is_local;
+    flight->number = traffic->started++;
+    return flight->is_local ? self->local->start(context, handle, collective) : PLACE_OK;
 }
 
 /* ---- packing ----------------------------------------------------------------------------------
@@ -211,6 +112,7 @@ static int32_t mpi_start(struct place_context *context, int32_t handle,
 /* What the phases of one wait share. */
 struct meeting {
     struct place_context *context;
+    struct mpi_rank *self;
     int32_t statement;
     const struct collective *collective;
     struct traffic *traffic;
@@ -221,10 +123,10 @@ struct meeting {
 };
 
 static char *out_slot(const struct meeting *meeting, int32_t place) {
-    return self.out + (size_t)place * meeting->slot_bytes;
+    return meeting->self->out + (size_t)place * meeting->slot_bytes;
 }
 static char *in_slot(const struct meeting *meeting, int32_t place) {
-    return self.in + (size_t)place * meeting->slot_bytes;
+    return meeting->self->in + (size_t)place * meeting->slot_bytes;
 }
 static char *payload(char *slot) {
     return slot + sizeof(struct header);
@@ -256,7 +158,8 @@ static int32_t meeting_prepare(struct meeting *meeting) {
     meeting->header.bytes = bytes;
     meeting->slot_bytes = ((size_t)bytes + sizeof(struct header) + 63) / 64 * 64;
     size_t all = meeting->slot_bytes * (size_t)meeting->group.size;
-    if (!grow(&self.out, &self.out_bytes, all) || !grow(&self.in, &self.in_bytes, all))
+    struct mpi_rank *self = meeting->self;
+    if (!grow(&self->out, &self->out_bytes, all) || !grow(&self->in, &self->in_bytes, all))
         return context_fail(meeting->context, meeting->statement, PLACE_ERROR_TRANSPORT,
                             "no memory for messages of %zu bytes", all);
     return PLACE_OK;
@@ -326,38 +229,38 @@ static size_t message_bytes(const struct meeting *meeting) {
     return sizeof(struct header) + (size_t)meeting->header.bytes;
 }
 
-static int post_receive(const struct meeting *meeting, int32_t place) {
-    return post_message(false, peer_of(meeting, place), meeting->collective->group,
-                        in_slot(meeting, place), message_bytes(meeting));
+static bool post_receive(const struct meeting *meeting, int32_t place) {
+    return message_receive(meeting->self->box, peer_of(meeting, place), meeting->collective->group,
+                           in_slot(meeting, place), message_bytes(meeting));
 }
 
 /* The first part of a message carries at least the header. */
-static int post_send(const struct meeting *meeting, int32_t place, char *slot) {
+static bool post_send(const struct meeting *meeting, int32_t place, char *slot) {
     memcpy(slot, &meeting->header, sizeof meeting->header);
     meeting->traffic->sent_bytes += meeting->header.bytes;
-    return post_message(true, peer_of(meeting, place), meeting->collective->group, slot,
-                        message_bytes(meeting));
+    return message_send(meeting->self->box, peer_of(meeting, place), meeting->collective->group,
+                        slot, message_bytes(meeting));
 }
 
-static int32_t fail_send(const struct meeting *meeting, int error) {
-    return context_fail(meeting->context, meeting->statement, PLACE_ERROR_TRANSPORT,
-                        "MPI cannot send: error %d", error);
+/* Waits for what was posted, if it could be. */
+static int32_t finish(const struct meeting *meeting, bool posted) {
+    if (!posted)
+        return messages_fail(meeting->context, meeting->self->box, meeting->statement);
+    return messages_finish(meeting->context, meeting->self->box, meeting->statement);
 }
 
 /* Sends slot `place` (or, if `same`, this rank's own slot) to every other member, and receives
  * theirs. */
 static int32_t exchange(const struct meeting *meeting, bool same) {
     int32_t n = meeting->group.size, own = meeting->group.place;
-    int error = MPI_SUCCESS;
-    for (int32_t i = 0; i < n && error == MPI_SUCCESS; i++)
+    bool posted = true;
+    for (int32_t i = 0; i < n && posted; i++)
         if (i != own)
-            error = post_receive(meeting, i);
-    for (int32_t i = 0; i < n && error == MPI_SUCCESS; i++)
+            posted = post_receive(meeting, i);
+    for (int32_t i = 0; i < n && posted; i++)
         if (i != own)
-            error = post_send(meeting, i, out_slot(meeting, same ? own : i));
-    if (error != MPI_SUCCESS)
-        return fail_send(meeting, error);
-    int32_t status = finish_messages(meeting->context, meeting->statement);
+            posted = post_send(meeting, i, out_slot(meeting, same ? own : i));
+    int32_t status = finish(meeting, posted);
     for (int32_t i = 0; i < n && !status; i++)
         if (i != own)
             status = check_header(meeting, peer_of(meeting, i), in_slot(meeting, i));
@@ -368,9 +271,9 @@ static int32_t exchange(const struct meeting *meeting, bool same) {
  * too. */
 static void reduce_slots(const struct meeting *meeting, char *to) {
     for (int32_t i = 0; i < meeting->group.size; i++)
-        self.sources[i] =
+        meeting->self->sources[i] =
             payload(i == meeting->group.place ? out_slot(meeting, i) : in_slot(meeting, i));
-    collective_reduce(meeting->collective, to, self.sources, meeting->group.size, 0,
+    collective_reduce(meeting->collective, to, meeting->self->sources, meeting->group.size, 0,
                       meeting->header.bytes / meeting->element);
 }
 
@@ -444,12 +347,9 @@ static int32_t run_permute(const struct meeting *meeting) {
         unpack_results(meeting, payload(slot));
         return PLACE_OK;
     }
-    int error = post_receive(meeting, before);
-    if (error == MPI_SUCCESS)
-        error = post_send(meeting, group_behind(&meeting->group, shift), slot);
-    if (error != MPI_SUCCESS)
-        return fail_send(meeting, error);
-    int32_t status = finish_messages(meeting->context, meeting->statement);
+    bool posted = post_receive(meeting, before) &&
+                  post_send(meeting, group_behind(&meeting->group, shift), slot);
+    int32_t status = finish(meeting, posted);
     if (!status)
         status = check_header(meeting, peer_of(meeting, before), in_slot(meeting, before));
     if (!status)
@@ -515,17 +415,22 @@ static int32_t run_collective(const struct meeting *meeting) {
 }
 
 static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_t handle) {
-    struct flight *flight = flight_of(handle);
+    struct mpi_rank *self = rank_of(context);
+    struct flight *flight = flight_of(context, handle);
     if (!flight || !flight->in_flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is waited for but was not started", handle);
+    flight->in_flight = 0;
+    if (flight->is_local)
+        return self->local->wait(context, statement, handle);
     const struct place_program *program = context->program;
     const struct collective *collective = &flight->collective;
     struct meeting meeting = {
         .context = context,
+        .self = self,
         .statement = statement,
         .collective = collective,
-        .traffic = &self.traffic[collective->group],
+        .traffic = &self->traffic[collective->group],
         .group = group_of(program, context->rank, &program->groups[collective->group].axes),
         .header = {.kind = (int32_t)collective->kind,
                    .group = collective->group,
@@ -536,7 +441,6 @@ static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_
                    .number = flight->number},
         .element = dtype_size(collective->dtype),
     };
-    flight->in_flight = 0;
     int32_t status = meeting_prepare(&meeting);
     return status ? status : run_collective(&meeting);
 }
@@ -545,45 +449,52 @@ static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_
  */
 
 static int64_t mpi_sent_bytes(struct place_context *context, int32_t group) {
-    return self.traffic[group].sent_bytes;
+    const struct mpi_rank *self = rank_of(context);
+    const struct traffic *traffic = &self->traffic[group];
+    return traffic->is_local ? self->local->sent_bytes(context, group) : traffic->sent_bytes;
+}
+
+/* Waits for what the host has posted, if it could be. */
+static int32_t finish_host(struct place_context *context, bool posted) {
+    struct mailbox *box = rank_of(context)->box;
+    return posted ? messages_finish(context, box, -1) : messages_fail(context, box, -1);
 }
 
 /* From single messages, as all else, so that a rank that is silent can be named. */
 static int32_t mpi_share(struct place_context *context, const void *mine, void *all, size_t bytes) {
     static char nothing;
-    int32_t n = (int32_t)context->program->devices;
-    int error = MPI_SUCCESS;
-    for (int32_t peer = 0; peer < n && error == MPI_SUCCESS; peer++) {
-        if (peer == context->rank)
-            continue;
-        char *from = bytes ? (char *)all + (size_t)peer * bytes : &nothing;
-        error = post_message(false, peer, HOST_TAG, from, bytes);
-        if (error == MPI_SUCCESS)
-            error = post_message(true, peer, HOST_TAG, bytes ? (char *)mine : &nothing, bytes);
-    }
-    if (error != MPI_SUCCESS)
-        return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "MPI cannot send: error %d", error);
+    struct mailbox *box = rank_of(context)->box;
+    bool posted = true;
+    for (int32_t peer = 0; peer < context->program->devices && posted; peer++)
+        if (peer != context->rank)
+            posted =
+                message_receive(box, peer, MESSAGE_OF_HOST,
+                                bytes ? (char *)all + (size_t)peer * bytes : &nothing, bytes) &&
+                message_send(box, peer, MESSAGE_OF_HOST, bytes ? mine : &nothing, bytes);
     if (bytes)
         memcpy((char *)all + (size_t)context->rank * bytes, mine, bytes);
-    return finish_messages(context, -1);
+    return finish_host(context, posted);
 }
 
 static int32_t mpi_send(struct place_context *context, int32_t to, const void *data, size_t bytes) {
-    if (post_message(true, to, HOST_TAG, (char *)data, bytes) != MPI_SUCCESS)
-        return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "MPI cannot send");
-    return finish_messages(context, -1);
+    return finish_host(context,
+                       message_send(rank_of(context)->box, to, MESSAGE_OF_HOST, data, bytes));
 }
 
 static int32_t mpi_receive(struct place_context *context, int32_t from, void *data, size_t bytes) {
-    if (post_message(false, from, HOST_TAG, data, bytes) != MPI_SUCCESS)
-        return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "MPI cannot receive");
-    return finish_messages(context, -1);
+    return finish_host(context,
+                       message_receive(rank_of(context)->box, from, MESSAGE_OF_HOST, data, bytes));
 }
 
-/* The process is about to end with an error, which ends the job (module_end). */
+/* Those of this process are told; it is about to end with an error, which ends the job
+ * (module_end). */
 static void mpi_abort(struct place_context *context) {
+    rank_of(context)->local->abort(context);
+    messages_abort();
 }
+
 static void mpi_leave(struct place_context *context) {
+    rank_of(context)->local->leave(context);
 }
 
 static const struct transport mpi_transport = {
@@ -601,36 +512,44 @@ static const struct transport mpi_transport = {
 /* ---- the module -------------------------------------------------------------------------------
  */
 
-static int module_begin(const struct place_program *program, int32_t *rank, char *message,
-                        size_t message_bytes) {
-    int provided, size = 0, number = 0;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) {
-        snprintf(message, message_bytes, "MPI cannot be started");
+static bool group_is_here(const struct place_program *program, int32_t rank, int32_t number) {
+    struct group group = group_of(program, rank, &program->groups[number].axes);
+    bool here = true;
+    for (int32_t i = 0; i < group.size; i++)
+        here &= rank_is_here(group_member(program, &group, i));
+    return here;
+}
+
+static bool open_rank(const struct place_program *program, struct mpi_rank *self, int32_t rank) {
+    self->box = messages_of(rank);
+    self->sources = calloc((size_t)program->devices, sizeof *self->sources);
+    self->flights = calloc((size_t)program->n_handles + 1, sizeof *self->flights);
+    self->traffic = calloc((size_t)program->n_groups + 1, sizeof *self->traffic);
+    if (!self->sources || !self->flights || !self->traffic)
+        return false;
+    for (int32_t i = 0; i < program->n_groups; i++)
+        self->traffic[i].is_local = group_is_here(program, rank, i);
+    return true;
+}
+
+static int module_begin(const struct place_program *program, int32_t *first, int32_t *ranks,
+                        char *message, size_t message_bytes) {
+    if (messages_begin(program, first, ranks, message, message_bytes) != 0)
         return -1;
-    }
-    self.comm = MPI_COMM_WORLD;
-    MPI_Comm_set_errhandler(self.comm, MPI_ERRORS_RETURN);
-    MPI_Comm_size(self.comm, &size);
-    MPI_Comm_rank(self.comm, &number);
-    const char *timeout = getenv("PLACE_TIMEOUT");
-    self.timeout_s = timeout && atof(timeout) > 0 ? atof(timeout) : 600;
-    self.sources = calloc((size_t)size, sizeof *self.sources);
-    self.traffic = calloc((size_t)program->n_groups + 1, sizeof *self.traffic);
-    *rank = number;
-    if (size != program->devices)
-        snprintf(message, message_bytes, "MPI has %d process%s, but the mesh has %lld device%s",
-                 size, size == 1 ? "" : "es", (long long)program->devices,
-                 program->devices == 1 ? "" : "s");
-    else if (!self.sources || !self.traffic || program->n_groups > HOST_TAG)
-        snprintf(message, message_bytes, "no room for %d groups", program->n_groups);
-    else
-        return 0;
-    return -1;
+    first_rank = *first;
+    mpi_ranks = calloc((size_t)*ranks, sizeof *mpi_ranks);
+    bool enough = mpi_ranks;
+    for (int32_t i = 0; i < *ranks && enough; i++)
+        enough = open_rank(program, &mpi_ranks[i], *first + i);
+    if (!enough)
+        snprintf(message, message_bytes, "no memory for %d ranks", *ranks);
+    return enough ? 0 : -1;
 }
 
 static void module_join(struct place_context *context) {
+    context->mpi = &mpi_ranks[context->rank - first_rank];
+    context->mpi->local = context->transport;
     context->transport = &mpi_transport;
-    context->endpoint = &self;
 }
 
 /* Without MPI_Abort: when several ranks call it at once, Open MPI's launcher may crash, or hang
@@ -638,7 +557,7 @@ static void module_join(struct place_context *context) {
 static void module_end(int status) {
     fflush(NULL);
     if (status == 0 || status == 130)
-        MPI_Finalize();
+        messages_end();
     else
         _exit(status);
 }

@@ -1,7 +1,7 @@
 # Whole-compiler tests as text: a file with RUN: lines, judged by FileCheck.
 #
 # Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
-# what it writes, %examples, %lib, %inputs folders, %mpirun a launcher for 4 processes, %python, %chroot
+# what it writes, %examples, %lib, %inputs folders, %mpirun N a launcher for N processes, %python, %chroot
 # and %edit scripts of this folder's parent; `%exits N COMMAND` holds that a command ends with status N; `not`
 # and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full.
 import os
@@ -34,7 +34,7 @@ config.substitutions += [
     ("%examples", os.path.join(config.source_root, "examples")),
     ("%lib", os.path.join(config.source_root, "lib")),
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
-    ("%mpirun", config.mpiexec + " -n 4"),
+    ("%mpirun", config.mpiexec + " -n"),
     ("%python", config.python),
     ("%edit", " ".join([config.python, os.path.join(config.source_root, "tests", "edit.py"), config.placec])),
     ("%exits", os.path.join(config.source_root, "tests", "exits.sh")),
