@@ -4,7 +4,8 @@
 // lie. Output: the same units on local tensors with the collectives that their types ask for; a
 // loop over microbatches where there is more than one; around the calls the conversions between
 // work and storage: gathers before use, reductions of gradients, gathers of what was updated. Every
-// start is followed by its wait; `overlap` moves them apart.
+// start is followed by its wait, which `overlap` moves apart, but for what travels round a ring:
+// there every round computes while the next one's keys are on their way.
 //
 // Nothing is decided by a unit's or a buffer's name, but by class, tensor and type: a result that
 // is a summand over microbatches is accumulated, whatever it is.
@@ -111,6 +112,7 @@ bool partition(struct program *program, const struct pass_context *context) {
     p.time = p.program->mesh.n_axes;
     CHECK(p.time < MAX_AXES);
     p.token_axes = axis_list_mask(&p.placement.tokens) | UINT64_C(1) << p.time;
+    cut_at_rings(&p, &reference);
     p.states = ARENA_ARRAY(p.arena, struct buffer_state, reference.n_buffers + 1);
     for (uint32_t i = 0; i < reference.n_buffers; i++)
         p.states[i].buffer = NO_ID;

@@ -5,6 +5,8 @@
 //   partition_redistribute.c
 //                        the collectives that bring a value from one type to another
 //   partition_values.c   buffers of what units hand on, and how it is divided
+//   partition_pieces.c   units cut where keys travel
+//   partition_ring.c     the schedule of keys that travel
 //   partition_storage.c  tensors' buffers, gathers before use, reductions after
 //   partition_step.c     the schedule: microbatches, calls, what goes around them
 #ifndef PLACE_PASSES_PARTITION_H
@@ -89,6 +91,36 @@ struct tensor_storage {
     struct axis_list scatter_each, reduce_each, scatter_last, reduce_last;
 };
 
+// What makes a ring of a unit that is one op whose keys travel: further units of the reference.
+struct ring {
+    uint32_t begin; // counts the positions that travel beside the keys
+    uint32_t round; // the op on keys that came, joined to what there is
+    uint32_t add;   // adds what a round has for the gradients of its keys to those; NO_ID: none
+    bool operand_travels[MAX_OPERANDS]; // of the unit's parameters
+    bool result_travels[MAX_RESULTS], any_result_travels;
+    struct axis_list cuts[MAX_OPERANDS][MAX_RANK]; // in which the op wants the parameters
+};
+
+// A unit cut in pieces, each a unit; its parameters and results by their values in the whole.
+struct piece {
+    uint32_t unit;
+    value_id *parameters, *results;
+    uint32_t n_parameters, n_results;
+    const struct ring *ring; // NULL: an ordinary unit
+};
+struct cut_unit {
+    uint32_t unit;
+    struct piece *pieces;
+    uint32_t n_pieces;
+};
+// A call of such a unit, and the calls that stand for it.
+struct cut_call {
+    const struct statement *of;
+    struct statement *pieces;
+    const struct ring **rings;
+    uint32_t n_pieces;
+};
+
 // A unit that adds reduced gradients to their sums, and the reference's unit that makes them.
 struct accumulation {
     uint32_t of, unit;
@@ -110,6 +142,10 @@ struct partitioner {
     uint64_t token_axes; // axes on which sums over all tokens are summands, time among them
     struct unit_use **uses;
     uint32_t n_uses, cap_uses;
+    struct cut_unit **cut_units;
+    uint32_t n_cut_units, cap_cut_units;
+    struct cut_call *cut_calls;
+    uint32_t n_cut_calls, cap_cut_calls;
     struct accumulation *accumulations;
     uint32_t n_accumulations, cap_accumulations;
     struct buffer_state *states;    // of the reference's buffers
@@ -119,6 +155,7 @@ struct partitioner {
     struct block *block; // statements go here
     struct reach reach;
     int64_t layer;      // the first of the loop over layers that is being made; 0: none
+    int depth;          // of the loops around the block that is being made
     bool in_microbatch; // inside the loop over microbatches: other loops' variables move up by one
     struct reference *zeroes; // accumulators of the open loop over microbatches
     uint32_t n_zeroes, cap_zeroes;
@@ -143,12 +180,20 @@ const struct unit_use *partition_unit(struct partitioner *, const struct unit_us
 // The name, or with a number behind it if a unit has it already.
 const char *fresh_unit_name(const struct partitioner *, const char *name);
 
+// ---- pieces (partition_pieces.c) --------------------------------------------------------------
+// Cuts every call of the reference whose unit has an op with keys that travel; units and buffers
+// that this takes are added to the reference.
+void cut_at_rings(struct partitioner *, struct program *reference);
+const struct cut_call *find_cut_call(const struct partitioner *, const struct statement *call);
+
 // ---- values (partition_values.c) --------------------------------------------------------------
 bool has_batch(const struct buffer *);
 bool is_tensor_state(const struct buffer *); // parameters or gradients
 // Finds how every value that units hand on is divided, before any buffer is made.
 void divide_values(struct partitioner *);
 void make_value_buffer(struct partitioner *, buffer_id of, const struct sharding *type);
+// How a buffer lies that is cut so: along the ring's axis in zigzag.
+void lay_out(const struct partitioner *, struct buffer *, const struct axis_list cuts[MAX_RANK]);
 // Makes the buffer of what is read before it is written, unless it is there: of inputs and of the
 // optimizer's states.
 void ensure_buffer(struct partitioner *, buffer_id of);
@@ -192,7 +237,22 @@ void reduce_last(struct partitioner *, const struct statement *from);
 void partition_step(struct partitioner *, enum step_kind kind);
 struct index moved_index(const struct partitioner *, struct index index);
 void push_statement(struct partitioner *, struct statement statement);
+// A call of the reference, or a piece of one, with its places and the local unit that it calls.
+struct making_call {
+    const struct statement *from;
+    const struct statement *whole; // of which `from` is a piece, or itself
+    const struct unit *unit;       // of the reference
+    bool per_microbatch, updates;
+    struct sharding *types;     // of operands
+    struct reference *operands; // of the reference's parameters, in the new program
+    const struct unit_use *use;
+};
+void push_call(struct partitioner *, struct making_call *);
 bool call_updates(const struct partitioner *, const struct call *call);
 bool is_per_microbatch(const struct partitioner *, const struct statement *);
+
+// ---- rings (partition_ring.c) -----------------------------------------------------------------
+// The call of a unit that is one op whose keys travel, and all its further rounds.
+void push_ring(struct partitioner *, struct making_call *, const struct ring *);
 
 #endif

@@ -288,6 +288,8 @@ static value_id count_part(struct maker *m, value_id v, const struct sharding *w
         op_set(program, op, from->attributes[i]);
     if (want->cuts[0].n)
         op_set_axes(program, op, ATTRIBUTE_AXES, want->cuts[0]);
+    if (m->p->placement.ring.n && axis_list_has(&want->cuts[0], m->p->placement.ring.axes[0]))
+        op_set_axes(program, op, ATTRIBUTE_ZIGZAG, m->p->placement.ring);
     take_roles(m, from);
     m->to->values[made].type = type;
     return made;

@@ -169,14 +169,6 @@ static void finish_sum(struct partitioner *p, buffer_id of) {
 
 // ---- calls ------------------------------------------------------------------------------------
 
-struct making_call {
-    const struct statement *from;
-    const struct unit *unit; // of the reference
-    bool per_microbatch, updates;
-    struct sharding *types;     // of operands
-    struct reference *operands; // of the reference's parameters, in the new program
-};
-
 // The gradient as units of the backward pass see it: where one microbatch's goes.
 static buffer_id written_gradient(const struct tensor_storage *storage) {
     return storage->unreduced != NO_ID ? storage->unreduced : storage->gradient;
@@ -194,7 +186,7 @@ static buffer_id parameter_place(struct partitioner *p, const struct making_call
     const struct tensor_storage *storage = storage_of(p, parameter);
     if (c->updates)
         return storage->updated;
-    return is_gathered(p, parameter) ? gathered_buffer(p, parameter, c->from->call.unit)
+    return is_gathered(p, parameter) ? gathered_buffer(p, parameter, c->whole->call.unit)
                                      : storage->parameter;
 }
 
@@ -312,7 +304,8 @@ static void note_zeroed(struct partitioner *p, struct reference accumulator) {
 }
 
 // The call of the local unit: the reference's operands and results, then those of what was added.
-static void push_call(struct partitioner *p, struct making_call *c, const struct unit_use *use) {
+void push_call(struct partitioner *p, struct making_call *c) {
+    const struct unit_use *use = c->use;
     uint32_t n_parameters = c->unit->n_parameters, n_results = c->unit->n_results;
     struct call call = {
         .unit = use->unit,
@@ -344,13 +337,13 @@ static void push_call(struct partitioner *p, struct making_call *c, const struct
                    (struct statement){.kind = STATEMENT_CALL, .span = c->from->span, .call = call});
 }
 
-// One call and what its types ask for around it: gathers, the call, frees, reductions, gathers of
-// what it updated.
-static void lower_call(struct partitioner *p, const struct statement *from) {
+static struct making_call begin_call(struct partitioner *p, const struct statement *from,
+                                     const struct statement *whole) {
     struct making_call c = {.from = from,
+                            .whole = whole,
                             .unit = &p->reference->units[from->call.unit],
-                            .per_microbatch = is_per_microbatch(p, from),
-                            .updates = call_updates(p, &from->call)};
+                            .per_microbatch = is_per_microbatch(p, whole),
+                            .updates = call_updates(p, &whole->call)};
     c.types = ARENA_ARRAY(p->arena, struct sharding, c.unit->n_parameters + 1);
     c.operands = ARENA_ARRAY(p->arena, struct reference, c.unit->n_parameters + 1);
     for (uint32_t i = 0; i < c.unit->n_parameters; i++)
@@ -361,9 +354,36 @@ static void lower_call(struct partitioner *p, const struct statement *from) {
         wanted[i] = wanted_of(p, &c, i);
     struct unit_use request = {
         .reference = from->call.unit, .operands = c.types, .wanted = wanted, .layer = p->layer};
-    const struct unit_use *use = partition_unit(p, &request);
+    c.use = partition_unit(p, &request);
+    return c;
+}
+
+// In pieces: storage asks around all of them for what it asks for around a whole call.
+static void lower_pieces(struct partitioner *p, const struct cut_call *cut) {
+    gather_before(p, cut->of);
+    for (uint32_t i = 0; i < cut->n_pieces; i++) {
+        struct making_call c = begin_call(p, &cut->pieces[i], cut->of);
+        if (cut->rings[i])
+            push_ring(p, &c, cut->rings[i]);
+        else
+            push_call(p, &c);
+    }
+}
+
+static void lower_whole(struct partitioner *p, const struct statement *from) {
+    struct making_call c = begin_call(p, from, from);
     gather_before(p, from);
-    push_call(p, &c, use);
+    push_call(p, &c);
+}
+
+// One call and what its types ask for around it: gathers, the call, frees, reductions, gathers of
+// what it updated.
+static void lower_call(struct partitioner *p, const struct statement *from) {
+    const struct cut_call *cut = find_cut_call(p, from);
+    if (cut)
+        lower_pieces(p, cut);
+    else
+        lower_whole(p, from);
     free_after(p, from);
     reduce_after(p, from);
     gather_updated(p, from);
@@ -384,7 +404,9 @@ static void lower_loop(struct partitioner *p, const struct statement *from) {
     struct block *outer = p->block;
     p->block = &made.loop.body;
     p->layer = from->loop.begin;
+    p->depth++;
     lower_block(p, &from->loop.body);
+    p->depth--;
     p->layer = 0;
     p->block = outer;
     if (made.loop.body.n)
@@ -484,8 +506,10 @@ static void lower_microbatches(struct partitioner *p, const struct statement *st
     struct block *outer = p->block;
     p->block = &made.loop.body;
     p->in_microbatch = true;
+    p->depth++;
     for (uint32_t i = 0; i < n; i++)
         lower_statement(p, &statements[i]);
+    p->depth--;
     p->block = outer;
     p->in_microbatch = false;
     push_zeroes(p, span);

@@ -54,6 +54,7 @@ struct work {
     char names[MAX_LABELS + 1]; // the labels of operands
     struct axis_list cuts[MAX_LABELS];
     uint64_t cut;      // all axes of `cuts`
+    uint64_t paired;   // those that cut two labels
     uint64_t summands; // the axes on which operands stay summands, which cut nothing here
     struct sharding wants[MAX_OPERANDS];
 };
@@ -74,6 +75,7 @@ static void divide_work(struct maker *m, struct work *w) {
     work_cuts(&m->p->placement, part, labels, n, w->cuts, by);
     for (unsigned i = 0; i < n; i++)
         w->cut |= axis_list_mask(&w->cuts[i]);
+    w->paired = paired_axes(w->cuts, n);
 }
 
 // ---- what an op does with summands ------------------------------------------------------------
@@ -136,7 +138,8 @@ static void choose_operands(struct maker *m, struct work *w) {
 }
 
 // A label that is cut and contracted leaves summands, or numbers of which the greatest is meant;
-// one that stays is cut in the result.
+// one that stays is cut in the result. Where an axis cuts two labels, what is made is over the keys
+// that the device has just then: the step joins it to what it makes of others.
 static struct sharding result_type(const struct work *w, unsigned result) {
     struct sharding type = {.partial = w->summands};
     const char *labels = w->labels.results[result];
@@ -146,7 +149,7 @@ static struct sharding result_type(const struct work *w, unsigned result) {
         type.cuts[d] = *cuts_of(w, labels[d]);
     for (unsigned i = 0; w->names[i]; i++)
         if (!strchr(labels, w->names[i]))
-            *contracted |= axis_list_mask(&w->cuts[i]);
+            *contracted |= axis_list_mask(&w->cuts[i]) & ~w->paired;
     return type;
 }
 
@@ -328,12 +331,11 @@ static void make_result(struct maker *m, uint32_t i) {
     const struct unit_result *reference = &m->from->results[i];
     const struct wanted_result *wanted = &m->use->wanted[i];
     uint32_t in_parameter = reference->in_parameter;
-    struct sharding type = made_form(m, reference->value).type;
-    if (!wanted->as_made) {
-        uint64_t partial = type.partial & wanted->type.partial & ~cut_mask(&wanted->type);
-        type = wanted->type;
-        type.partial = partial;
-    }
+    struct sharding type = wanted->type;
+    if (wanted->as_made)
+        type = made_form(m, reference->value).type;
+    else
+        type.partial &= summands_of(m, reference->value) & ~cut_mask(&wanted->type);
     value_id value = bring(m, reference->value, &type, NULL);
     if (type.partial >> m->p->time & 1 && in_parameter == NO_ID && !wanted->keep_partial)
         in_parameter = accumulate(m, i, &type, &value);

@@ -1,5 +1,6 @@
 // Partition, values: the buffers of what units hand on to each other, of inputs and of the
 // optimizer's states, and the types in which they lie there.
+#include <limits.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -43,6 +44,29 @@ static void find_kept(struct partitioner *p) {
     }
 }
 
+// What a ring reads lies as the ring wants it, whoever writes it: it is read in every round.
+static void divide_operands(struct partitioner *p, const struct call *call,
+                            const struct ring *ring) {
+    for (uint32_t i = 0; i < p->reference->units[call->unit].n_parameters; i++) {
+        struct buffer_state *state = &p->states[call->operands[i].buffer];
+        memcpy(state->work.cuts, ring->cuts[i], sizeof state->work.cuts);
+        state->depth = INT_MAX;
+    }
+}
+
+static void divide_call(struct partitioner *p, const struct statement *statement, int depth,
+                        int64_t layer) {
+    const struct cut_call *cut = find_cut_call(p, statement);
+    uint32_t n = cut ? cut->n_pieces : 1;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct call *call = cut ? &cut->pieces[k].call : &statement->call;
+        for (uint32_t i = 0; i < p->reference->units[call->unit].n_results; i++)
+            divide_result(p, call, i, depth, layer);
+        if (cut && cut->rings[k])
+            divide_operands(p, call, cut->rings[k]);
+    }
+}
+
 void divide_values(struct partitioner *p) {
     find_kept(p);
     for (int kind = 0; kind < N_STEPS; kind++) {
@@ -50,17 +74,25 @@ void divide_values(struct partitioner *p) {
             continue;
         struct statement_walk walk = walk_statements(&p->reference->steps[kind].body);
         while (walk_next(&walk)) {
-            const struct call *call = &walk.statement->call;
             const struct loop *loop = walk_loop(&walk, 0);
-            if (walk.statement->kind != STATEMENT_CALL)
-                continue;
-            for (uint32_t i = 0; i < p->reference->units[call->unit].n_results; i++)
-                divide_result(p, call, i, walk.depth + 1, loop ? loop->begin : 0);
+            if (walk.statement->kind == STATEMENT_CALL)
+                divide_call(p, walk.statement, walk.depth + 1, loop ? loop->begin : 0);
         }
     }
 }
 
 // ---- buffers ----------------------------------------------------------------------------------
+
+void lay_out(const struct partitioner *p, struct buffer *buffer,
+             const struct axis_list cuts[MAX_RANK]) {
+    const struct axis_list *ring = &p->placement.ring;
+    for (unsigned d = 0; d < buffer->rank; d++) {
+        buffer->layout.cuts[d] = cuts[d];
+        bool zigzag = ring->n && buffer->dims[d].dimension == DIM_SEQUENCE &&
+                      axis_list_has(&cuts[d], ring->axes[0]);
+        buffer->layout.zigzag[d] = zigzag ? ring->axes[0] + 1 : 0;
+    }
+}
 
 // Makes the buffer of a value that is no tensor's state. Inputs hold the whole step's batch, by
 // microbatches; everything else one microbatch at a time.
@@ -68,9 +100,9 @@ void make_value_buffer(struct partitioner *p, buffer_id of, const struct shardin
     struct buffer buffer = p->reference->buffers[of];
     struct buffer_state *state = &p->states[of];
     bool input = buffer.class == CLASS_INPUT;
+    lay_out(p, &buffer, type->cuts);
     for (unsigned d = 0; d < buffer.rank; d++) {
         struct axis_list *cuts = &buffer.layout.cuts[d];
-        *cuts = type->cuts[d];
         if (cuts->n == 0 || cuts->axes[cuts->n - 1] != p->time)
             continue;
         // The axis in time is no axis of the mesh: it becomes the stack, or a smaller dimension.

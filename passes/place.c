@@ -391,7 +391,9 @@ bool placement_derive(const struct config *config, const struct program *program
     *out = (struct placement){0};
     struct placing p = {config, program, arena, diagnostics, out};
     make_rules(&p);
+    find_ring(&p);
     check_splits(&p);
+    check_ring(&p);
     check_modes(&p);
     if (diagnostics->n_errors > errors)
         return false; // what follows would only repeat it

@@ -3,6 +3,7 @@
 //   place.c         matches and weighs the statements, tensor by tensor
 //   place_work.c    the rules by which work is divided, and what they cut of the tensors
 //   place_splits.c  which divisions of work have a meaning together
+//   place_ring.c    the axis round which keys travel, and what it asks of the rest
 //   place_rules.c   which modes have a meaning, alone and together
 //   place_sizes.c   which sizes divide
 #ifndef PLACE_PASSES_PLACE_H
@@ -34,6 +35,12 @@ struct diagnostic *not_yet(struct placing *, const struct origin *origin, const 
 // cut of the tensors.
 void make_rules(struct placing *);
 void place_work(struct placing *);
+// Which axis, if any, keys and values travel round: where a split divides them and nothing gathers
+// them. Then the rules that this needs, once the statements are known to have a meaning, and sizes.
+void find_ring(struct placing *);
+void check_ring(struct placing *);
+// False, once reported: the sequence does not divide into the ring's chunks.
+bool check_chunks(struct placing *);
 
 // The rules that need the statements only, before tensors are weighed; those about sizes, and those
 // about the placement that came out.

@@ -105,20 +105,24 @@ static bool check_dimension(struct placing *p, const struct origin *origin,
     return false;
 }
 
-static void check_dimensions(struct placing *p) {
+static bool check_dimensions(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
+    bool divide = true;
     for (uint32_t s = 0; s < strategy->n_splits; s++) {
         const struct split_statement *split = &strategy->splits[s];
         for (uint32_t i = 0; i < split->n_dimensions; i++)
-            if (!check_dimension(p, &split->origin, &split->scope, split->dimensions[i]))
+            if (!check_dimension(p, &split->origin, &split->scope, split->dimensions[i])) {
+                divide = false;
                 break;
+            }
     }
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
         if (mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
             mode->sets_extent && effective_axes(p, &mode->axes).n)
-            check_dimension(p, &mode->origin, &mode->selector, mode->by_dimension);
+            divide &= check_dimension(p, &mode->origin, &mode->selector, mode->by_dimension);
     }
+    return divide;
 }
 
 // Storage modes alone do not make an axis worth its devices.
@@ -198,7 +202,8 @@ void check_gathers(struct placing *p) {
 
 void check_sizes(struct placing *p) {
     check_batch(p);
-    check_dimensions(p);
+    if (check_dimensions(p))
+        check_chunks(p);
     for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
         check_idle_axis(p, axis);
 }

@@ -215,33 +215,6 @@ static bool check_heads(struct placing *p, const struct split_statement *split) 
     return true;
 }
 
-// ---- sequence ---------------------------------------------------------------------------------
-
-// Keys whose positions a split divides are gathered before attention, or heads are split in its
-// core; else they would travel around a ring.
-static void check_keys(struct placing *p, const struct split_statement *split) {
-    static const uint8_t core[] = {ROLE_LAYERS, ROLE_ATTENTION, ROLE_CORE};
-    static const uint8_t keys[] = {ROLE_LAYERS, ROLE_ATTENTION, ROLE_QKV, ROLE_KV};
-    const struct work_label labels[] = {
-        {.dimensions = UINT32_C(1) << DIM_SEQUENCE},
-        {.dimensions = UINT32_C(1) << DIM_HEADS | UINT32_C(1) << DIM_KV_HEADS}};
-    struct axis_list cuts[2];
-    const struct work_rule *by[MAX_AXES];
-    int64_t first = part_of_scope(&split->scope).layer;
-    work_cuts(p->placement, (struct part){core, sizeof core, first}, labels, 2, cuts, by);
-    for (unsigned i = 0; i < cuts[0].n; i++) {
-        unsigned axis = cuts[0].axes[i];
-        const struct mode_statement *mode =
-            extent_of(&p->config->strategy, STATE_ACTIVATIONS, axis, keys, sizeof keys);
-        if (by[axis]->split == split && (!mode || mode->extent != EXTENT_GATHERED))
-            not_yet(p, &split->origin,
-                    arena_format(p->arena,
-                                 "splitting `sequence` with keys and values that travel over `%s` "
-                                 "(ring attention)",
-                                 axis_name(p, axis)));
-    }
-}
-
 // ---- all --------------------------------------------------------------------------------------
 
 void check_splits(struct placing *p) {
@@ -253,6 +226,5 @@ void check_splits(struct placing *p) {
         for (uint32_t f = 0; f <= s; f++)
             check_statements(p, &strategy->splits[f], second);
         paired = paired && check_heads(p, second); // once
-        check_keys(p, second);
     }
 }

@@ -1,6 +1,10 @@
 // See work.h. The rules are sorted by `place`: splits from the outermost scope to the innermost,
 // then what storage of activations says, shorter selectors first. That is the order in which cuts
 // of one dimension nest, and of two rules of a kind the later one wins.
+//
+// Where keys travel round a ring, an op that has two labels of the sequence, queries' and keys', is
+// cut along both by the ring's axis: at a time a device pairs its queries with one part of the
+// keys.
 #include "passes/work.h"
 
 #include <string.h>
@@ -66,6 +70,29 @@ struct part part_of_scope(const struct selector *scope) {
     return (struct part){scope->roles, scope->n_roles, scope->has_slice ? scope->slice_begin : 0};
 }
 
+// The second label that could be cut along the sequence, as the first one is by the ring's axis.
+static void cut_keys(const struct placement *placement, const struct work_label *labels,
+                     unsigned n_labels, struct axis_list *cuts) {
+    const struct axis_list *queries = NULL;
+    for (unsigned i = 0; i < n_labels && placement->ring.n; i++) {
+        if (!(labels[i].dimensions >> DIM_SEQUENCE & 1) || labels[i].whole)
+            continue;
+        if (queries && axis_list_has(queries, placement->ring.axes[0]))
+            axis_list_add(&cuts[i], placement->ring.axes[0]);
+        queries = &cuts[i];
+    }
+}
+
+uint64_t paired_axes(const struct axis_list *cuts, unsigned n_labels) {
+    uint64_t once = 0, twice = 0;
+    for (unsigned i = 0; i < n_labels; i++) {
+        uint64_t mask = axis_list_mask(&cuts[i]);
+        twice |= once & mask;
+        once |= mask;
+    }
+    return twice;
+}
+
 void work_cuts(const struct placement *placement, struct part part, const struct work_label *labels,
                unsigned n_labels, struct axis_list *cuts, const struct work_rule *by[MAX_AXES]) {
     memset(by, 0, MAX_AXES * sizeof *by);
@@ -80,6 +107,7 @@ void work_cuts(const struct placement *placement, struct part part, const struct
         if (by[rule->axis] == rule && rule->dimension != DIM_NONE && !rule->copies)
             axis_list_add(&cuts[label_of(rule, labels, n_labels)], rule->axis);
     }
+    cut_keys(placement, labels, n_labels, cuts);
 }
 
 void work_cuts_of_dims(const struct placement *placement, struct part part, const struct dim *dims,

@@ -33,10 +33,13 @@ unsigned work_labels(const struct unit *, const struct op *, char letters[MAX_LA
 
 // The axes that cut each label, outermost first, into `cuts`. An axis cuts one label at most: that
 // of the innermost split in whose scope the roles are, else that by which activations are stored
-// there; a label that must be whole is passed over. `by`: of every axis the rule that decided, or
-// NULL.
+// there; a label that must be whole is passed over. The ring's axis cuts queries and keys. `by`: of
+// every axis the rule that decided, or NULL.
 void work_cuts(const struct placement *, struct part, const struct work_label *labels,
                unsigned n_labels, struct axis_list *cuts, const struct work_rule *by[MAX_AXES]);
+// The axes that cut two labels: the device pairs its part of one with parts of the other that
+// travel.
+uint64_t paired_axes(const struct axis_list *cuts, unsigned n_labels);
 // The same for a value as it is kept between forward and backward: cut also where activations are
 // stored as parts that are gathered for every use.
 void work_cuts_of_kept(const struct placement *, struct part, const struct dim *dims, unsigned rank,

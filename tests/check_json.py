@@ -102,7 +102,7 @@ CASES = [  # name, arguments, standard input, reason, a code
     ("a rule", [zero3, "-D", "train.batch=18"], "", "rules", "E201"),
     ("memory", [zero3, "-D", "model.hidden=4096", "-D", "model.heads=32"], "", "rules", "E701"),
     ("one gather", [zero3, "-D", "model.hidden=8192", "-D", "model.heads=64"], "", "rules", "E702"),
-    ("not built", ["-"], ZERO3.replace("split batch over dp", "split sequence over dp"),
+    ("not built", ["-"], ZERO3.replace("split batch over dp", "split layers over dp"),
      "unsupported", "E199"),
 ]
 

@@ -379,8 +379,16 @@ static void selector_without_tensor_is_E119(void **state) {
 static void other_dimensions_are_E199(void **state) {
     struct trial t;
     begin(&t, true);
-    split(&t, DIM_SEQUENCE, TP);
+    split(&t, DIM_EXPERTS, TP);
     expect_code(&t, E199);
+}
+
+static void sequence_of_odd_chunks_is_E203(void **state) {
+    struct trial t;
+    begin(&t, true);
+    t.config.train.sequence = 6;
+    split(&t, DIM_SEQUENCE, TP);
+    expect_code(&t, E203);
 }
 
 static void shards_on_a_model_axis_are_E199(void **state) {
@@ -439,6 +447,7 @@ int main(void) {
         cmocka_unit_test(every_second_layer_is_E199),
         cmocka_unit_test(batch_not_divisible_is_E201),
         cmocka_unit_test(heads_not_divisible_is_E202),
+        cmocka_unit_test(sequence_of_odd_chunks_is_E203),
         cmocka_unit_test(idle_axis_is_E301),
         cmocka_unit_test(dimension_cut_twice_is_E302),
         cmocka_unit_test(axis_for_batch_and_ffn_is_E303),
