@@ -45,16 +45,23 @@ static void split_vocabulary(struct composer *c) {
         fprintf(c->to, "  split vocab over %s\n", axis);
 }
 
-// Keys and values are gathered, or heads take the axis inside attention, or they travel.
+static const char *innermost_of(const char *axes) {
+    const char *star = strrchr(axes, '*');
+    return star ? star + 2 : axes;
+}
+
+// Keys and values are gathered, or heads take the axes inside attention, or they travel. Of several
+// axes the innermost alone may do the first two, and they travel over the outer one.
 static void split_sequence(struct composer *c) {
     const char *axes = axes_of(c, AXIS_CONTEXT);
     if (!axes)
         return;
+    const char *some = chance(c, 500) ? innermost_of(axes) : axes;
     fprintf(c->to, "  split sequence over %s\n", axes);
-    if (chance(c, 700))
-        fprintf(c->to, "  activations.attention.kv : gathered(%s by sequence)\n", axes);
+    if (chance(c, 350))
+        fprintf(c->to, "  activations.attention.kv : gathered(%s by sequence)\n", some);
     else if (chance(c, 500))
-        fprintf(c->to, "  in attention.core { split heads, kv_heads over %s }\n", axes);
+        fprintf(c->to, "  in attention.core { split heads, kv_heads over %s }\n", some);
 }
 
 // ---- storage ----------------------------------------------------------------------------------
