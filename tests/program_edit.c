@@ -11,25 +11,23 @@ struct range {
     size_t begin, end;
 };
 
-static size_t find(const char *text, const char *what, int nth) {
-    const char *at = text;
-    for (int i = 0; i <= nth; i++) {
-        at = strstr(i ? at + 1 : at, what);
-        if (!at) {
-            fprintf(stderr, "no `%s` (%d) in the program\n", what, nth);
-            abort();
-        }
-    }
-    return (size_t)(at - text);
+// NULL: not so many.
+static const char *find(const char *text, const char *what, int nth) {
+    const char *at = strstr(text, what);
+    for (int i = 0; at && i < nth; i++)
+        at = strstr(at + 1, what);
+    return at;
 }
 
 static bool announces_more(const char *text, size_t newline) {
     return newline > 0 && strchr(":,(>", text[newline - 1]);
 }
 
-static struct range statement(const char *text, const char *what, int nth) {
-    size_t at = find(text, what, nth);
-    struct range range = {at, at};
+static bool statement(const char *text, const char *what, int nth, struct range *found) {
+    const char *at = find(text, what, nth);
+    if (!at)
+        return false;
+    struct range range = {(size_t)(at - text), 0};
     while (range.begin > 0 && text[range.begin - 1] != '\n')
         range.begin--;
     int depth = 0;
@@ -40,7 +38,8 @@ static struct range statement(const char *text, const char *what, int nth) {
         if (text[i] == '\n' && depth <= 0 && !announces_more(text, i))
             break;
     }
-    return range;
+    *found = range;
+    return true;
 }
 
 // text[0..begin) + middle + text[end..)
@@ -52,7 +51,8 @@ static char *splice(struct arena *arena, const char *text, size_t begin, const c
 static char *replace_all(struct arena *arena, const char *text, const char *what, const char *to) {
     char *result = arena_string(arena, text, strlen(text));
     size_t from = 0;
-    find(text, what, 0);
+    if (!find(text, what, 0))
+        return NULL;
     for (char *at; (at = strstr(result + from, what));) {
         size_t begin = (size_t)(at - result);
         result = splice(arena, result, begin, to, begin + strlen(what));
@@ -65,10 +65,13 @@ static char *apply(struct arena *arena, const char *text, const struct edit *edi
     if (edit->kind == EDIT_REPLACE_ALL)
         return replace_all(arena, text, edit->what, edit->to);
     if (edit->kind == EDIT_REPLACE) {
-        size_t at = find(text, edit->what, edit->nth);
-        return splice(arena, text, at, edit->to, at + strlen(edit->what));
+        const char *found = find(text, edit->what, edit->nth);
+        size_t at = (size_t)(found - text);
+        return found ? splice(arena, text, at, edit->to, at + strlen(edit->what)) : NULL;
     }
-    struct range own = statement(text, edit->what, edit->nth);
+    struct range own, target;
+    if (!statement(text, edit->what, edit->nth, &own))
+        return NULL;
     const char *moved = arena_string(arena, text + own.begin, own.end - own.begin);
     switch (edit->kind) {
     case EDIT_DOUBLE:
@@ -83,14 +86,27 @@ static char *apply(struct arena *arena, const char *text, const struct edit *edi
     char *rest = splice(arena, text, own.begin, "", own.end);
     if (edit->kind == EDIT_DELETE)
         return rest;
-    struct range target = statement(rest, edit->to, edit->to_nth);
+    if (!statement(rest, edit->to, edit->to_nth, &target))
+        return NULL;
     size_t at = edit->kind == EDIT_MOVE_BEFORE ? target.begin : target.end;
     return splice(arena, rest, at, moved, at);
 }
 
+char *program_try_edit(struct arena *arena, const char *text, const struct edit *edits) {
+    char *result = arena_string(arena, text, strlen(text));
+    for (; result && edits->kind != EDIT_END; edits++)
+        result = apply(arena, result, edits);
+    return result;
+}
+
 char *program_edit(struct arena *arena, const char *text, const struct edit *edits) {
     char *result = arena_string(arena, text, strlen(text));
-    for (; edits->kind != EDIT_END; edits++)
+    for (; edits->kind != EDIT_END; edits++) {
         result = apply(arena, result, edits);
+        if (!result) {
+            fprintf(stderr, "no `%s` (%d) in the program\n", edits->what, edits->nth);
+            abort();
+        }
+    }
     return result;
 }

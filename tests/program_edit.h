@@ -23,7 +23,9 @@ struct edit {
     int nth, to_nth; // which of several, from 0; `to_nth` is counted in the text without the moved
 };
 
-// The text with the edits made one after the other. Ends the process where one finds nothing.
+// The text with the edits made one after the other; NULL where one finds nothing.
+char *program_try_edit(struct arena *arena, const char *text, const struct edit *edits);
+// The same; ends the process where one finds nothing.
 char *program_edit(struct arena *arena, const char *text, const struct edit *edits);
 
 #endif

@@ -96,11 +96,10 @@ static unsigned compare(struct trial *t) {
         if (!class_persistent[class] && class != CLASS_OUTPUT && class != CLASS_GRADIENTS)
             continue;
         for (int64_t i = 0; i < t->reference->buffers[id].count; i++) {
-            const struct item *item =
-                &t->engine.store.items[t->engine.store.first[id] + (uint32_t)i];
-            if (item->state != ITEM_READY)
+            struct judgement value;
+            if (!store_holds(&t->engine, id, i, &value))
                 continue;
-            compare_item(t, id, i, &item->value);
+            compare_item(t, id, i, &value);
             n++;
         }
     }

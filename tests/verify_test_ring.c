@@ -357,7 +357,7 @@ static const struct mutant mutants[] = {
      {REPLACE("%attention.core.dv.scattered = wait(%dv.home)", "%ignored = wait(%dv.home)"),
       {EDIT_REPLACE_ALL, "%attention.core.dv.scattered", "%dv.sum.2", 0, 0}},
      "E510",
-     "%attention.norm.y.gradient.3 = add",
+     "%attention.v.weight.gradient = einsum",
      "cut differently"},
     {"dk that stays while the keys move",
      {REPLACE("%dk.sum.1 = add(%dk.came.1, %dk.1)", "%dk.sum.1 = add(%dk.0, %dk.1)")},

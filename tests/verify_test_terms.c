@@ -82,6 +82,19 @@ static void layers_join_to_ranges(void **state) {
     assert_false(scaled_equal(up, add(t, add(t, leaf(t, 1, 0), leaf(t, 1, 1)), leaf(t, 1, 3))));
 }
 
+// Every other layer joins with no other. Beyond a bound nothing is claimed of the sum.
+static void sums_of_very_many_are_unknown(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    static const uint32_t counts[] = {3000, 5000};
+    static const int kinds[] = {NODE_SUM, NODE_UNKNOWN};
+    for (int i = 0; i < 2; i++) {
+        struct sum sum = {0};
+        for (uint32_t k = 0; k < counts[i]; k++)
+            sum_add(t, &sum, leaf(t, 1, 2 * (int32_t)k), SCALE_ONE);
+        assert_int_equal(term_kind(t, sum_finish(t, &sum).of), kinds[i]);
+    }
+}
+
 // A gradient is whole when every microbatch is in it once, in any order, and in no other case.
 static void microbatches_must_all_be_there_once(void **state) {
     struct terms *t = &((struct table *)*state)->terms;
@@ -130,14 +143,97 @@ static void aliases_hold_where_they_were_made(void **state) {
     }
 }
 
+// ---- numbers ----------------------------------------------------------------------------------
+
+struct line { // a * symbol + b
+    int32_t a, b;
+};
+
+static int32_t number_of_line(int32_t symbol, struct line line) {
+    return line.a * symbol + line.b;
+}
+
+static int64_t value_in(struct line line, struct symbol symbol, int64_t iteration) {
+    return line.a * (symbol.first + iteration * symbol.step) + line.b;
+}
+
+enum question { IS_BEFORE, IS_EQUAL, IS_MODULO, N_QUESTIONS };
+
+static int64_t answer_in(enum question question, struct line x, struct line y, struct symbol symbol,
+                         int64_t iteration) {
+    int64_t a = value_in(x, symbol, iteration), b = value_in(y, symbol, iteration);
+    if (question == IS_MODULO) // the round, if it is not the symbol that goes round
+        return symbol.step * x.a % 5 == 0 ? 0 : (a + 5000) / 5;
+    return question == IS_BEFORE ? a < b : a == b;
+}
+
+static int64_t ask(struct symbols *symbols, enum question question, int32_t a, int32_t b) {
+    if (question == IS_BEFORE)
+        return number_before(symbols, a, b);
+    if (question == IS_EQUAL)
+        return number_equal(symbols, a, b);
+    return number_first(symbols, number_modulo(symbols, a, 5));
+}
+
+static void check_question(enum question question, struct line x, struct line y,
+                           struct symbol symbol) {
+    struct symbols symbols = {0};
+    int32_t number = symbol_begin(&symbols, symbol.first, symbol.step, symbol.iterations);
+    int64_t found = ask(&symbols, question, number_of_line(number, x), number_of_line(number, y));
+    if (question == IS_MODULO)
+        assert_int_equal(found, (value_in(x, symbol, 0) + 5000) % 5);
+    else
+        assert_int_equal(found, answer_in(question, x, y, symbol, 0));
+    int64_t iterations = symbol_end(&symbols).iterations, alike = 0;
+    while (alike < symbol.iterations &&
+           answer_in(question, x, y, symbol, alike) == answer_in(question, x, y, symbol, 0))
+        alike++;
+    assert_int_equal(iterations, alike);
+}
+
+// An answer is that of the first iteration, and as many iterations are noted as have the same one.
+static void answers_hold_for_as_many_iterations_as_are_noted(void **state) {
+    static const int64_t steps[] = {1, -1, 2, -2, 5};
+    static const struct line constants[] = {{0, 0}, {0, 7}, {0, -3}, {0, 12}};
+    static const struct line moving[] = {{1, 0}, {1, 1}, {1, -2}, {-1, 9}, {2, -4}, {2, 3}};
+    for (unsigned s = 0; s < 5; s++)
+        for (int64_t first = 0; first < 12; first++)
+            for (unsigned m = 0; m < 6; m++)
+                for (unsigned k = 0; k < 10; k++)
+                    for (int question = 0; question < N_QUESTIONS; question++) {
+                        struct symbol symbol = {first, steps[s], 9};
+                        struct line other = k < 4 ? constants[k] : moving[k - 4];
+                        check_question(question, moving[m], other, symbol);
+                    }
+}
+
+static void numbers_are_sums_of_symbols(void **state) {
+    struct symbols symbols = {0};
+    int32_t x = symbol_begin(&symbols, 100, 1, 50), y = symbol_begin(&symbols, 7, -1, 5);
+    assert_int_equal(number_first(&symbols, x + y - 3), 104);
+    assert_int_equal(number_first(&symbols, y - x), -93);
+    assert_int_equal(number_replace(&symbols, x + y - 3, 20), x + 17);
+    assert_int_equal(number_replace(&symbols, x - 3, 20), x - 3);
+    assert_int_equal(number_replace(&symbols, 2 * y, y - 1), 2 * y - 2);
+    assert_true(number_is_symbolic(x - MAX_NUMBER) && number_is_symbolic(y - x));
+    assert_false(number_is_symbolic(2 * MAX_NUMBER) || number_is_symbolic(-2 * MAX_NUMBER));
+    // Of two at once no more is claimed than the first iteration of the inner one.
+    assert_true(number_before(&symbols, y, x));
+    assert_int_equal(symbol_end(&symbols).iterations, 1);
+    assert_int_equal(symbol_end(&symbols).iterations, 50);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scales_are_fractions_of_scalars, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_do_not_depend_on_order, setup, teardown),
         cmocka_unit_test_setup_teardown(layers_join_to_ranges, setup, teardown),
+        cmocka_unit_test_setup_teardown(sums_of_very_many_are_unknown, setup, teardown),
         cmocka_unit_test_setup_teardown(microbatches_must_all_be_there_once, setup, teardown),
         cmocka_unit_test_setup_teardown(nodes_hold_for_every_layer, setup, teardown),
         cmocka_unit_test_setup_teardown(aliases_hold_where_they_were_made, setup, teardown),
+        cmocka_unit_test(answers_hold_for_as_many_iterations_as_are_noted),
+        cmocka_unit_test(numbers_are_sums_of_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,116 +3,8 @@
 #define PLACE_VERIFY_ENGINE_H
 
 #include "ir/check.h"
-#include "ir/diagnostic.h"
-#include "ir/ir.h"
-#include "ir/limits.h"
-#include "verify/digits.h"
-#include "verify/term.h"
+#include "verify/store.h"
 #include "verify/verify.h"
-
-// ---- faults -----------------------------------------------------------------------------------
-
-// Why a value has no meaning. It is not reported where it arises but when the value matters: dead
-// wrong code is no error, and of all that is wrong the first cause is told.
-struct fault {
-    enum diagnostic_code code;
-    struct span span;
-    const char *message;
-    const char *said;  // beside the carets; NULL: nothing
-    struct span other; // a second place, where `other_said` is not NULL
-    const char *other_said;
-    const char *effect;           // what it spoils, where the message does not say
-    const struct span *unawaited; // the start of a transfer that nothing waits for is the cause
-    bool has_terms;               // the two that differ, and of what:
-    const char *what;
-    struct scaled found, expected;
-    const struct op
-        *reader; // an op that reads a part of a sum: its operands, of which `share` is it
-    const struct scaled *operands;
-    unsigned share;
-    uint32_t order; // of creation: the smallest is the first cause
-};
-
-// ---- coverages --------------------------------------------------------------------------------
-
-// Which parts of a contracted label a value combines on a device (coverage.c).
-typedef uint32_t coverage_id;
-enum { COVERAGE_COMPLETE = 0 };
-#define COVERAGE_UNKNOWN UINT32_MAX // of a ring that is too long to follow
-struct coverage {                   // no padding
-    uint32_t axis;
-    dim_id dim; // of the contracted label, not shifted
-    uint32_t label, n_parts;
-    uint32_t monoid, none;          // by which parts are put together
-    uint64_t seen[LIMIT_RING / 64]; // bit k: on the device at i, part i + k
-};
-
-// ---- judgements -------------------------------------------------------------------------------
-
-// What a device-local value is (VERIFIER.md 1.1). With the coordinates on the axes that own digits
-// fixed, the sum over the axes of `partial` is scale * the slice of the term that the form says;
-// along all other axes devices have the same.
-struct judgement {
-    const struct fault *fault; // NULL, or nothing else has a meaning
-    struct scaled value;
-    form_id form;
-    int32_t microbatch;   // coordinate of the digit that time owns; 0 without one
-    uint32_t partial;     // axes on which it is a summand
-    uint32_t partial_max; // axes on which the greatest of the devices' numbers is meant
-    uint32_t bits; // axes on which copies are equal to the bit; set where there are no copies
-    coverage_id coverage; // over which parts of a contraction it is
-    uint8_t dtype;
-    bool clean; // bytes behind or between its elements that are padding are zeros
-};
-
-// ---- store ------------------------------------------------------------------------------------
-
-enum item_state {
-    ITEM_EMPTY, // never written in this step
-    ITEM_READY,
-    ITEM_IN_FLIGHT, // the target of a transfer that nobody has waited for
-    ITEM_WINDOW,    // only the device's own shard is new; `value` is the shard's
-    ITEM_FREED,
-    ITEM_OVERWRITTEN, // in whole or part, by what stands at `by`
-    ITEM_CONSUMED,    // a unit used its place
-};
-struct item {
-    struct judgement value;
-    enum item_state state;
-    int32_t busy;     // transfers in flight that read or fill it
-    uint32_t claim;   // the last number under which it was claimed (store_claim)
-    buffer_id window; // WINDOW: the one that was written
-    const struct span *by;
-};
-struct flight_piece {
-    uint32_t from, to; // items
-    bool from_window, to_window;
-    struct judgement value; // what arrives
-};
-struct flight {
-    uint32_t handle;
-    int64_t slot;
-    const struct statement *start;
-    struct flight_piece *pieces;
-    uint32_t n_pieces;
-};
-struct overlap_list {
-    buffer_id *buffers;
-    uint32_t n;
-};
-struct store {
-    uint32_t *first; // item of every buffer
-    struct item *items;
-    uint32_t n_items;
-    struct flight *flights;
-    uint32_t n_flights, cap_flights;
-    uint32_t claims; // numbers given so far
-};
-
-// ---- engine -----------------------------------------------------------------------------------
-
-// A microbatch index that stands for any one behind the first few (loop.c).
-enum { ANY_MICROBATCH = 1 << 28 };
 
 struct memo_entry {
     struct judgement *results; // relative to the memo's base
@@ -122,7 +14,8 @@ struct memo_entry {
     struct alias_made *made;
     uint32_t n_made;
     int32_t base;
-    bool movable; // to other layers: nothing in it has an absolute index
+    bool movable;     // to other layers: nothing in it has an absolute index
+    uint32_t attempt; // where it holds for the iterations of one attempt only; else 0
 };
 struct alias_made {
     struct term of, as; // relative to base
@@ -139,20 +32,26 @@ struct engine {
     struct store store;
     struct found *found;
     uint32_t all_axes;
-    struct judgement *initials; // of every buffer's item 0, and what else is asked often of it
+    struct held *initials; // of every buffer's item 0, and what else is asked often of it
     int64_t *item_bytes;
-    struct overlap_list *overlaps; // buffers that share bytes
     struct tensor_type *types;
+    uint32_t *region_of;     // of every buffer: the region in which it shares bytes, or NO_ID
+    buffer_id *region_first; // of every region: the buffer that begins it
+    uint32_t n_regions;
     uint32_t first_own_node; // terms before it are the reference's
     // position
     const struct step *step;
     const struct statement *statement;
-    int64_t variables[LIMIT_LOOP_DEPTH];
-    bool time_loop[LIMIT_LOOP_DEPTH]; // the variable is the microbatch
+    const struct loop *loops[LIMIT_LOOP_DEPTH]; // around the statement, the outermost first
+    int32_t variables[LIMIT_LOOP_DEPTH];        // of each (number.h)
+    bool time_loop[LIMIT_LOOP_DEPTH];           // the variable is the microbatch
     int depth;
-    int64_t budget; // statements that may still be executed
-    bool recording; // train, not evaluate: found is filled
-    void *scratch;  // of the unit that is being evaluated
+    bool one_by_one;              // loops are not proved by induction
+    uint32_t attempt, n_attempts; // to prove a loop: the innermost now, 0: none; how many so far
+    int64_t budget;               // statements and ops that may still be executed in the step
+    int64_t n_statements;         // that were executed, in all steps
+    bool recording;               // train, not evaluate: found is filled
+    void *scratch;                // of the unit that is being evaluated
     uint32_t scratch_values;
     // memo of units
     struct intern memo_keys;
@@ -177,8 +76,11 @@ void fault_also(const struct fault *, struct span other, const char *said); // a
 const struct fault *fault_unawaited(const struct fault *, const struct span *start);
 // Wrong whatever becomes of it: a transfer that nobody waits for.
 void fault_insist(struct engine *, const struct fault *);
-// The same at the same place, or about the same transfer that nothing waits for.
+// The same at the same place; they may be of different layers or microbatches.
+bool fault_alike(const struct fault *, const struct fault *);
+// That, or about the same transfer that nothing waits for.
 bool fault_same_cause(const struct fault *, const struct fault *);
+const struct fault *fault_first(const struct fault *, const struct fault *); // NULL: none
 struct diagnostic *fault_report(struct engine *, const struct fault *);
 struct judgement judgement_fault(const struct fault *);
 const char *mask_text(const struct engine *, uint32_t mask);
@@ -198,7 +100,7 @@ struct scaled law_log_shift(struct terms *, struct scaled sum, struct scaled shi
 struct scaled law_cross_entropy(struct terms *, struct scaled logits, struct term targets,
                                 struct term rows);
 // Are these o and lse of one attention?
-bool law_is_statistic(const struct terms *, struct scaled o, struct scaled lse);
+bool law_is_statistic(struct terms *, struct scaled o, struct scaled lse);
 
 // coverage.c
 coverage_id coverage_of(struct engine *, enum monoid, unsigned axis, unsigned char label,
@@ -230,33 +132,13 @@ void unit_evaluate(struct engine *, const struct unit *, uint32_t unit_id,
                    const struct judgement *operands, struct judgement *results,
                    struct judgement *parameters);
 
-// store.c
-void store_init(struct engine *, const struct step *step);
-struct judgement store_read(struct engine *, struct reference reference, struct span span);
-// What an item holds behind the step; a fault is told where it was lost.
-struct judgement store_at_end(struct engine *, buffer_id, int64_t item, const char *what);
-void store_write(struct engine *, struct reference reference, struct judgement value,
-                 struct span span);
-// The bytes are used for something that has no meaning; `state` says what.
-void store_clobber(struct engine *, struct reference reference, enum item_state state,
-                   struct span span);
-// One statement may not write the same bytes twice, nor read what it writes. After
-// store_begin_claims each place that is written is claimed; false: another one has some of its
-// bytes.
-void store_begin_claims(struct engine *);
-bool store_claim(struct engine *, struct reference);
-bool store_is_claimed(const struct engine *, struct reference);
-void store_start(struct engine *, const struct statement *);
-void store_wait(struct engine *, const struct statement *);
-// What the host or the initialisation puts into persistent and input buffers before the step.
-void initials_init(struct engine *);
-struct judgement initial_judgement(const struct engine *, buffer_id, int64_t item);
-
-// step.c, loop.c
+// step.c
 bool step_execute(struct engine *, enum step_kind); // false: gave up, said why
 void block_execute(struct engine *, const struct block *);
-void time_loop_execute(struct engine *, const struct statement *);
-void iteration_execute(struct engine *, const struct loop *, int64_t value, bool time);
+void step_overrun(struct engine *, struct span span, const char *why);
+
+// induction.c
+void loop_execute(struct engine *, const struct statement *);
 
 // verify.c
 void engine_init(struct engine *, const struct program *, struct terms *, struct arena *,

@@ -6,6 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+// "m = 0, l = 11". A fault in the first iteration of all loops is one of the loop as a whole.
+static const char *iteration_text(const struct engine *e) {
+    const char *text = "", *between = "";
+    bool first = true;
+    for (int i = 0; i < e->depth; i++) {
+        const struct loop *loop = e->loops[i];
+        int64_t value = number_first(&e->terms->symbols, e->variables[i]);
+        first = first && value == (loop->descending ? loop->end - 1 : loop->begin);
+        text = arena_format(e->arena, "%s%s%s = %" PRId64, text, between, loop->name, value);
+        between = ", ";
+    }
+    return first ? NULL : text;
+}
+
 const struct fault *fault_make(struct engine *e, enum diagnostic_code code, struct span span,
                                const char *said, const char *format, ...) {
     char message[1024];
@@ -18,6 +32,7 @@ const struct fault *fault_make(struct engine *e, enum diagnostic_code code, stru
                             .span = span,
                             .message = arena_string(e->arena, message, strlen(message)),
                             .said = said,
+                            .when = iteration_text(e),
                             .order = ++e->n_faults};
     return fault;
 }
@@ -41,10 +56,22 @@ void fault_insist(struct engine *e, const struct fault *fault) {
     ARENA_PUSH(e->arena, e->insisted, e->n_insisted, e->cap_insisted, fault);
 }
 
-bool fault_same_cause(const struct fault *a, const struct fault *b) {
-    if (a->unawaited && a->unawaited == b->unawaited)
-        return true;
+static bool same_place(const struct fault *a, const struct fault *b) {
     return a->code == b->code && a->span.source == b->span.source && a->span.begin == b->span.begin;
+}
+
+bool fault_alike(const struct fault *a, const struct fault *b) {
+    return same_place(a, b) && a->unawaited == b->unawaited;
+}
+
+bool fault_same_cause(const struct fault *a, const struct fault *b) {
+    return same_place(a, b) || (a->unawaited && a->unawaited == b->unawaited);
+}
+
+const struct fault *fault_first(const struct fault *a, const struct fault *b) {
+    if (!a || !b)
+        return a ? a : b;
+    return a->order < b->order ? a : b;
 }
 
 struct diagnostic *fault_report(struct engine *e, const struct fault *fault) {
@@ -53,6 +80,8 @@ struct diagnostic *fault_report(struct engine *e, const struct fault *fault) {
         diagnostic_say(d, "%s", fault->said);
     if (fault->other_said)
         diagnostic_note_at(d, fault->other, "%s", fault->other_said);
+    if (fault->when)
+        diagnostic_note(d, "first so in the iteration with %s", fault->when);
     if (fault->effect)
         diagnostic_note(d, "%s", fault->effect);
     return d;
@@ -93,6 +122,11 @@ const char *mask_text(const struct engine *e, uint32_t mask) {
             between = " and ";
         }
     return words_end(&words, e->arena);
+}
+
+// Of iterations that stand for many the first is told about.
+static int64_t first_of(const struct engine *e, int32_t number) {
+    return number_first(&e->terms->symbols, number);
 }
 
 static void print_term(const struct engine *e, FILE *to, struct scaled value, int depth);
@@ -155,10 +189,11 @@ static void print_parts(const struct engine *e, FILE *to, const struct node *nod
             return;
         }
         print_term(e, to, value, depth - 1);
-        if (sum && indexed && part->end > part->at + 1)
-            fprintf(to, "..%d", part->end + at - 1);
+        if (sum && indexed && part->end != part->at + 1)
+            fprintf(to, "..%" PRId64, first_of(e, part->end + at - 1));
         if (part->m_begin != ALL_MICROBATCHES)
-            fprintf(to, " of microbatches %d..%d", part->m_begin, part->m_end - 1);
+            fprintf(to, " of microbatches %" PRId64 "..%" PRId64, first_of(e, part->m_begin),
+                    first_of(e, part->m_end - 1));
     }
 }
 
@@ -189,7 +224,7 @@ static void print_term(const struct engine *e, FILE *to, struct scaled value, in
     }
     print_leaf(e, to, node);
     if (node->key->indexed)
-        fprintf(to, "[%d]", value.of.at);
+        fprintf(to, "[%" PRId64 "]", first_of(e, value.of.at));
 }
 
 const char *scale_text(const struct engine *e, scale_id scale) {
@@ -206,13 +241,6 @@ const char *term_text(const struct engine *e, struct scaled value, int depth) {
     return words_end(&words, e->arena);
 }
 
-static void print_microbatch(FILE *to, int32_t m) {
-    if (m >= ANY_MICROBATCH / 2)
-        fputs("m", to);
-    else
-        fprintf(to, "%d", m);
-}
-
 // "microbatches 0..2 (twice)"
 const char *microbatches_text(const struct engine *e, struct term collected) {
     const struct node *node = &e->terms->nodes[collected.node];
@@ -223,12 +251,9 @@ const char *microbatches_text(const struct engine *e, struct term collected) {
         const struct part *part = &node->key->parts[i];
         if (part->m_begin == ALL_MICROBATCHES)
             continue;
-        fprintf(words.to, "%smicrobatch ", between);
-        print_microbatch(words.to, part->m_begin);
-        if (part->m_end > part->m_begin + 1) {
-            fputs(" to ", words.to);
-            print_microbatch(words.to, part->m_end - 1);
-        }
+        fprintf(words.to, "%smicrobatch %" PRId64, between, first_of(e, part->m_begin));
+        if (part->m_end != part->m_begin + 1)
+            fprintf(words.to, " to %" PRId64, first_of(e, part->m_end - 1));
         if (part->scale != SCALE_ONE)
             fprintf(words.to, " times %s", scale_text(e, part->scale));
         between = ", ";

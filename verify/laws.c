@@ -59,7 +59,7 @@ struct scaled law_cross_entropy(struct terms *terms, struct scaled logits, struc
 }
 
 // lse reads the operands of the attention but its third, the values.
-bool law_is_statistic(const struct terms *terms, struct scaled o, struct scaled lse) {
+bool law_is_statistic(struct terms *terms, struct scaled o, struct scaled lse) {
     static const unsigned read[] = {0, 1, 3, 4};
     struct term of_o = term_unnamed(terms, o.of), of_lse = term_unnamed(terms, lse.of);
     const struct node_key *a = terms->nodes[of_o.node].key, *b = terms->nodes[of_lse.node].key;
@@ -67,7 +67,7 @@ bool law_is_statistic(const struct terms *terms, struct scaled o, struct scaled 
         a->attributes != b->attributes || lse.scale != SCALE_ONE)
         return false;
     for (unsigned i = 0; i < 4; i++)
-        if (!scaled_equal(operand_of(terms, of_o, read[i]), operand_of(terms, of_lse, i)))
+        if (!scaled_same(terms, operand_of(terms, of_o, read[i]), operand_of(terms, of_lse, i)))
             return false;
     return true;
 }

@@ -109,7 +109,8 @@ static void join_two(struct context *c, enum monoid monoid, unsigned a, unsigned
                      struct judgement *made) {
     const struct judgement *left = &c->operands[a], *right = &c->operands[b];
     struct coverage_join join;
-    if (!scaled_equal(left->value, right->value) || left->partial != right->partial ||
+    if (!scaled_same(c->engine->terms, left->value, right->value) ||
+        left->partial != right->partial ||
         !coverage_join(c->engine, monoid, left->coverage, right->coverage, &join)) {
         c->fault = strangers_fault(c, a, b);
         return;

@@ -149,7 +149,8 @@ static void check_microbatches(struct context *c) {
             continue;
         if (first < 0)
             first = (int)i;
-        if (c->operands[i].microbatch != c->operands[first].microbatch)
+        if (!number_equal(&c->engine->terms->symbols, c->operands[i].microbatch,
+                          c->operands[first].microbatch))
             c->fault = fault_make(c->engine, E512, c->op->span, NULL,
                                   "`%s` and `%s` are of different microbatches",
                                   operand_name(c, (unsigned)first), operand_name(c, i));
@@ -158,12 +159,13 @@ static void check_microbatches(struct context *c) {
 
 // ---- summands ---------------------------------------------------------------------------------
 
-// For a witness: the op, and what it was given.
+// For a witness: the op, and what it was given; in a loop, in the first of the iterations that are
+// looked at.
 const struct fault *with_reader(const struct context *c, const struct fault *fault, unsigned i) {
     struct fault *mine = (struct fault *)fault;
     struct scaled *operands = ARENA_ARRAY(c->engine->arena, struct scaled, MAX_OPERANDS);
     for (unsigned k = 0; k < c->op->n_operands; k++)
-        operands[k] = c->operands[k].value;
+        operands[k] = sum_first(c->engine->terms, c->operands[k].value);
     mine->reader = c->op;
     mine->operands = operands;
     mine->share = i;
@@ -340,8 +342,8 @@ static void renumber_labels(const struct op_labels *labels, const unsigned order
     }
 }
 
-static bool part_before(const struct part *a, const struct part *b) {
-    return a->node != b->node ? a->node < b->node : a->at < b->at;
+static bool part_before(struct terms *terms, const struct part *a, const struct part *b) {
+    return a->node != b->node ? a->node < b->node : number_before(&terms->symbols, a->at, b->at);
 }
 
 // Products are commutative: operands in the order of their terms.
@@ -360,8 +362,8 @@ static struct scaled product_term(struct context *c) {
     char labels[64], other[64];
     renumber_labels(&c->labels, straight, labels);
     renumber_labels(&c->labels, crossed, other);
-    bool cross =
-        part_before(&right, &left) || (!part_before(&left, &right) && strcmp(other, labels) < 0);
+    bool cross = part_before(terms, &right, &left) ||
+                 (!part_before(terms, &left, &right) && strcmp(other, labels) < 0);
     struct part parts[2] = {cross ? right : left, cross ? left : right};
     const char *chosen = cross ? other : labels;
     uint32_t attributes =
@@ -458,7 +460,7 @@ static struct scaled collected_term(struct context *c, unsigned result, unsigned
     c->operands = operands;
     for (uint32_t k = 0; k < parts.n; k++) {
         struct summand *part = &parts.items[k];
-        if (part->end != part->at + 1) { // a sum over layers is not taken apart
+        if (number_before(&terms->symbols, part->at + 1, part->end)) { // over layers: kept whole
             made.n = 0;
             sum_add(terms, &made, (struct scaled){term_unknown(terms), SCALE_ONE}, SCALE_ONE);
             break;
@@ -630,8 +632,7 @@ void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
                 const struct judgement *operands, struct judgement *results) {
     const struct fault *first = NULL;
     for (unsigned i = 0; i < op->n_operands; i++)
-        if (operands[i].fault && (!first || operands[i].fault->order < first->order))
-            first = operands[i].fault;
+        first = fault_first(first, operands[i].fault);
     for (unsigned i = 0; first && i < op->n_results; i++)
         results[i] = judgement_fault(first);
     if (first)

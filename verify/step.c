@@ -1,8 +1,4 @@
-// Executes the statements of a step on the abstract store.
-//
-// Loops over layers are executed: a call whose operands differ from an earlier one's in the layer
-// only costs a look-up (unit.c), so that depth is cheap. Loops over microbatches are proved by
-// induction (loop.c).
+// Executes the statements of a step on the abstract store. Loops are induction.c's matter.
 #include "verify/engine.h"
 
 #include <string.h>
@@ -50,7 +46,7 @@ static void check_places(struct engine *e, const struct call *call, const struct
             continue;
         struct reference from = call->operands[parameter], to = call->results[i];
         if (from.buffer == to.buffer &&
-            index_at(from.index, e->variables) == index_at(to.index, e->variables))
+            number_equal(&e->terms->symbols, number_of(e, from.index), number_of(e, to.index)))
             continue;
         fault_insist(e, fault_make(e, E611, span, NULL,
                                    "unit `%s` makes `%s` in the place of `%s`, but the call binds "
@@ -120,33 +116,12 @@ static struct judgement zeros(struct engine *e, const struct buffer *buffer) {
     return value;
 }
 
-void iteration_execute(struct engine *e, const struct loop *loop, int64_t value, bool time) {
-    e->variables[e->depth] = value;
-    e->time_loop[e->depth] = time;
-    e->depth++;
-    block_execute(e, &loop->body);
-    e->depth--;
-    e->time_loop[e->depth] = false;
-}
-
-static void execute_loop(struct engine *e, const struct statement *statement) {
-    const struct loop *loop = &statement->loop;
-    CHECK(e->depth < LIMIT_LOOP_DEPTH);
-    if (e->program->sizes.microbatches > 1 &&
-        loop_counts_microbatches(e->program, loop, e->depth)) {
-        time_loop_execute(e, statement);
-        return;
-    }
-    for (int64_t i = 0; i < loop->end - loop->begin && !e->overrun; i++)
-        iteration_execute(e, loop, loop->descending ? loop->end - 1 - i : loop->begin + i, false);
-}
-
 static void execute(struct engine *e, const struct statement *statement) {
     e->statement = statement;
     e->terms->site = &statement->span;
     switch (statement->kind) {
     case STATEMENT_LOOP:
-        execute_loop(e, statement);
+        loop_execute(e, statement);
         break;
     case STATEMENT_CALL:
         execute_call(e, statement);
@@ -168,18 +143,38 @@ static void execute(struct engine *e, const struct statement *statement) {
     }
 }
 
+void step_overrun(struct engine *e, struct span span, const char *why) {
+    e->overrun = true;
+    fault_insist(e, fault_make(e, E491, span, NULL, "%s", why));
+}
+
 void block_execute(struct engine *e, const struct block *block) {
     for (uint32_t i = 0; i < block->n && !e->overrun; i++) {
-        if (e->budget-- <= 0) {
-            e->overrun = true;
-            fault_insist(e, fault_make(e, E491, block->statements[i].span, NULL,
-                                       "this step has more than %d statements to follow one by "
-                                       "one, and its loops have no invariant that was found",
-                                       MAX_STATEMENTS));
-            return;
-        }
-        execute(e, &block->statements[i]);
+        e->n_statements++;
+        if (e->budget-- <= 0)
+            step_overrun(
+                e, block->statements[i].span,
+                arena_format(e->arena,
+                             "this step has more than %d statements and ops to follow one "
+                             "by one: not all of its loops have an invariant that was found",
+                             MAX_STATEMENTS));
+        else
+            execute(e, &block->statements[i]);
     }
+}
+
+// Transfers that nobody has waited for.
+static void check_all_waited(struct engine *e) {
+    for (uint32_t h = 0; h < e->store.n_handles; h++)
+        for (uint32_t i = 0; i < e->store.flights[h].n; i++) {
+            const struct run *run = &e->store.flights[h].runs[i];
+            if (run->state == ITEM_EMPTY)
+                continue;
+            const struct span *start = &run->start->span;
+            const struct fault *fault = fault_make(
+                e, E612, *start, NULL, "nothing waits for this transfer before the step ends");
+            fault_insist(e, fault_unawaited(fault, start));
+        }
 }
 
 bool step_execute(struct engine *e, enum step_kind kind) {
@@ -190,12 +185,6 @@ bool step_execute(struct engine *e, enum step_kind kind) {
     e->depth = 0;
     store_init(e, e->step);
     block_execute(e, &e->step->body);
-    for (uint32_t i = 0; i < e->store.n_flights; i++) {
-        const struct span *start = &e->store.flights[i].start->span;
-        fault_insist(
-            e, fault_unawaited(fault_make(e, E612, *start, NULL,
-                                          "nothing waits for this transfer before the step ends"),
-                               start));
-    }
+    check_all_waited(e);
     return !e->overrun;
 }

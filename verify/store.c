@@ -1,9 +1,8 @@
-// The abstract store: what every item of every buffer holds while a step is executed.
+// What statements read from the abstract store and write to it; see store.h. The state of an item
+// is what was last done to it, unless somebody else has taken its bytes since (bytes.c).
 //
-// Buffers have addresses once memory is planned, and buffers that share bytes poison one another
-// when written: so the plan is proved with the rest. A transfer keeps its sources busy and its
-// targets undefined until it is waited for. A window is the device's own shard of a buffer: after
-// writing it the whole is neither old nor new until it has been gathered.
+// A window is the device's own shard of a buffer: after writing it the whole is neither old nor new
+// until it has been gathered.
 #include "verify/engine.h"
 
 #include <inttypes.h>
@@ -13,43 +12,31 @@ static const struct buffer *buffer_of(const struct engine *e, buffer_id id) {
     return &e->program->buffers[id];
 }
 
-// The buffer that has the bytes: a window's whole.
-static buffer_id owner_of(const struct engine *e, buffer_id id) {
-    const struct buffer *buffer = buffer_of(e, id);
-    return buffer->window_of == NO_ID ? id : buffer->window_of;
+// ---- places -----------------------------------------------------------------------------------
+
+int32_t number_of(struct engine *e, struct index index) {
+    int32_t variable = index.variable >= 0 ? e->variables[index.variable] : 0;
+    if (!index.modulus)
+        return variable + (int32_t)index.offset;
+    return number_modulo(&e->terms->symbols, variable + (int32_t)(index.offset % index.modulus),
+                         index.modulus);
 }
 
-static int64_t index_of(const struct engine *e, struct reference reference) {
-    return index_at(reference.index, e->variables);
+buffer_id owner_of(const struct engine *e, buffer_id id) {
+    buffer_id whole = buffer_of(e, id)->window_of;
+    return whole == NO_ID ? id : whole;
 }
 
-// The item, or NO_ID where the index has no fixed value or is outside.
-static uint32_t item_of(const struct engine *e, struct reference reference) {
-    int64_t index = index_of(e, reference);
-    buffer_id owner = owner_of(e, reference.buffer);
-    if (index < 0 || index >= buffer_of(e, owner)->count)
-        return NO_ID;
-    return e->store.first[owner] + (uint32_t)index;
+struct place place_of(struct engine *e, struct reference reference) {
+    return (struct place){owner_of(e, reference.buffer), number_of(e, reference.index)};
 }
 
-static buffer_id buffer_of_item(const struct engine *e, uint32_t item) {
-    uint32_t low = 0, high = e->program->n_buffers;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (e->store.first[middle] <= item)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static const char *item_name(const struct engine *e, uint32_t item) {
-    const struct buffer *buffer = buffer_of(e, buffer_of_item(e, item));
+const char *place_name(const struct engine *e, struct place place) {
+    const struct buffer *buffer = buffer_of(e, place.buffer);
     if (buffer->stack == STACK_NONE)
         return buffer->name;
-    return arena_format(e->arena, "%s[%" PRIu32 "]", buffer->name,
-                        item - e->store.first[buffer - e->program->buffers]);
+    return arena_format(e->arena, "%s[%" PRId64 "]", buffer->name,
+                        number_first(&e->terms->symbols, place.item));
 }
 
 // ---- the state at the beginning ---------------------------------------------------------------
@@ -58,13 +45,10 @@ static const char *item_name(const struct engine *e, uint32_t item) {
 // program.
 static uint32_t leaf_name(struct engine *e, char kind, const char *name) {
     const char *key = arena_format(e->arena, "%c%s", kind, name);
-    uint32_t size = 1;
-    while (key[size])
-        size++;
-    return intern(&e->terms->attributes, key, size + 1, NULL);
+    return intern(&e->terms->attributes, key, (uint32_t)strlen(key) + 1, NULL);
 }
 
-// The judgement of item 0; the others differ in the layer only.
+// The judgement of item 0.
 static struct judgement first_judgement(struct engine *e, buffer_id id) {
     const struct buffer *buffer = buffer_of(e, id);
     struct scaled value = {{0, 0}, SCALE_ONE};
@@ -74,73 +58,17 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
                                           "as in `host tokens`",
                                           buffer->name));
     if (buffer->class == CLASS_INPUT) {
-        // What the host does not know is nobody's, of whatever name.
-        const char *name = buffer->host == HOST_NONE ? buffer->name : host_role_names[buffer->host];
-        char kind = buffer->host == HOST_NONE ? '?' : 'i';
-        value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, kind, name), false, 0);
+        const char *role = host_role_names[buffer->host];
+        value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', role), false, 0);
     } else {
         const struct tensor *tensor = &e->program->tensors[buffer->tensor];
         enum buffer_class class = buffer->class;
         if (class == CLASS_MASTER)
             class = CLASS_PARAMETERS; // one value, kept in two types
         value.of = term_leaf(e->terms, NODE_STATE, leaf_name(e, (char)('A' + class), tensor->name),
-                             tensor->layers > 0, 0);
+                             tensor->layers > 0, (int32_t)buffer->first_layer);
     }
     return judgement_of(e, value, form_declared(&e->digits, e->program, buffer), buffer->dtype);
-}
-
-static void find_overlaps(struct engine *e);
-
-void initials_init(struct engine *e) {
-    uint32_t n = e->program->n_buffers;
-    e->initials = ARENA_ARRAY(e->arena, struct judgement, n + 1);
-    e->item_bytes = ARENA_ARRAY(e->arena, int64_t, n + 1);
-    e->types = ARENA_ARRAY(e->arena, struct tensor_type, n + 1);
-    for (buffer_id id = 0; id < n; id++) {
-        const struct buffer *buffer = buffer_of(e, id);
-        e->item_bytes[id] = buffer_item_bytes(e->program, buffer);
-        e->types[id] = buffer_type(e->program, buffer);
-        if (buffer->window_of == NO_ID &&
-            (class_persistent[buffer->class] || buffer->class == CLASS_INPUT))
-            e->initials[id] = first_judgement(e, id);
-    }
-    find_overlaps(e);
-}
-
-struct judgement initial_judgement(const struct engine *e, buffer_id id, int64_t index) {
-    struct judgement initial = e->initials[id];
-    if (initial.fault)
-        return initial;
-    if (term_indexed(e->terms, initial.value.of))
-        initial.value.of.at = (int32_t)(buffer_of(e, id)->first_layer + index);
-    if (form_get(&e->digits, initial.form)->time)
-        initial.microbatch = (int32_t)index;
-    return initial;
-}
-
-static int64_t end_of(const struct engine *e, buffer_id id) {
-    return buffer_of(e, id)->offset_bytes + buffer_of(e, id)->count * e->item_bytes[id];
-}
-
-// Buffers without an offset, windows among them, are not planned: they overlap nothing.
-static bool bytes_intersect(const struct engine *e, buffer_id a, buffer_id b) {
-    int64_t begin_a = buffer_of(e, a)->offset_bytes, begin_b = buffer_of(e, b)->offset_bytes;
-    return begin_a >= 0 && begin_b >= 0 && begin_a < end_of(e, b) && begin_b < end_of(e, a) &&
-           buffer_of(e, a)->window_of == NO_ID && buffer_of(e, b)->window_of == NO_ID;
-}
-
-static void find_overlaps(struct engine *e) {
-    uint32_t n = e->program->n_buffers;
-    e->overlaps = ARENA_ARRAY(e->arena, struct overlap_list, n);
-    buffer_id *found = ARENA_ARRAY(e->arena, buffer_id, n);
-    for (buffer_id a = 0; a < n; a++) {
-        uint32_t count = 0;
-        for (buffer_id b = 0; b < n; b++)
-            if (a != b && bytes_intersect(e, a, b))
-                found[count++] = b;
-        e->overlaps[a] =
-            (struct overlap_list){arena_copy(e->arena, found, count * sizeof *found), count};
-    }
 }
 
 // What the host writes before the step, or the step before left.
@@ -149,50 +77,119 @@ static bool is_filled(const struct buffer *buffer) {
            (class_persistent[buffer->class] || buffer->class == CLASS_INPUT);
 }
 
-// Of two such buffers in the same bytes nothing says which was written last.
-static void fill(struct engine *e, buffer_id id) {
-    const struct overlap_list *overlaps = &e->overlaps[id];
-    const struct buffer *shares = NULL;
-    for (uint32_t i = 0; i < overlaps->n && !shares; i++)
-        if (is_filled(buffer_of(e, overlaps->buffers[i])))
-            shares = buffer_of(e, overlaps->buffers[i]);
-    for (int64_t i = 0; i < buffer_of(e, id)->count; i++) {
-        struct item *item = &e->store.items[e->store.first[id] + (uint32_t)i];
-        item->state = shares ? ITEM_OVERWRITTEN : ITEM_READY;
-        item->by = shares ? &shares->span : NULL;
-        item->value = initial_judgement(e, id, i);
+void initials_init(struct engine *e) {
+    uint32_t n = e->program->n_buffers;
+    e->initials = ARENA_ARRAY(e->arena, struct held, n + 1);
+    e->item_bytes = ARENA_ARRAY(e->arena, int64_t, n + 1);
+    e->types = ARENA_ARRAY(e->arena, struct tensor_type, n + 1);
+    for (buffer_id id = 0; id < n; id++) {
+        const struct buffer *buffer = buffer_of(e, id);
+        e->item_bytes[id] = buffer_item_bytes(e->program, buffer);
+        e->types[id] = buffer_type(e->program, buffer);
+        if (!is_filled(buffer))
+            continue;
+        struct held *held = &e->initials[id];
+        held->value = first_judgement(e, id);
+        if (held->value.fault)
+            continue;
+        bool layers = term_indexed(e->terms, held->value.value.of);
+        bool microbatches = form_get(&e->digits, held->value.form)->time;
+        held->moves = (uint8_t)(layers << HELD_LAYER | microbatches << HELD_MICROBATCH);
     }
+    regions_init(e);
+}
+
+struct run initial_run(const struct engine *e, buffer_id id) {
+    int32_t count = (int32_t)buffer_of(e, id)->count;
+    if (!is_filled(buffer_of(e, id)))
+        return (struct run){.end = count, .state = ITEM_EMPTY};
+    return (struct run){.end = count, .state = ITEM_READY, .held = &e->initials[id], .n_held = 1};
+}
+
+struct judgement initial_judgement(const struct engine *e, buffer_id id, int64_t item) {
+    struct run run = initial_run(e, id);
+    return run_held(&run, 0, (int32_t)item).value;
+}
+
+// Another one that is filled too and has some of the bytes. Nothing says which was last.
+static const struct buffer *filled_with(const struct engine *e, buffer_id id) {
+    const struct buffer *buffer = buffer_of(e, id);
+    int64_t end = buffer->offset_bytes + buffer->count * e->item_bytes[id];
+    for (buffer_id i = 0; i < e->program->n_buffers; i++) {
+        const struct buffer *other = buffer_of(e, i);
+        if (i != id && e->region_of[i] == e->region_of[id] && is_filled(other) &&
+            other->offset_bytes < end &&
+            buffer->offset_bytes < other->offset_bytes + other->count * e->item_bytes[i])
+            return other;
+    }
+    return NULL;
+}
+
+static void fill(struct engine *e, buffer_id id) {
+    struct run *run = &e->store.items[id].runs[0];
+    const struct buffer *other = e->region_of[id] == NO_ID ? NULL : filled_with(e, id);
+    if (other)
+        *run = (struct run){.end = run->end, .state = ITEM_OVERWRITTEN, .by = &other->span};
+    else
+        bytes_take(e, id, 0, run->end, &buffer_of(e, id)->span);
+}
+
+static struct series *series_new(struct engine *e, uint32_t n) {
+    struct series *all = ARENA_ARRAY(e->arena, struct series, n + 1);
+    struct run *runs = ARENA_ARRAY(e->arena, struct run, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = (struct series){.runs = &runs[i], .n = 1, .cap = 1};
+    return all;
 }
 
 void store_init(struct engine *e, const struct step *step) {
     uint32_t n = e->program->n_buffers;
-    struct store *store = &e->store;
-    *store = (struct store){.first = ARENA_ARRAY(e->arena, uint32_t, n + 1)};
-    for (buffer_id id = 0; id < n; id++) {
-        store->first[id] = store->n_items;
-        if (buffer_of(e, id)->window_of == NO_ID)
-            store->n_items += (uint32_t)buffer_of(e, id)->count;
-    }
-    store->first[n] = store->n_items;
-    store->items = ARENA_ARRAY(e->arena, struct item, store->n_items + 1);
+    e->store = (struct store){.items = series_new(e, n),
+                              .flights = series_new(e, step->n_handles),
+                              .n_handles = step->n_handles};
+    regions_clear(e);
+    for (buffer_id id = 0; id < n; id++)
+        e->store.items[id].runs[0] = initial_run(e, id);
     for (buffer_id id = 0; id < n; id++)
         if (is_filled(buffer_of(e, id)))
             fill(e, id);
+    for (uint32_t i = 0; i < step->n_handles; i++)
+        e->store.flights[i].runs[0] =
+            (struct run){.end = (int32_t)step->handles[i].slots, .state = ITEM_EMPTY};
 }
 
 // ---- reading ----------------------------------------------------------------------------------
 
-static const struct fault *state_fault(struct engine *e, uint32_t at, struct span span) {
-    const struct item *item = &e->store.items[at];
-    const char *name = item_name(e, at);
-    const struct buffer *buffer = buffer_of(e, buffer_of_item(e, at));
+struct look { // at an item
+    const struct run *run;
+    enum item_state state;
+    const struct span *by;
+};
+
+static struct look look_at(struct engine *e, struct place place) {
+    const struct run *run = series_find(e, &e->store.items[place.buffer], place.item);
+    struct look look = {run, run->state, run->by};
+    if (run->state != ITEM_READY && run->state != ITEM_WINDOW && run->state != ITEM_IN_FLIGHT)
+        return look;
+    const struct stretch *lost = bytes_lost(e, place.buffer, place.item, place.item + 1);
+    if (lost) {
+        look.state = ITEM_OVERWRITTEN;
+        look.by = lost->by;
+    }
+    return look;
+}
+
+static const struct fault *state_fault(struct engine *e, struct place place, struct look look,
+                                       struct span span) {
+    const char *name = place_name(e, place);
+    const struct buffer *buffer = buffer_of(e, place.buffer);
     const struct fault *fault;
     const char *said = "here";
-    switch (item->state) {
+    switch (look.state) {
     case ITEM_IN_FLIGHT:
         fault = fault_make(e, E610, span, "nothing waits for it before this",
                            "`%s` is read while it is still on its way", name);
-        fault_unawaited(fault, item->by);
+        fault_unawaited(fault, look.by);
         said = "the transfer starts here";
         break;
     case ITEM_WINDOW:
@@ -219,15 +216,14 @@ static const struct fault *state_fault(struct engine *e, uint32_t at, struct spa
                           "no collective before this has it as its target",
                           name);
     }
-    if (item->by)
-        fault_also(fault, *item->by, said);
+    if (look.by)
+        fault_also(fault, *look.by, said);
     return fault;
 }
 
-// Whether `inner` is where the axes, inside `outer`, find each device's shard: outer's cut is
-// inner's but for the axes, which are the last. Both lie in one buffer.
-static bool windows_nest(const struct engine *e, buffer_id outer, const struct axis_list *axes,
-                         buffer_id inner) {
+// Outer's cut is inner's but for the axes, which are the last. Both lie in one buffer.
+bool windows_nest(const struct engine *e, buffer_id outer, const struct axis_list *axes,
+                  buffer_id inner) {
     struct axis_list a = buffer_window_axes(e->program, buffer_of(e, outer));
     struct axis_list b = buffer_window_axes(e->program, buffer_of(e, inner));
     if (a.n + axes->n != b.n)
@@ -235,21 +231,19 @@ static bool windows_nest(const struct engine *e, buffer_id outer, const struct a
     return memcmp(a.axes, b.axes, a.n) == 0 && memcmp(axes->axes, b.axes + a.n, axes->n) == 0;
 }
 
-static bool same_window(const struct engine *e, buffer_id a, buffer_id b) {
-    return windows_nest(e, a, &(struct axis_list){.n = 0}, b);
-}
-
-static struct judgement read_window(struct engine *e, buffer_id window, uint32_t at,
-                                    struct span span) {
-    const struct item *item = &e->store.items[at];
+static struct judgement read_window(struct engine *e, buffer_id window, struct place place,
+                                    struct look look, struct span span) {
+    static const struct axis_list none;
     const struct buffer *buffer = buffer_of(e, window);
     struct axis_list axes = buffer_window_axes(e->program, buffer);
     uint32_t flat_mask = (uint32_t)axis_list_mask(&axes);
-    if (item->state == ITEM_WINDOW && same_window(e, window, item->window))
-        return item->value;
-    if (item->state != ITEM_READY)
-        return judgement_fault(state_fault(e, at, span));
-    uint32_t summed = item->value.fault ? 0 : item->value.partial & flat_mask;
+    bool mine = look.state == ITEM_WINDOW && windows_nest(e, window, &none, look.run->window);
+    if (!mine && look.state != ITEM_READY)
+        return judgement_fault(state_fault(e, place, look, span));
+    struct judgement value = run_held(look.run, 0, place.item).value;
+    if (mine)
+        return value;
+    uint32_t summed = value.fault ? 0 : value.partial & flat_mask;
     if (summed)
         return judgement_fault(fault_make(
             e, E410, span, NULL,
@@ -258,187 +252,66 @@ static struct judgement read_window(struct engine *e, buffer_id window, uint32_t
             buffer->name, buffer_of(e, buffer->window_of)->name, mask_text(e, summed),
             mask_text(e, summed)));
     int64_t chunk = e->types[window].dims[0].size;
-    return slice_apply(e, &axes, -1, chunk, &item->value, span);
+    return slice_apply(e, &axes, -1, chunk, &value, span);
 }
 
 struct judgement store_read(struct engine *e, struct reference reference, struct span span) {
-    const struct buffer *buffer = buffer_of(e, reference.buffer);
-    if (buffer->class == CLASS_INPUT) {
-        const struct item *item = &e->store.items[e->store.first[reference.buffer]];
-        if (item->state != ITEM_READY)
-            return judgement_fault(state_fault(e, e->store.first[reference.buffer], span));
-        struct judgement value = item->value;
-        if (!value.fault && form_get(&e->digits, value.form)->time)
-            value.microbatch = (int32_t)index_of(e, reference);
-        return value;
-    }
-    uint32_t at = item_of(e, reference);
-    if (at == NO_ID)
-        return judgement_fault(
-            fault_make(e, E611, span, NULL, "`%s` has no such item", buffer->name));
-    if (buffer->window_of != NO_ID)
-        return read_window(e, reference.buffer, at, span);
-    const struct item *item = &e->store.items[at];
-    return item->state == ITEM_READY ? item->value : judgement_fault(state_fault(e, at, span));
+    struct place place = place_of(e, reference);
+    struct look look = look_at(e, place);
+    if (place.buffer != reference.buffer)
+        return read_window(e, reference.buffer, place, look, span);
+    if (look.state != ITEM_READY)
+        return judgement_fault(state_fault(e, place, look, span));
+    return run_held(look.run, 0, place.item).value;
 }
 
-struct judgement store_at_end(struct engine *e, buffer_id id, int64_t index, const char *what) {
-    uint32_t at = e->store.first[id] + (uint32_t)index;
-    const struct item *item = &e->store.items[at];
-    if (item->state == ITEM_READY)
-        return item->value;
-    struct span span = item->by ? *item->by : buffer_of(e, id)->span;
+bool store_holds(struct engine *e, buffer_id id, int64_t item, struct judgement *value) {
+    struct look look = look_at(e, (struct place){id, (int32_t)item});
+    if (look.state == ITEM_READY)
+        *value = run_held(look.run, 0, (int32_t)item).value;
+    return look.state == ITEM_READY;
+}
+
+struct judgement store_at_end(struct engine *e, buffer_id id, int64_t item, const char *what) {
+    struct judgement value;
+    if (store_holds(e, id, item, &value))
+        return value;
+    struct look look = look_at(e, (struct place){id, (int32_t)item});
+    struct span span = look.by ? *look.by : buffer_of(e, id)->span;
     const char *why = "is lost: its bytes are used for something else";
     enum diagnostic_code code = E611;
-    if (item->state == ITEM_WINDOW) {
+    if (look.state == ITEM_WINDOW) {
         why = "is new in this device's shard only, and nothing gathers the others";
         code = E511;
-    } else if (item->state == ITEM_IN_FLIGHT) {
+    } else if (look.state == ITEM_IN_FLIGHT) {
         why = "is still on its way";
         code = E610;
-    } else if (item->state == ITEM_EMPTY) {
+    } else if (look.state == ITEM_EMPTY) {
         why = "was never written";
         code = E514;
     }
     const struct fault *fault =
         fault_make(e, code, span, NULL, "%s %s when the step ends", what, why);
-    return judgement_fault(code == E610 ? fault_unawaited(fault, item->by) : fault);
+    return judgement_fault(code == E610 ? fault_unawaited(fault, look.by) : fault);
 }
 
 // ---- writing ----------------------------------------------------------------------------------
 
-struct bytes {
-    int64_t begin, end;
-};
-
-static struct bytes bytes_of(const struct engine *e, uint32_t item) {
-    buffer_id id = buffer_of_item(e, item);
-    const struct buffer *buffer = buffer_of(e, id);
-    int64_t stride = e->item_bytes[id];
-    int64_t begin = buffer->offset_bytes + (item - e->store.first[id]) * stride;
-    return (struct bytes){begin, begin + stride};
+void store_set(struct engine *e, struct place place, struct run content) {
+    content.begin = place.item;
+    content.end = place.item + 1;
+    content.held = content.n_held
+                       ? arena_copy(e->arena, content.held, content.n_held * sizeof *content.held)
+                       : NULL;
+    series_put(e, &e->store.items[place.buffer], content);
 }
 
-static bool items_overlap(const struct engine *e, uint32_t a, uint32_t b) {
-    if (a == b)
-        return true;
-    const struct buffer *left = buffer_of(e, buffer_of_item(e, a));
-    const struct buffer *right = buffer_of(e, buffer_of_item(e, b));
-    if (left == right || left->offset_bytes < 0 || right->offset_bytes < 0)
-        return false;
-    struct bytes x = bytes_of(e, a), y = bytes_of(e, b);
-    return x.begin < y.end && y.begin < x.end;
+const struct fault *store_touch(struct engine *e, struct place place, struct span span) {
+    bytes_take(e, place.buffer, place.item, place.item + 1, &e->statement->span);
+    return disturb_flights(e, place, span);
 }
 
-// The items of another buffer that share bytes with these: from `begin` to before `end`.
-struct item_range {
-    uint32_t begin, end;
-};
-static struct item_range items_in(const struct engine *e, buffer_id id, struct bytes bytes) {
-    const struct buffer *buffer = buffer_of(e, id);
-    int64_t stride = e->item_bytes[id];
-    int64_t low = bytes.begin - buffer->offset_bytes, high = bytes.end - buffer->offset_bytes;
-    if (stride == 0 || high <= 0 || low >= stride * buffer->count)
-        return (struct item_range){0, 0};
-    int64_t begin = low <= 0 ? 0 : low / stride, end = (high - 1) / stride + 1;
-    uint32_t first = e->store.first[id];
-    return (struct item_range){first + (uint32_t)begin,
-                               first + (uint32_t)(end < buffer->count ? end : buffer->count)};
-}
-
-// ---- claims -----------------------------------------------------------------------------------
-
-static bool has_claim(const struct engine *e, uint32_t item) {
-    return e->store.items[item].claim == e->store.claims;
-}
-
-static bool shares_claimed_bytes(const struct engine *e, uint32_t at) {
-    const struct overlap_list *overlaps = &e->overlaps[buffer_of_item(e, at)];
-    if (has_claim(e, at))
-        return true;
-    for (uint32_t i = 0; i < overlaps->n; i++) {
-        struct item_range range = items_in(e, overlaps->buffers[i], bytes_of(e, at));
-        for (uint32_t item = range.begin; item < range.end; item++)
-            if (has_claim(e, item))
-                return true;
-    }
-    return false;
-}
-
-void store_begin_claims(struct engine *e) {
-    e->store.claims++;
-}
-
-bool store_is_claimed(const struct engine *e, struct reference reference) {
-    uint32_t at = item_of(e, reference);
-    return at != NO_ID && shares_claimed_bytes(e, at);
-}
-
-bool store_claim(struct engine *e, struct reference reference) {
-    uint32_t at = item_of(e, reference);
-    if (at == NO_ID)
-        return true; // told where it is read or written
-    bool taken = shares_claimed_bytes(e, at);
-    e->store.items[at].claim = e->store.claims;
-    return !taken;
-}
-
-static void overwrite_item(struct engine *e, uint32_t at, const struct span *by) {
-    struct item *item = &e->store.items[at];
-    if (item->state == ITEM_EMPTY)
-        return;
-    if (item->state != ITEM_FREED && item->state != ITEM_CONSUMED) {
-        item->state = ITEM_OVERWRITTEN;
-        item->by = by;
-    }
-}
-
-// What shares bytes with the item loses its value. Says whether a transfer needs any of it.
-static bool poison_overlaps(struct engine *e, uint32_t at, const struct span *by) {
-    buffer_id id = buffer_of_item(e, at);
-    const struct overlap_list *overlaps = &e->overlaps[id];
-    bool busy = e->store.items[at].busy > 0;
-    if (overlaps->n == 0)
-        return busy;
-    struct bytes bytes = bytes_of(e, at);
-    for (uint32_t i = 0; i < overlaps->n; i++) {
-        buffer_id other = overlaps->buffers[i];
-        struct item_range range = items_in(e, other, bytes);
-        if (buffer_of(e, other)->class == CLASS_INPUT && range.begin < range.end)
-            range.begin = e->store.first[other]; // its microbatches are read as one
-        for (uint32_t item = range.begin; item < range.end; item++) {
-            busy = busy || e->store.items[item].busy > 0;
-            overwrite_item(e, item, by);
-        }
-    }
-    return busy;
-}
-
-// A write to what a transfer reads or delivers spoils what it delivers.
-static void disturb_flights(struct engine *e, uint32_t at, struct span span) {
-    for (uint32_t f = 0; f < e->store.n_flights; f++) {
-        struct flight *flight = &e->store.flights[f];
-        for (uint32_t i = 0; i < flight->n_pieces; i++) {
-            struct flight_piece *piece = &flight->pieces[i];
-            bool source = items_overlap(e, at, piece->from);
-            if (piece->value.fault || (!source && !items_overlap(e, at, piece->to)))
-                continue;
-            const struct fault *fault = fault_make(
-                e, E610, span, NULL, "`%s` is written while a transfer still %s it",
-                item_name(e, source ? piece->from : piece->to), source ? "reads" : "fills");
-            fault_also(fault, flight->start->span, "the transfer starts here");
-            fault_unawaited(fault, &flight->start->span);
-            piece->value = judgement_fault(fault);
-        }
-    }
-}
-
-static void touch(struct engine *e, uint32_t at, struct span span) {
-    if (poison_overlaps(e, at, &e->statement->span))
-        disturb_flights(e, at, span);
-}
-
-static void note_found(struct engine *e, buffer_id id, const struct judgement *value) {
+void note_found(struct engine *e, buffer_id id, const struct judgement *value) {
     if (!e->recording || value->fault || value->form == FORM_ANY)
         return;
     // What is written to a window lies in its whole, which is cut by fewer axes.
@@ -455,205 +328,46 @@ static void note_found(struct engine *e, buffer_id id, const struct judgement *v
 
 void store_write(struct engine *e, struct reference reference, struct judgement value,
                  struct span span) {
-    const struct buffer *buffer = buffer_of(e, reference.buffer);
-    uint32_t at = item_of(e, reference);
-    if (at == NO_ID) {
-        fault_insist(e, fault_make(e, E611, span, NULL, "`%s` has no such item", buffer->name));
-        return;
-    }
-    touch(e, at, span);
-    struct item *item = &e->store.items[at];
-    item->value = value;
-    item->by = &e->statement->span;
-    item->state = buffer->window_of == NO_ID ? ITEM_READY : ITEM_WINDOW;
-    item->window = reference.buffer;
-    if (buffer->class == CLASS_INPUT)
-        e->store.items[e->store.first[reference.buffer]].state = ITEM_OVERWRITTEN;
-    note_found(e, reference.buffer, &value);
+    struct place place = place_of(e, reference);
+    const struct fault *spoilt = store_touch(e, place, span);
+    struct held held = {.value = spoilt ? judgement_fault(spoilt) : value};
+    bool window = place.buffer != reference.buffer;
+    store_set(e, place,
+              (struct run){.state = window ? ITEM_WINDOW : ITEM_READY,
+                           .window = window ? reference.buffer : 0,
+                           .by = &e->statement->span,
+                           .held = &held,
+                           .n_held = 1});
+    note_found(e, reference.buffer, &held.value);
 }
 
 void store_clobber(struct engine *e, struct reference reference, enum item_state state,
                    struct span span) {
-    uint32_t at = item_of(e, reference);
-    if (at == NO_ID)
-        return;
-    touch(e, at, span);
-    e->store.items[at].state = state;
-    e->store.items[at].by = &e->statement->span;
+    struct place place = place_of(e, reference);
+    store_touch(e, place, span);
+    store_set(e, place, (struct run){.state = state, .by = &e->statement->span});
 }
 
-// ---- transfers --------------------------------------------------------------------------------
+// ---- claims -----------------------------------------------------------------------------------
 
-static struct flight *find_flight(struct engine *e, uint32_t handle, int64_t slot) {
-    for (uint32_t i = 0; i < e->store.n_flights; i++)
-        if (e->store.flights[i].handle == handle && e->store.flights[i].slot == slot)
-            return &e->store.flights[i];
-    return NULL;
+void store_begin_claims(struct engine *e) {
+    e->store.n_claims = 0;
 }
 
-// Items that a transfer reads or fills are busy: a write to anything else disturbs none.
-static void count_busy(struct engine *e, const struct flight *flight, int by) {
-    for (uint32_t i = 0; i < flight->n_pieces; i++) {
-        if (flight->pieces[i].to == NO_ID)
-            continue;
-        e->store.items[flight->pieces[i].from].busy += by;
-        e->store.items[flight->pieces[i].to].busy += by;
-    }
+static bool is_claimed(struct engine *e, struct place place) {
+    for (uint32_t i = 0; i < e->store.n_claims; i++)
+        if (bytes_intersect(e, place, e->store.claims[i]))
+            return true;
+    return false;
 }
 
-// The others keep their order, which states are compared in (loop.c).
-static void drop_flight(struct engine *e, struct flight *flight) {
-    count_busy(e, flight, -1);
-    struct flight *end = e->store.flights + --e->store.n_flights;
-    memmove(flight, flight + 1, (size_t)(end - flight) * sizeof *flight);
+bool store_is_claimed(struct engine *e, struct reference reference) {
+    return is_claimed(e, place_of(e, reference));
 }
 
-// Parameters that were gathered, perhaps in strides: what the letter S* means.
-static void note_gather(struct engine *e, const struct transfer *start, uint32_t from,
-                        const struct judgement *value) {
-    const struct buffer *source = buffer_of(e, buffer_of_item(e, from));
-    if (!e->recording || value->fault || start->exchange.kind != COLLECTIVE_ALL_GATHER ||
-        source->tensor == NO_ID)
-        return;
-    uint32_t axes = (uint32_t)axis_list_mask(&start->exchange.axes);
-    if (source->class == CLASS_PARAMETERS)
-        e->found[source - e->program->buffers].gathered |= axes;
-    for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < e->program->n_buffers; id++) {
-        const struct buffer *buffer = buffer_of(e, id);
-        if (buffer->class == CLASS_PARAMETERS && buffer->tensor == source->tensor &&
-            buffer->first_layer == source->first_layer)
-            e->found[id].gathered |= axes;
-    }
-}
-
-static struct judgement piece_value(struct engine *e, const struct statement *statement,
-                                    const struct transfer_piece *piece) {
-    const struct transfer *start = &statement->start;
-    struct judgement from = store_read(e, piece->from, statement->span);
-    const struct buffer *target = buffer_of(e, piece->to.buffer);
-    bool gather = start->exchange.kind == COLLECTIVE_ALL_GATHER;
-    const struct tensor_type *part = &e->types[gather ? piece->from.buffer : piece->to.buffer];
-    struct judgement value =
-        collective_apply(e, &start->exchange, type_elements(part), &from, statement->span);
-    if (start->exchange.kind == COLLECTIVE_ALL_REDUCE &&
-        item_of(e, piece->from) == item_of(e, piece->to))
-        value.clean = from.clean; // in place nothing touches the padding
-    if (value.fault || form_fits(&e->digits, value.form, &e->types[piece->to.buffer]))
-        return value;
-    return judgement_fault(fault_make(e, E510, statement->span, NULL,
-                                      "what arrives in `%s` is %s, for which it has "
-                                      "no room or too much",
-                                      target->name, form_text(&e->digits, e->arena, value.form)));
-}
-
-// In place every device's part must be where the collective looks for it, or puts it.
-static bool in_place_fits(const struct engine *e, const struct transfer *start,
-                          const struct transfer_piece *piece) {
-    switch (start->exchange.kind) {
-    case COLLECTIVE_ALL_GATHER:
-        return windows_nest(e, piece->to.buffer, &start->exchange.axes, piece->from.buffer);
-    case COLLECTIVE_REDUCE_SCATTER:
-        return windows_nest(e, piece->from.buffer, &start->exchange.axes, piece->to.buffer);
-    case COLLECTIVE_ALL_TO_ALL:
-    case COLLECTIVE_PERMUTE:
-        return false; // others still read what arrives would be written over
-    default:
-        return same_window(e, piece->from.buffer, piece->to.buffer);
-    }
-}
-
-static struct flight_piece start_piece(struct engine *e, const struct statement *statement,
-                                       const struct transfer_piece *piece) {
-    struct flight_piece made = {.from = item_of(e, piece->from),
-                                .to = item_of(e, piece->to),
-                                .from_window = buffer_of(e, piece->from.buffer)->window_of != NO_ID,
-                                .to_window = buffer_of(e, piece->to.buffer)->window_of != NO_ID,
-                                .value = piece_value(e, statement, piece)};
-    if (made.from == NO_ID || made.to == NO_ID) {
-        made.from = made.to = NO_ID;
-        return made;
-    }
-    note_gather(e, &statement->start, made.from, &made.value);
-    if (made.from == made.to ? !in_place_fits(e, &statement->start, piece)
-                             : items_overlap(e, made.from, made.to))
-        made.value =
-            judgement_fault(fault_make(e, E610, statement->span, NULL, "`%s` and `%s` share bytes",
-                                       item_name(e, made.from), item_name(e, made.to)));
-    return made;
-}
-
-// The pieces travel in no order: what one fills, no other may read or fill.
-static bool pieces_are_apart(struct engine *e, const struct transfer *start) {
-    bool apart = true;
-    store_begin_claims(e);
-    for (uint32_t i = 0; i < start->n_pieces; i++)
-        apart = store_claim(e, start->pieces[i].to) && apart;
-    for (uint32_t i = 0; i < start->n_pieces; i++) {
-        const struct transfer_piece *piece = &start->pieces[i];
-        if (item_of(e, piece->from) != item_of(e, piece->to))
-            apart = apart && !store_is_claimed(e, piece->from);
-    }
-    return apart;
-}
-
-void store_start(struct engine *e, const struct statement *statement) {
-    const struct transfer *start = &statement->start;
-    struct flight flight = {.handle = start->handle,
-                            .slot = index_at(start->handle_index, e->variables),
-                            .start = statement,
-                            .n_pieces = start->n_pieces};
-    struct flight *before = find_flight(e, flight.handle, flight.slot);
-    if (before) {
-        const struct fault *fault = fault_make(
-            e, E612, statement->span, NULL, "`%s` is started again before anything waited for it",
-            e->step->handles[start->handle].name);
-        fault_also(fault, before->start->span, "started here");
-        fault_insist(e, fault_unawaited(fault, &before->start->span));
-        drop_flight(e, before);
-    }
-    flight.pieces = ARENA_ARRAY(e->arena, struct flight_piece, start->n_pieces);
-    const struct fault *mixed =
-        pieces_are_apart(e, start)
-            ? NULL
-            : fault_make(e, E610, statement->span, NULL,
-                         "two pieces of this collective share bytes, of which one is filled");
-    for (uint32_t i = 0; i < start->n_pieces; i++) {
-        flight.pieces[i] = start_piece(e, statement, &start->pieces[i]);
-        if (mixed)
-            flight.pieces[i].value = judgement_fault(mixed);
-    }
-    for (uint32_t i = 0; i < start->n_pieces; i++) {
-        uint32_t to = flight.pieces[i].to;
-        if (to == NO_ID)
-            continue;
-        touch(e, to, statement->span);
-        e->store.items[to].state = ITEM_IN_FLIGHT;
-        e->store.items[to].by = &statement->span;
-    }
-    count_busy(e, &flight, 1);
-    ARENA_PUSH(e->arena, e->store.flights, e->store.n_flights, e->store.cap_flights, flight);
-}
-
-void store_wait(struct engine *e, const struct statement *statement) {
-    int64_t slot = index_at(statement->wait.index, e->variables);
-    struct flight *flight = find_flight(e, statement->wait.handle, slot);
-    if (!flight) {
-        fault_insist(e, fault_make(e, E612, statement->span, NULL,
-                                   "this waits for `%s`, of which nothing is on its way",
-                                   e->step->handles[statement->wait.handle].name));
-        return;
-    }
-    for (uint32_t i = 0; i < flight->n_pieces; i++) {
-        const struct flight_piece *piece = &flight->pieces[i];
-        const struct transfer_piece *names = &flight->start->start.pieces[i];
-        if (piece->to == NO_ID)
-            continue;
-        struct item *item = &e->store.items[piece->to];
-        item->value = piece->value;
-        item->state = piece->to_window ? ITEM_WINDOW : ITEM_READY;
-        item->window = names->to.buffer;
-        item->by = &flight->start->span;
-        note_found(e, names->to.buffer, &piece->value);
-    }
-    drop_flight(e, flight);
+bool store_claim(struct engine *e, struct reference reference) {
+    struct place place = place_of(e, reference);
+    bool taken = is_claimed(e, place);
+    ARENA_PUSH(e->arena, e->store.claims, e->store.n_claims, e->store.cap_claims, place);
+    return !taken;
 }

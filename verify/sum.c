@@ -6,22 +6,24 @@
 // else does. Joining is only between summands of one node, of which there are one or two.
 #include "verify/term.h"
 
-#include <stdlib.h>
+enum {
+    MAX_SUMMANDS = 4096
+}; // the norm of all gradients has some dozens; at worst nothing is proved
 
 struct range {
     int32_t begin, end;
 };
 
-static bool disjoint(struct range a, struct range b) {
-    return a.end <= b.begin || b.end <= a.begin;
+static bool disjoint(struct symbols *symbols, struct range a, struct range b) {
+    return !number_before(symbols, b.begin, a.end) || !number_before(symbols, a.begin, b.end);
 }
 
-static bool adjacent(struct range a, struct range b) {
-    return a.end == b.begin || b.end == a.begin;
+static bool adjacent(struct symbols *symbols, struct range a, struct range b) {
+    return number_equal(symbols, a.end, b.begin) || number_equal(symbols, b.end, a.begin);
 }
 
-static bool same(struct range a, struct range b) {
-    return a.begin == b.begin && a.end == b.end;
+static bool same(struct symbols *symbols, struct range a, struct range b) {
+    return number_equal(symbols, a.begin, b.begin) && number_equal(symbols, a.end, b.end);
 }
 
 static struct range layers_of(const struct summand *s) {
@@ -46,7 +48,7 @@ static void insert(struct terms *terms, struct sum *sum, struct summand item);
 
 static void insert_range(struct terms *terms, struct sum *sum, struct summand item, bool layers,
                          int32_t begin, int32_t end) {
-    if (begin >= end)
+    if (!number_before(&terms->symbols, begin, end))
         return;
     set_range(&item, layers, begin, end);
     insert(terms, sum, item);
@@ -56,40 +58,43 @@ static void insert_range(struct terms *terms, struct sum *sum, struct summand it
 // stay beside each other.
 static bool join(struct terms *terms, struct sum *sum, uint32_t at, struct summand item,
                  bool layers) {
+    struct symbols *symbols = &terms->symbols;
     struct summand old = sum->items[at];
     struct range a = layers ? layers_of(&old) : microbatches_of(&old);
     struct range b = layers ? layers_of(&item) : microbatches_of(&item);
-    int32_t low = a.begin < b.begin ? a.begin : b.begin, high = a.end > b.end ? a.end : b.end;
-    if (disjoint(a, b)) {
-        if (!adjacent(a, b) || old.scale != item.scale)
+    int32_t low = number_least(symbols, a.begin, b.begin);
+    int32_t high = number_largest(symbols, a.end, b.end);
+    if (disjoint(symbols, a, b)) {
+        if (old.scale != item.scale || !adjacent(symbols, a, b))
             return false;
         sum->items[at] = sum->items[--sum->n];
         insert_range(terms, sum, item, layers, low, high);
         return true;
     }
-    int32_t both_begin = a.begin > b.begin ? a.begin : b.begin;
-    int32_t both_end = a.end < b.end ? a.end : b.end;
+    int32_t both_begin = number_largest(symbols, a.begin, b.begin);
+    int32_t both_end = number_least(symbols, a.end, b.end);
     struct summand both = item;
     if (!scale_add(terms, old.scale, item.scale, &both.scale))
         return false;
     sum->items[at] = sum->items[--sum->n];
-    insert_range(terms, sum, a.begin < b.begin ? old : item, layers, low, both_begin);
+    insert_range(terms, sum, low == a.begin ? old : item, layers, low, both_begin);
     insert_range(terms, sum, both, layers, both_begin, both_end);
-    insert_range(terms, sum, a.end > b.end ? old : item, layers, both_end, high);
+    insert_range(terms, sum, high == a.end ? old : item, layers, both_end, high);
     return true;
 }
 
 static void insert(struct terms *terms, struct sum *sum, struct summand item) {
     if (scale_is_zero(terms, item.scale))
         return;
-    if (item.m_begin == 0 && item.m_end == terms->microbatches)
+    struct symbols *symbols = &terms->symbols;
+    if (same(symbols, microbatches_of(&item), (struct range){0, terms->microbatches}))
         item.m_begin = item.m_end = ALL_MICROBATCHES;
     for (uint32_t i = 0; i < sum->n; i++) {
         struct summand *old = &sum->items[i];
         if (old->node != item.node)
             continue;
-        bool same_layers = same(layers_of(old), layers_of(&item));
-        bool same_microbatches = same(microbatches_of(old), microbatches_of(&item));
+        bool same_layers = same(symbols, layers_of(old), layers_of(&item));
+        bool same_microbatches = same(symbols, microbatches_of(old), microbatches_of(&item));
         if (same_layers && same_microbatches) {
             scale_id both;
             if (!scale_add(terms, old->scale, item.scale, &both))
@@ -108,6 +113,13 @@ static void insert(struct terms *terms, struct sum *sum, struct summand item) {
     ARENA_PUSH(terms->arena, sum->items, sum->n, sum->cap, item);
 }
 
+struct summand sum_part(const struct terms *terms, struct scaled value, uint32_t i) {
+    const struct part *part = &terms->nodes[value.of.node].key->parts[i];
+    int32_t shift = terms->nodes[part->node].key->indexed ? value.of.at : 0;
+    return (struct summand){part->node,  part->at + shift, part->end + shift,
+                            part->scale, part->m_begin,    part->m_end};
+}
+
 void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id factor) {
     const struct node *node = &terms->nodes[value.of.node];
     scale_id outer = scale_multiply(terms, value.scale, factor);
@@ -120,36 +132,45 @@ void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id
         return;
     }
     for (uint32_t i = 0; i < node->n_parts; i++) {
-        const struct part *part = &node->key->parts[i];
-        int32_t shift = terms->nodes[part->node].key->indexed ? value.of.at : 0;
-        insert(terms, sum,
-               (struct summand){part->node, part->at + shift, part->end + shift,
-                                scale_multiply(terms, part->scale, outer), part->m_begin,
-                                part->m_end});
+        struct summand item = sum_part(terms, value, i);
+        item.scale = scale_multiply(terms, item.scale, outer);
+        insert(terms, sum, item);
     }
 }
 
-static int by_content(const void *left, const void *right) {
-    const struct summand *a = left, *b = right;
+static bool before(struct symbols *symbols, const struct summand *a, const struct summand *b) {
     if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    if (a->m_begin != b->m_begin)
-        return a->m_begin < b->m_begin ? -1 : 1;
-    if (a->end != b->end)
-        return a->end < b->end ? -1 : 1;
-    return a->scale < b->scale ? -1 : a->scale > b->scale;
+        return a->node < b->node;
+    if (!number_equal(symbols, a->at, b->at))
+        return number_before(symbols, a->at, b->at);
+    if (!number_equal(symbols, a->m_begin, b->m_begin))
+        return number_before(symbols, a->m_begin, b->m_begin);
+    if (!number_equal(symbols, a->end, b->end))
+        return number_before(symbols, a->end, b->end);
+    return a->scale < b->scale;
+}
+
+// They are few, and mostly in order.
+static void sort(struct symbols *symbols, struct sum *sum) {
+    for (uint32_t i = 1; i < sum->n; i++) {
+        struct summand item = sum->items[i];
+        uint32_t at = i;
+        for (; at > 0 && before(symbols, &item, &sum->items[at - 1]); at--)
+            sum->items[at] = sum->items[at - 1];
+        sum->items[at] = item;
+    }
 }
 
 struct scaled sum_finish(struct terms *terms, struct sum *sum) {
     if (sum->n == 0)
         return (struct scaled){term_constant(terms, NODE_ZERO), SCALE_ONE};
+    if (sum->n > MAX_SUMMANDS)
+        return (struct scaled){term_unknown(terms), SCALE_ONE};
+    sort(&terms->symbols, sum);
     struct summand *first = &sum->items[0];
-    if (sum->n > 1)
-        qsort(sum->items, sum->n, sizeof *sum->items, by_content);
     scale_id outer = first->scale;
-    if (sum->n == 1 && first->end == first->at + 1 && first->m_begin == ALL_MICROBATCHES)
+    if (sum->n == 1 && first->m_begin == ALL_MICROBATCHES &&
+        number_equal(&terms->symbols, first->end, first->at + 1))
         return (struct scaled){{first->node, first->at}, outer};
     scale_id inverse = outer == SCALE_ONE ? SCALE_ONE : scale_invert(terms, outer);
     struct part few[8];
@@ -193,19 +214,31 @@ bool term_is_collected(const struct terms *terms, struct term term) {
     return false;
 }
 
-struct scaled sum_rename(struct terms *terms, struct scaled value, int32_t (*move)(int32_t, void *),
-                         void *data) {
-    if (!term_is_collected(terms, value.of))
-        return value;
-    struct sum sum = {0}, renamed = {0};
-    sum_add(terms, &sum, value, SCALE_ONE);
-    for (uint32_t i = 0; i < sum.n; i++) {
-        struct summand item = sum.items[i];
-        if (item.m_begin != ALL_MICROBATCHES) {
-            item.m_begin = move(item.m_begin, data);
-            item.m_end = move(item.m_end, data);
-        }
-        insert(terms, &renamed, item);
+struct scaled sum_replace(struct terms *terms, struct scaled value, int32_t by) {
+    const struct symbols *symbols = &terms->symbols;
+    struct scaled moved = value;
+    moved.of.at = number_replace(symbols, value.of.at, by);
+    const struct node *node = &terms->nodes[value.of.node];
+    if (node->key->kind != NODE_SUM || !node->symbolic)
+        return moved;
+    struct sum sum = {0};
+    for (uint32_t i = 0, n = node->n_parts; i < n; i++) {
+        struct summand item = sum_part(terms, value, i);
+        item.scale = scale_multiply(terms, item.scale, value.scale);
+        item.at = number_replace(symbols, item.at, by);
+        item.end = number_replace(symbols, item.end, by);
+        item.m_begin = number_replace(symbols, item.m_begin, by);
+        item.m_end = number_replace(symbols, item.m_end, by);
+        insert(terms, &sum, item);
     }
-    return sum_finish(terms, &renamed);
+    return sum_finish(terms, &sum);
+}
+
+struct scaled sum_first(struct terms *terms, struct scaled value) {
+    struct symbols *symbols = &terms->symbols;
+    unsigned n = symbols->n;
+    for (; symbols->n > 0; symbols->n--)
+        value = sum_replace(terms, value, (int32_t)symbols->list[symbols->n - 1].first);
+    symbols->n = n;
+    return value;
 }

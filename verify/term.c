@@ -6,17 +6,31 @@
 
 #include "ir/check.h"
 
-enum { MAX_PARTS = 4096 };
-
 void terms_init(struct terms *terms, struct arena *arena, int32_t microbatches) {
     *terms = (struct terms){.arena = arena, .microbatches = microbatches};
     terms->keys.arena = terms->attributes.arena = terms->scales.arena = arena;
     struct alias none = {0};
     ARENA_PUSH(arena, terms->aliases, terms->n_aliases, terms->cap_aliases, none);
+    terms->first_alias = 1;
     CHECK(scale_rational(terms, 1, 1) == SCALE_ONE);
 }
 
 // ---- nodes ------------------------------------------------------------------------------------
+
+static bool scale_is_symbolic(const struct terms *terms, scale_id id) {
+    const struct scale *scale = scale_get(terms, id);
+    for (uint32_t i = 0; i < scale->n_factors; i++)
+        if (number_is_symbolic(scale->factors[i].of.at) ||
+            terms->nodes[scale->factors[i].of.node].symbolic)
+            return true;
+    return false;
+}
+
+static bool part_is_symbolic(const struct terms *terms, const struct part *part) {
+    return number_is_symbolic(part->at) || number_is_symbolic(part->end) ||
+           number_is_symbolic(part->m_begin) || number_is_symbolic(part->m_end) ||
+           terms->nodes[part->node].symbolic || scale_is_symbolic(terms, part->scale);
+}
 
 static uint32_t node_of(struct terms *terms, const struct node_key *key, uint32_t n_parts) {
     bool added;
@@ -25,47 +39,53 @@ static uint32_t node_of(struct terms *terms, const struct node_key *key, uint32_
     if (added) {
         struct node node = {
             .key = interned(&terms->keys, id), .n_parts = n_parts, .origin = terms->site};
+        for (uint32_t i = 0; i < n_parts && !node.symbolic; i++)
+            node.symbolic = part_is_symbolic(terms, &node.key->parts[i]);
         ARENA_PUSH(terms->arena, terms->nodes, terms->n_nodes, terms->cap_nodes, node);
     }
     return id;
 }
 
-uint32_t term_find_alias(const struct terms *terms, struct term of) {
-    uint32_t i = terms->nodes[of.node].alias;
-    while (i && !(terms->aliases[i].begin <= of.at && of.at < terms->aliases[i].end))
-        i = terms->aliases[i].next;
-    return i;
+static bool alias_holds(struct terms *terms, const struct alias *alias, int32_t at) {
+    return !number_before(&terms->symbols, at, alias->begin) &&
+           number_before(&terms->symbols, at, alias->end);
 }
 
-struct term term_unnamed(const struct terms *terms, struct term leaf) {
+struct term term_follow(struct terms *terms, struct term of) {
+    uint32_t i = terms->nodes[of.node].alias;
+    while (i && !alias_holds(terms, &terms->aliases[i], of.at))
+        i = terms->aliases[i].next;
+    const struct alias *alias = &terms->aliases[i];
+    return i ? (struct term){alias->node, of.at + alias->offset} : of;
+}
+
+struct term term_unnamed(struct terms *terms, struct term leaf) {
     for (uint32_t i = 1; i < terms->n_aliases; i++) {
         const struct alias *alias = &terms->aliases[i];
         int32_t at = leaf.at - alias->offset;
-        if (alias->node == leaf.node && alias->begin <= at && at < alias->end)
+        if (alias->node == leaf.node && alias_holds(terms, alias, at))
             return (struct term){alias->of, at};
     }
     return leaf;
 }
 
 static struct term canonical(struct terms *terms, struct term term) {
-    uint32_t i = 0;
     // A node without aliases may get one later, while a memo of its evaluation lives: only the
     // reference makes aliases, and its memos are not used by the final program.
-    if (terms->nodes[term.node].alias) {
-        i = term_find_alias(terms, term);
-        if (terms->logging) {
-            struct alias_use use = {term, i};
-            ARENA_PUSH(terms->arena, terms->uses, terms->n_uses, terms->cap_uses, use);
-        }
-    }
-    if (!i)
+    if (!terms->nodes[term.node].alias)
         return term;
-    return (struct term){terms->aliases[i].node, term.at + terms->aliases[i].offset};
+    uint32_t answers = terms->symbols.answers;
+    struct term followed = term_follow(terms, term);
+    if (terms->logging) {
+        struct alias_use use = {term, followed};
+        ARENA_PUSH(terms->arena, terms->uses, terms->n_uses, terms->cap_uses, use);
+        terms->symbols.answers = answers; // they will be asked for again
+    }
+    return followed;
 }
 
 struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t attributes,
                       struct part *parts, uint32_t n_parts) {
-    CHECK(n_parts <= MAX_PARTS);
     _Alignas(struct node_key) char bytes[sizeof(struct node_key) + 16 * sizeof(struct part)];
     struct node_key *key = (struct node_key *)bytes;
     if (n_parts > 16)
@@ -75,7 +95,7 @@ struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t a
     int32_t base = 0;
     bool over_layers = false;
     for (uint32_t i = 0; i < n_parts; i++)
-        over_layers |= parts[i].end > parts[i].at + 1;
+        over_layers |= number_before(&terms->symbols, parts[i].at + 1, parts[i].end);
     terms->fixed |= over_layers;
     for (uint32_t i = 0; i < n_parts && !key->indexed && !over_layers; i++)
         if (terms->nodes[parts[i].node].key->indexed) {
@@ -122,21 +142,79 @@ struct term term_with_scale(struct terms *terms, struct scaled value) {
     return term_make(terms, NODE_SCALED, 0, 0, &part, 1);
 }
 
-void term_alias(struct terms *terms, struct term of, struct term as) {
-    struct node *node = &terms->nodes[of.node];
-    int32_t offset = as.at - of.at;
-    for (uint32_t i = node->alias; i; i = terms->aliases[i].next) {
+// ---- aliases ----------------------------------------------------------------------------------
+
+static void add_alias(struct terms *terms, struct alias added) {
+    struct symbols *symbols = &terms->symbols;
+    struct node *node = &terms->nodes[added.of];
+    for (uint32_t i = node->alias; i >= terms->first_alias; i = terms->aliases[i].next) {
         struct alias *alias = &terms->aliases[i];
-        if (alias->node != as.node || alias->offset != offset || of.at < alias->begin - 1 ||
-            of.at > alias->end)
+        if (alias->node != added.node || alias->offset != added.offset ||
+            number_before(symbols, added.end, alias->begin) ||
+            number_before(symbols, alias->end, added.begin))
             continue;
-        alias->begin = of.at < alias->begin ? of.at : alias->begin;
-        alias->end = of.at >= alias->end ? of.at + 1 : alias->end;
+        alias->begin = number_least(symbols, alias->begin, added.begin);
+        alias->end = number_largest(symbols, alias->end, added.end);
         return;
     }
-    struct alias alias = {of.node, of.at, of.at + 1, as.node, offset, node->alias};
+    added.next = node->alias;
     node->alias = terms->n_aliases;
-    ARENA_PUSH(terms->arena, terms->aliases, terms->n_aliases, terms->cap_aliases, alias);
+    ARENA_PUSH(terms->arena, terms->aliases, terms->n_aliases, terms->cap_aliases, added);
+}
+
+void term_alias(struct terms *terms, struct term of, struct term as) {
+    // What has a symbol inside stands for other values in other loops, and no alias has two names.
+    if (terms->nodes[of.node].symbolic || number_is_symbolic(as.at - of.at))
+        symbols_only_first(&terms->symbols);
+    add_alias(terms, (struct alias){.of = of.node,
+                                    .begin = of.at,
+                                    .end = of.at + 1,
+                                    .node = as.node,
+                                    .offset = as.at - of.at});
+}
+
+uint32_t aliases_begin(struct terms *terms) {
+    uint32_t begun = terms->first_alias;
+    terms->first_alias = terms->n_aliases;
+    return begun;
+}
+
+// In the i-th of the iterations that the symbol stands for.
+static struct alias alias_in(const struct terms *terms, struct alias alias,
+                             const struct symbol *symbol, int64_t i) {
+    int32_t value = (int32_t)(symbol->first + i * symbol->step);
+    alias.begin = number_replace(&terms->symbols, alias.begin, value);
+    alias.end = number_replace(&terms->symbols, alias.end, value);
+    return alias;
+}
+
+bool aliases_fit(struct terms *terms, const struct symbol *symbol) {
+    for (uint32_t i = terms->first_alias; i < terms->n_aliases; i++) {
+        struct alias first = alias_in(terms, terms->aliases[i], symbol, 0);
+        struct alias second = alias_in(terms, terms->aliases[i], symbol, 1);
+        if (second.end < first.begin || first.end < second.begin)
+            return false;
+    }
+    return true;
+}
+
+void aliases_end(struct terms *terms, uint32_t begun, const struct symbol *symbol,
+                 int64_t iterations) {
+    uint32_t n = terms->n_aliases - terms->first_alias;
+    struct alias *made =
+        arena_copy(terms->arena, &terms->aliases[terms->first_alias], n * sizeof *terms->aliases);
+    while (terms->n_aliases > terms->first_alias) { // the newest are first in their lists
+        const struct alias *alias = &terms->aliases[--terms->n_aliases];
+        terms->nodes[alias->of].alias = alias->next;
+    }
+    terms->first_alias = begun;
+    for (uint32_t i = 0; i < n && iterations > 0; i++) {
+        struct alias first = alias_in(terms, made[i], symbol, 0);
+        struct alias last = alias_in(terms, made[i], symbol, iterations - 1);
+        first.begin = number_least(&terms->symbols, first.begin, last.begin);
+        first.end = number_largest(&terms->symbols, first.end, last.end);
+        add_alias(terms, first);
+    }
 }
 
 // ---- scales -----------------------------------------------------------------------------------

@@ -19,10 +19,11 @@
 
 #include "ir/ir.h"
 #include "verify/intern.h"
+#include "verify/number.h"
 
 struct term {
     uint32_t node;
-    int32_t at; // layer; 0 if the node has no index
+    int32_t at; // layer, as number.h says; 0 if the node has no index
 };
 
 typedef uint32_t scale_id;
@@ -65,6 +66,7 @@ struct node {
     const struct node_key *key;
     uint32_t n_parts;
     uint32_t alias;            // first of a list in terms.aliases; 0: none
+    bool symbolic;             // a symbol stands inside, not only in the index of who uses it
     const struct span *origin; // what made it first
 };
 struct alias {
@@ -77,8 +79,7 @@ struct alias {
 // One question that an evaluation put to the aliases: the answer depends on the absolute index, so
 // a memo that is used at another index must put it again (unit.c).
 struct alias_use {
-    struct term of;
-    uint32_t alias; // 0: none fitted
+    struct term of, as; // as: what it stands for, `of` itself if no alias fitted
 };
 
 enum { MAX_FACTORS = 6 };
@@ -97,8 +98,10 @@ struct terms {
     struct intern keys, attributes, scales;
     struct node *nodes;
     uint32_t n_nodes, cap_nodes;
+    struct symbols symbols; // of the iterations that stand for many
     struct alias *aliases;
     uint32_t n_aliases, cap_aliases;
+    uint32_t first_alias;   // that may still grow: the others are of before this iteration
     struct alias_use *uses; // the log; only grows while `logging`
     uint32_t n_uses, cap_uses;
     bool logging;
@@ -134,12 +137,24 @@ static inline bool term_equal(struct term a, struct term b) {
 static inline bool scaled_equal(struct scaled a, struct scaled b) {
     return term_equal(a.of, b.of) && a.scale == b.scale;
 }
+// The same where numbers may hold symbols: how many iterations have this answer is noted with them.
+static inline bool scaled_same(struct terms *terms, struct scaled a, struct scaled b) {
+    return a.of.node == b.of.node && a.scale == b.scale &&
+           number_equal(&terms->symbols, a.of.at, b.of.at);
+}
 // Says that at its index `of` is the leaf `as`; extends an alias that says so for its neighbour.
 void term_alias(struct terms *terms, struct term of, struct term as);
 // What a leaf that an alias made stands for; another term: itself.
-struct term term_unnamed(const struct terms *terms, struct term leaf);
+struct term term_unnamed(struct terms *terms, struct term leaf);
 // What a logged use would be answered at another index.
-uint32_t term_find_alias(const struct terms *terms, struct term of);
+struct term term_follow(struct terms *terms, struct term of);
+// Aliases that are made in an iteration that stands for many: from aliases_begin on they are kept
+// apart, and aliases_end says that they hold for as many iterations, or drops them (none). They
+// fit if each is of layers that follow one another.
+uint32_t aliases_begin(struct terms *terms);
+bool aliases_fit(struct terms *terms, const struct symbol *symbol);
+void aliases_end(struct terms *terms, uint32_t begun, const struct symbol *symbol,
+                 int64_t iterations);
 
 scale_id scale_rational(struct terms *terms, int64_t numerator, int64_t denominator);
 scale_id scale_of_term(struct terms *terms, struct term scalar);
@@ -172,8 +187,11 @@ struct scaled sum_finish(struct terms *terms, struct sum *sum);
 struct scaled sum_microbatch(struct terms *terms, struct scaled value, int32_t m);
 // A sum over some of the microbatches, or from some of them more than once.
 bool term_is_collected(const struct terms *terms, struct term term);
-// Moves every microbatch boundary b to move(b) (loop.c).
-struct scaled sum_rename(struct terms *terms, struct scaled value, int32_t (*move)(int32_t, void *),
-                         void *data);
+// The value with the symbol that was begun last replaced by another number.
+struct scaled sum_replace(struct terms *terms, struct scaled value, int32_t by);
+// The value with every symbol replaced by what it is in the first iteration.
+struct scaled sum_first(struct terms *terms, struct scaled value);
+// The summands of a term, with absolute indices.
+struct summand sum_part(const struct terms *terms, struct scaled value, uint32_t i);
 
 #endif

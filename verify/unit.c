@@ -139,12 +139,13 @@ static void check_form(struct evaluation *v, const struct op *op, value_id id) {
                    v->unit->values[id].name, form_text(&e->digits, e->arena, value->form)));
 }
 
-// Where the reference makes a result in a loop over layers, the result gets a name of its own. Sums
-// over the step keep their normal form instead.
+// Where the reference makes a result in a loop over layers, the result gets a name of its own: the
+// call, and the layer. In loops in one another that would be one name for several values. Sums over
+// the step keep their normal form instead.
 static void name_result(struct evaluation *v, const struct op *op, value_id id) {
     struct engine *e = v->engine;
     struct judgement *value = &v->values[id];
-    if (!e->is_reference || e->depth == 0 || value->fault || op->kind == OP_ACCUMULATE)
+    if (!e->is_reference || e->depth != 1 || value->fault || op->kind == OP_ACCUMULATE)
         return;
     int kind = term_kind(e->terms, value->value.of);
     if (kind >= N_OPS && kind != NODE_SUM)
@@ -161,8 +162,7 @@ static void name_result(struct evaluation *v, const struct op *op, value_id id) 
         size_t text = (size_t)length < room ? (size_t)length : room;
         uint32_t name =
             intern(&e->terms->attributes, key, (uint32_t)(sizeof number + text + 1), NULL);
-        struct term leaf =
-            term_leaf(e->terms, NODE_RESULT, name, true, (int32_t)e->variables[e->depth - 1]);
+        struct term leaf = term_leaf(e->terms, NODE_RESULT, name, true, e->variables[e->depth - 1]);
         term_alias(e->terms, value->value.of, leaf);
         struct alias_made made = {value->value.of, leaf};
         ARENA_PUSH(e->arena, e->made, e->n_made, e->cap_made, made);
@@ -251,6 +251,7 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
     memset(v.source, 0xff, n * sizeof *v.source);
     memcpy(v.values, operands, unit->n_parameters * sizeof *operands);
     find_roots(&v);
+    e->budget -= unit->n_ops;
     for (uint32_t i = 0; i < unit->n_ops; i++)
         evaluate_op(&v, &unit->ops[i]);
     check_all_waited(&v);
@@ -282,7 +283,7 @@ static int32_t base_of(const struct engine *e, const struct judgement *operands,
     for (uint32_t i = 0; i < n; i++)
         if (!operands[i].fault && term_indexed(e->terms, operands[i].value.of))
             return operands[i].value.of.at;
-    return e->depth ? (int32_t)e->variables[e->depth - 1] : 0;
+    return e->depth ? e->variables[e->depth - 1] : 0;
 }
 
 static void shift_term(const struct engine *e, struct term *term, int32_t by) {
@@ -305,7 +306,7 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
     memset(key, 0, sizeof *key);
     key->unit = unit_id;
     if (e->is_reference && e->depth)
-        key->loop = (int32_t)e->variables[e->depth - 1] - base;
+        key->loop = e->variables[e->depth - 1] - base;
     key->caller = e->is_reference ? e->statement->id : 0;
     for (int i = 0; i < e->depth; i++)
         key->in_time_loop |= e->time_loop[i];
@@ -341,14 +342,17 @@ static bool scales_move(const struct engine *e) {
 }
 
 // The entry's aliases, asked for again at this base. In the reference those that it made hold for
-// one layer more.
+// one layer more. What was decided by comparing numbers that depend on a symbol was noted for the
+// attempt in which it was asked, and would have to be asked again in another.
 static bool memo_fits(struct engine *e, const struct memo_entry *entry, int32_t base) {
-    if (!entry->movable && base != entry->base)
+    if ((!entry->movable && base != entry->base) ||
+        (entry->attempt && entry->attempt != e->attempt))
         return false;
     for (uint32_t i = 0; i < entry->n_uses; i++) {
-        struct term of = entry->uses[i].of;
-        shift_term(e, &of, base);
-        if (term_find_alias(e->terms, of) != entry->uses[i].alias)
+        struct alias_use use = entry->uses[i];
+        shift_term(e, &use.of, base);
+        shift_term(e, &use.as, base);
+        if (!term_equal(term_follow(e->terms, use.of), use.as))
             return false;
     }
     for (uint32_t i = 0; i < entry->n_made; i++) {
@@ -362,15 +366,18 @@ static bool memo_fits(struct engine *e, const struct memo_entry *entry, int32_t 
 
 static void remember(struct engine *e, struct memo_entry *entry, const struct unit *unit,
                      const struct judgement *results, const struct judgement *parameters,
-                     int32_t base) {
+                     int32_t base, bool decided) {
+    entry->attempt = decided ? e->attempt : 0;
     entry->results = arena_copy(e->arena, results, unit->n_results * sizeof *results);
     entry->parameters = arena_copy(e->arena, parameters, unit->n_parameters * sizeof *parameters);
     shift(e, entry->results, unit->n_results, -base);
     shift(e, entry->parameters, unit->n_parameters, -base);
     entry->n_uses = e->terms->n_uses;
     entry->uses = arena_copy(e->arena, e->terms->uses, entry->n_uses * sizeof *entry->uses);
-    for (uint32_t i = 0; i < entry->n_uses; i++)
+    for (uint32_t i = 0; i < entry->n_uses; i++) {
         shift_term(e, &entry->uses[i].of, -base);
+        shift_term(e, &entry->uses[i].as, -base);
+    }
     entry->n_made = e->n_made;
     entry->made = arena_copy(e->arena, e->made, entry->n_made * sizeof *entry->made);
     for (uint32_t i = 0; i < entry->n_made; i++) {
@@ -403,12 +410,12 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
     e->n_made = 0;
     e->terms->fixed = false;
     e->terms->logging = true;
-    uint32_t serial = e->terms->serial;
+    uint32_t serial = e->terms->serial, answers = e->terms->symbols.answers;
     evaluate(e, unit, operands, results, parameters);
     e->terms->logging = false;
     if (e->terms->serial != serial) { // what is unknown here is another thing in the next call
         entry->results = NULL;
         return;
     }
-    remember(e, entry, unit, results, parameters, base);
+    remember(e, entry, unit, results, parameters, base, e->terms->symbols.answers != answers);
 }

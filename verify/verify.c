@@ -128,7 +128,7 @@ static void check_types(struct check *c) {
 // The same value again in the same form, so that the next step finds what this one assumed.
 static const struct fault *check_form(struct engine *e, const struct buffer *buffer,
                                       const struct judgement *found, const char *what) {
-    form_id form = e->initials[buffer - e->program->buffers].form;
+    form_id form = e->initials[buffer - e->program->buffers].value.form;
     if (found->form != form)
         return fault_make(e, E510, buffer->span, NULL, "%s begins the step as %s and ends it as %s",
                           what, form_text(&e->digits, e->arena, form),
@@ -140,17 +140,38 @@ static const struct fault *check_form(struct engine *e, const struct buffer *buf
     return NULL;
 }
 
+// `*lost`: the step has lost the value, as others maybe by another cause.
 static const struct fault *check_item(struct engine *e, buffer_id id, int64_t item,
-                                      struct scaled expected) {
+                                      struct scaled expected, bool *lost) {
     const struct buffer *buffer = &e->program->buffers[id];
     struct expectation expectation = {
         .value = expected, .what = state_text(e, buffer, item), .span = buffer->span};
     struct judgement found = store_at_end(e, id, item, expectation.what);
+    *lost = found.fault != NULL;
     const struct fault *fault = diagnose(e, &expectation, &found);
     return fault ? fault : check_form(e, buffer, &found, expectation.what);
 }
 
-// One fault per buffer is enough: the other layers' are alike.
+// What the items from this one on must hold, of which the reference's are `shift` further.
+static struct run expected_run(struct check *c, const struct series *theirs, int32_t item,
+                               int32_t shift) {
+    struct run run = *series_find(&c->reference, theirs, item + shift);
+    run.begin -= shift;
+    run.end -= shift;
+    return run;
+}
+
+// Where the items end that are to the expected ones as this one is.
+static int32_t alike_until(struct engine *e, buffer_id id, int32_t item,
+                           const struct run *expected) {
+    const struct run *found = series_find(e, &e->store.items[id], item);
+    int32_t end = found->end < expected->end ? found->end : expected->end;
+    if (found->n_held && end > item + 1 && found->held[0].moves != expected->held[0].moves)
+        end = item + 1;
+    return bytes_alike(e, id, item, end);
+}
+
+// One difference per buffer is enough: the other layers' are alike.
 static void check_state(struct check *c, buffer_id id, const struct store *reference) {
     struct engine *e = &c->final;
     const struct buffer *buffer = &e->program->buffers[id];
@@ -164,15 +185,17 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
                                 state_text(e, buffer, 0)));
         return;
     }
-    for (int64_t i = 0; i < buffer->count; i++) {
-        int64_t at = item_of_layer(whole, buffer, i);
-        struct scaled expected = reference
-                                     ? reference->items[reference->first[other] + at].value.value
-                                     : initial_judgement(e, id, i).value;
-        const struct fault *fault = check_item(e, id, i, expected);
+    int32_t shift = (int32_t)item_of_layer(whole, buffer, 0);
+    for (int32_t i = 0; i < buffer->count;) {
+        struct run expected =
+            reference ? expected_run(c, &reference->items[other], i, shift) : initial_run(e, id);
+        struct scaled value = run_held(&expected, 0, i).value.value;
+        bool lost;
+        const struct fault *fault = check_item(e, id, i, value, &lost);
         add_fault(c, fault);
-        if (fault)
+        if (fault && !lost)
             return;
+        i = alike_until(e, id, i, &expected);
     }
 }
 
@@ -237,10 +260,10 @@ static void check_output(struct check *c, buffer_id theirs, const struct judgeme
 static void check_outputs(struct check *c, const struct store *reference, enum step_kind kind) {
     const struct program *theirs = c->reference.program;
     for (buffer_id i = 0; i < theirs->n_buffers; i++) {
-        const struct item *item = &reference->items[reference->first[i]];
-        if (theirs->buffers[i].class == CLASS_OUTPUT && theirs->buffers[i].host != HOST_NONE &&
-            item->state == ITEM_READY)
-            check_output(c, i, &item->value, kind);
+        const struct buffer *buffer = &theirs->buffers[i];
+        const struct run *run = &reference->items[i].runs[0];
+        if (buffer->class == CLASS_OUTPUT && buffer->host != HOST_NONE && run->state == ITEM_READY)
+            check_output(c, i, &run->held[0].value, kind);
     }
 }
 
@@ -276,6 +299,43 @@ static void run_reference(struct check *c) {
         c->evaluate = e->store;
     }
     c->final.first_own_node = e->terms->n_nodes;
+}
+
+static bool fits_numbers(int64_t size) {
+    return -MAX_NUMBER <= size && size <= MAX_NUMBER;
+}
+
+static bool loops_fit_numbers(const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct loop *loop = &block->statements[i].loop;
+        if (block->statements[i].kind == STATEMENT_LOOP &&
+            (!fits_numbers(loop->begin) || !fits_numbers(loop->end) ||
+             !loops_fit_numbers(&loop->body)))
+            return false;
+    }
+    return true;
+}
+
+// Layers, microbatches, items and slots are counted in numbers of limited size (number.h).
+static bool check_numbers(struct check *c, const struct program *program) {
+    bool fit = fits_numbers(program->sizes.microbatches);
+    struct span span = program->sizes_span;
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        if (!fits_numbers(program->buffers[i].first_layer + program->buffers[i].count)) {
+            fit = false;
+            span = program->buffers[i].span;
+        }
+    for (int s = 0; s < N_STEPS; s++) {
+        const struct step *step = &program->steps[s];
+        fit = fit && loops_fit_numbers(&step->body);
+        for (uint32_t i = 0; i < step->n_handles; i++)
+            fit = fit && fits_numbers(step->handles[i].slots);
+    }
+    if (!fit)
+        add_fault(c, fault_make(&c->final, E491, span, NULL,
+                                "this step counts layers, microbatches, items or slots beyond %d",
+                                MAX_NUMBER));
+    return fit;
 }
 
 static void run_final(struct check *c) {
@@ -364,20 +424,34 @@ static uint32_t keep_sums_of_copies(struct engine *e) {
     return n;
 }
 
-struct verdict verify(const struct program *reference, const struct program *final,
-                      struct arena *arena, struct diagnostics *diagnostics) {
+static struct verdict judge(const struct program *reference, const struct program *final,
+                            struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
     struct terms *terms = ARENA_NEW(arena, struct terms);
     struct check *c = ARENA_NEW(arena, struct check);
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
     engine_init(&c->reference, reference, terms, arena, diagnostics);
     engine_init(&c->final, final, terms, arena, diagnostics);
-    run_reference(c);
-    run_final(c);
+    c->reference.one_by_one = c->final.one_by_one = one_by_one;
+    if (check_numbers(c, reference) && check_numbers(c, final)) {
+        run_reference(c);
+        run_final(c);
+    }
     report_faults(c);
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
     return (struct verdict){.kind = c->n_faults == 0 ? VERDICT_ACCEPTED : refused,
                             .buffers = c->final.found,
                             .copies = c->final.sums,
                             .n_copies = keep_sums_of_copies(&c->final),
-                            .n_terms = terms->n_nodes};
+                            .n_terms = terms->n_nodes,
+                            .n_statements = c->reference.n_statements + c->final.n_statements};
+}
+
+struct verdict verify(const struct program *reference, const struct program *final,
+                      struct arena *arena, struct diagnostics *diagnostics) {
+    return judge(reference, final, arena, diagnostics, false);
+}
+
+struct verdict verify_one_by_one(const struct program *reference, const struct program *final,
+                                 struct arena *arena, struct diagnostics *diagnostics) {
+    return judge(reference, final, arena, diagnostics, true);
 }

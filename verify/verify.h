@@ -39,12 +39,17 @@ struct verdict {
     struct found *buffers; // one for each of the final program, in its order
     struct copies_summed *copies;
     uint32_t n_copies;
-    uint32_t n_terms; // for reports
+    uint32_t n_terms;     // for reports
+    int64_t n_statements; // that were executed, in both programs: it does not grow with the layers
 };
 
 // Both programs must have passed program_check, and have been numbered. Everything that stays is
 // allocated in `arena`. Whatever keeps the program from being accepted is reported.
 struct verdict verify(const struct program *reference, const struct program *final,
                       struct arena *arena, struct diagnostics *diagnostics);
+// The same with every iteration of every loop executed. Tests hold the proof by induction against
+// it.
+struct verdict verify_one_by_one(const struct program *reference, const struct program *final,
+                                 struct arena *arena, struct diagnostics *diagnostics);
 
 #endif

@@ -1,0 +1,31 @@
+// A program under test: derived from a configuration, printed, edited, read back and judged.
+#ifndef PLACE_TESTS_TRIAL_H
+#define PLACE_TESTS_TRIAL_H
+
+#include "ir/config.h"
+#include "ir/diagnostic.h"
+#include "passes/passes.h"
+#include "tests/program_edit.h"
+#include "verify/verify.h"
+
+struct trial { // all zero but for the configuration, whose arena is the trial's
+    struct arena arena;
+    struct config config;
+    struct source_files sources;
+    struct diagnostics *diagnostics; // of the last judgement
+    struct program *reference, *program;
+    const char *text; // of the program, where it was read
+    struct verdict verdict;
+};
+
+// The reference, and the program as it is after the pass. False: the strategy has none.
+bool trial_derive(struct trial *, enum pass last);
+// The program printed, edited and read back, so that its statements have places. False: an edit
+// finds nothing, or they change nothing, or what comes out is no program.
+bool trial_edit(struct trial *, const struct edit *edits);
+void trial_judge(struct trial *);
+void trial_judge_one_by_one(struct trial *); // without induction
+// The text where the first diagnostic is.
+const char *trial_place(const struct trial *);
+
+#endif

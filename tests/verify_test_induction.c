@@ -1,0 +1,370 @@
+// Loops are proved by induction; here that is held against following every iteration one by one:
+// for whatever program the verdict is the same, and the first thing that is told is the same
+// message at the same place.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mutants.h"
+#include "tests/oracle/mutate.h"
+#include "tests/random.h"
+#include "tests/trial.h"
+
+static const struct edit no_edits[1];
+
+static bool is_refused(const struct trial *t) {
+    return t->verdict.kind != VERDICT_ACCEPTED;
+}
+
+struct outcome {
+    struct verdict verdict;
+    const struct diagnostics *diagnostics;
+};
+
+// The verdict and the first thing that is told: its code and place. Messages may name another layer
+// of a mistake that several make.
+static bool same_outcome(const struct outcome *a, const struct outcome *b) {
+    if (a->verdict.kind != b->verdict.kind || !a->diagnostics->n_items != !b->diagnostics->n_items)
+        return false;
+    if (!a->diagnostics->n_items)
+        return true;
+    const struct diagnostic *x = a->diagnostics->items[0], *y = b->diagnostics->items[0];
+    return x->code == y->code && x->span.begin == y->span.begin;
+}
+
+// Judges the program in both ways; the judgement by induction stays.
+static bool agrees(struct trial *t, const char *name) {
+    trial_judge_one_by_one(t);
+    struct outcome one_by_one = {t->verdict, t->diagnostics};
+    trial_judge(t);
+    struct outcome by_induction = {t->verdict, t->diagnostics};
+    if (same_outcome(&by_induction, &one_by_one))
+        return true;
+    print_error("%s: by induction\n", name);
+    diagnostics_print(by_induction.diagnostics, stderr, false);
+    print_error("one by one\n");
+    diagnostics_print(one_by_one.diagnostics, stderr, false);
+    if (getenv("PRINT"))
+        print_message("%s\n", t->text);
+    return false;
+}
+
+// ---- what is derived, and mistakes in it ------------------------------------------------------
+
+static bool ends_within(const struct selector *selector, int64_t layers) {
+    return !selector->has_slice || selector->slice_end <= layers;
+}
+
+// Whether all slices of layers that the strategy names are there.
+static bool has_layers(const struct config *config) {
+    const struct strategy_config *strategy = &config->strategy;
+    bool has = true;
+    for (uint32_t i = 0; i < strategy->n_splits; i++)
+        has = has && ends_within(&strategy->splits[i].scope, config->model.layers);
+    for (uint32_t i = 0; i < strategy->n_modes; i++)
+        has = has && ends_within(&strategy->modes[i].selector, config->model.layers);
+    return has;
+}
+
+// False: the strategy is of more layers.
+static bool derive(struct trial *t, enum model_family family, enum tiny_strategy strategy,
+                   int64_t layers, int64_t microbatches) {
+    *t = (struct trial){0};
+    t->config = tiny_strategy_config(&t->arena, family, strategy, microbatches);
+    t->config.model.layers = layers;
+    if (!has_layers(&t->config))
+        return false;
+    assert_true(trial_derive(t, N_PASSES - 1));
+    return true;
+}
+
+static void agrees_on_what_is_derived(void **state) {
+    static const int64_t microbatches[] = {1, 2, 5};
+    unsigned n_failed = 0;
+    for (int64_t layers = 1; layers <= 9; layers++)
+        for (int i = 0; i < 2 * N_TINY_STRATEGIES; i++) {
+            struct trial t;
+            enum tiny_strategy strategy = i / 2;
+            if (derive(&t, i % 2 ? FAMILY_GPT2 : FAMILY_LLAMA, strategy, layers,
+                       microbatches[(layers + i) % 3])) {
+                assert_true(trial_edit(&t, no_edits));
+                n_failed += !agrees(&t, tiny_strategy_names[strategy]) || is_refused(&t);
+            }
+            arena_free(&t.arena);
+        }
+    assert_int_equal(n_failed, 0);
+}
+
+// Of few layers some have no place for the edits.
+static unsigned disagreements(const struct known_mutant *mutants, size_t n, unsigned *n_judged) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < n; i++)
+        for (int64_t layers = 1; layers <= 8; layers++) {
+            struct trial t;
+            if (derive(&t, mutants[i].family, mutants[i].strategy, layers, 3) &&
+                trial_edit(&t, mutants[i].edits)) {
+                n_failed += !agrees(&t, mutants[i].name);
+                (*n_judged)++;
+            }
+            arena_free(&t.arena);
+        }
+    return n_failed;
+}
+
+static void agrees_on_mistakes(void **state) {
+    unsigned n_judged = 0;
+    assert_int_equal(disagreements(wrong_mutants, n_wrong_mutants, &n_judged), 0);
+    assert_int_equal(disagreements(harmless_mutants, n_harmless_mutants, &n_judged), 0);
+    print_message("%u mutants\n", n_judged);
+    assert_true(n_judged > 6 * (n_wrong_mutants + n_harmless_mutants));
+}
+
+static void agrees_on_random_mistakes(void **state) {
+    uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
+    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_FULL") ? 5000 : 200;
+    unsigned n_judged = 0, n_failed = 0;
+    for (uint64_t seed = first; seed < first + n; seed++) {
+        struct trial t = {0};
+        uint64_t random = seed * 91 + 7;
+        enum model_family family = random_bits(&random) % 2 ? FAMILY_GPT2 : FAMILY_LLAMA;
+        enum tiny_strategy strategy = random_bits(&random) % N_TINY_STRATEGIES;
+        t.config = tiny_strategy_config(&t.arena, family, strategy,
+                                        1 + (int64_t)(random_bits(&random) % 6));
+        t.config.model.layers = 6 + (int64_t)(random_bits(&random) % 6);
+        for (uint32_t i = 0; i < t.config.strategy.n_modes; i++)
+            t.config.strategy.modes[i].prefetch = (int64_t)(random_bits(&random) % 3);
+        assert_true(trial_derive(&t, N_PASSES - 1));
+        assert_true(trial_edit(&t, no_edits));
+        struct mutant mutant;
+        enum mutation mutation = random_bits(&random) % N_MUTATIONS;
+        if (mutate(&t.arena, t.program, mutation, random, &mutant)) {
+            t.program = mutant.program;
+            n_judged++;
+            n_failed += !agrees(&t, arena_format(&t.arena, "seed %d: %s", (int)seed, mutant.what));
+        }
+        arena_free(&t.arena);
+    }
+    print_message("%u mutants, %u disagreements\n", n_judged, n_failed);
+    assert_int_equal(n_failed, 0);
+}
+
+// A buffer is put elsewhere in the plan, mostly where others are: into some layers' items of them.
+static const char *move_buffer(struct program *program, uint64_t *random) {
+    struct buffer *moved = &program->buffers[random_bits(random) % program->n_buffers];
+    const struct buffer *to = &program->buffers[random_bits(random) % program->n_buffers];
+    if (moved->window_of != NO_ID || buffer_is_persistent(moved) || to->window_of != NO_ID ||
+        buffer_is_persistent(to) || moved == to)
+        return NULL;
+    int64_t room = buffer_bytes(program, to) + buffer_bytes(program, moved);
+    int64_t shift = (int64_t)(random_bits(random) % (uint64_t)(room / 64 + 1)) * 64;
+    int64_t offset = to->offset_bytes - buffer_bytes(program, moved) + shift;
+    moved->offset_bytes = offset < 0 ? 0 : offset;
+    return moved->name;
+}
+
+static void agrees_on_random_plans(void **state) {
+    uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
+    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_FULL") ? 4000 : 200;
+    unsigned n_accepted = 0, n_refused = 0, n_failed = 0;
+    for (uint64_t seed = first; seed < first + n; seed++) {
+        struct trial t;
+        uint64_t random = seed * 57 + 3;
+        assert_true(derive(&t, random_bits(&random) % 2 ? FAMILY_GPT2 : FAMILY_LLAMA,
+                           random_bits(&random) % N_TINY_STRATEGIES,
+                           6 + (int64_t)(random_bits(&random) % 6),
+                           1 + (int64_t)(random_bits(&random) % 4)));
+        assert_true(trial_edit(&t, no_edits));
+        const char *moved = move_buffer(t.program, &random);
+        if (moved) {
+            n_failed += !agrees(&t, arena_format(&t.arena, "seed %d: %s", (int)seed, moved));
+            *(is_refused(&t) ? &n_refused : &n_accepted) += 1;
+        }
+        arena_free(&t.arena);
+    }
+    print_message("%u plans accepted, %u refused, %u disagreements\n", n_accepted, n_refused,
+                  n_failed);
+    assert_int_equal(n_failed, 0);
+    assert_true(getenv("SEED") || (n_accepted > 5 && n_refused > 5));
+}
+
+// ---- what a wrong invariant would let through -------------------------------------------------
+
+enum { LAYERS = 12 }; // of the texts below
+#define SPLIT(n, border)                                                                           \
+    {EDIT_DOUBLE, "for l = 0 .. 12 {", NULL, n, 0},                                                \
+        {EDIT_REPLACE, "for l = 0 .. 12 {", "for l = 0 .. " border " {", n, 0}, {                  \
+        EDIT_REPLACE, "for l = 0 .. 12 {", "for l = " border " .. 12 {", n, 0                      \
+    }
+#define NTH(n, what, to)                                                                           \
+    { EDIT_REPLACE, what, to, n, 0 }
+
+static const struct known_mutant in_loops[] = {
+    {"the last layer by hand", FAMILY_LLAMA, TINY_DDP, {SPLIT(0, "11")}, NULL, NULL},
+    {"the first layer by hand", FAMILY_LLAMA, TINY_DDP, {SPLIT(0, "1")}, NULL, NULL},
+    {"two slices of layers", FAMILY_LLAMA, TINY_DDP, {SPLIT(0, "5")}, NULL, NULL},
+    {"only the last layer reads another one's input",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {SPLIT(0, "11"),
+      NTH(1, "call block_forward(x = hidden[l]", "call block_forward(x = hidden[l-1]")},
+     "E512",
+     "%attention.norm.y, %attention.norm.rstd = rms_norm"},
+    {"a layer between two slices is left out",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {SPLIT(0, "5"), NTH(0, "for l = 5 .. 12 {", "for l = 6 .. 12 {")},
+     "E611",
+     "call block_forward(x = hidden[l]"},
+    {"a layer between two slices is done twice",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {SPLIT(2, "5"), NTH(0, "for l = 5 .. 12 {", "for l = 4 .. 12 {"),
+      DELETE("free block.attention.norm.gain.gradient[l]"),
+      DELETE("free block.attention.norm.gain.gradient[l]")},
+     "E490",
+     "%attention.norm.gain.updated.p"},
+    {"the gather of the layer behind the next",
+     FAMILY_LLAMA,
+     TINY_ZERO3,
+     {NTH(0, "block.attention.q.weight[l+1] ->", "block.attention.q.weight[l+2 mod 12] ->")},
+     "E512",
+     "%attention.q = einsum"},
+    {"only the last gather is of another layer",
+     FAMILY_LLAMA,
+     TINY_ZERO3,
+     {NTH(0, "block.attention.q.weight[l+1] ->", "block.attention.q.weight[l+1 mod 11] ->")},
+     "E512",
+     "%attention.q = einsum"},
+    {"only odd layers read another slot",
+     FAMILY_LLAMA,
+     TINY_ZERO3,
+     {NTH(0, "mlp.up.weight = block.mlp.up.weight.gathered.block_forward[l mod 2]",
+          "mlp.up.weight = block.mlp.up.weight.gathered.block_forward[0]")},
+     "E610",
+     "call block_forward(x = hidden[l]"},
+    {"no wait in the epilogue",
+     FAMILY_LLAMA,
+     TINY_ZERO3,
+     {{EDIT_DELETE, "wait gather.block_forward[l mod 2]", NULL, 1, 0}},
+     "E610",
+     "call block_forward(x = hidden[l]"},
+    {"the second layer's sum starts where the first one's still is",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {REPLACE_ALL("reduce.block_backward[l mod 12]", "reduce.block_backward[0]")},
+     "E612",
+     "start all_reduce over dp as reduce.block_backward[0]"},
+    {"a wait for what the iteration before started",
+     FAMILY_LLAMA,
+     TINY_ZERO3,
+     {BEFORE("wait reduce.block_backward[0]",
+             "start all_gather over dp as gather.block_backward[l-1"),
+      BEHIND("call accumulate_block_backward", "wait reduce.block_backward[0]")},
+     "E612",
+     "wait reduce.block_backward[0]"},
+    {"inputs kept for four layers only",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {REPLACE_ALL("hidden[l+1]", "hidden[l+1 mod 4]"), REPLACE_ALL("hidden[l]", "hidden[l mod 4]"),
+      REPLACE_ALL("hidden[12]", "hidden[0]")},
+     "E611",
+     "call block_backward(x = hidden[l mod 4]"},
+    {"only the last microbatch reads another one's targets",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {NTH(1, "targets = targets[m]", "targets = targets[m mod 6]")},
+     "E512",
+     "%loss.loss, %loss.lse = cross_entropy"},
+};
+
+static bool is_as_expected(const struct trial *t, const struct known_mutant *mutant) {
+    if (!mutant->code)
+        return !is_refused(t);
+    return is_refused(t) &&
+           strcmp(diagnostic_rows[t->diagnostics->items[0]->code].text, mutant->code) == 0 &&
+           strncmp(trial_place(t), mutant->at, strlen(mutant->at)) == 0;
+}
+
+static void finds_mistakes_of_some_iterations(void **state) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < sizeof in_loops / sizeof *in_loops; i++) {
+        const struct known_mutant *mutant = &in_loops[i];
+        struct trial t;
+        assert_true(derive(&t, mutant->family, mutant->strategy, LAYERS, 7));
+        if (!trial_edit(&t, mutant->edits))
+            fail_msg("%s: the edits find nothing, or make no program", mutant->name);
+        bool right = agrees(&t, mutant->name) && is_as_expected(&t, mutant);
+        if (!right || getenv("PRINT")) {
+            print_error("%s: expected %s\n", mutant->name, mutant->code ? mutant->code : "none");
+            diagnostics_print(t.diagnostics, stderr, false);
+        }
+        n_failed += !right;
+        arena_free(&t.arena);
+    }
+    assert_int_equal(n_failed, 0);
+}
+
+// ---- cost -------------------------------------------------------------------------------------
+
+// From where on all kinds of layers and their last ones are apart.
+static void cost_does_not_grow(void **state) {
+    static const int64_t sizes[][2] = {{200, 1}, {1000, 1}, {1000, 40}, {200, 1000}};
+    for (enum tiny_strategy strategy = 0; strategy < N_TINY_STRATEGIES; strategy++) {
+        struct verdict verdicts[4];
+        for (int i = 0; i < 4; i++) {
+            struct trial t;
+            assert_true(derive(&t, FAMILY_LLAMA, strategy, sizes[i][0], sizes[i][1]));
+            trial_judge(&t);
+            assert_false(is_refused(&t));
+            verdicts[i] = t.verdict;
+            arena_free(&t.arena);
+        }
+        assert_int_equal(verdicts[0].n_statements, verdicts[1].n_statements);
+        assert_int_equal(verdicts[0].n_terms, verdicts[1].n_terms);
+        assert_int_equal(verdicts[2].n_statements, verdicts[3].n_statements);
+        assert_int_equal(verdicts[2].n_terms, verdicts[3].n_terms);
+    }
+}
+
+// What a layer makes is no longer the reference's, and what the next makes of it is new again: no
+// state is like the one before.
+static const struct edit growing[] = {
+    REPLACE("add(%x, %attention.out)", "add(%attention.out, %attention.out)"), {0}};
+
+static void what_grows_is_followed_as_far_as_affordable(void **state) {
+    static const int64_t layers[] = {12, 100000};
+    static const char *const codes[] = {"E490", "E491"};
+    static const char *const places[] = {"%mlp.norm.y, %mlp.norm.rstd = rms_norm",
+                                         "for l = 0 .. 100000 {"};
+    for (int i = 0; i < 2; i++) {
+        struct trial t;
+        assert_true(derive(&t, FAMILY_LLAMA, TINY_DDP, layers[i], 1));
+        assert_true(trial_edit(&t, growing));
+        trial_judge(&t);
+        assert_true(is_refused(&t));
+        assert_string_equal(diagnostic_rows[t.diagnostics->items[0]->code].text, codes[i]);
+        assert_memory_equal(trial_place(&t), places[i], strlen(places[i]));
+        arena_free(&t.arena);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_on_what_is_derived),
+        cmocka_unit_test(agrees_on_mistakes),
+        cmocka_unit_test(agrees_on_random_mistakes),
+        cmocka_unit_test(agrees_on_random_plans),
+        cmocka_unit_test(finds_mistakes_of_some_iterations),
+        cmocka_unit_test(cost_does_not_grow),
+        cmocka_unit_test(what_grows_is_followed_as_far_as_affordable),
+    };
+    if (getenv("FILTER"))
+        cmocka_set_test_filter(getenv("FILTER"));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

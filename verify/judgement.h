@@ -1,0 +1,61 @@
+// What is known of a value, and why nothing is.
+#ifndef PLACE_VERIFY_JUDGEMENT_H
+#define PLACE_VERIFY_JUDGEMENT_H
+
+#include "ir/diagnostic.h"
+#include "ir/ir.h"
+#include "ir/limits.h"
+#include "verify/digits.h"
+#include "verify/term.h"
+
+// Why a value has no meaning. It is not reported where it arises but when the value matters: dead
+// wrong code is no error, and of all that is wrong the first cause is told.
+struct fault {
+    enum diagnostic_code code;
+    struct span span;
+    const char *message;
+    const char *said;  // beside the carets; NULL: nothing
+    struct span other; // a second place, where `other_said` is not NULL
+    const char *other_said;
+    const char *effect; // what it spoils, where the message does not say
+    const char *when;   // the loops' variables; NULL: they are the first, or there are none
+    const struct span *unawaited; // the start of a transfer that nothing waits for is the cause
+    bool has_terms;               // the two that differ, and of what:
+    const char *what;
+    struct scaled found, expected;
+    const struct op
+        *reader; // an op that reads a part of a sum: its operands, of which `share` is it
+    const struct scaled *operands;
+    unsigned share;
+    uint32_t order; // of creation: the smallest is the first cause
+};
+
+// Which parts of a contracted label a value combines on a device (coverage.c).
+typedef uint32_t coverage_id;
+enum { COVERAGE_COMPLETE = 0 };
+#define COVERAGE_UNKNOWN UINT32_MAX // of a ring that is too long to follow
+struct coverage {                   // no padding
+    uint32_t axis;
+    dim_id dim; // of the contracted label, not shifted
+    uint32_t label, n_parts;
+    uint32_t monoid, none;          // by which parts are put together
+    uint64_t seen[LIMIT_RING / 64]; // bit k: on the device at i, part i + k
+};
+
+// What a device-local value is (VERIFIER.md 1.1). With the coordinates on the axes that own digits
+// fixed, the sum over the axes of `partial` is scale * the slice of the term that the form says;
+// along all other axes devices have the same.
+struct judgement {
+    const struct fault *fault; // NULL, or nothing else has a meaning
+    struct scaled value;
+    form_id form;
+    int32_t microbatch;   // coordinate of the digit that time owns; 0 without one
+    uint32_t partial;     // axes on which it is a summand
+    uint32_t partial_max; // axes on which the greatest of the devices' numbers is meant
+    uint32_t bits; // axes on which copies are equal to the bit; set where there are no copies
+    coverage_id coverage; // over which parts of a contraction it is
+    uint8_t dtype;
+    bool clean; // bytes behind or between its elements that are padding are zeros
+};
+
+#endif

@@ -1,0 +1,60 @@
+// Numbers of layers, microbatches, items and slots. Inside an iteration that stands for many
+// (induction.c) they depend on the variables of loops: x + 1, where x is what the loop counts.
+//
+// A number is one int32_t in which such a variable, a *symbol*, is a large power of two, so that
+// adding, subtracting and being the same function of the symbols are what they are of integers, and
+// whoever only does that need not know of symbols. Comparing is different: `x + 1 < 16` holds for
+// some x. It is answered as it is for the first of the iterations, and how many of them have the
+// same answer is noted with the symbol. What was computed between symbol_begin and symbol_end thus
+// holds for as many iterations as the symbol then says, and of the others nothing is claimed.
+#ifndef PLACE_VERIFY_NUMBER_H
+#define PLACE_VERIFY_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    MAX_SYMBOLS = 3,     // loops in one another that may stand for many iterations at once
+    MAX_NUMBER = 1 << 20 // of a layer, microbatch, item or slot; sums and differences are below 4
+                         // of them, so that they cannot be taken for a symbol
+};
+
+struct symbol {
+    int64_t first, step; // its value in iteration i is first + i * step
+    int64_t iterations;  // for which everything was decided alike
+};
+struct symbols { // the outermost loop's first
+    struct symbol list[MAX_SYMBOLS];
+    unsigned n;
+    uint32_t answers; // how often an answer depended on a symbol
+};
+
+// The number that stands for first, first + step, ...
+int32_t symbol_begin(struct symbols *, int64_t first, int64_t step, int64_t iterations);
+struct symbol symbol_end(struct symbols *); // of the symbol that was begun last
+// What follows is known of the first iteration only.
+void symbols_only_first(struct symbols *);
+
+bool number_is_symbolic(int32_t number);
+int64_t number_first(const struct symbols *, int32_t number); // its value in the first iteration
+// The number with the symbol that was begun last replaced by another number.
+int32_t number_replace(const struct symbols *, int32_t number, int32_t by);
+bool number_before(struct symbols *, int32_t a, int32_t b); // a < b
+bool number_equal(struct symbols *, int32_t a, int32_t b);
+static inline int32_t number_least(struct symbols *symbols, int32_t a, int32_t b) {
+    return number_before(symbols, b, a) ? b : a;
+}
+static inline int32_t number_largest(struct symbols *symbols, int32_t a, int32_t b) {
+    return number_before(symbols, a, b) ? b : a;
+}
+// 0 .. modulus-1
+int32_t number_modulo(struct symbols *, int32_t number, int64_t modulus);
+
+// Bytes of the arena: base + stride * number.
+struct address {
+    int64_t base, stride;
+    int32_t number;
+};
+bool address_before(struct symbols *, struct address a, struct address b);
+
+#endif

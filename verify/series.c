@@ -1,0 +1,146 @@
+// Runs and series; see store.h. What two neighbours hold decides whether they are one run: each
+// number must grow from one to the other by their distance, or not at all. Of faults that are alike
+// the first one stays.
+#include "verify/engine.h"
+
+#include <string.h>
+
+int32_t *held_number(struct held *held, enum held_number which) {
+    switch (which) {
+    case HELD_LAYER:
+        return &held->value.value.of.at;
+    case HELD_MICROBATCH:
+        return &held->value.microbatch;
+    case HELD_FROM:
+        return &held->from;
+    default:
+        return &held->to;
+    }
+}
+
+static void advance(struct held *held, int32_t distance) {
+    for (unsigned which = 0; which < N_HELD_NUMBERS; which++)
+        if (held->moves >> which & 1)
+            *held_number(held, which) += distance;
+}
+
+bool run_is_single(const struct run *run) {
+    return run->end == run->begin + 1;
+}
+
+struct held run_held(const struct run *run, uint32_t i, int32_t item) {
+    struct held held = run->held[i];
+    advance(&held, item - run->begin);
+    return held;
+}
+
+struct run run_part(struct engine *e, const struct run *run, int32_t begin, int32_t end) {
+    struct run part = *run;
+    part.begin = begin;
+    part.end = end;
+    if (begin == run->begin || run->n_held == 0)
+        return part;
+    struct held *held = arena_copy(e->arena, run->held, run->n_held * sizeof *held);
+    for (uint32_t i = 0; i < run->n_held; i++)
+        advance(&held[i], begin - run->begin);
+    part.held = held;
+    return part;
+}
+
+// ---- joining ----------------------------------------------------------------------------------
+
+bool judgement_alike(const struct judgement *a, const struct judgement *b) {
+    if (a->fault || b->fault)
+        return a->fault && b->fault && fault_alike(a->fault, b->fault);
+    return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
+           a->partial_max == b->partial_max && a->bits == b->bits && a->coverage == b->coverage &&
+           a->dtype == b->dtype && a->clean == b->clean;
+}
+
+static bool held_joins(struct held *a, struct held *b, int32_t distance, uint8_t *moves) {
+    const struct judgement *x = &a->value, *y = &b->value;
+    bool alike = judgement_alike(x, y) && x->value.of.node == y->value.of.node;
+    *moves = 0;
+    for (unsigned which = 0; which < N_HELD_NUMBERS && alike; which++) {
+        int32_t grown = *held_number(b, which) - *held_number(a, which);
+        alike = grown == 0 || grown == distance;
+        *moves |= (uint8_t)((grown != 0) << which);
+    }
+    return alike;
+}
+
+// Makes `left` end where `right` does, if the two are one run.
+static bool join(struct engine *e, struct run *left, const struct run *right) {
+    if (left->state != right->state || left->start != right->start || left->by != right->by ||
+        left->window != right->window || left->n_held != right->n_held)
+        return false;
+    struct held *joined = arena_copy(e->arena, left->held, left->n_held * sizeof *joined);
+    for (uint32_t i = 0; i < left->n_held; i++) {
+        struct held other = right->held[i];
+        uint8_t moves;
+        if (!held_joins(&joined[i], &other, right->begin - left->begin, &moves) ||
+            (!run_is_single(left) && joined[i].moves != moves) ||
+            (!run_is_single(right) && other.moves != moves))
+            return false;
+        joined[i].moves = moves;
+        joined[i].value.fault = fault_first(joined[i].value.fault, other.value.fault);
+    }
+    left->held = joined;
+    left->end = right->end;
+    return true;
+}
+
+// ---- series -----------------------------------------------------------------------------------
+
+static uint32_t find(struct engine *e, const struct series *series, int32_t item) {
+    uint32_t low = 0, high = series->n;
+    while (high - low > 1) {
+        uint32_t middle = (low + high) / 2;
+        if (number_before(&e->terms->symbols, item, series->runs[middle].begin))
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+const struct run *series_find(struct engine *e, const struct series *series, int32_t item) {
+    return &series->runs[find(e, series, item)];
+}
+
+void *list_splice(struct engine *e, void *list, uint32_t *n, uint32_t *cap, size_t size,
+                  struct cut cut, const void *by, uint32_t n_by) {
+    uint32_t behind = *n - cut.end, n_new = cut.begin + n_by + behind;
+    char *bytes = list;
+    if (n_new > *cap) {
+        *cap = n_new * 2;
+        bytes = arena_grow(e->arena, list, *n * size, *cap * size);
+    }
+    memmove(bytes + (cut.begin + n_by) * size, bytes + cut.end * size, behind * size);
+    memcpy(bytes + cut.begin * size, by, n_by * size);
+    *n = n_new;
+    return bytes;
+}
+
+void series_put(struct engine *e, struct series *series, struct run run) {
+    struct symbols *symbols = &e->terms->symbols;
+    uint32_t begin = find(e, series, run.begin);
+    uint32_t end = run_is_single(&run) ? begin : find(e, series, run.end - 1);
+    const struct run *first = &series->runs[begin], *last = &series->runs[end++];
+    struct run list[3], joined[3];
+    uint32_t n = 0, n_joined = 0;
+    if (number_before(symbols, first->begin, run.begin))
+        list[n++] = run_part(e, first, first->begin, run.begin);
+    else if (begin > 0)
+        list[n++] = series->runs[--begin];
+    list[n++] = run;
+    if (number_before(symbols, run.end, last->end))
+        list[n++] = run_part(e, last, run.end, last->end);
+    else if (end < series->n)
+        list[n++] = series->runs[end++];
+    for (uint32_t i = 0; i < n; i++)
+        if (n_joined == 0 || !join(e, &joined[n_joined - 1], &list[i]))
+            joined[n_joined++] = list[i];
+    series->runs = list_splice(e, series->runs, &series->n, &series->cap, sizeof *joined,
+                               (struct cut){begin, end}, joined, n_joined);
+}

@@ -1,0 +1,265 @@
+// Transfers between devices: from start to wait the sources may not be written and the targets hold
+// nothing. What is in flight stands in the slots of handles (store.h), so that as many transfers as
+// there are layers may be under way.
+#include "verify/engine.h"
+
+static struct series *flights_of(struct engine *e, uint32_t handle) {
+    return &e->store.flights[handle];
+}
+
+// ---- what is written meanwhile ----------------------------------------------------------------
+
+struct touched { // slots of a run whose pieces reach into a place; none: begin == end
+    int32_t begin, end;
+};
+
+// Pieces of `buffer` from `item` on, one item further with each slot if they move.
+static struct touched touched_slots(struct engine *e, const struct run *run, buffer_id buffer,
+                                    int32_t item, bool moves, struct place at) {
+    struct symbols *symbols = &e->terms->symbols;
+    struct touched none = {run->begin, run->begin}, all = {run->begin, run->end};
+    if (!buffers_meet(e, buffer, at.buffer))
+        return none;
+    if (!moves || run_is_single(run))
+        return bytes_intersect(e, (struct place){buffer, item}, at) ? all : none;
+    int32_t first = at.item, end = at.item + 1;
+    if (buffer != at.buffer)
+        bytes_items(e, at, buffer, &first, &end);
+    int32_t behind = item + (run->end - run->begin);
+    first = number_largest(symbols, first, item);
+    end = number_least(symbols, end, behind);
+    if (!number_before(symbols, first, end))
+        return none;
+    return (struct touched){run->begin + (first - item), run->begin + (end - item)};
+}
+
+static void spoil(struct engine *e, struct series *series, const struct run *run,
+                  struct touched slots, uint32_t i, const struct fault *fault) {
+    struct run part = run_part(e, run, slots.begin, slots.end);
+    struct held *held = arena_copy(e->arena, part.held, part.n_held * sizeof *held);
+    held[i].value = judgement_fault(fault);
+    part.held = held;
+    series_put(e, series, part);
+}
+
+// One piece of the run. True: the run has been cut.
+static bool disturb_piece(struct engine *e, struct series *series, const struct run *run,
+                          uint32_t i, struct place at, struct span span,
+                          const struct fault **spoilt) {
+    const struct transfer_piece *piece = &run->start->start.pieces[i];
+    struct held held = run->held[i];
+    struct place from = {owner_of(e, piece->from.buffer), held.from};
+    struct place to = {owner_of(e, piece->to.buffer), held.to};
+    struct touched read =
+        touched_slots(e, run, from.buffer, from.item, held.moves >> HELD_FROM & 1, at);
+    struct touched filled =
+        touched_slots(e, run, to.buffer, to.item, held.moves >> HELD_TO & 1, at);
+    bool reads = read.begin != read.end, fills = filled.begin != filled.end;
+    if (!reads && !fills)
+        return false;
+    struct touched slots = reads ? read : filled;
+    struct held first = run_held(run, i, slots.begin);
+    struct place what = {reads ? from.buffer : to.buffer, reads ? first.from : first.to};
+    const struct fault *fault =
+        fault_make(e, E610, span, NULL, "`%s` is written while a transfer still %s it",
+                   place_name(e, what), reads ? "reads" : "fills");
+    fault_also(fault, run->start->span, "the transfer starts here");
+    fault_unawaited(fault, &run->start->span);
+    if (fills && !*spoilt)
+        *spoilt = fault;
+    if (held.value.fault)
+        return false;
+    spoil(e, series, run, slots, i, fault);
+    return true;
+}
+
+const struct fault *disturb_flights(struct engine *e, struct place at, struct span span) {
+    const struct fault *spoilt = NULL;
+    for (uint32_t h = 0; h < e->store.n_handles; h++) {
+        struct series *series = flights_of(e, h);
+        for (uint32_t r = 0; r < series->n; r++) {
+            struct run run = series->runs[r];
+            bool cut = false;
+            for (uint32_t i = 0; i < run.n_held && !cut; i++)
+                cut = disturb_piece(e, series, &run, i, at, span, &spoilt);
+            if (cut)
+                r = UINT32_MAX; // once more from the first: the others may be touched too
+        }
+    }
+    return spoilt;
+}
+
+// ---- start ------------------------------------------------------------------------------------
+
+// Parameters that were gathered, perhaps in strides: what the letter S* means.
+static void note_gather(struct engine *e, const struct transfer *start, buffer_id from,
+                        const struct judgement *value) {
+    const struct buffer *source = &e->program->buffers[from];
+    if (!e->recording || value->fault || start->exchange.kind != COLLECTIVE_ALL_GATHER ||
+        source->tensor == NO_ID)
+        return;
+    uint32_t axes = (uint32_t)axis_list_mask(&start->exchange.axes);
+    if (source->class == CLASS_PARAMETERS)
+        e->found[from].gathered |= axes;
+    for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < e->program->n_buffers; id++) {
+        const struct buffer *buffer = &e->program->buffers[id];
+        if (buffer->class == CLASS_PARAMETERS && buffer->tensor == source->tensor &&
+            buffer->first_layer == source->first_layer)
+            e->found[id].gathered |= axes;
+    }
+}
+
+static struct judgement piece_value(struct engine *e, const struct statement *statement,
+                                    const struct transfer_piece *piece, bool in_place) {
+    const struct exchange *exchange = &statement->start.exchange;
+    struct judgement from = store_read(e, piece->from, statement->span);
+    bool gather = exchange->kind == COLLECTIVE_ALL_GATHER;
+    const struct tensor_type *part = &e->types[gather ? piece->from.buffer : piece->to.buffer];
+    struct judgement value =
+        collective_apply(e, exchange, type_elements(part), &from, statement->span);
+    if (exchange->kind == COLLECTIVE_ALL_REDUCE && in_place)
+        value.clean = from.clean; // nothing touches the padding
+    if (value.fault || form_fits(&e->digits, value.form, &e->types[piece->to.buffer]))
+        return value;
+    return judgement_fault(fault_make(e, E510, statement->span, NULL,
+                                      "what arrives in `%s` is %s, for which it has "
+                                      "no room or too much",
+                                      e->program->buffers[piece->to.buffer].name,
+                                      form_text(&e->digits, e->arena, value.form)));
+}
+
+// In place every device's part must be where the collective looks for it, or puts it.
+static bool in_place_fits(const struct engine *e, const struct exchange *exchange,
+                          const struct transfer_piece *piece) {
+    static const struct axis_list none;
+    switch (exchange->kind) {
+    case COLLECTIVE_ALL_GATHER:
+        return windows_nest(e, piece->to.buffer, &exchange->axes, piece->from.buffer);
+    case COLLECTIVE_REDUCE_SCATTER:
+        return windows_nest(e, piece->from.buffer, &exchange->axes, piece->to.buffer);
+    case COLLECTIVE_ALL_TO_ALL:
+    case COLLECTIVE_PERMUTE:
+        return false; // others still read what arrives would be written over
+    default:
+        return windows_nest(e, piece->from.buffer, &none, piece->to.buffer);
+    }
+}
+
+static bool same_place(struct engine *e, struct place a, struct place b) {
+    return a.buffer == b.buffer && number_equal(&e->terms->symbols, a.item, b.item);
+}
+
+static struct held start_piece(struct engine *e, const struct statement *statement,
+                               const struct transfer_piece *piece) {
+    struct place from = place_of(e, piece->from), to = place_of(e, piece->to);
+    bool in_place = same_place(e, from, to);
+    struct held made = {
+        .value = piece_value(e, statement, piece, in_place), .from = from.item, .to = to.item};
+    note_gather(e, &statement->start, from.buffer, &made.value);
+    if (in_place ? !in_place_fits(e, &statement->start.exchange, piece)
+                 : bytes_intersect(e, from, to))
+        made.value =
+            judgement_fault(fault_make(e, E610, statement->span, NULL, "`%s` and `%s` share bytes",
+                                       place_name(e, from), place_name(e, to)));
+    return made;
+}
+
+// The pieces travel in no order: what one fills, no other may read or fill.
+static bool pieces_are_apart(struct engine *e, const struct transfer *start) {
+    bool apart = true;
+    store_begin_claims(e);
+    for (uint32_t i = 0; i < start->n_pieces; i++)
+        apart = store_claim(e, start->pieces[i].to) && apart;
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        const struct transfer_piece *piece = &start->pieces[i];
+        if (!same_place(e, place_of(e, piece->from), place_of(e, piece->to)))
+            apart = apart && !store_is_claimed(e, piece->from);
+    }
+    return apart;
+}
+
+// A slot is put to use; what was still in flight there is told and forgotten.
+static void check_slot(struct engine *e, const struct statement *statement, int32_t slot) {
+    const struct transfer *start = &statement->start;
+    const struct run *before = series_find(e, flights_of(e, start->handle), slot);
+    if (before->state == ITEM_EMPTY)
+        return;
+    const struct fault *fault = fault_make(e, E612, statement->span, NULL,
+                                           "`%s` is started again before anything waited for it",
+                                           e->step->handles[start->handle].name);
+    fault_also(fault, before->start->span, "started here");
+    fault_insist(e, fault_unawaited(fault, &before->start->span));
+    series_put(e, flights_of(e, start->handle), (struct run){.begin = slot, .end = slot + 1});
+}
+
+// The targets hold nothing from now on, and who fills one that is being filled spoils both.
+static void claim_targets(struct engine *e, const struct statement *statement,
+                          struct held *pieces) {
+    const struct transfer *start = &statement->start;
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        struct place to = place_of(e, start->pieces[i].to);
+        const struct fault *spoilt = store_touch(e, to, statement->span);
+        if (spoilt)
+            pieces[i].value = judgement_fault(spoilt);
+        store_set(e, to, (struct run){.state = ITEM_IN_FLIGHT, .by = &statement->span});
+    }
+}
+
+void store_start(struct engine *e, const struct statement *statement) {
+    const struct transfer *start = &statement->start;
+    int32_t slot = number_of(e, start->handle_index);
+    check_slot(e, statement, slot);
+    const struct fault *mixed =
+        pieces_are_apart(e, start)
+            ? NULL
+            : fault_make(e, E610, statement->span, NULL,
+                         "two pieces of this collective share bytes, of which one is filled");
+    struct held *pieces = ARENA_ARRAY(e->arena, struct held, start->n_pieces);
+    for (uint32_t i = 0; i < start->n_pieces; i++) {
+        pieces[i] = start_piece(e, statement, &start->pieces[i]);
+        if (mixed)
+            pieces[i].value = judgement_fault(mixed);
+    }
+    claim_targets(e, statement, pieces);
+    series_put(e, flights_of(e, start->handle),
+               (struct run){.begin = slot,
+                            .end = slot + 1,
+                            .state = ITEM_IN_FLIGHT,
+                            .by = &statement->span,
+                            .start = statement,
+                            .held = pieces,
+                            .n_held = start->n_pieces});
+}
+
+// ---- wait -------------------------------------------------------------------------------------
+
+// Where the bytes arrive nobody else has any.
+static void deliver(struct engine *e, const struct run *flight, uint32_t i, int32_t slot) {
+    buffer_id to = flight->start->start.pieces[i].to.buffer;
+    struct held piece = run_held(flight, i, slot), held = {.value = piece.value};
+    struct place place = {owner_of(e, to), piece.to};
+    bool window = place.buffer != to;
+    bytes_take(e, place.buffer, place.item, place.item + 1, &flight->start->span);
+    store_set(e, place,
+              (struct run){.state = window ? ITEM_WINDOW : ITEM_READY,
+                           .window = window ? to : 0,
+                           .by = &flight->start->span,
+                           .held = &held,
+                           .n_held = 1});
+    note_found(e, to, &held.value);
+}
+
+void store_wait(struct engine *e, const struct statement *statement) {
+    struct series *series = flights_of(e, statement->wait.handle);
+    int32_t slot = number_of(e, statement->wait.index);
+    struct run flight = *series_find(e, series, slot);
+    if (flight.state == ITEM_EMPTY) {
+        fault_insist(e, fault_make(e, E612, statement->span, NULL,
+                                   "this waits for `%s`, of which nothing is on its way",
+                                   e->step->handles[statement->wait.handle].name));
+        return;
+    }
+    for (uint32_t i = 0; i < flight.n_held; i++)
+        deliver(e, &flight, i, slot);
+    series_put(e, series, (struct run){.begin = slot, .end = slot + 1});
+}
