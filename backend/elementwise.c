@@ -2,11 +2,14 @@
 // each iteration computes the whole tree of inline values above it. The loop is a function of its
 // own, `tile(slots, begin, end)`, which the team runs over ranges (place_parallel).
 //
-// Broadcast operands are suffixes of the full shape (a bias) or scalars. With a smallest suffix of
-// C elements the loop is split in rows and C columns, so that the inner loop reads everything in
-// sequence and LLVM can use vectors. Scalars are computed once, before the loop, and what dropout
-// draws for a row before the row's columns. Iterations touch only their own elements, also where
-// the result lies over an operand; the loops say so in their metadata, else LLVM would test for
+// Broadcast operands are suffixes of the full shape (a bias) or scalars, and what is taken out of a
+// dimension, or put into one, moves whole suffixes. So the loop is split in rows and columns, as
+// many columns as all of them have side by side, and the inner loop reads everything in sequence
+// and LLVM can use vectors. Which row of an operand an iteration reads depends on its own row
+// alone; so does whether an operand has one there, and the inner loop is made once for each answer.
+// Scalars are computed once, before the loop, and what dropout draws for a row before the row's
+// columns. Iterations touch only their own elements, also where the result lies over an operand
+// that is read at the same ones; the loops say so in their metadata, else LLVM would test for
 // overlap at run time and fall back to scalar code for every in-place update.
 #include "backend/emitter.h"
 
@@ -16,27 +19,64 @@
 // a range's operands stay in a core's cache and all threads get work.
 enum { ELEMENTS_PER_RANGE = 16384 };
 
+// The row of a value that an iteration works on, and how many elements there are around it: those
+// of the tree's result, or of the value from which a part is taken.
+struct spot {
+    LLVMValueRef row; // NULL: of a scalar
+    int64_t elements;
+};
+
+// A value at a row: once computed, whoever reads it.
+struct computed {
+    value_id value;
+    LLVMValueRef row, result;
+};
+
+// What an op that moves elements reads for a row of its result.
+struct moved {
+    const struct op *op;
+    LLVMValueRef row;
+    struct spot from;
+    LLVMValueRef inside; // whether its operand has anything there
+    int known;           // in the inner loop that is being made: 0, 1; -1: it is asked there
+};
+enum { MAX_BRANCHES = 3 }; // inner loops are made for each answer to so many questions
+
+// What a dropout has drawn for a row of its result.
+struct drawn {
+    const struct op *op;
+    LLVMValueRef row, words[4];
+};
+
 struct tree {
     struct emitter *e;
     value_id *leaves; // values with places that the tree reads, then the result
     unsigned n_leaves, cap_leaves;
-    int64_t elements; // of the result
-    int64_t columns;  // of the smallest suffix; 0: none
-    value_id *counts; // positions that have no place: the tile is told where they begin
+    value_id *counts; // positions that are not read: the tile is told where they begin
     unsigned n_counts, cap_counts;
+    int64_t elements; // of the result
+    int64_t columns;  // 0: nothing is broadcast or moved
 
     // while the tile is built
-    LLVMValueRef *pointers;   // of the leaves
-    LLVMValueRef *begins;     // of the counts, i64
-    LLVMValueRef *done;       // by value: what the current iteration has computed
-    LLVMValueRef (*words)[4]; // by value, of what dropout makes: drawn for the current row
-    LLVMValueRef row_index, column_index, full_index;
+    LLVMValueRef *pointers; // of the leaves
+    LLVMValueRef *begins;   // of the counts, i64
+    struct computed *done;
+    uint32_t n_done, cap_done, n_scalars; // scalars come first and stay
+    struct moved *moved;
+    uint32_t n_moved, cap_moved;
+    struct drawn *drawn;
+    uint32_t n_drawn, cap_drawn;
+    LLVMValueRef column_index;
 };
 
 // An inline value always has one: parameters have places.
 static const struct op *producer_of(const struct emitter *e, value_id value) {
     CHECK(e->producers[value] != NO_ID);
     return &e->unit->ops[e->producers[value]];
+}
+
+static int64_t elements_of(const struct emitter *e, const struct op *op, unsigned operand) {
+    return type_elements(value_type(e, op->operands[operand]));
 }
 
 // ---- what the tree reads ----------------------------------------------------------------------
@@ -56,66 +96,172 @@ static void add_count(struct tree *tree, value_id value) {
     ARENA_PUSH(tree->e->arena, tree->counts, tree->n_counts, tree->cap_counts, value);
 }
 
-static void note_suffix(struct tree *tree, int64_t elements) {
-    if (tree->columns == 0 || elements < tree->columns)
-        tree->columns = elements;
-}
-
-// Samples, positions and columns of a dropout, which are no suffixes: it finds their elements
-// itself.
+// Places of a dimension, or samples, positions and columns of a dropout, which are no suffixes: the
+// op finds their elements itself.
 static bool is_coordinate(const struct op *op, unsigned operand) {
+    if (op_moves_elements(op->kind))
+        return operand >= 1;
     return op->kind == OP_DROPOUT && operand >= 1 && operand <= 3;
 }
 
-static void collect_coordinates(struct tree *tree, const struct op *op) {
-    for (unsigned i = 1; i <= 3; i++)
-        if (is_inline(tree->e, op->operands[i]))
-            add_count(tree, op->operands[i]);
-        else
-            add_leaf(tree, op->operands[i]);
-    note_suffix(tree, type_elements(value_type(tree->e, op->operands[3])));
+// Places are always counted, also where the numbers have a place for others to read.
+static void add_coordinate(struct tree *tree, const struct op *op, value_id value) {
+    if (op_moves_elements(op->kind) || is_inline(tree->e, value))
+        add_count(tree, value);
+    else
+        add_leaf(tree, value);
 }
 
-// Walks through inline values down to those in memory, and finds the narrowest row on the way.
+// As many columns as stand side by side for everything so far, and for so many elements.
+static void narrow_columns(struct tree *tree, int64_t elements) {
+    int64_t a = tree->columns, b = elements;
+    while (a && b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    tree->columns = a ? a : b;
+}
+
+// Elements behind the dimension that has the places.
+static int64_t kept_elements(const struct emitter *e, const struct op *op) {
+    const struct tensor_type *type = value_type(e, op->results[0]);
+    int64_t elements = 1;
+    for (int64_t i = 0; i < op_integer(op, ATTRIBUTE_KEEP, 0); i++)
+        elements *= type->dims[type->rank - 1 - i].size;
+    return elements;
+}
+
+// What of the op's operand `i` stands side by side; 0: all of it, as in the result.
+static int64_t side_by_side(const struct emitter *e, const struct op *op, unsigned i) {
+    int64_t elements = elements_of(e, op, i);
+    if (op_moves_elements(op->kind))
+        return i == 0 ? kept_elements(e, op) : 0;
+    if (is_coordinate(op, i))
+        return i == 3 ? elements : 0;
+    bool alike = elements == type_elements(value_type(e, op->results[0]));
+    return alike || elements == 1 ? 0 : elements;
+}
+
+// Walks through inline values down to those in memory, and finds how long rows are on the way.
 static void collect_leaves(struct tree *tree, const struct op *op) {
-    if (op->kind == OP_DROPOUT)
-        collect_coordinates(tree, op);
     for (unsigned i = 0; i < op->n_operands; i++) {
         value_id value = op->operands[i];
-        int64_t elements = type_elements(value_type(tree->e, value));
+        narrow_columns(tree, side_by_side(tree->e, op, i));
         if (is_coordinate(op, i))
-            continue;
-        if (elements != tree->elements && elements > 1)
-            note_suffix(tree, elements);
-        if (is_inline(tree->e, value))
+            add_coordinate(tree, op, value);
+        else if (is_inline(tree->e, value))
             collect_leaves(tree, producer_of(tree->e, value));
         else
             add_leaf(tree, value);
     }
 }
 
-// ---- one element ------------------------------------------------------------------------------
+// ---- which element ----------------------------------------------------------------------------
 
-static LLVMValueRef value_of(struct tree *, value_id);
+// So many elements are so many rows.
+static LLVMValueRef rows_of(const struct tree *tree, int64_t elements) {
+    return constant_i64(tree->e, elements / (tree->columns ? tree->columns : 1));
+}
+
+// Where an operand that has as many elements as its reader, or a suffix of them, or one, is read.
+static struct spot spot_of(const struct tree *tree, value_id value, struct spot reader) {
+    struct emitter *e = tree->e;
+    int64_t elements = type_elements(value_type(e, value));
+    if (value_type(e, value)->rank == 0)
+        return (struct spot){NULL, 1};
+    if (elements == reader.elements)
+        return reader;
+    LLVMValueRef row = constant_i64(e, 0);
+    if (elements > tree->columns)
+        row = LLVMBuildURem(e->builder, reader.row, rows_of(tree, elements), "");
+    return (struct spot){row, elements};
+}
 
 // Index of the element of a value that the current iteration works on.
-static LLVMValueRef index_for(struct tree *tree, value_id value) {
+static LLVMValueRef element_at(const struct tree *tree, value_id value, struct spot at) {
     struct emitter *e = tree->e;
-    const struct tensor_type *type = value_type(e, value);
-    int64_t elements = type_elements(type);
-    if (type->rank == 0)
+    if (type_elements(value_type(e, value)) == 1)
         return constant_i64(e, 0);
-    if (elements == tree->elements)
-        return tree->full_index;
-    if (elements == 1)
-        return constant_i64(e, 0);
-    if (elements == tree->columns)
-        return tree->column_index;
-    CHECK(elements % tree->columns == 0);
-    LLVMValueRef row =
-        LLVMBuildURem(e->builder, tree->row_index, constant_i64(e, elements / tree->columns), "");
-    row = LLVMBuildMul(e->builder, row, constant_i64(e, tree->columns), "");
-    return LLVMBuildNSWAdd(e->builder, row, tree->column_index, "");
+    if (!tree->columns)
+        return at.row;
+    LLVMValueRef start = LLVMBuildMul(e->builder, at.row, constant_i64(e, tree->columns), "");
+    return LLVMBuildNSWAdd(e->builder, start, tree->column_index, "");
+}
+
+// ---- what is moved ----------------------------------------------------------------------------
+
+// The first of the numbers that an iota counts on this device.
+static LLVMValueRef start_of(const struct tree *tree, value_id iota) {
+    if (op_axes(producer_of(tree->e, iota)).n == 0)
+        return constant_i64(tree->e, 0);
+    unsigned i = 0;
+    while (tree->counts[i] != iota)
+        CHECK(++i < tree->n_counts);
+    return tree->begins[i];
+}
+
+// Result place `to` reads place `to + offset` of the operand. The single element that is taken, or
+// put, is place 0 of one.
+static LLVMValueRef offset_of(const struct tree *tree, const struct op *op) {
+    LLVMBuilderRef b = tree->e->builder;
+    LLVMValueRef start = start_of(tree, op->operands[1]);
+    LLVMValueRef number = constant_i64(
+        tree->e, op_integer(op, op->kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX, 0));
+    if (op->kind == OP_PUT)
+        return LLVMBuildSub(b, start, number, "");
+    if (op->kind == OP_MOVE)
+        number = LLVMBuildAdd(b, number, start_of(tree, op->operands[2]), "");
+    return LLVMBuildSub(b, number, start, "");
+}
+
+// Whether all of `to` places, or none, have one among `from`; -1: some, or it depends on the
+// device.
+static int always_inside(LLVMValueRef offset, int64_t to, int64_t from) {
+    if (!LLVMIsConstant(offset))
+        return -1;
+    int64_t first = LLVMConstIntGetSExtValue(offset);
+    return first >= 0 && first + to <= from ? 1 : first + to <= 0 || first >= from ? 0 : -1;
+}
+
+// Tensors are planes [outer, places, kept]: the row of the operand's plane, if it has that place.
+static struct moved move_spot(const struct tree *tree, const struct op *op, struct spot at) {
+    struct emitter *e = tree->e;
+    LLVMBuilderRef b = e->builder;
+    int64_t kept = kept_elements(e, op);
+    int64_t from = op->kind == OP_PUT ? 1 : elements_of(e, op, 1);
+    int64_t to = op->kind == OP_TAKE ? 1 : elements_of(e, op, op->kind == OP_PUT ? 1 : 2);
+    LLVMValueRef kept_rows = rows_of(tree, kept), offset = offset_of(tree, op);
+    LLVMValueRef outer = LLVMBuildUDiv(b, at.row, rows_of(tree, to * kept), "");
+    LLVMValueRef inner = LLVMBuildURem(b, at.row, kept_rows, "");
+    LLVMValueRef place =
+        LLVMBuildURem(b, LLVMBuildUDiv(b, at.row, kept_rows, ""), constant_i64(e, to), "");
+    place = LLVMBuildAdd(b, place, offset, "");
+    LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, place, constant_i64(e, from), "inside");
+    place = LLVMBuildSelect(b, inside, place, constant_i64(e, 0), "");
+    LLVMValueRef row = LLVMBuildMul(b, outer, rows_of(tree, from * kept), "");
+    row = LLVMBuildAdd(b, row, LLVMBuildMul(b, place, kept_rows, ""), "");
+    row = LLVMBuildAdd(b, row, inner, "");
+    return (struct moved){.op = op,
+                          .row = at.row,
+                          .from = {row, type_elements(value_type(e, op->operands[0]))},
+                          .inside = inside,
+                          .known = always_inside(offset, to, from)};
+}
+
+static struct moved *find_moved(const struct tree *tree, const struct op *op, LLVMValueRef row) {
+    for (uint32_t i = 0; i < tree->n_moved; i++)
+        if (tree->moved[i].op == op && tree->moved[i].row == row)
+            return &tree->moved[i];
+    return NULL;
+}
+
+// ---- one element ------------------------------------------------------------------------------
+
+static LLVMValueRef value_of(struct tree *, value_id, struct spot);
+
+static LLVMValueRef operand_at(struct tree *tree, const struct op *op, unsigned i, struct spot at) {
+    return value_of(tree, op->operands[i], spot_of(tree, op->operands[i], at));
 }
 
 // Only a loop whose every load and store says so counts as parallel.
@@ -168,62 +314,89 @@ static LLVMValueRef coordinate_at(struct tree *tree, value_id value, LLVMValueRe
     struct emitter *e = tree->e;
     if (!is_inline(e, value))
         return load_leaf(tree, value, index);
-    unsigned i = 0;
-    while (tree->counts[i] != value)
-        CHECK(++i < tree->n_counts);
-    LLVMValueRef at = LLVMBuildNSWAdd(e->builder, tree->begins[i], index, "");
+    LLVMValueRef at = LLVMBuildNSWAdd(e->builder, start_of(tree, value), index, "");
     return LLVMBuildTrunc(e->builder, at, e->i32, "");
 }
 
-// What the dropouts of the tree draw for the row that begins.
-static void draw_rows(struct tree *tree, const struct op *op) {
+// A row of the loop is one of the tensor's, or a part of it.
+static void draw_row(struct tree *tree, const struct op *op, struct spot at) {
     struct emitter *e = tree->e;
-    for (unsigned i = 0; i < op->n_operands; i++)
-        if (!is_coordinate(op, i) && is_inline(e, op->operands[i]))
-            draw_rows(tree, producer_of(e, op->operands[i]));
-    if (op->kind != OP_DROPOUT)
-        return;
-    LLVMValueRef sequence = constant_i64(e, type_elements(value_type(e, op->operands[2])));
-    LLVMValueRef sample = LLVMBuildUDiv(e->builder, tree->row_index, sequence, "");
-    LLVMValueRef position = LLVMBuildURem(e->builder, tree->row_index, sequence, "");
-    LLVMValueRef *words = tree->words[op->results[0]];
-    words[0] = coordinate_at(tree, op->operands[1], sample);
-    words[1] = coordinate_at(tree, op->operands[2], position);
-    words[2] = LLVMBuildFPToUI(e->builder, value_of(tree, op->operands[4]), e->i32, "");
-    words[3] = constant_i32(e, op_integer(op, ATTRIBUTE_SITE, 0));
-    emit_row_words(e, value_of(tree, op->operands[5]), words);
+    LLVMValueRef row = LLVMBuildUDiv(e->builder, at.row, rows_of(tree, elements_of(e, op, 3)), "");
+    LLVMValueRef sequence = constant_i64(e, elements_of(e, op, 2));
+    LLVMValueRef sample = LLVMBuildUDiv(e->builder, row, sequence, "");
+    LLVMValueRef position = LLVMBuildURem(e->builder, row, sequence, "");
+    struct drawn drawn = {.op = op, .row = at.row};
+    drawn.words[0] = coordinate_at(tree, op->operands[1], sample);
+    drawn.words[1] = coordinate_at(tree, op->operands[2], position);
+    drawn.words[2] = LLVMBuildFPToUI(e->builder, operand_at(tree, op, 4, at), e->i32, "");
+    drawn.words[3] = constant_i32(e, op_integer(op, ATTRIBUTE_SITE, 0));
+    emit_row_words(e, operand_at(tree, op, 5, at), drawn.words);
+    ARENA_PUSH(e->arena, tree->drawn, tree->n_drawn, tree->cap_drawn, drawn);
+}
+
+static const struct drawn *find_drawn(const struct tree *tree, const struct op *op,
+                                      LLVMValueRef row) {
+    for (uint32_t i = 0; i < tree->n_drawn; i++)
+        if (tree->drawn[i].op == op && tree->drawn[i].row == row)
+            return &tree->drawn[i];
+    return NULL;
+}
+
+static LLVMValueRef column_of(struct tree *tree, const struct op *op, struct spot at) {
+    struct emitter *e = tree->e;
+    LLVMValueRef part = LLVMBuildURem(e->builder, at.row, rows_of(tree, elements_of(e, op, 3)), "");
+    part = LLVMBuildMul(e->builder, part, constant_i64(e, tree->columns), "");
+    return LLVMBuildNSWAdd(e->builder, part, tree->column_index, "");
 }
 
 // With key 0 all numbers pass, and what passes is not made larger.
-static LLVMValueRef drop(struct tree *tree, const struct op *op, LLVMValueRef x) {
+static LLVMValueRef drop(struct tree *tree, const struct op *op, struct spot at, LLVMValueRef x) {
     struct emitter *e = tree->e;
     double probability = op_real(op, ATTRIBUTE_PROBABILITY, 0);
     LLVMTypeRef type = LLVMTypeOf(x);
-    LLVMValueRef zero = LLVMConstNull(type), key = value_of(tree, op->operands[5]);
+    LLVMValueRef zero = LLVMConstNull(type), key = operand_at(tree, op, 5, at);
     LLVMValueRef draws = LLVMBuildFCmp(e->builder, LLVMRealONE, key, constant_f64(e, 0), "draws");
     LLVMValueRef limit = LLVMConstInt(e->i32, (uint32_t)(probability * 0x1p32), false);
     limit = LLVMBuildSelect(e->builder, draws, limit, constant_i32(e, 0), "");
     LLVMValueRef factor = LLVMBuildSelect(
         e->builder, draws, LLVMConstReal(type, 1 / (1 - probability)), LLVMConstReal(type, 1), "");
+    struct drawn drawn = *find_drawn(tree, op, at.row);
     LLVMValueRef number = emit_element_number(
-        e, tree->words[op->results[0]], coordinate_at(tree, op->operands[3], tree->column_index));
+        e, drawn.words, coordinate_at(tree, op->operands[3], column_of(tree, op, at)));
     LLVMValueRef passes = LLVMBuildICmp(e->builder, LLVMIntUGE, number, limit, "");
     return LLVMBuildSelect(e->builder, passes, LLVMBuildFMul(e->builder, x, factor, ""), zero, "");
 }
 
 // ---- ops --------------------------------------------------------------------------------------
 
+// Nothing is computed for what is not there.
+static LLVMValueRef compute_moved(struct tree *tree, const struct op *op, struct spot at) {
+    const struct moved *found = find_moved(tree, op, at.row);
+    struct moved here = found ? *found : move_spot(tree, op, at);
+    LLVMTypeRef type = element_type(tree->e, value_type(tree->e, op->results[0])->dtype);
+    LLVMValueRef zero = LLVMConstNull(type);
+    if (here.known == 0)
+        return zero;
+    LLVMValueRef value = value_of(tree, op->operands[0], here.from);
+    return here.known == 1 ? value
+                           : LLVMBuildSelect(tree->e->builder, here.inside, value, zero, "");
+}
+
 // One op on one element. No fast-math flag anywhere: LLVM may then neither fuse nor reorder, and a
 // vector's lane computes what the scalar tail computes.
-static LLVMValueRef compute(struct tree *tree, const struct op *op) {
+static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot at) {
     struct emitter *e = tree->e;
     LLVMTypeRef type = element_type(e, value_type(e, op->results[0])->dtype);
-    LLVMValueRef a = value_of(tree, op->operands[0]);
-    LLVMValueRef b = op->n_operands == 2 ? value_of(tree, op->operands[1]) : NULL;
+    if (op_moves_elements(op->kind))
+        return compute_moved(tree, op, at);
+    LLVMValueRef a = operand_at(tree, op, 0, at);
+    LLVMValueRef b = op->n_operands == 2 ? operand_at(tree, op, 1, at) : NULL;
     switch (op->kind) {
     case OP_ADD:
     case OP_ACCUMULATE:
     case OP_ADD_BIAS:
+        if (LLVMIsNull(a) || LLVMIsNull(b)) // what has not been moved here
+            return LLVMIsNull(a) ? convert(e, b, type) : a;
         return LLVMBuildFAdd(e->builder, a, convert(e, b, type), "");
     case OP_MUL:
     case OP_SCALE:
@@ -239,7 +412,7 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op) {
     case OP_SILU_BACKWARD:
         return LLVMBuildFMul(e->builder, emit_math(e, "silu_derivative", a), b, "");
     case OP_DROPOUT:
-        return drop(tree, op, a);
+        return drop(tree, op, at, a);
     case OP_LOG_SHIFT:
         return LLVMBuildFAdd(e->builder, emit_math(e, "log", a), b, "");
     default:
@@ -248,21 +421,25 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op) {
     }
 }
 
-// Computed once per iteration, however many users it has.
-static LLVMValueRef value_of(struct tree *tree, value_id value) {
-    if (!tree->done[value])
-        tree->done[value] = is_inline(tree->e, value)
-                                ? compute(tree, producer_of(tree->e, value))
-                                : load_leaf(tree, value, index_for(tree, value));
-    return tree->done[value];
+// Computed once per iteration and row, however many users it has.
+static LLVMValueRef value_of(struct tree *tree, value_id value, struct spot at) {
+    for (uint32_t i = 0; i < tree->n_done; i++)
+        if (tree->done[i].value == value && tree->done[i].row == at.row)
+            return tree->done[i].result;
+    LLVMValueRef result = is_inline(tree->e, value)
+                              ? compute(tree, producer_of(tree->e, value), at)
+                              : load_leaf(tree, value, element_at(tree, value, at));
+    struct computed done = {value, at.row, result};
+    ARENA_PUSH(tree->e->arena, tree->done, tree->n_done, tree->cap_done, done);
+    return result;
 }
 
-static void compute_element(struct tree *tree, const struct op *op) {
+static void compute_element(struct tree *tree, const struct op *op, struct spot at) {
     struct emitter *e = tree->e;
-    LLVMValueRef result = compute(tree, op);
+    LLVMValueRef result = compute(tree, op, at);
     value_id to = op->results[0];
     LLVMValueRef store =
-        LLVMBuildStore(e->builder, result, leaf_pointer(tree, to, index_for(tree, to)));
+        LLVMBuildStore(e->builder, result, leaf_pointer(tree, to, element_at(tree, to, at)));
     LLVMSetAlignment(store, dtype_bytes[value_type(e, op->results[0])->dtype]);
     mark_access(tree, store);
 }
@@ -274,9 +451,29 @@ static void compute_scalars(struct tree *tree, const struct op *op) {
         if (is_coordinate(op, i))
             continue;
         if (value_type(tree->e, value)->rank == 0)
-            value_of(tree, value);
+            value_of(tree, value, (struct spot){NULL, 1});
         else if (is_inline(tree->e, value))
             compute_scalars(tree, producer_of(tree->e, value));
+    }
+    tree->n_scalars = tree->n_done;
+}
+
+// Before the inner loop: all that depends on the row alone.
+static void find_rows(struct tree *tree, const struct op *op, struct spot at) {
+    if (op->kind == OP_DROPOUT && !find_drawn(tree, op, at.row))
+        draw_row(tree, op, at);
+    if (op_moves_elements(op->kind)) {
+        if (find_moved(tree, op, at.row))
+            return;
+        struct moved moved = move_spot(tree, op, at);
+        ARENA_PUSH(tree->e->arena, tree->moved, tree->n_moved, tree->cap_moved, moved);
+        at = moved.from;
+    }
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        value_id value = op->operands[i];
+        if (!is_coordinate(op, i) && is_inline(tree->e, value) &&
+            value_type(tree->e, value)->rank > 0)
+            find_rows(tree, producer_of(tree->e, value), spot_of(tree, value, at));
     }
 }
 
@@ -284,16 +481,40 @@ static void compute_scalars(struct tree *tree, const struct op *op) {
 
 // The inner loop has a constant count, so that LLVM needs no tail where the columns are a multiple
 // of the vector's width.
-static void tile_rows(struct tree *tree, const struct op *op) {
+static void tile_columns(struct tree *tree, const struct op *op, struct spot at) {
     struct emitter *e = tree->e;
-    LLVMValueRef columns = constant_i64(e, tree->columns);
-    LLVMValueRef start = LLVMBuildMul(e->builder, tree->row_index, columns, "");
-    draw_rows(tree, op);
-    struct counted_loop loop = loop_begin(e, constant_i64(e, 0), columns, false);
+    struct counted_loop loop =
+        loop_begin(e, constant_i64(e, 0), constant_i64(e, tree->columns), false);
     tree->column_index = loop.counter;
-    tree->full_index = LLVMBuildNSWAdd(e->builder, start, loop.counter, "");
-    compute_element(tree, op);
+    tree->n_done = tree->n_scalars;
+    compute_element(tree, op, at);
     loop_end(e, &loop, true);
+}
+
+// An inner loop for each answer to what is there in this row.
+static void tile_row(struct tree *tree, const struct op *op, struct spot at, int branches) {
+    struct emitter *e = tree->e;
+    struct moved *open = NULL;
+    for (uint32_t i = 0; i < tree->n_moved && !open; i++)
+        open = tree->moved[i].known < 0 ? &tree->moved[i] : NULL;
+    if (!open || branches == 0) {
+        tile_columns(tree, op, at);
+        return;
+    }
+    LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInsertBlock(e->builder));
+    LLVMBasicBlockRef answers[2], after;
+    for (int k = 0; k < 2; k++)
+        answers[k] = LLVMAppendBasicBlockInContext(e->llvm, function, k ? "there" : "not_there");
+    after = LLVMAppendBasicBlockInContext(e->llvm, function, "row_done");
+    LLVMBuildCondBr(e->builder, open->inside, answers[1], answers[0]);
+    for (int k = 0; k < 2; k++) {
+        LLVMPositionBuilderAtEnd(e->builder, answers[k]);
+        open->known = k;
+        tile_row(tree, op, at, branches - 1);
+        LLVMBuildBr(e->builder, after);
+    }
+    open->known = -1;
+    LLVMPositionBuilderAtEnd(e->builder, after);
 }
 
 // Where the tile's argument has an address, or, behind all addresses, the number where counting
@@ -316,16 +537,16 @@ static void read_slots(struct tree *tree, LLVMValueRef slots) {
 // begin and end count rows if there are columns, else elements.
 static void tile_body(struct tree *tree, const struct op *op, LLVMValueRef tile) {
     struct emitter *e = tree->e;
-    tree->done = ARENA_ARRAY(e->arena, LLVMValueRef, e->unit->n_values);
-    tree->words = arena_alloc(e->arena, e->unit->n_values * sizeof *tree->words);
     read_slots(tree, LLVMGetParam(tile, 0));
     compute_scalars(tree, op);
     struct counted_loop loop = loop_begin(e, LLVMGetParam(tile, 1), LLVMGetParam(tile, 2), false);
-    tree->row_index = tree->full_index = loop.counter;
-    if (tree->columns)
-        tile_rows(tree, op);
-    else
-        compute_element(tree, op);
+    struct spot at = {loop.counter, tree->elements};
+    if (tree->columns) {
+        find_rows(tree, op, at);
+        tile_row(tree, op, at, MAX_BRANCHES);
+    } else {
+        compute_element(tree, op, at);
+    }
     loop_end(e, &loop, !tree->columns);
     LLVMBuildRetVoid(e->builder);
 }
@@ -361,11 +582,9 @@ static LLVMValueRef store_slots(struct tree *tree) {
 static void emit_scalar(struct tree *tree, const struct op *op) {
     struct emitter *e = tree->e;
     tree->pointers = ARENA_ARRAY(e->arena, LLVMValueRef, tree->n_leaves);
-    tree->done = ARENA_ARRAY(e->arena, LLVMValueRef, e->unit->n_values);
     for (unsigned i = 0; i < tree->n_leaves; i++)
         tree->pointers[i] = place_of(e, tree->leaves[i]);
-    tree->full_index = tree->column_index = constant_i64(e, 0);
-    compute_element(tree, op);
+    compute_element(tree, op, (struct spot){NULL, 1});
 }
 
 void emit_elementwise(struct emitter *e, const struct op *op) {

@@ -120,9 +120,9 @@ static bool row_allows(const struct plan_checker *c, const struct op *op, unsign
 }
 
 // An elementwise loop reads its leaves, through values that are computed inside it, where it
-// writes: a leaf of the same size may have the result's place.
+// writes: a leaf of the same size may have the result's place. Not one that is moved on the way.
 static bool leaf_allows(const struct plan_checker *c, const struct op *op, value_id leaf) {
-    return op_rows[op->kind].kernel == KERNEL_ELEMENTWISE &&
+    return op_rows[op->kind].kernel == KERNEL_ELEMENTWISE && !op_moves_elements(op->kind) &&
            value_root(c->unit, leaf) == value_root(c->unit, op->results[0]) &&
            type_bytes(&c->unit->values[leaf].type) ==
                type_bytes(&c->unit->values[op->results[0]].type);
@@ -131,14 +131,15 @@ static bool leaf_allows(const struct plan_checker *c, const struct op *op, value
 // An inline value is computed where it is used, so what it is computed from is read there: the loop
 // that writes the result reads all leaves of the tree.
 static bool spoils_leaf(const struct plan_checker *c, const struct op *op, unsigned k,
-                        value_id value) {
+                        value_id value, bool moved) {
     if (c->unit->values[value].storage != STORAGE_INLINE)
         return intersect(c->unit, value_root(c->unit, op->results[k]),
                          value_root(c->unit, value)) &&
-               !leaf_allows(c, op, value);
+               (moved || !leaf_allows(c, op, value));
     const struct op *producer = c->producers[value];
     for (unsigned i = 0; producer && i < producer->n_operands; i++)
-        if (spoils_leaf(c, op, k, producer->operands[i]))
+        if (spoils_leaf(c, op, k, producer->operands[i],
+                        moved || op_moves_elements(producer->kind)))
             return true;
     return false;
 }
@@ -151,7 +152,7 @@ static const char *check_writes(struct plan_checker *c, const struct op *op, uns
         return NULL;
     for (unsigned i = 0; i < op->n_operands; i++) {
         bool inner = c->unit->values[op->operands[i]].storage == STORAGE_INLINE;
-        bool spoils = inner ? spoils_leaf(c, op, k, op->operands[i])
+        bool spoils = inner ? spoils_leaf(c, op, k, op->operands[i], op_moves_elements(op->kind))
                             : intersect(c->unit, value_root(c->unit, result),
                                         value_root(c->unit, op->operands[i])) &&
                                   !row_allows(c, op, k, i) && !leaf_allows(c, op, op->operands[i]);

@@ -117,6 +117,8 @@ const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i);
 // Whether the op's kernel can add this result to what is there already (a product with beta = 1),
 // so that `accumulate` of it needs no memory in between.
 bool op_result_accumulates(enum op_kind kind, unsigned result);
+// Whether it is elementwise, but reads its first operand at other elements than it writes.
+bool op_moves_elements(enum op_kind kind);
 int op_find(const char *text);                                     // -1: no op of that name
 int table_find(const char *const *names, int n, const char *text); // -1: not among the names
 

@@ -145,6 +145,13 @@ unsigned op_result_count(enum op_kind kind) {
     return words_in(op_rows[kind].results);
 }
 
+bool op_moves_elements(enum op_kind kind) {
+    const char *operand = op_rows[kind].signature, *result = strstr(operand, "->");
+    size_t length = strcspn(operand, ",-");
+    bool alike = result && strncmp(operand, result + 2, length) == 0 && !result[2 + length];
+    return op_rows[kind].kernel == KERNEL_ELEMENTWISE && op_rows[kind].index[0] && !alike;
+}
+
 bool op_result_accumulates(enum op_kind kind, unsigned result) {
     switch (kind) {
     case OP_EINSUM:

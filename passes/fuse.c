@@ -1,9 +1,10 @@
 // fuse: which values need no memory.
 //
 // Input: a unit's ops in order. Output: values marked STORAGE_INLINE, which the backend computes
-// inside the op that uses them: an elementwise op read once, by another elementwise op, element by
-// element; a gradient read once, by the `accumulate` that its kernel can do itself; and an iota
-// that is only ever an index, of which a kernel wants to know no more than where it starts.
+// inside the op that uses them: an elementwise op of which each element is read once, by another
+// elementwise op or by several that take different parts; a gradient read once, by the `accumulate`
+// that its kernel can do itself; and an iota that is only ever an index, of which a kernel wants to
+// know no more than where it starts.
 //
 // Invariant for the passes behind: an inline value's operands are read where its user is, so they
 // live that long (memory plan) and may not be overwritten before (verifier).
@@ -37,9 +38,11 @@ static struct uses count_uses(struct program *program, const struct unit *unit) 
     return uses;
 }
 
-// Does the user read this operand at the element that it writes? Not where it is broadcast.
+// Does the user read each element at most once? Not where it is broadcast.
 static bool read_element_by_element(const struct unit *unit, const struct op *user,
                                     unsigned operand) {
+    if (op_moves_elements(user->kind))
+        return operand == 0;
     return type_elements(&unit->values[user->operands[operand]].type) ==
            type_elements(&unit->values[user->results[0]].type);
 }
@@ -61,15 +64,52 @@ static bool operands_stay(const struct unit *unit, uint32_t from, uint32_t to) {
     return true;
 }
 
-// Into the loop of its only user, which reads it where it writes.
+// Do all users together read each element at most once, as those do that take different parts?
+static bool taken_apart(const struct unit *unit, const struct uses *uses, value_id value) {
+    int64_t left = type_elements(&unit->values[value].type);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < unit->n_ops && left >= 0; i++) {
+        const struct op *user = &unit->ops[i];
+        if (!op_moves_elements(user->kind) || user->operands[0] != value)
+            continue;
+        left -= type_elements(&unit->values[user->results[0]].type);
+        n++;
+    }
+    return left >= 0 && n == uses->count[value];
+}
+
+// Does every user read it in a loop that may as well read what it is taken from, where that is in
+// memory anyway?
+static bool only_a_view(const struct unit *unit, const struct uses *uses, const struct op *op) {
+    value_id value = op->results[0];
+    const struct value *from = &unit->values[op->operands[0]];
+    if (!op_moves_elements(op->kind) || from->storage == STORAGE_INLINE ||
+        type_elements(&from->type) < type_elements(&unit->values[value].type))
+        return false;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_operands; k++)
+            n += unit->ops[i].operands[k] == value &&
+                 op_rows[unit->ops[i].kind].kernel == KERNEL_ELEMENTWISE &&
+                 read_element_by_element(unit, &unit->ops[i], k);
+    return n == uses->count[value];
+}
+
+static bool read_once(const struct unit *unit, const struct uses *uses, value_id value) {
+    const struct op *user = &unit->ops[uses->user[value]];
+    return uses->count[value] == 1 && op_rows[user->kind].kernel == KERNEL_ELEMENTWISE &&
+           read_element_by_element(unit, user, uses->operand[value]);
+}
+
+// Into the loop of its only user, which reads it where it writes, or into several where that costs
+// nothing.
 static bool inline_elementwise(const struct unit *unit, const struct uses *uses, uint32_t at) {
     const struct op *op = &unit->ops[at];
     value_id value = op->results[0];
-    if (op_rows[op->kind].kernel != KERNEL_ELEMENTWISE || uses->count[value] != 1)
+    if (op_rows[op->kind].kernel != KERNEL_ELEMENTWISE || uses->count[value] == 0)
         return false;
-    const struct op *user = &unit->ops[uses->user[value]];
-    return op_rows[user->kind].kernel == KERNEL_ELEMENTWISE &&
-           read_element_by_element(unit, user, uses->operand[value]) &&
+    return (read_once(unit, uses, value) || taken_apart(unit, uses, value) ||
+            only_a_view(unit, uses, op)) &&
            operands_stay(unit, at, uses->user[value]);
 }
 

@@ -150,6 +150,22 @@ static bool may_overwrite(const struct frame_plan *plan, value_id operand, value
            type_bytes(&unit->values[root].type) == type_bytes(&unit->values[result].type);
 }
 
+// Does the loop of the op read these bytes at other elements than it writes, through values that
+// are computed inside it?
+static bool reads_moved(const struct frame_plan *plan, const struct op *op, value_id root,
+                        bool moved) {
+    const struct unit *unit = plan->unit;
+    moved |= op_moves_elements(op->kind);
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        value_id operand = op->operands[i];
+        if (unit->values[operand].storage == STORAGE_INLINE
+                ? reads_moved(plan, &unit->ops[plan->producer[operand]], root, moved)
+                : moved && value_root(unit, operand) == root)
+            return true;
+    }
+    return false;
+}
+
 // The first operand that the op's row allows result `k` to overwrite, and that dies here.
 static value_id find_place(const struct frame_plan *plan, const struct op *op, uint32_t at,
                            unsigned k) {
@@ -159,7 +175,8 @@ static value_id find_place(const struct frame_plan *plan, const struct op *op, u
             bool once = true; // an operand that stands twice is read again beside its place
             for (unsigned i = 0; i < op->n_operands; i++)
                 once &= op->operands[i] != operand || i == (unsigned)(c[2] - '0');
-            if (once && may_overwrite(plan, operand, op->results[k], at))
+            if (once && may_overwrite(plan, operand, op->results[k], at) &&
+                !reads_moved(plan, op, value_root(plan->unit, operand), false))
                 return operand;
         }
     return NO_ID;

@@ -205,6 +205,74 @@ static void chains(void **state) {
     for_types(build_chain, 10);
 }
 
+static struct op *part(struct harness *h, enum op_kind kind, int64_t number, int64_t keep,
+                       const value_id *operands) {
+    struct op *op = harness_op(h, kind, operands, op_operand_count(kind));
+    op_set_integer(h->program, op, kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX, number);
+    op_set_integer(h->program, op, ATTRIBUTE_KEEP, keep);
+    return op;
+}
+#define PART(h, kind, number, keep, ...)                                                           \
+    part(h, OP_##kind, number, keep, (const value_id[]){__VA_ARGS__})
+
+static void build_parts(struct harness *h) {
+    value_id x = INPUT(h, 2, 3, 5, 4), y = INPUT(h, 2, 3, 4), some = INPUT(h, 2, 3, 2, 4);
+    value_id parts = harness_iota(h, 5), two = harness_iota(h, 2);
+    for (int64_t index = 0; index < 6; index++) { // the last is none
+        finish(h, PART(h, TAKE, index, 1, x, parts));
+        finish(h, PART(h, PUT, index, 1, y, parts));
+    }
+    for (int64_t shift = -2; shift < 6; shift++) { // also where only some places have a partner
+        finish(h, PART(h, MOVE, shift, 1, x, parts, two));
+        finish(h, PART(h, MOVE, -shift, 1, some, two, parts));
+    }
+    finish(h, PART(h, TAKE, 1, 0, y, harness_iota(h, 4)));
+    finish(h, PART(h, PUT, 2, 3, x, harness_iota(h, 3)));
+}
+
+// A fused product's bias, gate and up, all in one loop; and its gradient, each part once.
+static void build_taken_apart(struct harness *h) {
+    value_id x = INPUT(h, 3, 7, 2, 20), bias = INPUT(h, 2, 20), dy = INPUT(h, 3, 7, 20);
+    value_id parts = harness_iota(h, 2);
+    value_id biased = harness_infer(h, OP(h, ADD_BIAS, x, bias));
+    value_id gate = harness_infer(h, PART(h, TAKE, 0, 1, biased, parts));
+    value_id up = harness_infer(h, PART(h, TAKE, 1, 1, biased, parts));
+    value_id opened = harness_infer(h, OP(h, SILU, gate));
+    finish(h, OP(h, MUL, opened, up));
+    value_id d_opened = harness_infer(h, OP(h, MUL, dy, up));
+    value_id d_gate = harness_infer(h, OP(h, SILU_BACKWARD, gate, d_opened));
+    value_id d_up = harness_infer(h, OP(h, MUL, dy, opened));
+    value_id put_gate = harness_infer(h, PART(h, PUT, 0, 1, d_gate, parts));
+    value_id put_up = harness_infer(h, PART(h, PUT, 1, 1, d_up, parts));
+    finish(h, OP(h, ADD, put_up, put_gate));
+    value_id inline_values[] = {biased, gate, up, opened, d_opened, d_gate, d_up, put_gate, put_up};
+    for (int i = 0; i < 9; i++)
+        harness_inline(h, inline_values[i]);
+}
+
+// Queries of a group, its key and its value: more parts than branches.
+static void build_put_together(struct harness *h) {
+    value_id q = INPUT(h, 2, 3, 4, 8), k = INPUT(h, 2, 3, 8), v = INPUT(h, 2, 3, 8);
+    value_id w = INPUT(h, 2, 3, 8), parts = harness_iota(h, 7), queries = harness_iota(h, 4);
+    value_id all[] = {harness_infer(h, PART(h, MOVE, 0, 1, q, queries, parts)),
+                      harness_infer(h, PART(h, PUT, 4, 1, k, parts)),
+                      harness_infer(h, PART(h, PUT, 5, 1, v, parts)),
+                      harness_infer(h, PART(h, PUT, 6, 1, w, parts))};
+    value_id sum = all[0];
+    for (int i = 1; i < 4; i++) {
+        harness_inline(h, sum);
+        harness_inline(h, all[i]);
+        sum = harness_infer(h, OP(h, ADD, sum, all[i]));
+    }
+    harness_output(h, sum);
+}
+
+static void parts_of_dimensions(void **state) {
+    for_types(build_parts, 1);
+    for_types(build_taken_apart, 10);
+    for_types(build_put_together, 1);
+}
+
 // An element's bits depend on its value alone, not on where it stands: body, tail, or range.
 static void bits_do_not_depend_on_position(void **state) {
     for (int t = 0; t < 2; t++)
@@ -470,6 +538,7 @@ int main(void) {
         cmocka_unit_test(elementwise),
         cmocka_unit_test(dropouts),
         cmocka_unit_test(chains),
+        cmocka_unit_test(parts_of_dimensions),
         cmocka_unit_test(bits_do_not_depend_on_position),
         cmocka_unit_test(kernels),
         cmocka_unit_test(ends_of_the_model),

@@ -216,6 +216,51 @@ static void dropout(const struct op *op, const struct array *in, struct array *o
     }
 }
 
+// ---- parts of a dimension ---------------------------------------------------------------------
+
+// Tensors as planes [outer, places, inner], of which the middle is the dimension with parts.
+struct places {
+    int64_t outer, from, to, inner;
+};
+
+// To place `to` of y what stands at each place `from` of x that is the same: a one-hot product.
+static void move_places(const struct places *n, const double *from, const double *to, double shift,
+                        const struct array *x, struct array *y) {
+    clear(y);
+    for (int64_t i = 0; i < n->outer * n->from * n->to; i++) {
+        int64_t a = i / n->to % n->from, b = i % n->to, outer = i / n->to / n->from;
+        if (from[a] == to[b] + shift)
+            add_scaled(y->data + (outer * n->to + b) * n->inner, 1,
+                       x->data + (outer * n->from + a) * n->inner, n->inner);
+    }
+}
+
+static int64_t kept_elements(const struct op *op, const struct array *x) {
+    return inner_elements(x, x->type.rank - (unsigned)op_integer(op, ATTRIBUTE_KEEP, 0));
+}
+
+static void take(const struct op *op, const struct array *in, struct array *out) {
+    double index = (double)op_integer(op, ATTRIBUTE_INDEX, 0);
+    struct places n = {.from = elements(&in[1]), .to = 1, .inner = kept_elements(op, out)};
+    n.outer = elements(out) / n.inner;
+    move_places(&n, in[1].data, &index, 0, &in[0], out);
+}
+
+static void put(const struct op *op, const struct array *in, struct array *out) {
+    double index = (double)op_integer(op, ATTRIBUTE_INDEX, 0);
+    struct places n = {.from = 1, .to = elements(&in[1]), .inner = kept_elements(op, &in[0])};
+    n.outer = elements(&in[0]) / n.inner;
+    move_places(&n, &index, in[1].data, 0, &in[0], out);
+}
+
+static void move(const struct op *op, const struct array *in, struct array *out) {
+    struct places n = {
+        .from = elements(&in[1]), .to = elements(&in[2]), .inner = kept_elements(op, out)};
+    n.outer = elements(out) / n.to / n.inner;
+    move_places(&n, in[1].data, in[2].data, (double)op_integer(op, ATTRIBUTE_SHIFT, 0), &in[0],
+                out);
+}
+
 // ---- normalisation ----------------------------------------------------------------------------
 
 static void layer_norm(const struct op *op, const struct array *in, struct array *out) {
@@ -615,6 +660,9 @@ static const evaluator evaluators[N_OPS] = {
     [OP_SILU_BACKWARD] = silu_backward,
     [OP_DROPOUT] = dropout,
     [OP_CAST] = copy,
+    [OP_TAKE] = take,
+    [OP_PUT] = put,
+    [OP_MOVE] = move,
     [OP_LAYER_NORM] = layer_norm,
     [OP_LAYER_NORM_BACKWARD] = layer_norm_backward,
     [OP_RMS_NORM] = rms_norm,
