@@ -51,6 +51,9 @@ static int64_t tensor_elements(const struct tensor *tensor) {
     return elements;
 }
 
+_Static_assert((int)MAX_TENSOR_PARTS == (int)PLACE_PARTS_LIMIT,
+               "a tensor's parts fit the descriptor");
+
 // Rows of the matrix that a tensor is when saved: weights have the hidden dimension first (inputs)
 // or last (outputs, tables); a bias or gain is a vector whatever its rank.
 static int64_t saved_rows(const struct tensor *tensor) {
@@ -60,6 +63,19 @@ static int64_t saved_rows(const struct tensor *tensor) {
     if (last->dimension == DIM_HIDDEN)
         return tensor_elements(tensor) / last->size;
     return first->dimension == DIM_HIDDEN ? first->size : 0;
+}
+
+static void describe_parts(const struct tensor *tensor, struct place_tensor *out) {
+    int64_t behind = 1, begin = 0; // elements behind the dimension `part`
+    for (unsigned d = tensor->rank; d-- > 0 && tensor->dims[d].dimension != DIM_PART;)
+        behind *= tensor->dims[d].size;
+    for (unsigned i = 0; i < tensor->n_parts; i++) {
+        int64_t elements = tensor->parts[i].size * behind;
+        out->parts[i] = (struct place_part){tensor->parts[i].name, begin, elements};
+        begin += elements;
+    }
+    out->n_parts = tensor->n_parts;
+    out->plane = begin;
 }
 
 static void describe_tensors(struct arena *arena, const struct program *program,
@@ -78,6 +94,7 @@ static void describe_tensors(struct arena *arena, const struct program *program,
             .saved_columns = tensor->saved_columns,
             .saved_transposed = tensor->saved_transposed,
         };
+        describe_parts(tensor, &tensors[i]);
     }
     out->n_tensors = (int32_t)program->n_tensors;
     out->tensors = tensors;

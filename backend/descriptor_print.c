@@ -59,6 +59,17 @@ static void print_mesh(FILE *to, const struct place_program *p) {
     fputs("};\n", to);
 }
 
+static void print_parts(FILE *to, const struct place_tensor *t) {
+    fprintf(to, "\n     .plane = %" PRId64 ", .n_parts = %d, .parts = {", t->plane, t->n_parts);
+    for (int32_t i = 0; i < t->n_parts; i++) {
+        fputs("{", to);
+        print_field(to, "name", t->parts[i].name);
+        fprintf(to, ".begin = %" PRId64 ", .elements = %" PRId64 "}, ", t->parts[i].begin,
+                t->parts[i].elements);
+    }
+    fputs("}, ", to);
+}
+
 // Reals are printed in hexadecimal, which loses nothing.
 static void print_tensors(FILE *to, const struct place_program *p) {
     begin_array(to, "place_tensor", "tensors", p->n_tensors);
@@ -67,6 +78,8 @@ static void print_tensors(FILE *to, const struct place_program *p) {
         fputs("    {", to);
         print_field(to, "name", t->name);
         print_field(to, "saved_name", t->saved_name);
+        if (t->n_parts)
+            print_parts(to, t);
         fprintf(to,
                 ".layers = %" PRId64 ", .init = %d, .init_std = %a, .saved_rows = %" PRId64
                 ", .saved_columns_begin = %" PRId64 ", .saved_columns = %" PRId64

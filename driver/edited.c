@@ -198,7 +198,11 @@ static const char *tensor_difference(const struct tensor *text, const struct ten
                text->dims[i].size == file->dims[i].size;
     if (!same)
         return "its sizes differ";
-    if (text->init != file->init || text->init_std != file->init_std)
+    bool same_parts = text->n_parts == file->n_parts;
+    for (unsigned i = 0; same_parts && i < text->n_parts; i++)
+        same_parts = same_text(text->parts[i].name, file->parts[i].name) &&
+                     text->parts[i].size == file->parts[i].size;
+    if (text->init != file->init || text->init_std != file->init_std || !same_parts)
         return "its initial values differ";
     if (text->trainable != file->trainable)
         return "one of them is frozen";

@@ -189,6 +189,9 @@ static void check_sizes(struct resolver *r, const struct model_draft *draft) {
             MODEL_position,
             arena_format(r->arena, "rotary positions need an even head size, not %lld",
                          (long long)model->head_dim));
+    if (model->fused_gate_up && model->activation != ACTIVATION_SWIGLU)
+        report_contradiction(r, draft, MODEL_fused_gate_up, MODEL_activation,
+                             "there is no gate to be fused with: the activation is not swiglu");
     if (model->position == POSITION_LEARNED && !model->sequence_limit)
         report(r->diagnostics, E109, model->origin.span, "learned positions need `sequence_limit`");
 }

@@ -416,8 +416,35 @@ static const char *check_block(struct checker *c, const struct block *block) {
     return NULL;
 }
 
+// The parts of a fused tensor fill its dimension `part`.
+static const char *check_tensor(struct checker *c, const struct tensor *tensor) {
+    int64_t parts = 0, size = 0;
+    unsigned n = 0;
+    for (unsigned d = 0; d < tensor->rank; d++)
+        if (tensor->dims[d].dimension == DIM_PART) {
+            size = tensor->dims[d].size;
+            n++;
+        }
+    bool fits = n == (tensor->n_parts > 0);
+    for (unsigned i = 0; i < tensor->n_parts; i++) {
+        fits = fits && tensor->parts[i].size > 0 && tensor->parts[i].size <= size - parts;
+        parts += fits ? tensor->parts[i].size : 0;
+    }
+    return fits && parts == size ? NULL
+                                 : arena_format(c->arena,
+                                                "tensor %s: its parts do not fill one dimension "
+                                                "`part`",
+                                                tensor->name);
+}
+
 static const char *check_program(struct checker *c) {
     const struct program *program = c->program;
+    for (uint32_t i = 0; i < program->n_tensors; i++) {
+        c->at = program->tensors[i].span;
+        const char *wrong = check_tensor(c, &program->tensors[i]);
+        if (wrong)
+            return wrong;
+    }
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         c->at = program->buffers[i].span;
         const char *wrong = check_buffer(c, &program->buffers[i]);

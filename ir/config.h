@@ -50,8 +50,9 @@ struct model_config {
     enum norm_kind norm;
     enum activation_kind activation;
     enum position_kind position;
-    bool biases; // on linear layers (gpt2: yes, llama: no)
-    bool tied;   // the head uses the embedding table
+    bool biases;                   // on linear layers (gpt2: yes, llama: no)
+    bool tied;                     // the head uses the embedding table
+    bool fused_qkv, fused_gate_up; // are one parameter and one product
     double norm_eps, rope_theta, init_std;
     struct rope_scaling rope_scaling;
     struct origin origin;

@@ -212,6 +212,13 @@ struct dim {
 enum init_kind { INIT_NORMAL, INIT_ONES, INIT_ZEROS, N_INITS };
 extern const char *const init_names[N_INITS];
 
+// What a fused tensor has in place of a tensor of its own: some elements of the dimension `part`.
+struct tensor_part {
+    const char *name; // of that tensor; its initial values are drawn by it
+    int64_t size;
+};
+enum { MAX_TENSOR_PARTS = 3 };
+
 // A logical parameter, without the dimension `layers`.
 struct tensor {
     const char *name; // "block.attention.q.weight"
@@ -219,7 +226,9 @@ struct tensor {
     uint8_t roles[MAX_ROLES]; // outermost first: layers, attention, qkv, up
     uint8_t rank;
     struct dim dims[MAX_RANK];
-    int64_t layers; // copies, one per layer; 0: not repeated by layer
+    int64_t layers;                             // copies, one per layer; 0: not repeated by layer
+    uint8_t n_parts;                            // 0: it is not fused
+    struct tensor_part parts[MAX_TENSOR_PARTS]; // in the order of the dimension `part`
     enum init_kind init;
     double init_std; // INIT_NORMAL
     bool trainable;

@@ -80,8 +80,20 @@ static void parse_policy(struct parser *p) {
     p->program->policy_span = text_span(p, begin);
 }
 
-// `tensor NAME [dims] role ROLE layers N init KIND frozen saved "NAME" columns A N transposed`;
-// what follows the dimensions may be left out, but for the way to initialise.
+// `parts NAME N, NAME N`
+static void parse_parts(struct parser *p, struct tensor *tensor) {
+    do {
+        if (tensor->n_parts == MAX_TENSOR_PARTS) {
+            FAIL(p, "a tensor is made of at most %d parts", MAX_TENSOR_PARTS);
+            return;
+        }
+        const char *name = text_name(p, "a part");
+        tensor->parts[tensor->n_parts++] = (struct tensor_part){name, text_integer(p)};
+    } while (text_accept(p, ','));
+}
+
+// `tensor NAME [dims] role ROLE layers N init KIND parts NAME N, ... frozen saved "NAME" columns A
+// N transposed`; what follows the dimensions may be left out, but for the way to initialise.
 static void parse_tensor(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct tensor tensor = {.name = text_name(p, "a tensor"), .trainable = true};
@@ -96,6 +108,8 @@ static void parse_tensor(struct parser *p) {
     tensor.init = text_choice(p, init_names, N_INITS, "a way to initialise");
     if (tensor.init == INIT_NORMAL)
         tensor.init_std = text_real(p);
+    if (text_accept_word(p, "parts"))
+        parse_parts(p, &tensor);
     if (text_accept_word(p, "frozen"))
         tensor.trainable = false;
     if (text_accept_word(p, "saved"))

@@ -158,6 +158,11 @@ static void print_tensor(struct printer *p, const struct tensor *tensor) {
         put(p, " ");
         put_real(p, tensor->init_std);
     }
+    for (unsigned i = 0; i < tensor->n_parts; i++) {
+        if (i == 0)
+            break_before(p, 60);
+        put(p, "%s %s %" PRId64, i ? "," : " parts", tensor->parts[i].name, tensor->parts[i].size);
+    }
     if (!tensor->trainable)
         put(p, " frozen");
     if (tensor->saved_name) {

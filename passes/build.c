@@ -18,13 +18,26 @@
 
 enum parameter {
 #define PARAMETER(ID, ...) PARAMETER_##ID,
+#define PART(...)
 #include "passes/parameters.def"
+#undef PART
 #undef PARAMETER
     N_PARAMETERS
 };
 
-// Which options of a model bring a parameter with them.
-enum presence { ALWAYS, LEARNED_POSITIONS, LAYER_NORMS, BIASES, GATED, GATED_BIASES, UNTIED };
+// Which options of a model a parameter needs, all of them.
+enum presence {
+    ALWAYS = 0,
+    LEARNED_POSITIONS = 1 << 0,
+    LAYER_NORMS = 1 << 1,
+    BIASES = 1 << 2,
+    GATED = 1 << 3,
+    UNTIED = 1 << 4,
+    FUSED_QKV = 1 << 5, // queries, keys and values are one parameter, or not
+    APART_QKV = 1 << 6,
+    FUSED_GATE_UP = 1 << 7,
+    APART_GATE_UP = 1 << 8,
+};
 enum start { START_NORMAL, START_RESIDUAL, START_ONES, START_ZEROS };
 
 struct parameter_row {
@@ -32,7 +45,7 @@ struct parameter_row {
     enum role roles[MAX_ROLES];
     enum dimension dims[4];
     enum start start;
-    enum presence when;
+    unsigned when;              // enum presence
     const char *saved_names[2]; // by enum model_family
 };
 
@@ -44,9 +57,23 @@ static const struct parameter_row parameter_rows[N_PARAMETERS] = {
      START_##init,                                                                                 \
      when,                                                                                         \
      {[FAMILY_GPT2] = gpt2, [FAMILY_LLAMA] = llama}},
+#define PART(...)
 #include "passes/parameters.def"
+#undef PART
 #undef PARAMETER
 };
+
+static const struct part_row {
+    enum parameter fused, apart;
+    enum dimension dimension;
+} part_rows[] = {
+#define PARAMETER(...)
+#define PART(fused, apart, dimension) {PARAMETER_##fused, PARAMETER_##apart, DIM_##dimension},
+#include "passes/parameters.def"
+#undef PART
+#undef PARAMETER
+};
+enum { N_PARTS = sizeof part_rows / sizeof *part_rows };
 
 enum { MAX_BOUND = 32 }; // parameters or results of one unit
 
@@ -72,24 +99,13 @@ struct builder {
 // ---- parameters -------------------------------------------------------------------------------
 
 // The column `when` of parameters.def.
-static bool model_has(const struct model_config *model, enum presence when) {
-    switch (when) {
-    case ALWAYS:
-        return true;
-    case LEARNED_POSITIONS:
-        return model->position == POSITION_LEARNED;
-    case LAYER_NORMS:
-        return model->norm == NORM_LAYER;
-    case BIASES:
-        return model->biases;
-    case GATED:
-        return model->activation == ACTIVATION_SWIGLU;
-    case GATED_BIASES:
-        return model->activation == ACTIVATION_SWIGLU && model->biases;
-    case UNTIED:
-        return !model->tied;
-    }
-    CHECK(false);
+static bool model_has(const struct model_config *model, unsigned when) {
+    unsigned has = (model->position == POSITION_LEARNED ? LEARNED_POSITIONS : 0) |
+                   (model->norm == NORM_LAYER ? LAYER_NORMS : 0) | (model->biases ? BIASES : 0) |
+                   (model->activation == ACTIVATION_SWIGLU ? GATED : 0) |
+                   (model->tied ? 0 : UNTIED) | (model->fused_qkv ? FUSED_QKV : APART_QKV) |
+                   (model->fused_gate_up ? FUSED_GATE_UP : APART_GATE_UP);
+    return (when & ~has) == 0;
 }
 
 // Query heads are cut into groups that share a key/value head: HEADS counts the groups, so a mesh
@@ -116,8 +132,28 @@ static int64_t size_of(const struct config *config, enum dimension dimension) {
         return model->vocab;
     case DIM_POSITIONS:
         return model->sequence_limit;
+    case DIM_PART:
+        return 0; // as its parts say
     default:
         CHECK(false);
+    }
+}
+
+// What a fused parameter is in place of. The dimension that counts the parts is as long as all of
+// them.
+static void add_parts(const struct config *config, enum parameter id, struct tensor *tensor) {
+    struct dim *dim = tensor->dims;
+    while (dim < tensor->dims + tensor->rank && dim->dimension != DIM_PART)
+        dim++;
+    for (unsigned i = 0; i < N_PARTS; i++) {
+        const struct part_row *row = &part_rows[i];
+        if (row->fused != id)
+            continue;
+        CHECK(tensor->n_parts < MAX_TENSOR_PARTS && dim < tensor->dims + tensor->rank);
+        int64_t size = row->dimension == DIM_NONE ? 1 : size_of(config, row->dimension);
+        tensor->parts[tensor->n_parts++] =
+            (struct tensor_part){parameter_rows[row->apart].name, size};
+        dim->size += size;
     }
 }
 
@@ -130,7 +166,8 @@ static double start_std(const struct model_config *model, enum start start) {
 }
 
 // The logical tensor of a row: one entry for all layers that have it.
-static struct tensor tensor_of(const struct config *config, const struct parameter_row *row) {
+static struct tensor tensor_of(const struct config *config, enum parameter id) {
+    const struct parameter_row *row = &parameter_rows[id];
     const struct model_config *model = &config->model;
     struct tensor tensor = {.name = row->name, .span = model->origin.span};
     while (tensor.n_roles < MAX_ROLES && row->roles[tensor.n_roles] != ROLE_NONE) {
@@ -140,6 +177,7 @@ static struct tensor tensor_of(const struct config *config, const struct paramet
     for (; tensor.rank < 4 && row->dims[tensor.rank] != DIM_NONE; tensor.rank++)
         tensor.dims[tensor.rank] =
             (struct dim){row->dims[tensor.rank], size_of(config, row->dims[tensor.rank])};
+    add_parts(config, id, &tensor);
     bool in_layers = row->roles[0] == ROLE_LAYERS;
     bool is_weight = row->start == START_NORMAL || row->start == START_RESIDUAL;
     tensor.layers = in_layers ? model->layers : 0;
@@ -187,7 +225,7 @@ static void add_parameters(struct builder *b) {
         b->parameters[i] = NO_ID;
         if (!model_has(b->model, parameter_rows[i].when))
             continue;
-        struct tensor tensor = tensor_of(b->config, &parameter_rows[i]);
+        struct tensor tensor = tensor_of(b->config, (enum parameter)i);
         struct buffer buffer = {
             .name = tensor.name,
             .class = CLASS_PARAMETERS,
@@ -317,7 +355,8 @@ static value_id add_norm(struct builder *b, const char *name, value_id x, enum p
 }
 
 // Labels of the products: b batch, s sequence, h hidden, g groups of heads, r heads in a group,
-// d head_dim, f ffn, v vocab. A bias is as wide as all dimensions of the output but b and s.
+// d head_dim, p parts of what is fused, f ffn, v vocab. A bias is as wide as all dimensions of the
+// output but b and s.
 static value_id add_linear(struct builder *b, const char *name, const char *labels, value_id x,
                            enum parameter weight, enum parameter bias) {
     value_id w = parameter(b, weight);
@@ -380,28 +419,68 @@ static value_id add_rope(struct builder *b, const char *name, value_id x, value_
     return emit_with(&b->emitter, OP_ROPE, name, OPERANDS(x, positions), attributes, n)->results[0];
 }
 
+static value_id add_take(struct builder *b, const char *name, value_id x, value_id parts,
+                         int64_t index) {
+    struct attribute attributes[] = {{.name = ATTRIBUTE_INDEX, .integer = index},
+                                     {.name = ATTRIBUTE_KEEP, .integer = 1}};
+    return emit_with(&b->emitter, OP_TAKE, name, OPERANDS(x, parts), attributes, 2)->results[0];
+}
+
+struct qkv {
+    value_id q, k, v;
+};
+
+// One product; then each group of query heads, its key and its value are parts of one dimension,
+// which no axis cuts. A cut of heads so leaves every device all three of each of its groups.
+static struct qkv build_fused_qkv(struct builder *b, value_id n) {
+    struct emitter *e = &b->emitter;
+    int64_t group = size_of(b->config, DIM_GROUP);
+    value_id all = add_linear(b, "attention.qkv", "bsh,hgpd->bsgpd", n, PARAMETER_QKV_WEIGHT,
+                              PARAMETER_QKV_BIAS);
+    struct attribute attributes[] = {{.name = ATTRIBUTE_SHIFT, .integer = 0},
+                                     {.name = ATTRIBUTE_KEEP, .integer = 1}};
+    struct qkv made;
+    value_id parts = emit_iota(e, "attention.parts", DIM_PART, group + 2);
+    emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_QKV, ROLE_UP);
+    value_id queries = emit_iota(e, "attention.queries", DIM_GROUP, group);
+    made.q = emit_with(e, OP_MOVE, "attention.q", OPERANDS(all, parts, queries), attributes, 2)
+                 ->results[0];
+    emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_QKV, ROLE_KV);
+    made.k = add_take(b, "attention.k", all, parts, group);
+    made.v = add_take(b, "attention.v", all, parts, group + 1);
+    return made;
+}
+
+static struct qkv build_qkv(struct builder *b, value_id n) {
+    if (b->model->fused_qkv)
+        return build_fused_qkv(b, n);
+    struct qkv made;
+    made.q = add_linear(b, "attention.q", "bsh,hgrd->bsgrd", n, PARAMETER_QUERY_WEIGHT,
+                        PARAMETER_QUERY_BIAS);
+    made.k =
+        add_linear(b, "attention.k", "bsh,hgd->bsgd", n, PARAMETER_KEY_WEIGHT, PARAMETER_KEY_BIAS);
+    made.v = add_linear(b, "attention.v", "bsh,hgd->bsgd", n, PARAMETER_VALUE_WEIGHT,
+                        PARAMETER_VALUE_BIAS);
+    return made;
+}
+
 // Queries and keys get their positions as an operand. With the sequence cut, a device's slice of
 // iota still says where its rows stand, for the rotation and for the causal mask alike.
 static value_id build_attention(struct builder *b, value_id x) {
     struct emitter *e = &b->emitter;
     value_id n = add_norm(b, "attention.norm", x, PARAMETER_ATTENTION_NORM_GAIN,
                           PARAMETER_ATTENTION_NORM_BIAS);
-    value_id q = add_linear(b, "attention.q", "bsh,hgrd->bsgrd", n, PARAMETER_QUERY_WEIGHT,
-                            PARAMETER_QUERY_BIAS);
-    value_id k =
-        add_linear(b, "attention.k", "bsh,hgd->bsgd", n, PARAMETER_KEY_WEIGHT, PARAMETER_KEY_BIAS);
-    value_id v = add_linear(b, "attention.v", "bsh,hgd->bsgd", n, PARAMETER_VALUE_WEIGHT,
-                            PARAMETER_VALUE_BIAS);
+    struct qkv of = build_qkv(b, n);
     emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_CORE, ROLE_NONE);
     value_id positions = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
     if (b->model->position == POSITION_ROPE) {
-        q = add_rope(b, "attention.q.rotated", q, positions);
-        k = add_rope(b, "attention.k.rotated", k, positions);
+        of.q = add_rope(b, "attention.q.rotated", of.q, positions);
+        of.k = add_rope(b, "attention.k.rotated", of.k, positions);
     }
     struct attribute scale = {.name = ATTRIBUTE_SCALE,
                               .real = 1 / sqrt((double)b->model->head_dim)};
     value_id o = emit_with(e, OP_ATTENTION, "attention.core",
-                           OPERANDS(q, k, v, positions, positions), &scale, 1)
+                           OPERANDS(of.q, of.k, of.v, positions, positions), &scale, 1)
                      ->results[0];
     value_id out = add_linear(b, "attention.out", "bsgrd,grdh->bsh", o, PARAMETER_OUT_WEIGHT,
                               PARAMETER_OUT_BIAS);
@@ -409,17 +488,30 @@ static value_id build_attention(struct builder *b, value_id x) {
     return emit(e, OP_ADD, "attention.y", OPERANDS(x, out));
 }
 
+// The gate opens what goes up; both are projections of the same, and may be one product.
+static value_id add_gated(struct builder *b, value_id n) {
+    struct emitter *e = &b->emitter;
+    value_id gate, up;
+    if (b->model->fused_gate_up) {
+        value_id both = add_linear(b, "mlp.gate_up", "bsh,hpf->bspf", n, PARAMETER_GATE_UP_WEIGHT,
+                                   PARAMETER_GATE_UP_BIAS);
+        value_id parts = emit_iota(e, "mlp.parts", DIM_PART, 2);
+        gate = add_take(b, "mlp.gate", both, parts, 0);
+        up = add_take(b, "mlp.up", both, parts, 1);
+    } else {
+        gate =
+            add_linear(b, "mlp.gate", "bsh,hf->bsf", n, PARAMETER_GATE_WEIGHT, PARAMETER_GATE_BIAS);
+        up = add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
+    }
+    emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_ACTIVATION, ROLE_NONE);
+    value_id opened = emit(e, OP_SILU, "mlp.silu", OPERANDS(gate));
+    return emit(e, OP_MUL, "mlp.activation", OPERANDS(opened, up));
+}
+
 static value_id add_activation(struct builder *b, value_id n) {
     struct emitter *e = &b->emitter;
-    if (b->model->activation == ACTIVATION_SWIGLU) {
-        value_id gate =
-            add_linear(b, "mlp.gate", "bsh,hf->bsf", n, PARAMETER_GATE_WEIGHT, PARAMETER_GATE_BIAS);
-        value_id up =
-            add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
-        emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_ACTIVATION, ROLE_NONE);
-        value_id opened = emit(e, OP_SILU, "mlp.silu", OPERANDS(gate));
-        return emit(e, OP_MUL, "mlp.activation", OPERANDS(opened, up));
-    }
+    if (b->model->activation == ACTIVATION_SWIGLU)
+        return add_gated(b, n);
     value_id up = add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
     emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_ACTIVATION, ROLE_NONE);
     struct attribute approximate = {.name = ATTRIBUTE_APPROXIMATE,

@@ -17,7 +17,8 @@ struct reverse {
     struct emitter emitter; // of the backward unit
     const struct unit *forward;
     bool *needed;        // of forward's values: does it depend on a wanted parameter?
-    value_id *here;      // of forward's values: the same value in the backward unit, or NO_ID
+    value_id *here;      // of forward's values: the parameter that it is, or NO_ID
+    value_id *again;     // of forward's values: computed again, or NO_ID (not yet)
     value_id *cotangent; // of forward's values: the sum of the cotangents so far, or NO_ID (zero)
     struct backward_operand *operands;
     uint32_t n_operands, cap_operands;
@@ -25,17 +26,17 @@ struct reverse {
 
 typedef void (*gradient_rule)(struct reverse *, const struct op *);
 
-static value_id read_value(struct reverse *r, value_id forward);
+static value_id read_value(struct reverse *r, value_id forward, const struct op *reader);
 
 // ---- what rules are made of -------------------------------------------------------------------
 
 // Forward's values, as the backward unit has them.
 static value_id operand(struct reverse *r, const struct op *op, unsigned i) {
-    return read_value(r, op->operands[i]);
+    return read_value(r, op->operands[i], op);
 }
 
 static value_id result(struct reverse *r, const struct op *op, unsigned i) {
-    return read_value(r, op->results[i]);
+    return read_value(r, op->results[i], op);
 }
 
 static bool needs(const struct reverse *r, const struct op *op, unsigned i) {
@@ -118,6 +119,23 @@ static void add_bias(struct reverse *r, const struct op *op) {
     if (needs(r, op, 1))
         contribute(r, op, 1,
                    emit_sum_rows(&r->emitter, gradient_name(r, op, 1), cotangent(r, op), keep));
+}
+
+// What was taken is put back where it was.
+static void take(struct reverse *r, const struct op *op) {
+    contribute(r, op, 0,
+               emit_with(&r->emitter, OP_PUT, gradient_name(r, op, 0),
+                         OPERANDS(cotangent(r, op), operand(r, op, 1)), op->attributes,
+                         op->n_attributes)
+                   ->results[0]);
+}
+
+static void move(struct reverse *r, const struct op *op) {
+    value_id operands[] = {cotangent(r, op), operand(r, op, 2), operand(r, op, 1)};
+    struct op *made = emit_with(&r->emitter, OP_MOVE, gradient_name(r, op, 0), operands, 3,
+                                op->attributes, op->n_attributes);
+    op_set_integer(r->emitter.program, made, ATTRIBUTE_SHIFT, -op_integer(op, ATTRIBUTE_SHIFT, 0));
+    contribute(r, op, 0, made->results[0]);
 }
 
 // The factor is a scalar of the step, no parameter.
@@ -240,15 +258,22 @@ bool is_computed_again(enum op_kind kind) {
     return computed_again[kind];
 }
 
+// A part is a value of its own for a kernel only: another elementwise loop takes it where it is.
+static bool is_taken_by(const struct op *op, const struct op *reader) {
+    return op_moves_elements(op->kind) && op_rows[reader->kind].kernel == KERNEL_ELEMENTWISE;
+}
+
 // A forward value in the backward unit; computed again at its first use if its op is cheap.
-static value_id read_value(struct reverse *r, value_id forward) {
-    if (r->here[forward] != NO_ID)
-        return r->here[forward];
+static value_id read_value(struct reverse *r, value_id forward, const struct op *reader) {
     const struct op *op = unit_producer(r->forward, forward);
+    if (r->here[forward] != NO_ID && !(op && is_taken_by(op, reader)))
+        return r->here[forward];
+    if (r->again[forward] != NO_ID)
+        return r->again[forward];
     CHECK(op && is_computed_again(op->kind));
     value_id operands[MAX_OPERANDS];
     for (unsigned i = 0; i < op->n_operands; i++)
-        operands[i] = read_value(r, op->operands[i]);
+        operands[i] = read_value(r, op->operands[i], op);
     struct emitter at = r->emitter; // the reader's roles come back afterwards
     inherit(r, op);
     const struct op *made = emit_with(&r->emitter, op->kind, r->forward->values[forward].name,
@@ -256,7 +281,7 @@ static value_id read_value(struct reverse *r, value_id forward) {
     value_id value = made->results[0];
     r->emitter.unit->values[value].type = r->forward->values[forward].type;
     r->emitter = at;
-    return r->here[forward] = value;
+    return r->again[forward] = value;
 }
 
 // ---- parameters of the backward unit ----------------------------------------------------------
@@ -269,9 +294,9 @@ static value_id add_operand(struct reverse *r, struct backward_operand operand, 
     return unit_add_parameter(program, r->emitter.unit, name, type, consumed);
 }
 
-static bool is_recomputed(const struct unit *unit, value_id value) {
+static bool is_always_recomputed(const struct unit *unit, value_id value) {
     const struct op *op = unit_producer(unit, value);
-    return op && is_computed_again(op->kind);
+    return op && is_computed_again(op->kind) && !op_moves_elements(op->kind);
 }
 
 // Forward's values that nobody reads after backward, and cotangents, may be overwritten; forward's
@@ -282,8 +307,8 @@ static void add_operands(struct reverse *r, const bool *given, const bool *added
     for (value_id v = 0; v < forward->n_values; v++) {
         const struct value *value = &forward->values[v];
         bool consumed = v >= forward->n_parameters && value->type.rank > 0;
-        r->here[v] = r->cotangent[v] = NO_ID;
-        if (!is_recomputed(forward, v))
+        r->here[v] = r->again[v] = r->cotangent[v] = NO_ID;
+        if (!is_always_recomputed(forward, v))
             r->here[v] = add_operand(r, (struct backward_operand){BACKWARD_FORWARD, v}, value->name,
                                      value->type, consumed);
     }
@@ -396,6 +421,7 @@ struct backward derive_backward(struct program *program, uint32_t forward, const
                         .forward = from,
                         .needed = ARENA_ARRAY(arena, bool, from->n_values),
                         .here = ARENA_ARRAY(arena, value_id, from->n_values),
+                        .again = ARENA_ARRAY(arena, value_id, from->n_values),
                         .cotangent = ARENA_ARRAY(arena, value_id, from->n_values)};
     find_needed(&r, wanted);
     add_operands(&r, given, added);

@@ -144,12 +144,14 @@ static value_id value_here(struct segment *s, value_id old) {
 }
 
 // What `differentiate` computes again of its own accord (positions, cheap functions) may have been
-// recomputed by now.
-static const struct op *find_same(const struct unit *unit, const struct op *like,
+// recomputed by now. The length of an iota is its type's.
+static const struct op *find_same(const struct segment *s, const struct op *like,
                                   const value_id *operands) {
+    const struct unit *unit = s->unit;
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
         if (op->kind == like->kind && op_attributes_equal(op, like) &&
+            type_equal(&unit->values[op->results[0]].type, &s->old.values[like->results[0]].type) &&
             memcmp(op->operands, operands, like->n_operands * sizeof *operands) == 0)
             return op;
     }
@@ -160,7 +162,7 @@ static void copy_op(struct segment *s, const struct op *old) {
     value_id operands[MAX_OPERANDS];
     for (unsigned i = 0; i < old->n_operands; i++)
         operands[i] = value_here(s, old->operands[i]);
-    const struct op *made = find_same(s->unit, old, operands);
+    const struct op *made = find_same(s, old, operands);
     if (!made)
         made = append_copy(s, &s->old, old, operands);
     for (unsigned i = 0; i < old->n_results; i++)
@@ -176,6 +178,12 @@ static struct reference forward_value(struct segment *s, value_id v) {
     return save_value(s->program, s->call, v, s->loop);
 }
 
+// Cheap in any case; a part only where what it is taken from is kept anyway.
+static bool is_cheap(const struct segment *s, const struct op *op) {
+    return is_computed_again(op->kind) &&
+           (!op_moves_elements(op->kind) || s->here[op->operands[0]] != NO_ID);
+}
+
 // What a recomputed value is computed from becomes parameters, where it is not yet: forward's own
 // parameters, and what is kept.
 static void add_sources(struct segment *s, value_id v, bool *visited) {
@@ -183,7 +191,7 @@ static void add_sources(struct segment *s, value_id v, bool *visited) {
         return;
     visited[v] = true;
     const struct op *op = unit_producer(s->forward, v);
-    if (op && (is_recomputed(s->r, op, s->loop) || is_computed_again(op->kind))) {
+    if (op && (is_recomputed(s->r, op, s->loop) || is_cheap(s, op))) {
         for (unsigned i = 0; i < op->n_operands; i++)
             add_sources(s, op->operands[i], visited);
         return;

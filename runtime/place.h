@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 4
+#define PLACE_ABI_VERSION 5
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
     PLACE_RANK_LIMIT = 6,  /* dimensions of a tensor */
+    PLACE_PARTS_LIMIT = 3, /* tensors that are fused to one */
 };
 
 /* Result of every runtime call; generated code passes on what is not PLACE_OK. */
@@ -128,6 +129,13 @@ enum place_init {
     PLACE_INIT_ZEROS,
 };
 
+/* Of every `plane` elements of a fused tensor, row-major, those from `begin` on. They begin with
+ * the values of a tensor of this name that has them side by side. */
+struct place_part {
+    const char *name;
+    int64_t begin, elements;
+};
+
 /* A logical parameter, the same for all layers that have it. Its initial value is a function of the
  * seed, its name, the layer and the index in the whole tensor alone. */
 struct place_tensor {
@@ -135,11 +143,14 @@ struct place_tensor {
     int64_t layers; /* copies, one per layer; 0: not repeated by layer */
     enum place_init init;
     double init_std;
+    int64_t plane;   /* elements that hold each part once */
+    int32_t n_parts; /* 0: it is not fused */
+    struct place_part parts[PLACE_PARTS_LIMIT];
     /* Where --save puts it: in a tensor of this name (`%d` stands for the layer). As saved it is a
      * matrix of saved_rows rows, or a vector when saved_rows is 0; saved_transposed says that the
      * file holds the matrix's transpose. A tensor that is one of several side by side fills
      * saved_columns columns (of the vector: elements) from saved_columns_begin; saved_columns 0:
-     * all of them. Null: under `name`. */
+     * all of them. Parts stand side by side likewise, in their order. Null: under `name`. */
     const char *saved_name;
     int64_t saved_rows;
     int64_t saved_columns_begin, saved_columns;

@@ -68,9 +68,7 @@ static int64_t item_count(const struct tensor *tensor) {
 }
 
 static double *expected_tensor(struct trial *t, const char *prefix, const struct tensor *tensor) {
-    return reference_tensor(&t->arena, &t->data,
-                            arena_format(&t->arena, "%s/%s", prefix, tensor->name),
-                            item_elements(tensor) * item_count(tensor));
+    return reference_state(&t->arena, &t->data, prefix, tensor);
 }
 
 static void load_parameter(struct trial *t, const struct tensor *tensor) {
@@ -82,10 +80,12 @@ static void load_parameter(struct trial *t, const struct tensor *tensor) {
                        values[layer * n + i]);
 }
 
-static void begin(struct trial *t, enum model_family family, enum dtype dtype) {
+static void begin(struct trial *t, enum model_family family, enum dtype dtype, bool fused) {
     memset(t, 0, sizeof *t);
     t->tolerance = dtype == DTYPE_F64 ? 1e-9 : 1e-5;
     t->config = tiny_config(&t->arena, family);
+    t->config.model.fused_qkv = fused;
+    t->config.model.fused_gate_up = fused && family == FAMILY_LLAMA;
     set_precision(&t->config, dtype);
     t->data = reference_data_read(&t->arena, family == FAMILY_GPT2
                                                  ? "expected/pytorch_gpt2.safetensors"
@@ -147,9 +147,9 @@ static void check_gradient(struct trial *t, const struct tensor *tensor) {
     }
 }
 
-static void check_model(enum model_family family, enum dtype dtype, int steps) {
+static void check_model(enum model_family family, enum dtype dtype, bool fused, int steps) {
     struct trial t;
-    begin(&t, family, dtype);
+    begin(&t, family, dtype, fused);
     for (int step = 0; step < steps; step++) {
         run_step(&t, step);
         check_scalar(&t, "loss", step);
@@ -163,29 +163,33 @@ static void check_model(enum model_family family, enum dtype dtype, int steps) {
 }
 
 static void gpt2_f64(void **state) {
-    check_model(FAMILY_GPT2, DTYPE_F64, STEPS);
+    check_model(FAMILY_GPT2, DTYPE_F64, false, STEPS);
 }
 
 static void llama_f64(void **state) {
-    check_model(FAMILY_LLAMA, DTYPE_F64, STEPS);
+    check_model(FAMILY_LLAMA, DTYPE_F64, false, STEPS);
 }
 
 // AdamW turns the rounding noise of a gradient that is zero into full steps, so fp32 is compared
 // for ten steps only.
 static void gpt2_f32(void **state) {
-    check_model(FAMILY_GPT2, DTYPE_F32, 10);
+    check_model(FAMILY_GPT2, DTYPE_F32, false, 10);
 }
 
 static void llama_f32(void **state) {
-    check_model(FAMILY_LLAMA, DTYPE_F32, 10);
+    check_model(FAMILY_LLAMA, DTYPE_F32, false, 10);
+}
+
+// PyTorch's projections stand apart.
+static void fused(void **state) {
+    check_model(FAMILY_GPT2, DTYPE_F64, true, STEPS);
+    check_model(FAMILY_LLAMA, DTYPE_F32, true, 10);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gpt2_f64),
-        cmocka_unit_test(llama_f64),
-        cmocka_unit_test(gpt2_f32),
-        cmocka_unit_test(llama_f32),
+        cmocka_unit_test(gpt2_f64),  cmocka_unit_test(llama_f64), cmocka_unit_test(gpt2_f32),
+        cmocka_unit_test(llama_f32), cmocka_unit_test(fused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,6 +283,27 @@ static void test_rope(void **state) {
     }
 }
 
+// Parts that overlap, read by loops and by kernels, which differ in what backward reads of them.
+static void test_parts(void **state) {
+    struct trial trial;
+    begin(&trial);
+    struct emitter *e = &trial.emitter;
+    value_id x = real_input(&trial, SIZES(2, 3, 5, 4)), gain = real_input(&trial, SIZES(4));
+    value_id parts = emit_iota(e, "parts", DIM_PART, 5), some = emit_iota(e, "some", DIM_GROUP, 3);
+    struct attribute index[] = {{.name = ATTRIBUTE_INDEX, .integer = 1},
+                                {.name = ATTRIBUTE_KEEP, .integer = 1}};
+    struct attribute shift[] = {{.name = ATTRIBUTE_SHIFT, .integer = 1},
+                                {.name = ATTRIBUTE_KEEP, .integer = 1}};
+    struct attribute eps = {.name = ATTRIBUTE_EPS, .real = 1e-3};
+    value_id one = emit_with(e, OP_TAKE, "one", OPERANDS(x, parts), index, 2)->results[0];
+    value_id three = emit_with(e, OP_MOVE, "three", OPERANDS(x, parts, some), shift, 2)->results[0];
+    add_results(&trial, *emit_with(e, OP_SILU, "silu", OPERANDS(one), NULL, 0), 1);
+    add_results(&trial, *emit_with(e, OP_RMS_NORM, "one.norm", OPERANDS(one, gain), &eps, 1), 1);
+    add_results(&trial, *emit_with(e, OP_RMS_NORM, "norm", OPERANDS(three, gain), &eps, 1), 1);
+    add_results(&trial, *emit_with(e, OP_MUL, "square", OPERANDS(three, three), NULL, 0), 1);
+    finish(&trial);
+}
+
 static void test_attention(void **state) {
     struct trial trial;
     begin(&trial);
@@ -432,6 +453,8 @@ static void test_gpt2(void **state) {
     config.model.activation = ACTIVATION_GELU_ERF;
     config.model.tied = false;
     check_model(&config, 0);
+    config.model.fused_qkv = true;
+    check_model(&config, 0);
     arena_free(&arena);
 }
 
@@ -440,6 +463,8 @@ static void test_llama(void **state) {
     struct config config = tiny_config(&arena, FAMILY_LLAMA);
     check_model(&config, 0);
     config.model.biases = config.model.tied = true;
+    check_model(&config, 0);
+    config.model.fused_qkv = config.model.fused_gate_up = true;
     check_model(&config, 0);
     arena_free(&arena);
 }
@@ -477,14 +502,14 @@ static void test_frozen(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_einsum),    cmocka_unit_test(test_elementwise),
-        cmocka_unit_test(test_add_bias),  cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_dropout),   cmocka_unit_test(test_norms),
-        cmocka_unit_test(test_rope),      cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_embedding), cmocka_unit_test(test_cross_entropy),
-        cmocka_unit_test(test_fan_out),   cmocka_unit_test(test_gpt2),
-        cmocka_unit_test(test_llama),     cmocka_unit_test(test_smallest),
-        cmocka_unit_test(test_frozen),
+        cmocka_unit_test(test_einsum),        cmocka_unit_test(test_elementwise),
+        cmocka_unit_test(test_add_bias),      cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_dropout),       cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_rope),          cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_parts),         cmocka_unit_test(test_embedding),
+        cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_fan_out),
+        cmocka_unit_test(test_gpt2),          cmocka_unit_test(test_llama),
+        cmocka_unit_test(test_smallest),      cmocka_unit_test(test_frozen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,10 +48,9 @@ static void load(struct trial *trial) {
     trial->machine = machine_new(&trial->arena, trial->program);
     for (uint32_t i = 0; i < trial->program->n_tensors; i++) {
         const struct tensor *tensor = &trial->program->tensors[i];
-        int64_t n = tensor_elements(trial, tensor);
-        const char *name = arena_format(&trial->arena, "parameter/%s", tensor->name);
         memcpy(buffer_data(trial, tensor->name),
-               reference_tensor(&trial->arena, &trial->data, name, n), (size_t)n * sizeof(double));
+               reference_state(&trial->arena, &trial->data, "parameter", tensor),
+               (size_t)tensor_elements(trial, tensor) * sizeof(double));
     }
 }
 
@@ -90,10 +89,9 @@ static void check_entry(const char *name, int64_t i, double found, double expect
 
 static void check_gradient(struct trial *trial, const struct tensor *tensor) {
     int64_t n = tensor_elements(trial, tensor), layers = tensor->layers ? tensor->layers : 1;
-    const char *name = arena_format(&trial->arena, "gradient/%s", tensor->name);
-    const double *expected = reference_tensor(&trial->arena, &trial->data, name, n);
-    const double *found =
-        buffer_data(trial, arena_format(&trial->arena, "%s.gradient", tensor->name));
+    const double *expected = reference_state(&trial->arena, &trial->data, "gradient", tensor);
+    const char *name = arena_format(&trial->arena, "%s.gradient", tensor->name);
+    const double *found = buffer_data(trial, name);
     for (int64_t layer = 0; layer < layers; layer++) {
         double scale =
             reference_gradient_scale(&trial->arena, &trial->data, trial->program, tensor, layer);
@@ -105,19 +103,20 @@ static void check_gradient(struct trial *trial, const struct tensor *tensor) {
 // After the last step, relative to the tensor's own largest entry.
 static void check_final(struct trial *trial, const struct tensor *tensor) {
     int64_t n = tensor_elements(trial, tensor);
-    const char *name = arena_format(&trial->arena, "final/%s", tensor->name);
-    const double *expected = reference_tensor(&trial->arena, &trial->data, name, n);
+    const double *expected = reference_state(&trial->arena, &trial->data, "final", tensor);
     const double *found = buffer_data(trial, tensor->name);
     double scale = 0;
     for (int64_t i = 0; i < n; i++)
         scale = fmax(scale, fabs(expected[i]));
     for (int64_t i = 0; i < n; i++)
-        check_entry(name, i, found[i], expected[i], scale);
+        check_entry(tensor->name, i, found[i], expected[i], scale);
 }
 
-static void check_adamw(enum model_family family) {
+static void check_adamw(enum model_family family, bool fused) {
     struct trial trial;
     begin(&trial, family);
+    trial.config.model.fused_qkv = fused;
+    trial.config.model.fused_gate_up = fused && family == FAMILY_LLAMA;
     load(&trial);
     const double *losses = reference_tensor(&trial.arena, &trial.data, "loss", STEPS);
     const double *norms = reference_tensor(&trial.arena, &trial.data, "grad_norm", STEPS);
@@ -164,11 +163,17 @@ static void check_sgd(enum model_family family) {
 }
 
 static void test_gpt2_adamw(void **state) {
-    check_adamw(FAMILY_GPT2);
+    check_adamw(FAMILY_GPT2, false);
 }
 
 static void test_llama_adamw(void **state) {
-    check_adamw(FAMILY_LLAMA);
+    check_adamw(FAMILY_LLAMA, false);
+}
+
+// PyTorch's projections stand apart.
+static void test_fused(void **state) {
+    check_adamw(FAMILY_GPT2, true);
+    check_adamw(FAMILY_LLAMA, true);
 }
 
 static void test_gpt2_sgd(void **state) {
@@ -181,9 +186,8 @@ static void test_llama_sgd(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2_adamw),
-        cmocka_unit_test(test_llama_adamw),
-        cmocka_unit_test(test_gpt2_sgd),
+        cmocka_unit_test(test_gpt2_adamw), cmocka_unit_test(test_llama_adamw),
+        cmocka_unit_test(test_fused),      cmocka_unit_test(test_gpt2_sgd),
         cmocka_unit_test(test_llama_sgd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

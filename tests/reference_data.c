@@ -61,6 +61,44 @@ double *reference_tensor(struct arena *arena, const struct reference_data *data,
     return values;
 }
 
+// Element by element of the fused tensor: which of the part's is it?
+static void read_part(struct arena *arena, const struct reference_data *data, const char *name,
+                      const struct tensor *tensor, int64_t first, int64_t size, double *fused) {
+    int64_t places = 1, behind = 1, all = tensor->layers ? tensor->layers : 1;
+    bool seen = false;
+    for (unsigned d = 0; d < tensor->rank; d++) {
+        all *= tensor->dims[d].size;
+        behind *= seen ? tensor->dims[d].size : 1;
+        if (tensor->dims[d].dimension == DIM_PART) {
+            places = tensor->dims[d].size;
+            seen = true;
+        }
+    }
+    const double *part = reference_tensor(arena, data, name, all / places * size);
+    for (int64_t i = 0; i < all; i++) {
+        int64_t place = i / behind % places - first;
+        if (place >= 0 && place < size)
+            fused[i] = part[(i / behind / places * size + place) * behind + i % behind];
+    }
+}
+
+double *reference_state(struct arena *arena, const struct reference_data *data, const char *what,
+                        const struct tensor *tensor) {
+    struct tensor_type type = {.rank = tensor->rank};
+    memcpy(type.dims, tensor->dims, sizeof type.dims);
+    int64_t n = type_elements(&type) * (tensor->layers ? tensor->layers : 1), first = 0;
+    if (tensor->n_parts == 0)
+        return reference_tensor(arena, data, arena_format(arena, "%s/%s", what, tensor->name), n);
+    double *fused = ARENA_ARRAY(arena, double, n);
+    for (unsigned i = 0; i < tensor->n_parts; i++) {
+        const struct tensor_part *part = &tensor->parts[i];
+        read_part(arena, data, arena_format(arena, "%s/%s", what, part->name), tensor, first,
+                  part->size, fused);
+        first += part->size;
+    }
+    return fused;
+}
+
 double reference_gradient_scale(struct arena *arena, const struct reference_data *data,
                                 const struct program *program, const struct tensor *tensor,
                                 int64_t layer) {
@@ -71,9 +109,8 @@ double reference_gradient_scale(struct arena *arena, const struct reference_data
             continue;
         struct tensor_type type = {.rank = other->rank};
         memcpy(type.dims, other->dims, sizeof type.dims);
-        int64_t n = type_elements(&type), items = other->layers ? other->layers : 1;
-        const char *name = arena_format(arena, "gradient/%s", other->name);
-        const double *gradient = reference_tensor(arena, data, name, n * items) + layer * n;
+        int64_t n = type_elements(&type);
+        const double *gradient = reference_state(arena, data, "gradient", other) + layer * n;
         for (int64_t k = 0; k < n; k++)
             scale = fmax(scale, fabs(gradient[k]));
     }

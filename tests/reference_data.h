@@ -21,6 +21,11 @@ struct reference_data reference_data_read(struct arena *arena, const char *path)
 double *reference_tensor(struct arena *arena, const struct reference_data *data, const char *name,
                          int64_t n);
 
+// What the file has of a tensor of the program ("gradient/NAME"), of all its layers; of a fused
+// one, whose parts the file has, these put together.
+double *reference_state(struct arena *arena, const struct reference_data *data, const char *what,
+                        const struct tensor *tensor);
+
 // The largest entry of the first step's gradients of one layer: of all tensors that have layers if
 // this one has, else of those of its first role. A key bias has a true gradient of zero, so that
 // its own largest entry is no scale.

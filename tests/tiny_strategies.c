@@ -540,6 +540,8 @@ struct config random_strategy_config(struct arena *arena, uint64_t seed) {
         add_triple(t, some_product(t, data, 1), true);
     if (pick(t, 3) == 0)
         add_recomputed(t);
+    t->config->model.fused_qkv = pick(t, 2);
+    t->config->model.fused_gate_up = family == FAMILY_LLAMA && pick(t, 2);
     factor_axes(&config, arena);
     return config;
 }

@@ -76,7 +76,7 @@ static void store(enum place_dtype dtype, void *item, int64_t index, const doubl
 struct initialization {
     const struct place_tensor *tensor;
     enum place_dtype dtype;
-    uint64_t key;
+    uint64_t keys[PLACE_PARTS_LIMIT]; /* of the tensor's parts */
     uint32_t layer;
     void *item;
     struct layout_run run;
@@ -86,10 +86,13 @@ enum { INIT_GRAIN = 4096, INIT_BLOCK = 256 };
 static void initialize_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
     const struct initialization *init = arguments;
     double values[INIT_BLOCK];
-    for (int64_t at = begin; at < end; at += INIT_BLOCK) {
-        int64_t count = end - at < INIT_BLOCK ? end - at : INIT_BLOCK;
+    int64_t count;
+    for (int64_t at = begin; at < end; at += count) {
+        struct layout_in_part in = layout_in_part(init->tensor, init->run.global + at);
+        count = end - at < INIT_BLOCK ? end - at : INIT_BLOCK;
+        count = count < in.length ? count : in.length;
         if (init->tensor->init == PLACE_INIT_NORMAL)
-            random_normal(init->key, init->layer, init->run.global + at, init->tensor->init_std,
+            random_normal(init->keys[in.part], init->layer, in.index, init->tensor->init_std,
                           values, count);
         else
             for (int64_t i = 0; i < count; i++)
@@ -99,17 +102,19 @@ static void initialize_tile(void *arguments, int64_t begin, int64_t end, void *w
 }
 
 /* A value is a function of (seed, tensor's name, layer, index in the whole tensor): every layout of
- * every mesh begins with the same bits. */
+ * every mesh begins with the same bits, and so do tensors that are fused and that stand apart. */
 static void initialize_item(struct place_context *context, const struct place_buffer *buffer,
                             int64_t item, uint64_t seed) {
     const struct place_tensor *tensor = &context->program->tensors[buffer->tensor];
     struct initialization init = {
         .tensor = tensor,
         .dtype = buffer->dtype,
-        .key = random_key(seed, tensor->name),
         .layer = (uint32_t)(tensor->layers ? buffer->first_item + item : 0),
         .item = layout_item(context, buffer, item),
     };
+    init.keys[0] = random_key(seed, tensor->name);
+    for (int i = 0; i < tensor->n_parts; i++)
+        init.keys[i] = random_key(seed, tensor->parts[i].name);
     struct layout_walk walk = layout_walk_begin(context->program, buffer, context->rank);
     while (layout_walk_next(&walk, &init.run))
         team_run(context->team, init.run.length, INIT_GRAIN, initialize_tile, &init);

@@ -72,6 +72,18 @@ void *layout_item(struct place_context *context, const struct place_buffer *buff
            inside;
 }
 
+struct layout_in_part layout_in_part(const struct place_tensor *tensor, int64_t element) {
+    if (tensor->n_parts == 0)
+        return (struct layout_in_part){0, element, INT64_MAX};
+    int64_t planes = element / tensor->plane, inside = element % tensor->plane;
+    int i = 0;
+    while (inside >= tensor->parts[i].begin + tensor->parts[i].elements)
+        i++;
+    const struct place_part *part = &tensor->parts[i];
+    inside -= part->begin;
+    return (struct layout_in_part){i, planes * part->elements + inside, part->elements - inside};
+}
+
 static uint32_t mask_of(const struct place_axes *axes) {
     uint32_t mask = 0;
     for (int i = 0; i < axes->n; i++)

@@ -30,6 +30,14 @@ int64_t layout_held_bytes(const struct place_buffer *buffer);
 /* First byte of an item in the rank's own arena. */
 void *layout_item(struct place_context *context, const struct place_buffer *buffer, int64_t item);
 
+/* Which part of a fused tensor an element of it is of, as which of the part's own, and how many
+ * follow side by side in both, this one among them. A tensor that is not fused is one part. */
+struct layout_in_part {
+    int part;
+    int64_t index, length;
+};
+struct layout_in_part layout_in_part(const struct place_tensor *tensor, int64_t element);
+
 /* Of the ranks that hold copies of the same part, one: the one with coordinate 0 along the axes
  * that cut nothing. */
 bool layout_is_first_copy(const struct place_program *program, const struct place_buffer *buffer,

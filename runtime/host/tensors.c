@@ -50,11 +50,12 @@ int32_t tensor_gather(struct place_context *context, const struct place_buffer *
  */
 
 /* A tensor of the file. As a matrix it has `rows` rows of `columns`; what several logical tensors
- * fill side by side has one component for each. */
+ * fill side by side has one component for each. Of a fused tensor the parts lie side by side. */
 struct component {
     const struct place_buffer *buffer;
     int64_t item;
     int64_t begin, columns;
+    const struct place_tensor *tensor; /* null: as it lies in the whole tensor */
     struct component *next;
 };
 struct entry {
@@ -136,11 +137,11 @@ static bool has_own_bytes(const struct place_program *program, const struct plac
 }
 
 static bool add_component(struct entry *entry, const struct place_buffer *buffer, int64_t item,
-                          int64_t begin, int64_t columns) {
+                          int64_t begin, int64_t columns, const struct place_tensor *tensor) {
     struct component *component = malloc(sizeof *component);
     if (!component)
         return false;
-    *component = (struct component){buffer, item, begin, columns, entry->components};
+    *component = (struct component){buffer, item, begin, columns, tensor, entry->components};
     entry->components = component;
     entry->dtype = buffer->dtype;
     if (begin + columns > entry->columns)
@@ -158,7 +159,7 @@ static bool add_logical(struct entries *entries, const char *name,
     entry->n_shape = buffer->rank;
     for (int i = 0; i < buffer->rank; i++)
         entry->shape[i] = buffer->dims[i].size;
-    return add_component(entry, buffer, item, 0, layout_whole_elements(buffer));
+    return add_component(entry, buffer, item, 0, layout_whole_elements(buffer), NULL);
 }
 
 /* `%d` of a saved name, by hand: the name is data, not a format. */
@@ -186,7 +187,7 @@ static bool add_saved(struct entries *entries, const struct place_tensor *tensor
     entry->rows = tensor->saved_rows ? tensor->saved_rows : 1;
     entry->transposed = tensor->saved_transposed;
     int64_t columns = layout_whole_elements(buffer) / entry->rows;
-    if (!add_component(entry, buffer, item, tensor->saved_columns_begin, columns))
+    if (!add_component(entry, buffer, item, tensor->saved_columns_begin, columns, tensor))
         return false;
     entry->n_shape = tensor->saved_rows ? 2 : 1;
     entry->shape[0] = tensor->saved_rows && !entry->transposed ? entry->rows : entry->columns;
@@ -269,20 +270,38 @@ static char *make_header(const struct entries *entries, size_t *bytes) {
     return text;
 }
 
-/* Puts a component's matrix into its columns of the entry's, or into its rows of the transpose. */
+/* `n` elements of one row, from a column on. */
+static void place_row(const struct entry *entry, int64_t row, int64_t column, int64_t n,
+                      const char *from, char *to) {
+    int64_t element = dtype_size(entry->dtype);
+    if (!entry->transposed) {
+        memcpy(to + (row * entry->columns + column) * element, from, (size_t)(n * element));
+        return;
+    }
+    for (int64_t c = 0; c < n; c++)
+        memcpy(to + ((column + c) * entry->rows + row) * element, from + c * element,
+               (size_t)element);
+}
+
+/* Puts a component's matrix into its columns of the entry's, or into its rows of the transpose; of
+ * each part all columns together. */
 static void place_component(const struct entry *entry, const struct component *component,
                             const char *from, char *to) {
-    int64_t element = dtype_size(entry->dtype);
-    for (int64_t r = 0; r < entry->rows; r++) {
-        const char *row = from + r * component->columns * element;
-        if (!entry->transposed) {
-            memcpy(to + (r * entry->columns + component->begin) * element, row,
-                   (size_t)(component->columns * element));
-            continue;
+    int64_t element = dtype_size(entry->dtype), columns = component->columns;
+    int64_t n = entry->rows * columns;
+    const struct place_tensor *tensor = component->tensor;
+    for (int64_t at = 0, length; at < n; at += length) {
+        int64_t row = at / columns, column = at % columns;
+        length = columns - column;
+        if (tensor && tensor->n_parts) {
+            struct layout_in_part in = layout_in_part(tensor, at);
+            const struct place_part *part = &tensor->parts[in.part];
+            int64_t own = columns / tensor->plane * part->elements; /* of a row */
+            int64_t before = columns / tensor->plane * part->begin;
+            length = length < in.length ? length : in.length;
+            column = before + in.index % own;
         }
-        for (int64_t c = 0; c < component->columns; c++)
-            memcpy(to + ((component->begin + c) * entry->rows + r) * element, row + c * element,
-                   (size_t)element);
+        place_row(entry, row, component->begin + column, length, from + at * element, to);
     }
 }
 
