@@ -177,6 +177,9 @@ static void find_wellknown(const struct program *program, struct place_wellknown
     out->learning_rate = host_buffer(program, HOST_LEARNING_RATE);
     // An activation in training; evaluation leaves it behind for the host (passes/lifetimes.c).
     out->logits = host_buffer(program, HOST_LOGITS);
+    out->samples = host_buffer(program, HOST_SAMPLES);
+    out->layer = host_buffer(program, HOST_LAYER);
+    out->draw_key = host_buffer(program, HOST_DRAW_KEY);
 }
 
 // ---- statements -------------------------------------------------------------------------------

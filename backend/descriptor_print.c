@@ -177,8 +177,10 @@ static void print_predictions(FILE *to, const struct place_program *p) {
     const struct place_memory *m = &p->memory;
     fprintf(to,
             "    .wellknown = {.tokens = %d, .targets = %d, .step = %d, .loss = %d, "
-            ".grad_norm = %d, .learning_rate = %d, .logits = %d},\n",
-            w->tokens, w->targets, w->step, w->loss, w->grad_norm, w->learning_rate, w->logits);
+            ".grad_norm = %d, .learning_rate = %d, .logits = %d, .samples = %d, .layer = %d, "
+            ".draw_key = %d},\n",
+            w->tokens, w->targets, w->step, w->loss, w->grad_norm, w->learning_rate, w->logits,
+            w->samples, w->layer, w->draw_key);
     fprintf(to,
             "    .memory = {.peak = %" PRId64 ", .parameters = %" PRId64 ", .optimizer = %" PRId64
             ", .gradients = %" PRId64 ", .activations = %" PRId64 ", .transient = %" PRId64 "},\n",

@@ -314,7 +314,7 @@ static void samples_are_dealt_out_once(void **state) {
     program.n_buffers = 2;
     program.buffers = buffers;
     program.arena_bytes = 64;
-    program.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1};
+    program.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1};
     char seen[256] = {0};
     for (int32_t rank = 0; rank < 12; rank++) {
         _Alignas(16) int32_t arena[16];

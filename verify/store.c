@@ -59,7 +59,9 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
                                           buffer->name));
     if (buffer->class == CLASS_INPUT) {
         const char *role = host_role_names[buffer->host];
-        value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', role), false, 0);
+        bool indexed = buffer->host == HOST_LAYER; // each item has its own layer's number
+        value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', role), indexed,
+                             indexed ? (int32_t)buffer->first_layer : 0);
     } else {
         const struct tensor *tensor = &e->program->tensors[buffer->tensor];
         enum buffer_class class = buffer->class;

@@ -102,23 +102,26 @@ int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) 
 /* ---- a rank's samples -------------------------------------------------------------------------
  */
 
-/* The rank's part of tokens or targets: of the batch, the axes that cut it are the outermost
+/* The rank's part of what is by samples: of the batch, the axes that cut it are the outermost
  * digits, then the microbatch, then what is local. */
 struct samples {
     const struct place_buffer *buffer;
-    int64_t first; /* sample of the step that row 0 of microbatch 0 is */
-    int64_t rows;  /* of a microbatch */
-    const struct place_dimension *sequence;
-    int64_t begin, width; /* places of the sequence */
+    int64_t first;                          /* sample of the step that row 0 of microbatch 0 is */
+    int64_t rows;                           /* of a microbatch */
+    const struct place_dimension *sequence; /* null: a sample has one number */
+    int64_t begin, width;                   /* places of the sequence */
 };
 
 static struct samples samples_of(const struct place_context *context, int32_t index) {
     const struct place_program *program = context->program;
     const struct place_buffer *buffer = &program->buffers[index];
     const struct place_dimension *batch = &buffer->dims[0], *sequence = &buffer->dims[1];
-    struct samples samples = {.buffer = buffer, .sequence = sequence};
+    struct samples samples = {.buffer = buffer, .width = 1};
     samples.rows = batch->size / axes_parts(program, &batch->cut);
     samples.first = axes_place(program, &batch->cut, context->rank) * buffer->count * samples.rows;
+    if (buffer->rank == 1)
+        return samples;
+    samples.sequence = sequence;
     samples.width = sequence->size / axes_parts(program, &sequence->cut);
     samples.begin = axes_place(program, &sequence->cut, context->rank) * samples.width;
     return samples;
@@ -184,6 +187,17 @@ int32_t dataset_fill(struct place_context *context, const struct dataset *set,
     if (!status && known->targets >= 0)
         status = fill_buffer(context, set, order, seed, first, known->targets, 1);
     return status;
+}
+
+void data_number_samples(struct place_context *context) {
+    const struct place_wellknown *known = &context->program->wellknown;
+    if (known->samples < 0)
+        return;
+    struct samples samples = samples_of(context, known->samples);
+    for (int64_t item = 0; item < samples.buffer->count; item++)
+        for (int64_t row = 0; row < samples.rows; row++)
+            *sample_row(context, &samples, item, row) =
+                (int32_t)(samples.first + item * samples.rows + row);
 }
 
 int64_t dataset_unmasked(const struct dataset *set, int64_t first, int64_t batch) {

@@ -32,6 +32,8 @@ enum data_order {
 /* Fills this rank's tokens and targets with samples first .. first + batch - 1. */
 int32_t dataset_fill(struct place_context *context, const struct dataset *set,
                      enum data_order order, uint64_t seed, int64_t first);
+/* Writes which sample of the step every one of this rank's is: the same in all steps. */
+void data_number_samples(struct place_context *context);
 /* Targets that are not masked in these windows of DATA_SEQUENTIAL, over all ranks. */
 int64_t dataset_unmasked(const struct dataset *set, int64_t first, int64_t batch);
 

@@ -9,6 +9,7 @@
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
 #include "runtime/host/layout.h"
+#include "runtime/host/random.h"
 #include "runtime/host/session.h"
 #include "runtime/host/tensors.h"
 #include "runtime/host/timeline.h"
@@ -54,6 +55,26 @@ static double scalar_of(struct place_context *context, int32_t buffer) {
     if (buffer < 0)
         return NAN;
     return *(double *)layout_item(context, &context->program->buffers[buffer], 0);
+}
+
+static void set_scalar(struct place_context *context, int32_t buffer, int64_t item, double value) {
+    if (buffer >= 0)
+        *(double *)layout_item(context, &context->program->buffers[buffer], item) = value;
+}
+
+/* What the host says beside data, once: which layer and which sample each is. */
+static void number_items(struct place_context *context) {
+    const struct place_program *program = context->program;
+    int32_t layer = program->wellknown.layer;
+    data_number_samples(context);
+    for (int64_t i = 0; layer >= 0 && i < program->buffers[layer].count; i++)
+        set_scalar(context, layer, i, (double)(program->buffers[layer].first_item + i));
+}
+
+/* A whole number below 2^53, so that a double holds it, and never 0, which says that nothing is
+ * drawn. */
+static double draw_key(uint64_t seed, int64_t step) {
+    return 1 + floor(random_uniform(random_key(seed, "draw"), (uint64_t)step) * (0x1p53 - 1));
 }
 
 /* Makes this rank's report; others may not yet have ended the step, but have read all they read
@@ -171,9 +192,8 @@ static int32_t train_step(struct session *session, struct place_context *context
                                   (step - 1) * program->batch);
     if (status)
         return status;
-    if (program->wellknown.step >= 0)
-        *(double *)layout_item(context, &program->buffers[program->wellknown.step], 0) =
-            (double)step;
+    set_scalar(context, program->wellknown.step, 0, (double)step);
+    set_scalar(context, program->wellknown.draw_key, 0, draw_key(session->seed, step));
     double begin = clock_seconds();
     status = execute_step(session, context, step, &reports->mine->live);
     if (status)
@@ -215,6 +235,7 @@ static int32_t finish(struct session *session, struct place_context *context) {
     const struct place_run_options *options = session->options;
     bool interrupted = atomic_load(&session->interrupted);
     int32_t status = PLACE_OK;
+    set_scalar(context, context->program->wellknown.draw_key, 0, 0);
     if (options->eval && !interrupted)
         status = rank_evaluate(session, context);
     if (!status && options->sample > 0 && !interrupted)
@@ -234,9 +255,12 @@ int32_t rank_run(struct session *session, struct place_context *context) {
     if (!status)
         status = arena_initialize(context, session->seed);
     if (!status)
+        number_items(context);
+    if (!status)
         status = train_steps(session, context);
     if (!status)
         status = finish(session, context);
     live_free(context->live);
+    arena_unmap(context);
     return status;
 }
