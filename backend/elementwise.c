@@ -353,6 +353,7 @@ static LLVMValueRef column_of(struct tree *tree, const struct op *op, struct spo
 static LLVMValueRef drop(struct tree *tree, const struct op *op, struct spot at, LLVMValueRef x) {
     struct emitter *e = tree->e;
     double probability = op_real(op, ATTRIBUTE_PROBABILITY, 0);
+    CHECK(probability >= 0 && probability < 1); // the reference's, which the frontend has checked
     LLVMTypeRef type = LLVMTypeOf(x);
     LLVMValueRef zero = LLVMConstNull(type), key = operand_at(tree, op, 5, at);
     LLVMValueRef draws = LLVMBuildFCmp(e->builder, LLVMRealONE, key, constant_f64(e, 0), "draws");

@@ -15,6 +15,7 @@ enum config_use {
     CONFIG_CHOSEN,
     CONFIG_HARMLESS,
     CONFIG_DROPOUT,
+    CONFIG_UNAPPLIED,
     CONFIG_MUST_BE,
     CONFIG_ROPE
 };
@@ -92,12 +93,14 @@ static bool take_number(const struct config_reader *reader, const char *key, con
                                       (int)log2((double)LIMIT_SIZE)));
         return good;
     }
-    double number = json_number_value(value);
-    bool good = json_is_number(value) && number >= 0 && number < 1e30;
+    double number = json_number_value(value), end = row->kind == FIELD_SHARE ? 1 : 1e30;
+    bool good = json_is_number(value) && number >= 0 && number < end;
     if (good)
         *(double *)member = number;
     else
-        report_value(reader, key, "a number that is not negative");
+        report_value(reader, key,
+                     row->kind == FIELD_SHARE ? "a number from 0 to below 1"
+                                              : "a number that is not negative");
     return good;
 }
 
@@ -142,12 +145,28 @@ static void check_fixed(const struct config_reader *reader, const struct config_
     free(text);
 }
 
-// The published files of gpt2 have dropout; refusing them would help nobody, hiding it neither.
-static void warn_dropout(const struct config_reader *reader, const char *key, const json_t *value) {
+// Of what the embedding gives, and of what attention and the feed-forward part add to the stream:
+// one rate for all, as published files have it.
+static void take_dropout(const struct config_reader *reader, const struct config_row *config_row,
+                         const json_t *value) {
+    int i = find_field(model_field_rows, n_model_field_rows, config_row->argument);
+    struct field_said before = reader->draft->said[i];
+    double rate = reader->draft->config->dropout;
+    take_used(reader, config_row, value);
+    if (before.said && reader->draft->config->dropout != rate)
+        report_value(reader, config_row->key,
+                     arena_format(reader->r->arena, "%g, as %s: one rate holds for all", rate,
+                                  before.origin.text));
+}
+
+// The published files of gpt2 drop attention's probabilities too; refusing them would help nobody,
+// hiding it neither.
+static void warn_unapplied(const struct config_reader *reader, const char *key,
+                           const json_t *value) {
     if (json_is_number(value) && json_number_value(value) == 0)
         return;
     report(reader->r->diagnostics, W810, key_span(reader, key),
-           "`%s` is not applied: models are trained without dropout", key);
+           "`%s` is not applied: probabilities of attention are never dropped", key);
 }
 
 // ---- rope_scaling -----------------------------------------------------------------------------
@@ -238,7 +257,10 @@ static void take_entry(const struct config_reader *reader, const char *key, cons
     case CONFIG_HARMLESS:
         break;
     case CONFIG_DROPOUT:
-        warn_dropout(reader, key, value);
+        take_dropout(reader, row, value);
+        break;
+    case CONFIG_UNAPPLIED:
+        warn_unapplied(reader, key, value);
         break;
     case CONFIG_MUST_BE:
         check_fixed(reader, row, value);

@@ -39,6 +39,8 @@ bool read_field(struct resolver *r, const struct field_row *row, const struct as
         return read_real(r, value, what, 0, DBL_MAX, member);
     case FIELD_POSITIVE:
         return read_real(r, value, what, DBL_MIN, DBL_MAX, member);
+    case FIELD_SHARE:
+        return read_real(r, value, what, 0, 1 - DBL_EPSILON, member);
     case FIELD_FLAG:
         return read_flag(r, value, what, member);
     case FIELD_BYTES:

@@ -92,6 +92,7 @@ enum field_kind {
     FIELD_COUNT,       // int64_t, from 0
     FIELD_REAL,        // double, from 0
     FIELD_POSITIVE,    // double, above 0
+    FIELD_SHARE,       // double, from 0 to below 1
     FIELD_FLAG,        // bool
     FIELD_BYTES,       // int64_t
     FIELD_BYTES_PER_S, // double

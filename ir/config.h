@@ -54,6 +54,7 @@ struct model_config {
     bool tied;                     // the head uses the embedding table
     bool fused_qkv, fused_gate_up; // are one parameter and one product
     double norm_eps, rope_theta, init_std;
+    double dropout; // of what the embedding, attention and the feed-forward part give; 0: none
     struct rope_scaling rope_scaling;
     struct origin origin;
 };

@@ -90,10 +90,14 @@ struct builder {
     const struct model_config *model;
     buffer_id parameters[N_PARAMETERS]; // NO_ID: this model has no such parameter
     buffer_id hidden;
+    buffer_id samples, layer, draw_key; // of a model with dropout
     // Of the unit being written:
     struct emitter emitter;
     struct site *site;
     value_id values[N_PARAMETERS];
+    struct {
+        value_id samples, positions, columns, layer, key;
+    } draw;
 };
 
 // ---- parameters -------------------------------------------------------------------------------
@@ -280,6 +284,18 @@ static buffer_id add_host_buffer(struct builder *b, enum host_role role, enum dt
     return buffer;
 }
 
+// What dropout draws from, but for positions, which a unit counts itself. Models without it have
+// none.
+static void add_draw_inputs(struct builder *b) {
+    if (b->model->dropout == 0)
+        return;
+    b->samples = add_host_buffer(b, HOST_SAMPLES, DTYPE_I32);
+    b->layer = add_host_buffer(b, HOST_LAYER, DTYPE_F64);
+    b->draw_key = add_host_buffer(b, HOST_DRAW_KEY, DTYPE_F64);
+    b->program->buffers[b->layer].stack = STACK_LAYERS;
+    b->program->buffers[b->layer].count = b->model->layers;
+}
+
 // ---- writing a unit ---------------------------------------------------------------------------
 
 // Units are written one after the other: adding the next one may move those before it, so only the
@@ -354,6 +370,40 @@ static value_id add_norm(struct builder *b, const char *name, value_id x, enum p
     return emit_with(&b->emitter, OP_LAYER_NORM, name, OPERANDS(x, g, c), &eps, 1)->results[0];
 }
 
+// Places of a layer where something is dropped, as in GPT-2; the embedding has a number of its own.
+enum dropout_site { SITE_EMBEDDING, SITE_ATTENTION, SITE_MLP };
+
+// What a unit needs to draw: one reference for all of its sites. `layer`: whose it is.
+static void bind_draws(struct builder *b, struct index layer) {
+    if (b->model->dropout == 0)
+        return;
+    b->draw.samples = bind_operand(b, "samples", once(b->samples));
+    b->draw.layer = bind_operand(b, "layer", at(b->layer, layer));
+    b->draw.key = bind_operand(b, "draw_key", once(b->draw_key));
+    b->draw.positions = b->draw.columns = NO_ID;
+}
+
+static value_id add_dropout(struct builder *b, const char *name, value_id x,
+                            enum dropout_site site) {
+    struct emitter *e = &b->emitter;
+    if (b->model->dropout == 0)
+        return x;
+    if (b->draw.columns == NO_ID) {
+        b->draw.positions =
+            emit_iota(e, "drawn_positions", DIM_SEQUENCE, b->config->train.sequence);
+        b->draw.columns = emit_iota(e, "drawn_columns", DIM_HIDDEN, b->model->hidden);
+    }
+    struct attribute attributes[] = {
+        {.name = ATTRIBUTE_PROBABILITY, .real = b->model->dropout},
+        {.name = ATTRIBUTE_SITE, .integer = site},
+    };
+    return emit_with(e, OP_DROPOUT, name,
+                     OPERANDS(x, b->draw.samples, b->draw.positions, b->draw.columns, b->draw.layer,
+                              b->draw.key),
+                     attributes, 2)
+        ->results[0];
+}
+
 // Labels of the products: b batch, s sequence, h hidden, g groups of heads, r heads in a group,
 // d head_dim, p parts of what is fused, f ffn, v vocab. A bias is as wide as all dimensions of the
 // output but b and s.
@@ -392,6 +442,7 @@ static void build_embedding(struct builder *b, struct site *site, buffer_id toke
     begin_unit(b, site, "embedding_forward");
     value_id ids = bind_operand(b, "tokens", once(tokens));
     bind_parameters(b, ROLE_EMBEDDING);
+    bind_draws(b, index_constant(0));
     value_id table = parameter(b, PARAMETER_TOKEN_TABLE);
     value_id positions = parameter(b, PARAMETER_POSITION_TABLE);
     value_id rows = emit_iota(e, "rows", DIM_VOCAB, b->model->vocab);
@@ -400,8 +451,10 @@ static void build_embedding(struct builder *b, struct site *site, buffer_id toke
         value_id at_rows = emit_iota(e, "position_rows", DIM_POSITIONS, b->model->sequence_limit);
         value_id steps = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
         value_id position = emit(e, OP_EMBEDDING, "position", OPERANDS(steps, positions, at_rows));
-        y = emit(e, OP_ADD_BIAS, "y", OPERANDS(y, position));
+        const char *name = b->model->dropout > 0 ? "sum" : "y";
+        y = emit(e, OP_ADD_BIAS, name, OPERANDS(y, position));
     }
+    y = add_dropout(b, "y", y, SITE_EMBEDDING);
     bind_result(b, y, once(b->hidden));
 }
 
@@ -485,6 +538,7 @@ static value_id build_attention(struct builder *b, value_id x) {
     value_id out = add_linear(b, "attention.out", "bsgrd,grdh->bsh", o, PARAMETER_OUT_WEIGHT,
                               PARAMETER_OUT_BIAS);
     emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_NONE, ROLE_NONE);
+    out = add_dropout(b, "attention.kept", out, SITE_ATTENTION);
     return emit(e, OP_ADD, "attention.y", OPERANDS(x, out));
 }
 
@@ -526,12 +580,14 @@ static void build_block(struct builder *b, struct site *site) {
     begin_unit(b, site, "block_forward");
     value_id x = bind_operand(b, "x", at(b->hidden, index_variable(0, 0, 0)));
     bind_parameters(b, ROLE_LAYERS);
+    bind_draws(b, index_variable(0, 0, 0));
     x = build_attention(b, x);
     value_id n = add_norm(b, "mlp.norm", x, PARAMETER_MLP_NORM_GAIN, PARAMETER_MLP_NORM_BIAS);
     value_id activation = add_activation(b, n);
     value_id down = add_linear(b, "mlp.down", "bsf,fh->bsh", activation, PARAMETER_DOWN_WEIGHT,
                                PARAMETER_DOWN_BIAS);
     emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_NONE, ROLE_NONE);
+    down = add_dropout(b, "mlp.kept", down, SITE_MLP);
     value_id y = emit(e, OP_ADD, "y", OPERANDS(x, down));
     bind_result(b, y, at(b->hidden, index_variable(0, 1, 0)));
 }
@@ -634,6 +690,7 @@ bool build(struct program *program, const struct pass_context *context) {
     const enum dimension stream[] = {DIM_BATCH, DIM_SEQUENCE, DIM_HIDDEN};
     buffer_id tokens = add_host_buffer(&b, HOST_TOKENS, DTYPE_I32);
     buffer_id targets = add_host_buffer(&b, HOST_TARGETS, DTYPE_I32);
+    add_draw_inputs(&b);
     add_parameters(&b);
     buffer_id count = add_host_buffer(&b, HOST_TOKEN_COUNT, DTYPE_F64);
     buffer_id inverse = add_scalar(&b, "inverse_count", CLASS_TRANSIENT);

@@ -14,6 +14,7 @@
 // then the border between two of them is an item that one writes and the other reads. Where they do
 // not, each side has a buffer of its own, and a call between the loops takes the item at the border
 // from one to the other; partition finds what that costs.
+// What the host writes stays one buffer too: it knows one.
 #include <inttypes.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ struct cutter {
 };
 
 static bool is_cut(const struct cutter *c, buffer_id id) {
-    return c->old[id].stack == STACK_LAYERS && !c->handed_on[id];
+    return c->old[id].stack == STACK_LAYERS && !c->handed_on[id] && c->old[id].class != CLASS_INPUT;
 }
 
 // ---- which buffers ----------------------------------------------------------------------------
@@ -273,9 +274,7 @@ static void push_borders(struct cutter *c, struct block *to, const struct statem
 // the loop before it has ended.
 static uint32_t nearest_range(const struct cutter *c, const struct step *step, uint32_t at) {
     uint32_t last = c->placement->n_ranges - 1;
-    const struct statement *s = &step->body.statements[at];
-    bool forward =
-        s->kind == STATEMENT_CALL && c->program->units[s->call.unit].phase == PHASE_FORWARD;
+    bool forward = c->program->units[step->body.statements[at].call.unit].phase == PHASE_FORWARD;
     for (uint32_t i = at + 1; i < step->body.n && !forward; i++)
         if (step->body.statements[i].kind == STATEMENT_LOOP)
             return step->body.statements[i].loop.descending ? last : 0;

@@ -378,10 +378,12 @@ static void begin_model(struct model_trial *trial, const struct config *config) 
         for (int64_t k = 0; k < n; k++) {
             if (buffer->class == CLASS_PARAMETERS)
                 data[k] = 0.5 * random_real(&trial->seed);
+            else if (buffer->host == HOST_LAYER || buffer->host == HOST_SAMPLES)
+                data[k] = (double)k;
             else if (buffer->class == CLASS_INPUT && buffer->dtype == DTYPE_I32)
                 data[k] = (double)(random_bits(&trial->seed) % (uint64_t)config->model.vocab);
             else if (buffer->class == CLASS_INPUT)
-                data[k] = 1; // the step
+                data[k] = 1; // the step, the key of what is drawn
         }
     }
     buffer_id targets = program_find_buffer(trial->program, "targets");
@@ -454,6 +456,7 @@ static void test_gpt2(void **state) {
     config.model.tied = false;
     check_model(&config, 0);
     config.model.fused_qkv = true;
+    config.model.dropout = 0.3;
     check_model(&config, 0);
     arena_free(&arena);
 }
@@ -463,6 +466,7 @@ static void test_llama(void **state) {
     struct config config = tiny_config(&arena, FAMILY_LLAMA);
     check_model(&config, 0);
     config.model.biases = config.model.tied = true;
+    config.model.dropout = 0.2;
     check_model(&config, 0);
     config.model.fused_qkv = config.model.fused_gate_up = true;
     check_model(&config, 0);

@@ -1,6 +1,7 @@
 // See draws.h. Written out once more for generated code in backend/draws.c; tests compare the two.
 #include "ir/interpreter/draws.h"
 
+#include <math.h>
 #include <string.h>
 
 static void philox(uint32_t counter[4], uint64_t key) {
@@ -28,5 +29,5 @@ uint32_t draw_number(const struct draw *draw) {
 }
 
 bool draw_drops(const struct draw *draw, double probability) {
-    return draw_number(draw) < (uint32_t)(probability * 0x1p32);
+    return draw_number(draw) < floor(probability * 0x1p32);
 }

@@ -60,8 +60,7 @@ struct local_rank {
     const struct post **peers; /* scratch: posts of a group's members */
     const void **sources;      /* scratch: their addresses */
     _Atomic uint64_t share_posted, share_taken;
-    void *shared; /* a copy: what a rank that fails leaves behind may still be read */
-    size_t shared_capacity;
+    const void *shared;
     _Atomic int live;
     /* Registered while waiting: progress seen before the condition was found not to hold, plus one.
      */
@@ -486,27 +485,12 @@ static int64_t local_sent_bytes(struct place_context *context, int32_t group) {
 /* ---- host -------------------------------------------------------------------------------------
  */
 
-static bool copy_shared(struct local_rank *rank, const void *mine, size_t bytes) {
-    if (bytes > rank->shared_capacity) {
-        void *grown = realloc(rank->shared, bytes);
-        if (!grown)
-            return false;
-        rank->shared = grown;
-        rank->shared_capacity = bytes;
-    }
-    if (bytes)
-        memcpy(rank->shared, mine, bytes);
-    return true;
-}
-
 static int32_t local_share(struct place_context *context, const void *mine, void *all,
                            size_t bytes) {
     struct local_rank *rank = rank_of(context);
     struct local_world *world = rank->world;
     uint64_t number = atomic_load(&rank->share_posted) + 1;
-    if (!copy_shared(rank, mine, bytes))
-        return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "no memory to share %zu bytes",
-                            bytes);
+    rank->shared = mine;
     move_counter(world, &rank->share_posted, number);
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *peer = &world->ranks[i];
@@ -618,7 +602,6 @@ static void rank_free(struct local_rank *rank) {
         free(rank->queues[i].ring);
     }
     free(rank->queues);
-    free(rank->shared);
     free(rank->flights);
     free(rank->peers);
     free(rank->sources);

@@ -58,6 +58,9 @@ static void write_model(struct composer *c) {
         fprintf(c->to, "  activation = %s", llama ? "gelu" : "swiglu");
     if (llama)
         fprintf(c->to, "  rope_theta = 100");
+    uint64_t aside = c->random; // so that the rest of a composition is what it is without
+    if (random_bits(&aside) % 1000 < 400)
+        fprintf(c->to, "  dropout = 0.2");
     fprintf(c->to, "\n}\n");
 }
 

@@ -19,7 +19,8 @@
 
 static const char gpt2[] =
     "model tiny : gpt2 { layers = 3  hidden = 11  heads = 6  head_dim = 4  ffn = 30  vocab = 42 "
-    "sequence_limit = 13  norm_eps = 1e-3  activation = gelu_tanh  norm = layernorm }\n" MACHINE
+    "sequence_limit = 13  norm_eps = 1e-3  activation = gelu_tanh  norm = layernorm  "
+    "dropout = 0.2 }\n" MACHINE
     "train { batch = 8  sequence = 12  microbatch = 2  precision = fp64\n"
     "  optimizer = sgd(lr = cosine(0.05, warmup = 4, steps = 12), momentum = 0.9, nesterov = "
     "true)\n"
@@ -49,6 +50,8 @@ static const struct feature {
     {gpt2, "warmup = 4", "warmup = 3"},
     {gpt2, "steps = 12", "steps = 11"},
     {gpt2, "norm_eps = 1e-3", "norm_eps = 1e-5"},
+    {gpt2, "dropout = 0.2", "dropout = 0.21"},
+    {gpt2, "  dropout = 0.2", ""},
     {gpt2, "gelu_tanh", "gelu"},
     {gpt2, "layernorm", "rmsnorm"},
     {llama, "rope_theta = 100", "rope_theta = 1000"},

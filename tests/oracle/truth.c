@@ -19,6 +19,7 @@ struct expected {
     struct setup setup;
     double **initial;           // by buffer of the reference: all items; NULL: not persistent
     double ***inputs, ***after; // by step and buffer; `after`: also gradients and outputs
+    double **quiet;             // inputs of the evaluation, which draws nothing
     double **evaluated;         // by buffer, of the evaluation before the last step: outputs
 };
 
@@ -104,8 +105,14 @@ static void fill_input(const struct expected *x, const struct buffer *buffer, in
                        double *data) {
     const struct program *program = x->reference;
     uint64_t random = x->setup.seed * 1000003 + (uint64_t)step * 101 + (uint8_t)buffer->name[1];
+    if (buffer->host == HOST_SAMPLES || buffer->host == HOST_LAYER) {
+        int64_t n = buffer->rank ? buffer->dims[0].size : buffer->count;
+        for (int64_t i = 0; i < n; i++)
+            data[i] = (double)i;
+        return;
+    }
     if (buffer->dtype != DTYPE_I32) {
-        *data = (double)(x->setup.first_step + step);
+        *data = (double)(x->setup.first_step + step); // different in every step, as a key must be
         return;
     }
     CHECK(buffer->rank == 2 && buffer->dims[0].dimension == DIM_BATCH);
@@ -172,6 +179,17 @@ static void set_inputs(struct expected *x, struct machine *m, int step) {
     x->inputs[step] = copy_buffers(x, m, is_input);
 }
 
+static void run_evaluation_of_one(struct expected *x, struct machine *m, int step) {
+    buffer_id key = program_host_buffer(x->reference, HOST_DRAW_KEY);
+    if (key != NO_ID)
+        *machine_item(m, key, 0) = 0;
+    x->quiet = copy_buffers(x, m, is_input);
+    machine_run(m, STEP_EVALUATE);
+    x->evaluated = copy_buffers(x, m, is_output);
+    set_inputs(x, m, step);
+    forget_outputs(m);
+}
+
 struct expected *truth_expect(struct arena *arena, const struct program *reference,
                               const struct setup *setup) {
     struct expected *x = ARENA_NEW(arena, struct expected);
@@ -184,11 +202,8 @@ struct expected *truth_expect(struct arena *arena, const struct program *referen
     for (int step = 0; step < setup->steps; step++) {
         set_inputs(x, m, step);
         forget_outputs(m);
-        if (step == setup->steps - 1 && reference->steps[STEP_EVALUATE].present) {
-            machine_run(m, STEP_EVALUATE);
-            x->evaluated = copy_buffers(x, m, is_output);
-            forget_outputs(m);
-        }
+        if (step == setup->steps - 1 && reference->steps[STEP_EVALUATE].present)
+            run_evaluation_of_one(x, m, step);
         machine_run(m, STEP_TRAIN);
         x->after[step] = copy_buffers(x, m, is_compared);
     }
@@ -399,7 +414,7 @@ static void see_arrival(void *data, const struct moment *moment, const struct st
 
 static bool run(struct comparison *c, int step, enum step_kind kind) {
     devices_forget(c->d);
-    put_buffers(c, c->x->inputs[step], is_input);
+    put_buffers(c, kind == STEP_EVALUATE ? c->x->quiet : c->x->inputs[step], is_input);
     gradients_clear(c->gradients);
     if (c->begin)
         c->begin(c->observer->data, c->phase++);
