@@ -21,9 +21,15 @@ struct open_loop {
     uint32_t n, cap;
 };
 
-// What one slot of a handle carries, while it is in flight.
+// What one slot of a handle carries, while it is in flight: items, and the loops' variables by
+// which the start named them, as they stood then.
+struct carried_item {
+    struct reference at; // with a constant index
+    int variable;        // -1: none
+    int64_t value;
+};
 struct carried {
-    struct reference *items; // with constant indices
+    struct carried_item *items;
     uint32_t n;
 };
 
@@ -140,21 +146,34 @@ static struct carried *flight_of(const struct tracer *t, uint32_t handle, struct
 
 static void begin_flight(struct tracer *t, const struct transfer *start) {
     struct carried *flight = flight_of(t, start->handle, start->handle_index);
-    *flight = (struct carried){ARENA_ARRAY(t->arena, struct reference, 2 * start->n_pieces), 0};
+    *flight = (struct carried){ARENA_ARRAY(t->arena, struct carried_item, 2 * start->n_pieces), 0};
     for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
-        struct reference at = i % 2 ? piece->to : piece->from;
-        at.index = index_constant(index_at(at.index, t->variables));
-        flight->items[flight->n++] = at;
+        struct carried_item item = {.at = i % 2 ? piece->to : piece->from};
+        item.variable = item.at.index.variable;
+        item.value = item.variable < 0 ? 0 : t->variables[item.variable];
+        item.at.index = index_constant(index_at(item.at.index, t->variables));
+        flight->items[flight->n++] = item;
     }
 }
 
-// What a wait names by a variable belongs to this iteration, as what it carries does.
+// What a wait names by a variable belongs to this iteration, as what it carries does; so does what
+// was started in this iteration and named by its variable.
+static int variable_at_wait(const struct tracer *t, const struct statement *wait,
+                            const struct carried_item *item) {
+    int by = item->variable;
+    if (wait->wait.index.variable >= 0 || by < 0 || by >= t->depth ||
+        t->variables[by] != item->value)
+        return wait->wait.index.variable;
+    return by;
+}
+
 static void end_flight(struct tracer *t, const struct statement *s) {
     struct carried *flight = flight_of(t, s->wait.handle, s->wait.index);
-    for (uint32_t i = 0; i < flight->n; i++)
-        use(t, flight->items[i].buffer, flight->items[i].index.offset, s->wait.index.variable,
-            false);
+    for (uint32_t i = 0; i < flight->n; i++) {
+        const struct carried_item *item = &flight->items[i];
+        use(t, item->at.buffer, item->at.index.offset, variable_at_wait(t, s, item), false);
+    }
     flight->n = 0;
 }
 
