@@ -28,6 +28,7 @@ struct end {
     uint32_t spot, run;     // which run of the spot's statement
     int64_t item, variable; // of the innermost loop around the spot; 0: none
     bool placed;
+    unsigned tried; // forms in which those like it are not as many as the runs
 };
 
 struct releaser {
@@ -77,13 +78,20 @@ static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
     struct spot *spot = &r->spots[like->spot];
     uint32_t at = like->spot, n = 0;
     int64_t count = r->program->buffers[buffer].count, d = distance(form, like, count);
-    for (uint32_t i = 0; i < r->n_ends; i++)
-        n += !r->ends[i].placed && r->ends[i].spot == at && distance(form, &r->ends[i], count) == d;
-    if (n != r->uses.runs[at])
+    if (like->tried >> form & 1)
         return;
     for (uint32_t i = 0; i < r->n_ends; i++)
-        if (r->ends[i].spot == at && distance(form, &r->ends[i], count) == d)
-            r->ends[i].placed = true;
+        n += !r->ends[i].placed && r->ends[i].spot == at && distance(form, &r->ends[i], count) == d;
+    bool fits = n == r->uses.runs[at];
+    for (uint32_t i = 0; i < r->n_ends; i++) {
+        struct end *end = &r->ends[i];
+        if (end->spot != at || distance(form, end, count) != d)
+            continue;
+        end->placed |= fits;
+        end->tried |= 1u << form;
+    }
+    if (!fits)
+        return;
     struct reference freed = {buffer, index_of(form, d, spot->depth, count)};
     ARENA_PUSH(r->program->arena, spot->freed, spot->n_freed, spot->cap_freed, freed);
 }
