@@ -87,6 +87,7 @@ static void test_overlap(void **state) {
 
 static void test_release(void **state) {
     check_strategy(FAMILY_LLAMA, TINY_ZERO3, 2, PASS_RELEASE, "zero3_m2", false);
+    check_strategy(FAMILY_LLAMA, TINY_ZERO1_RING, 1, PASS_RELEASE, "zero1_ring", false);
     check_strategy(FAMILY_LLAMA, TINY_DDP, 1, PASS_RELEASE, "ddp", true);
 }
 

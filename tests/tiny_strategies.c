@@ -27,6 +27,9 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "hsdp_tp_sp",
     "zero1_cp_tp_sp",
     "zero3_ulysses",
+    "zero1_ring",
+    "zero3_ring_tp_sp",
+    "ring_ulysses",
     "scopes",
     "zero2_tp_copies",
     "zero1_tp_vocab",
@@ -178,6 +181,15 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     case TINY_ZERO3_ULYSSES:
         add_zero3(arena, config, tiny_axes(0, 1));
         break;
+    case TINY_ZERO1_RING:
+        tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(0, 1));
+        break;
+    case TINY_ZERO3_RING_TP_SP:
+        add_zero3(arena, config, tiny_axes(0, 1));
+        break;
+    case TINY_RING_ULYSSES:
+        tiny_recomputed(arena, config, (struct selector){.span = nowhere});
+        break;
     case TINY_SCOPES:
         add_zero3(arena, config, dp);
         break;
@@ -268,6 +280,23 @@ static void add_ulysses(struct arena *arena, struct config *config) {
     lengthen(config);
 }
 
+// Keys travel: nothing is said about them.
+static void add_ring(struct arena *arena, struct config *config, int64_t size) {
+    tiny_split(arena, config, DIM_SEQUENCE, tiny_axes(add_axis(config, "cp", size), -1));
+    lengthen(config);
+}
+
+// What travels has been exchanged for heads over the inner of two axes.
+static void add_ring_ulysses(struct arena *arena, struct config *config) {
+    int ring = add_axis(config, "ring", 2), ul = add_axis(config, "ul", 2);
+    tiny_split(arena, config, DIM_SEQUENCE, tiny_axes(ring, ul));
+    tiny_split(arena, config, DIM_HEADS, tiny_axes(ul, -1));
+    scope_last(config, ROLE_CORE);
+    tiny_split(arena, config, DIM_KV_HEADS, tiny_axes(ul, -1));
+    scope_last(config, ROLE_CORE);
+    lengthen(config);
+}
+
 static void add_scopes(struct arena *arena, struct config *config) {
     struct axis_list tp = tiny_axes(add_axis(config, "tp", 2), -1);
     tiny_split(arena, config, DIM_FFN, tp);
@@ -340,6 +369,17 @@ static void add_model_axes(struct arena *arena, struct config *config,
     case TINY_ZERO3_ULYSSES:
         add_ulysses(arena, config);
         break;
+    case TINY_ZERO1_RING:
+        add_ring(arena, config, 3);
+        break;
+    case TINY_ZERO3_RING_TP_SP:
+        add_ring(arena, config, 3);
+        add_tensor_axis(arena, config, 2);
+        add_sequence_parallel(arena, config);
+        break;
+    case TINY_RING_ULYSSES:
+        add_ring_ulysses(arena, config);
+        break;
     case TINY_SCOPES:
         add_scopes(arena, config);
         break;
@@ -358,7 +398,8 @@ struct config tiny_strategy_config(struct arena *arena, enum model_family family
         tiny_axis(&config, "shard", 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, 1));
     } else {
-        bool many = strategy == TINY_ZERO1_CP_TP_SP || strategy == TINY_ZERO2_TP_COPIES;
+        bool many = strategy == TINY_ZERO1_CP_TP_SP || strategy == TINY_ZERO2_TP_COPIES ||
+                    strategy == TINY_ZERO1_RING || strategy == TINY_ZERO3_RING_TP_SP;
         tiny_axis(&config, "dp", many ? 2 : 3);
         tiny_split(arena, &config, DIM_BATCH, tiny_axes(0, -1));
     }
@@ -450,7 +491,11 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
 // Axes of the model, as far as twelve devices go.
 static void make_up_model_axes(struct choice *t) {
     uint64_t free = 12 / t->config->total_devices;
-    if (free >= 3 && pick(t, 3) == 0)
+    if (free >= 4 && pick(t, 4) == 0)
+        add_ring_ulysses(t->arena, t->config);
+    else if (free >= 2 && pick(t, 3) == 0)
+        add_ring(t->arena, t->config, free >= 3 && pick(t, 2) ? 3 : 2);
+    else if (free >= 3 && pick(t, 3) == 0)
         add_gathered_keys(t->arena, t->config);
     else if (free >= 2 && pick(t, 3) == 0)
         add_ulysses(t->arena, t->config);
