@@ -2,7 +2,8 @@
 """Every example: accepted; what it holds and sends is what was predicted, to the byte, whether held is
 counted by what was written to or by what the executed statements had alive; and it trains like one
 device: the losses of 10 steps agree to 1e-5 (fp32, sums in another order), and in fp64, where a
-difference means something, the losses and parameters of 3 steps to 1e-9.
+difference means something, the losses and parameters of 3 steps to 1e-9. These are on sequences of
+different lengths, filled up with the mask: every device and microbatch has another number of targets.
 
 usage: examples.py PLACEC EXAMPLES_FOLDER TEXT
 """
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import padded
 
 PLACEC, FOLDER, TEXT = sys.argv[1:4]
 STEPS = 10
@@ -32,9 +35,9 @@ def place(*arguments):
     return done.stdout
 
 
-def run(path, folder, *arguments, steps=STEPS):
+def run(path, folder, *arguments, steps=STEPS, data=TEXT):
     log = os.path.join(folder, f"log{len(os.listdir(folder))}.jsonl")
-    place("run", path, "--data", TEXT, "--steps", str(steps), "--log", log, "--quiet", *arguments)
+    place("run", path, "--data", data, "--steps", str(steps), "--log", log, "--quiet", *arguments)
     with open(log, encoding="utf-8") as lines:
         head, *steps = [json.loads(line) for line in lines]
     return head, [step for step in steps if "step" in step]
@@ -63,6 +66,15 @@ def predicted_traffic(report):
     for row in report["communication"]:
         traffic[row["axis"]] = traffic.get(row["axis"], 0) + row["bytes"]
     return traffic
+
+
+def padded_data(path, folder):
+    """As many sequences as three steps see, of what the example calls one."""
+    with open(path, encoding="utf-8") as text:
+        batch, sequence = map(int, re.search(r"batch = (\d+)\s+sequence = (\d+)", text.read()).groups())
+    file = os.path.join(folder, "padded.u16")
+    padded.write(file, EXACT_STEPS * batch, sequence)
+    return file
 
 
 def gathers_again(path, report):
@@ -118,10 +130,10 @@ class Examples(unittest.TestCase):
             self.assertLess(abs(many["loss"] - one["loss"]), 1e-5 * one["loss"], f"step {one['step']}")
 
     def check_exact(self, path, folder, alone):
-        outcomes = []
+        outcomes, data = [], padded_data(path, folder)
         for number, axes in enumerate(([], alone)):
             file = os.path.join(folder, f"{number}.safetensors")
-            _, steps = run(path, folder, *EXACT, *axes, "--save", file, steps=EXACT_STEPS)
+            _, steps = run(path, folder, *EXACT, *axes, "--save", file, steps=EXACT_STEPS, data=data)
             outcomes.append((steps, saved(file)))
         (many_steps, many), (one_steps, one) = outcomes
         self.assertEqual(len(many_steps), EXACT_STEPS)

@@ -145,7 +145,13 @@ static int32_t fail_token(struct place_context *context, const struct dataset *s
                         (long long)(position * set->width), (long long)context->program->vocab);
 }
 
-/* Row of one sample: tokens `shift` behind the window's first. Masked tokens are read as 0. */
+/* What follows the token at a position. Where nothing stands there is nothing to predict it from.
+ */
+static int64_t target_of(const struct dataset *set, int64_t position) {
+    return dataset_token(set, position) < 0 ? -1 : dataset_token(set, position + 1);
+}
+
+/* Row of one sample: its tokens, or with `shift` 1 their targets. Masked tokens are read as 0. */
 static int32_t fill_row(struct place_context *context, const struct dataset *set,
                         const struct samples *samples, int64_t window, int shift, int32_t *row) {
     for (int64_t i = 0; i < samples->width; i++) {
@@ -153,10 +159,10 @@ static int32_t fill_row(struct place_context *context, const struct dataset *set
             row[i] = shift ? -1 : 0;
             continue;
         }
-        int64_t position = window * set->sequence + position_of(samples, i) + shift;
-        int64_t token = dataset_token(set, position);
+        int64_t position = window * set->sequence + position_of(samples, i);
+        int64_t token = shift ? target_of(set, position) : dataset_token(set, position);
         if (token >= context->program->vocab)
-            return fail_token(context, set, position, token);
+            return fail_token(context, set, position + shift, token);
         row[i] = token < 0 && !shift ? 0 : (int32_t)token;
     }
     return PLACE_OK;
@@ -202,8 +208,8 @@ void data_number_samples(struct place_context *context) {
 
 int64_t dataset_unmasked(const struct dataset *set, int64_t first, int64_t batch) {
     int64_t count = 0, end = first + batch < set->windows ? first + batch : set->windows;
-    for (int64_t i = first * set->sequence + 1; i <= end * set->sequence; i++)
-        count += dataset_token(set, i) >= 0;
+    for (int64_t i = first * set->sequence; i < end * set->sequence; i++)
+        count += target_of(set, i) >= 0;
     return count;
 }
 

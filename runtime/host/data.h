@@ -4,7 +4,8 @@
 #include "runtime/context.h"
 
 /* Text has a byte a token; names that end in .u16 or .u32 hold little-endian tokens, whose largest
- * number is masked when it is a target. The file is mapped, never copied. */
+ * number is the mask: no token. It is no target, and what follows it is none. So a sequence that is
+ * shorter is filled up with it. The file is mapped, never copied. */
 struct dataset {
     const char *path;
     const unsigned char *bytes;
