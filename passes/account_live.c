@@ -29,12 +29,13 @@ static struct account_live always_alive(const struct program *program) {
 
 static void add_lives(const struct program *program, const struct uses *uses,
                       struct account_live *changes) {
-    for (uint32_t i = 0; i < uses->n_lives; i++) {
-        const struct life *life = &uses->lives[i];
-        const struct buffer *buffer = &program->buffers[life->buffer];
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        const struct buffer *buffer = &program->buffers[id];
         int64_t bytes = buffer_item_bytes(program, buffer);
-        add_bytes(&changes[life->first], buffer, bytes);
-        add_bytes(&changes[life->last + 1], buffer, -bytes);
+        for (uint32_t i = uses->first_life[id]; i < uses->first_life[id + 1]; i++) {
+            add_bytes(&changes[uses->lives[i].first], buffer, bytes);
+            add_bytes(&changes[uses->lives[i].last + 1], buffer, -bytes);
+        }
     }
 }
 

@@ -33,6 +33,19 @@ struct carried {
     uint32_t n;
 };
 
+// What one execution of a statement is like another in: the items that it names of buffers which
+// are followed, those that are read first.
+struct named {
+    struct reference at; // in the whole of a window
+    bool written, part;  // part: of a window
+    bool maybe_read;     // another of the statement reads some item of the buffer
+};
+struct named_list {
+    const struct named *items;
+    uint32_t n;
+    bool known;
+};
+
 struct tracer {
     const struct program *program;
     const struct step *step;
@@ -41,7 +54,8 @@ struct tracer {
     struct item_state *items;
     int64_t *first_item; // of every buffer, in `items`
     struct carried *flights;
-    int64_t *first_slot; // of every handle, in `flights`
+    int64_t *first_slot;      // of every handle, in `flights`
+    struct named_list *named; // by place
     uint32_t place;
     int depth;
     int64_t variables[LIMIT_LOOP_DEPTH];
@@ -95,8 +109,6 @@ static void need_to_loops_end(struct tracer *t, struct item_state *state, int va
 // A use at this execution, by the variable of a loop that names the item. `anew`: all of it is
 // written, and nothing of before is read.
 static void use(struct tracer *t, buffer_id buffer, int64_t item, int variable, bool anew) {
-    if (!is_followed(whole_of(t->program, &buffer)))
-        return;
     struct item_state *state = state_of(t, buffer, item);
     if (anew && !is_left(t, buffer))
         end_life(t, buffer, item);
@@ -106,38 +118,58 @@ static void use(struct tracer *t, buffer_id buffer, int64_t item, int variable, 
     need_to_loops_end(t, state, variable);
 }
 
-static void use_place(struct tracer *t, struct reference at, bool anew) {
-    use(t, at.buffer, index_at(at.index, t->variables), at.index.variable, anew);
-}
-
 // ---- statements -------------------------------------------------------------------------------
 
-static bool same_item(const struct tracer *t, struct reference a, struct reference b) {
-    buffer_id x = a.buffer, y = b.buffer;
-    whole_of(t->program, &x);
-    whole_of(t->program, &y);
-    return x == y && index_at(a.index, t->variables) == index_at(b.index, t->variables);
+static bool names_buffer(const struct tracer *t, const struct statement *s, bool written,
+                         buffer_id whole) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
+        buffer_id id = access.at->buffer;
+        whole_of(t->program, &id);
+        if (access.written == written && id == whole)
+            return true;
+    }
+    return false;
+}
+
+static struct named_list list_named(const struct tracer *t, const struct statement *s) {
+    struct named *items = NULL;
+    uint32_t n = 0, cap = 0;
+    struct access access;
+    for (int written = 0; written < 2; written++)
+        for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
+            struct named named = {.at = *access.at, .written = written};
+            named.part = t->program->buffers[named.at.buffer].window_of != NO_ID;
+            if (access.written != (bool)written ||
+                !is_followed(whole_of(t->program, &named.at.buffer)))
+                continue;
+            named.maybe_read = names_buffer(t, s, false, named.at.buffer);
+            ARENA_PUSH(t->arena, items, n, cap, named);
+        }
+    return (struct named_list){items, n, true};
 }
 
 // Is the place also read by this statement, as one that is updated is? Then its life goes on.
-static bool is_read_too(const struct tracer *t, const struct statement *s, struct reference at) {
-    struct access access;
-    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++)
-        if (!access.written && same_item(t, *access.at, at))
+static bool is_read_too(const struct tracer *t, const struct named_list *all,
+                        const struct named *named) {
+    int64_t item = index_at(named->at.index, t->variables);
+    for (uint32_t i = 0; named->maybe_read && i < all->n; i++)
+        if (!all->items[i].written && all->items[i].at.buffer == named->at.buffer &&
+            index_at(all->items[i].at.index, t->variables) == item)
             return true;
     return false;
 }
 
 static void use_places(struct tracer *t, const struct statement *s) {
-    struct access access;
-    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++)
-        if (!access.written)
-            use_place(t, *access.at, false);
-    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++)
-        if (access.written && !is_read_too(t, s, *access.at)) {
-            bool part = t->program->buffers[access.at->buffer].window_of != NO_ID;
-            use_place(t, *access.at, !part);
-        }
+    struct named_list *all = &t->named[t->place];
+    if (!all->known)
+        *all = list_named(t, s);
+    for (uint32_t i = 0; i < all->n; i++) {
+        const struct named *named = &all->items[i];
+        if (!named->written || !is_read_too(t, all, named))
+            use(t, named->at.buffer, index_at(named->at.index, t->variables),
+                named->at.index.variable, named->written && !named->part);
+    }
 }
 
 static struct carried *flight_of(const struct tracer *t, uint32_t handle, struct index index) {
@@ -150,6 +182,8 @@ static void begin_flight(struct tracer *t, const struct transfer *start) {
     for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
         struct carried_item item = {.at = i % 2 ? piece->to : piece->from};
+        if (!is_followed(whole_of(t->program, &item.at.buffer)))
+            continue;
         item.variable = item.at.index.variable;
         item.value = item.variable < 0 ? 0 : t->variables[item.variable];
         item.at.index = index_constant(index_at(item.at.index, t->variables));
@@ -282,7 +316,9 @@ static void allocate(struct tracer *t) {
     }
     t->items = ARENA_ARRAY(t->arena, struct item_state, items + 1);
     t->flights = ARENA_ARRAY(t->arena, struct carried, slots + 1);
-    t->uses.runs = ARENA_ARRAY(t->arena, uint32_t, count_places(&t->step->body) + 1);
+    uint32_t places = count_places(&t->step->body);
+    t->uses.runs = ARENA_ARRAY(t->arena, uint32_t, places + 1);
+    t->named = ARENA_ARRAY(t->arena, struct named_list, places + 1);
 }
 
 // Counts, then deals out: the order of time stays inside each buffer.
