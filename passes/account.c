@@ -176,6 +176,41 @@ static enum state state_of_piece(const struct exchange *exchange, const struct b
     return state != N_STATES ? state : reduces ? STATE_GRADIENTS : STATE_PARAMETERS;
 }
 
+static bool names_value(const struct unit *unit, const struct call *call, const struct op *op,
+                        buffer_id id) {
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (op->operands[i] < unit->n_parameters && call->operands[op->operands[i]].buffer == id)
+            return true;
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (call->results[i].buffer == id && unit_producer(unit, unit->results[i].value) == op)
+            return true;
+    return false;
+}
+
+// Of a value that calls hand on: that of the first op which makes or reads it.
+static enum role role_of_value(const struct program *program, buffer_id id) {
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL)
+            continue;
+        const struct unit *unit = &program->units[call->unit];
+        for (uint32_t i = 0; i < unit->n_ops; i++)
+            if (names_value(unit, call, &unit->ops[i], id))
+                return outermost_role(unit->ops[i].roles, unit->ops[i].n_roles);
+    }
+    return ROLE_NONE;
+}
+
+// Scalars belong to nothing.
+static enum role role_of_piece(const struct program *program, const struct transfer_piece *piece) {
+    const struct buffer *from = &program->buffers[piece->from.buffer];
+    if (from->tensor == NO_ID)
+        return from->rank ? role_of_value(program, piece->from.buffer) : ROLE_NONE;
+    const struct tensor *tensor = &program->tensors[from->tensor];
+    return outermost_role(tensor->roles, tensor->n_roles);
+}
+
 // With padding. Shards may be padded further than their own number asks for.
 static int64_t whole_elements(const struct program *program, const struct transfer *start,
                               const struct transfer_piece *piece, int64_t elements, int64_t group) {
@@ -197,12 +232,7 @@ static int64_t add_piece(const struct counting *c, const struct transfer *start,
     const struct buffer *from = &program->buffers[p->from.buffer];
     struct tensor_type type = buffer_type(program, gather ? &program->buffers[p->to.buffer] : from);
     int64_t elements = type_elements(&type), bytes = dtype_bytes[type.dtype];
-    enum role role = ROLE_NONE;
-    if (from->tensor != NO_ID) {
-        const struct tensor *tensor = &program->tensors[from->tensor];
-        role = outermost_role(tensor->roles, tensor->n_roles);
-    }
-    struct carried *of = &carried[role];
+    struct carried *of = &carried[role_of_piece(program, p)];
     of->state = state_of_piece(&start->exchange, from);
     of->whole_bytes += whole_elements(program, start, p, elements, group) * bytes;
     of->unpadded_bytes += elements * bytes;
