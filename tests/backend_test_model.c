@@ -61,8 +61,10 @@ static char *bytes_of(struct model *m, int32_t rank, const struct buffer *buffer
 }
 
 static double number_for(struct model *m, const struct buffer *buffer) {
-    if (buffer->host == HOST_STEP)
+    if (buffer->host == HOST_STEP || buffer->host == HOST_DRAW_KEY)
         return 3;
+    if (buffer->host == HOST_LAYER)
+        return (double)(random_bits(&m->random) % 5);
     if (buffer->dtype == DTYPE_I32) {
         bool masked = buffer->host == HOST_TARGETS && random_bits(&m->random) % 5 == 0;
         return masked ? -1 : (double)(random_bits(&m->random) % (uint64_t)m->program->sizes.vocab);

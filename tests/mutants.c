@@ -4,6 +4,32 @@
 // ---- what must be refused ---------------------------------------------------------------------
 
 const struct known_mutant wrong_mutants[] = {
+    // What is dropped depends on whose element it is.
+    {"all layers drop the same",
+     FAMILY_LLAMA,
+     TINY_DROPOUT,
+     {REPLACE_ALL("layer = layer[l]", "layer = layer[0]")},
+     "E512",
+     "%attention.kept = dropout"},
+    {"all microbatches drop the same",
+     FAMILY_GPT2,
+     TINY_DROPOUT,
+     {REPLACE_ALL("samples = samples[m]", "samples = samples[0]")},
+     "E512",
+     "%y = dropout"},
+    {"parts of a sequence drop the same",
+     FAMILY_LLAMA,
+     TINY_DROPOUT,
+     {REPLACE_ALL("%drawn_positions = iota() {dimension=sequence, axes=tp}",
+                  "%drawn_positions = iota() {dimension=sequence}")},
+     "E510",
+     "%y = dropout"},
+    {"two places of a layer drop the same",
+     FAMILY_LLAMA,
+     TINY_DROPOUT,
+     {REPLACE("{probability=0.3, site=2}", "{probability=0.3, site=1}")},
+     "E490",
+     "%mlp.kept = dropout"},
     // Gradients: every contribution once, from every device and microbatch.
     {"a reduction deleted",
      FAMILY_LLAMA,

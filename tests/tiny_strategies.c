@@ -36,6 +36,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "zero3_tp_vocab_sp",
     "tp_checkpoints",
     "layerwise_tp",
+    "dropout",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -203,6 +204,7 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
         break;
     case TINY_RECOMPUTE:
+    case TINY_DROPOUT:
         add_zero3(arena, config, dp);
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
         break;
@@ -342,6 +344,11 @@ static void add_model_axes(struct arena *arena, struct config *config,
         break;
     case TINY_ZERO1_TP_SP:
     case TINY_HSDP_TP_SP:
+        add_tensor_axis(arena, config, 2);
+        add_sequence_parallel(arena, config);
+        break;
+    case TINY_DROPOUT:
+        config->model.dropout = 0.3;
         add_tensor_axis(arena, config, 2);
         add_sequence_parallel(arena, config);
         break;

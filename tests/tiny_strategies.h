@@ -34,6 +34,7 @@ enum tiny_strategy {
     TINY_ZERO3_TP_VOCAB_SP,
     TINY_TP_CHECKPOINTS,
     TINY_LAYERWISE_TP,
+    TINY_DROPOUT,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];

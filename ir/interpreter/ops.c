@@ -209,7 +209,7 @@ static void dropout(const struct op *op, const struct array *in, struct array *o
         draw.sample = (uint32_t)(int64_t)in[1].data[row / sequence];
         draw.position = (uint32_t)(int64_t)in[2].data[row % sequence];
         draw.column = (uint32_t)(int64_t)in[3].data[i % hidden];
-        if (draw.key == 0)
+        if (in[5].data[0] == 0)
             out->data[i] = in[0].data[i];
         else
             out->data[i] = draw_drops(&draw, probability) ? 0 : in[0].data[i] / (1 - probability);
