@@ -102,6 +102,13 @@ struct scaled law_cross_entropy(struct terms *, struct scaled logits, struct ter
 // Are these o and lse of one attention?
 bool law_is_statistic(struct terms *, struct scaled o, struct scaled lse);
 
+// product.c: products, of which parts of operands may be put together by others or taken apart.
+struct scaled law_product(struct terms *, const struct op_labels *, struct scaled a,
+                          struct scaled b);
+// What `take`, `put` or `move` makes of x, which has so many dimensions, between these iotas.
+struct scaled law_moved(struct terms *, const struct op *, int rank, struct scaled x,
+                        struct term from, struct term to);
+
 // coverage.c
 coverage_id coverage_of(struct engine *, enum monoid, unsigned axis, unsigned char label,
                         dim_id dim);

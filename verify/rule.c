@@ -13,7 +13,7 @@
 //   3. Otherwise all are copies, and their bits are as equal as the operands'.
 //
 // Anything else has no meaning and is a fault. Terms are put into normal form here: sums (sum.c),
-// scales pulled out of what is linear, products sorted and their labels renumbered, casts dropped.
+// products (product.c), scales pulled out of what is linear, casts dropped.
 #include "verify/rule.h"
 
 #include <string.h>
@@ -324,51 +324,22 @@ static struct scaled sum_term(struct context *c) {
     return sum_finish(e->terms, &sum);
 }
 
-// Label lists with letters in the order of first use, so that equal products have equal labels.
-static void renumber_labels(const struct op_labels *labels, const unsigned order[2], char out[64]) {
-    char names[N_LABELS] = {0};
-    char next = 'a';
-    unsigned n = 0;
-    const char *lists[3] = {labels->operands[order[0]], labels->operands[order[1]],
-                            labels->results[0]};
-    for (int i = 0; i < 3; i++) {
-        for (const char *label = lists[i]; *label; label++) {
-            char *name = &names[(unsigned char)*label];
-            if (!*name)
-                *name = next++;
-            out[n++] = *name;
-        }
-        out[n++] = i < 2 ? ',' : 0;
-    }
-}
-
-static bool part_before(struct terms *terms, const struct part *a, const struct part *b) {
-    return a->node != b->node ? a->node < b->node : number_before(&terms->symbols, a->at, b->at);
-}
-
-// Products are commutative: operands in the order of their terms.
 static struct scaled product_term(struct context *c) {
     struct terms *terms = c->engine->terms;
     struct scaled a = c->operands[0].value, b = c->operands[1].value;
-    scale_id scale = scale_multiply(terms, a.scale, b.scale);
-    if (c->op->kind == OP_MUL) {
-        if (term_kind(terms, a.of) == NODE_ONE)
-            return (struct scaled){b.of, scale};
-        if (term_kind(terms, b.of) == NODE_ONE)
-            return (struct scaled){a.of, scale};
+    for (int i = 0; c->op->kind == OP_MUL && i < 2; i++) {
+        struct scaled one = i ? b : a, other = i ? a : b;
+        if (term_kind(terms, one.of) == NODE_ONE)
+            return (struct scaled){other.of, scale_multiply(terms, a.scale, b.scale)};
     }
-    struct part left = part_of(a.of), right = part_of(b.of);
-    unsigned straight[2] = {0, 1}, crossed[2] = {1, 0};
-    char labels[64], other[64];
-    renumber_labels(&c->labels, straight, labels);
-    renumber_labels(&c->labels, crossed, other);
-    bool cross = part_before(terms, &right, &left) ||
-                 (!part_before(terms, &left, &right) && strcmp(other, labels) < 0);
-    struct part parts[2] = {cross ? right : left, cross ? left : right};
-    const char *chosen = cross ? other : labels;
-    uint32_t attributes =
-        intern(&terms->attributes, chosen, (uint32_t)strlen(chosen) + 1, NULL) + 1;
-    return (struct scaled){term_make(terms, OP_EINSUM, 0, attributes, parts, 2), scale};
+    return law_product(terms, &c->labels, a, b);
+}
+
+static struct scaled moved_term(struct context *c) {
+    struct term from = c->operands[1].value.of;
+    struct term to = c->op->kind == OP_MOVE ? c->operands[2].value.of : from;
+    int rank = (int)strlen(c->labels.operands[0]);
+    return law_moved(c->engine->terms, c->op, rank, c->operands[0].value, from, to);
 }
 
 static struct scaled scale_term(struct context *c) {
@@ -415,6 +386,10 @@ static struct scaled result_term(struct context *c, unsigned result) {
     case OP_EINSUM:
     case OP_MUL:
         return product_term(c);
+    case OP_TAKE:
+    case OP_PUT:
+    case OP_MOVE:
+        return moved_term(c);
     case OP_SCALE:
         return scale_term(c);
     case OP_RECIPROCAL:

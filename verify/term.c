@@ -59,12 +59,23 @@ struct term term_follow(struct terms *terms, struct term of) {
     return i ? (struct term){alias->node, of.at + alias->offset} : of;
 }
 
+static void log_use(struct terms *terms, struct term of, struct term as, uint32_t answers) {
+    if (!terms->logging)
+        return;
+    struct alias_use use = {of, as};
+    ARENA_PUSH(terms->arena, terms->uses, terms->n_uses, terms->cap_uses, use);
+    terms->symbols.answers = answers; // they will be asked for again
+}
+
 struct term term_unnamed(struct terms *terms, struct term leaf) {
+    uint32_t answers = terms->symbols.answers;
     for (uint32_t i = 1; i < terms->n_aliases; i++) {
         const struct alias *alias = &terms->aliases[i];
-        int32_t at = leaf.at - alias->offset;
-        if (alias->node == leaf.node && alias_holds(terms, alias, at))
-            return (struct term){alias->of, at};
+        struct term of = {alias->of, leaf.at - alias->offset};
+        if (alias->node != leaf.node || !alias_holds(terms, alias, of.at))
+            continue;
+        log_use(terms, of, leaf, answers);
+        return of;
     }
     return leaf;
 }
@@ -76,11 +87,7 @@ static struct term canonical(struct terms *terms, struct term term) {
         return term;
     uint32_t answers = terms->symbols.answers;
     struct term followed = term_follow(terms, term);
-    if (terms->logging) {
-        struct alias_use use = {term, followed};
-        ARENA_PUSH(terms->arena, terms->uses, terms->n_uses, terms->cap_uses, use);
-        terms->symbols.answers = answers; // they will be asked for again
-    }
+    log_use(terms, term, followed, answers);
     return followed;
 }
 

@@ -144,7 +144,8 @@ static inline bool scaled_same(struct terms *terms, struct scaled a, struct scal
 }
 // Says that at its index `of` is the leaf `as`; extends an alias that says so for its neighbour.
 void term_alias(struct terms *terms, struct term of, struct term as);
-// What a leaf that an alias made stands for; another term: itself.
+// What a leaf that an alias made stands for; another term: itself. Logged like an answer of the
+// aliases.
 struct term term_unnamed(struct terms *terms, struct term leaf);
 // What a logged use would be answered at another index.
 struct term term_follow(struct terms *terms, struct term of);

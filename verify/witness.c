@@ -4,7 +4,8 @@
 // evaluated, nothing was proved and nothing was refuted.
 //
 // Every logical dimension has one small size here, whatever its size in the model: terms are about
-// whole tensors, so nothing depends on the sizes but time.
+// whole tensors, so nothing depends on the sizes but time. Parts, of which terms give numbers, are
+// few as they are.
 #include "verify/engine.h"
 
 #include <math.h>
@@ -52,7 +53,8 @@ static struct tensor_type tiny_type(struct evaluator *v, const struct dim *dims,
                                     enum dtype dtype) {
     struct tensor_type type = {.dtype = dtype, .rank = (uint8_t)rank};
     for (unsigned i = 0; i < rank; i++) {
-        type.dims[i] = (struct dim){dims[i].dimension, tiny[dims[i].dimension]};
+        int64_t size = dims[i].dimension == DIM_PART ? dims[i].size : tiny[dims[i].dimension];
+        type.dims[i] = (struct dim){dims[i].dimension, size};
         v->failed = v->failed || type.dims[i].size == 0;
     }
     return type;
@@ -98,7 +100,7 @@ static struct array input_leaf(struct evaluator *v, struct term term, const char
 
 static struct array iota_leaf(struct evaluator *v, const struct node *node) {
     const int64_t *key = interned(&v->engine->terms->attributes, node->key->attributes - 1);
-    struct dim dim = {(enum dimension)key[0], 0};
+    struct dim dim = {(enum dimension)key[0], key[1]};
     struct array array = array_new(v->engine->arena, tiny_type(v, &dim, 1, DTYPE_I32));
     for (int64_t i = 0; i < type_elements(&array.type); i++)
         array.data[i] = (double)i;
