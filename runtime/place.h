@@ -251,9 +251,9 @@ struct place_wellknown {
     int32_t grad_norm;     /* f64, before clipping; OUTPUT */
     int32_t learning_rate; /* f64; OUTPUT */
     int32_t logits;        /* f32 or f64 [batch, sequence, vocab] of `evaluate`; OUTPUT */
-    int32_t samples;       /* i32 [batch], the number of each in the step, stacked as tokens; INPUT */
-    int32_t layer;         /* f64, item i the number of its layer; INPUT */
-    int32_t draw_key;      /* f64, for the numbers that a step draws; 0: it draws none; INPUT */
+    int32_t samples;  /* i32 [batch], the number of each in the step, stacked as tokens; INPUT */
+    int32_t layer;    /* f64, item i the number of its layer; INPUT */
+    int32_t draw_key; /* f64, for the numbers that a step draws; 0: it draws none; INPUT */
 };
 
 /* Predicted bytes of the device with the highest peak, at that moment. */

@@ -40,10 +40,10 @@ enum tiny_strategy {
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];
 
 // tests/tiny_models.h's configuration with the strategy on a mesh of dp = 3 (hsdp, hybrid,
-// keep_part: replica 2, shard 3; zero1_cp_tp_sp, zero1_ring, zero3_ring_tp_sp: dp 2, cp 3) and a batch of that many times
-// `microbatches` sequences. Of the axes of the model cp = 2 or 3 stands inside, then tp = 2. Where
-// sequences are cut they have 12 tokens. zero2_tp_copies: dp 2, tp 6, where three devices share a
-// key and value head.
+// keep_part: replica 2, shard 3; zero1_cp_tp_sp, zero1_ring, zero3_ring_tp_sp: dp 2, cp 3) and a
+// batch of that many times `microbatches` sequences. Of the axes of the model cp = 2 or 3 stands
+// inside, then tp = 2. Where sequences are cut they have 12 tokens. zero2_tp_copies: dp 2, tp 6,
+// where three devices share a key and value head.
 struct config tiny_strategy_config(struct arena *arena, enum model_family family,
                                    enum tiny_strategy strategy, int64_t microbatches);
 
