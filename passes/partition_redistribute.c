@@ -6,6 +6,7 @@
 //   summand -> copy      all_reduce (so is one of several maxima)
 //   part    -> copy      all_gather
 //   part    -> part of another dimension   all_to_all
+//   copy    -> summand   the first device keeps it, the others have zeros: free
 //
 // What shrinks the value goes first and what makes it larger last. A dimension's cuts nest, so its
 // innermost cut is taken off before the next and put on after it. Of the forms that the unit has of
@@ -18,7 +19,7 @@
 // ---- one move ---------------------------------------------------------------------------------
 
 struct move {
-    enum op_kind kind; // N_OPS: none, the types are the same
+    enum op_kind kind; // N_OPS: none, the types are the same; PUT: the first device keeps it
     struct axis_list axes;
     unsigned dim;    // that is cut, or joined by an all_gather
     bool max;        // of an all_reduce
@@ -133,6 +134,12 @@ static struct move find_gather(const struct sharding *have, const struct shardin
     return (struct move){.kind = N_OPS};
 }
 
+static struct move find_keep(const struct partitioner *p, const struct sharding *have,
+                             const struct sharding *want) {
+    uint64_t mask = want->partial & ~have->partial;
+    return (struct move){.kind = mask ? OP_PUT : N_OPS, .axes = axes_of_sum(p, mask)};
+}
+
 static struct move next_move(const struct partitioner *p, const struct sharding *have,
                              const struct sharding *want) {
     struct move move = find_maximum(p, have);
@@ -146,6 +153,8 @@ static struct move next_move(const struct partitioner *p, const struct sharding 
         move = find_sum(p, have, want);
     if (move.kind == N_OPS)
         move = find_gather(have, want);
+    if (move.kind == N_OPS)
+        move = find_keep(p, have, want);
     // Microbatches are summed by accumulating and never lie side by side.
     CHECK(!axis_list_has(&move.axes, p->time));
     return move;
@@ -153,6 +162,10 @@ static struct move next_move(const struct partitioner *p, const struct sharding 
 
 static void apply_move(struct sharding *type, const struct move *move) {
     struct axis_list *cuts = &type->cuts[move->dim];
+    if (move->kind == OP_PUT) {
+        type->partial |= axis_list_mask(&move->axes);
+        return;
+    }
     if (move->kind == OP_ALL_TO_ALL)
         type->cuts[move->joined].n -= move->axes.n;
     if (move->max)
@@ -174,7 +187,7 @@ static double cost_of(const struct partitioner *p, const struct tensor_type *log
     struct sharding after = *before;
     struct tensor_type whole;
     apply_move(&after, move);
-    if (move->kind == OP_SLICE)
+    if (move->kind == OP_SLICE || move->kind == OP_PUT)
         return 0;
     CHECK(sharding_local(p, logical, move->kind == OP_ALL_GATHER ? &after : before, &whole));
     double parts = (double)mesh_group_size(&p->program->mesh, &move->axes);
@@ -199,8 +212,6 @@ static struct form cheapest_form(const struct maker *m, value_id v, const struct
     double least = 0;
     for (uint32_t i = 0; i < forms->n; i++) {
         const struct form *form = &forms->items[i];
-        if (want->partial & ~form->type.partial)
-            continue;
         double cost = cost_from(m->p, logical, form->type, want);
         if (best && cost >= least)
             continue;
@@ -241,6 +252,40 @@ static const char *suffix_of(const struct move *move) {
     default:
         return move->max ? "greatest" : "summed";
     }
+}
+
+// Of elements of which there is one for each device it takes the first: a product with ones and
+// zeros over a dimension that the axes cut, so what it makes is a summand. Rows stay side by side.
+static value_id emit_keep(struct maker *m, value_id v, value_id from, const struct axis_list *axes,
+                          const struct op *reader) {
+    struct program *program = m->p->program;
+    struct arena *arena = m->p->arena;
+    struct span span = split_span(m->p, axes->axes[0]);
+    struct tensor_type type = m->to->values[from].type, each = type;
+    unsigned keep = type.rank > 1 ? type.rank - 1u : type.rank;
+    memmove(&each.dims[type.rank - keep + 1], &each.dims[type.rank - keep],
+            keep * sizeof *each.dims);
+    each.dims[type.rank - keep] = (struct dim){DIM_PART, 1};
+    each.rank++;
+    const char *name = m->from->values[v].name;
+    value_id devices = add_op(m, OP_IOTA, arena_format(arena, "%s.devices", name), NULL, 0, span);
+    op_set_integer(program, last_op(m), ATTRIBUTE_DIMENSION, DIM_PART);
+    op_set_axes(program, last_op(m), ATTRIBUTE_AXES, *axes);
+    m->to->values[devices].type =
+        (struct tensor_type){.dtype = DTYPE_I32, .rank = 1, .dims = {{DIM_PART, 1}}};
+    inherit_roles(m, from, reader);
+    value_id kept = from;
+    for (int back = 0; back < 2; back++) {
+        value_id operands[] = {kept, devices};
+        kept = add_op(m, back ? OP_TAKE : OP_PUT,
+                      arena_format(arena, "%s.%s", name, back ? "kept" : "of_first"), operands, 2,
+                      span);
+        op_set_integer(program, last_op(m), ATTRIBUTE_INDEX, 0);
+        op_set_integer(program, last_op(m), ATTRIBUTE_KEEP, keep);
+        inherit_roles(m, from, reader);
+        m->to->values[kept].type = back ? type : each;
+    }
+    return kept;
 }
 
 static value_id emit_move(struct maker *m, value_id v, value_id from, const struct move *move,
@@ -319,7 +364,8 @@ value_id bring(struct maker *m, value_id v, const struct sharding *want, const s
     form = cheapest_form(m, v, want);
     for (struct move move; (move = next_move(m->p, &form.type, want)).kind != N_OPS;) {
         apply_move(&form.type, &move);
-        form.value = emit_move(m, v, form.value, &move, &form.type, reader);
+        form.value = move.kind == OP_PUT ? emit_keep(m, v, form.value, &move.axes, reader)
+                                         : emit_move(m, v, form.value, &move, &form.type, reader);
         add_form(m, v, form);
     }
     CHECK(is_as_wanted(&form.type, want));

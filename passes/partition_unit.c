@@ -116,6 +116,9 @@ static uint64_t staying_summands(const struct maker *m, const struct work *w, un
     uint64_t mask = is_additive(w->op->kind) // a summand and a copy are not added
                         ? summands_of(m, operands[0]) & summands_of(m, operands[1])
                         : summands_of_operand(m, w, i);
+    // What another unit has left as a sum is finished once, behind all that add to it.
+    if (w->op->kind == OP_ACCUMULATE && operands[0] < m->from->n_parameters)
+        mask |= summands_of(m, operands[0]);
     return op_rows[w->op->kind].partition == PARTITION_FOLLOW ? mask : mask & m->p->token_axes;
 }
 
@@ -233,29 +236,12 @@ static const struct sharding *flat_operand(const struct maker *m, const struct o
     return NULL;
 }
 
-// A gradient that one unit has left as a summand over an axis of the model gets a whole term by
-// another: the sum would have to be finished in the middle, and begun again with every microbatch.
-static void refuse_mixed_sum(struct maker *m, const struct work *w) {
-    value_id sum = w->op->operands[0];
-    uint64_t summed = summands_of(m, sum) & ~w->wants[0].partial;
-    if (w->op->kind != OP_ACCUMULATE || sum >= m->from->n_parameters || summed == 0)
-        return;
-    struct axis_list axes = axes_of_sum(m->p, summed);
-    const struct mesh *mesh = &m->p->program->mesh;
-    report(
-        m->p->diagnostics, E199, split_span(m->p, axes.axes[0]),
-        "adding a whole term to `%s`, which is a sum over `%s` elsewhere, is understood, but not "
-        "compiled yet",
-        m->from->values[sum].name, mesh_axes_text(mesh, &axes, m->p->arena));
-}
-
 static void make_divided(struct maker *m, const struct op *op) {
     struct work w = {.op = op};
     struct sharding types[MAX_RESULTS];
     value_id operands[MAX_OPERANDS];
     divide_work(m, &w);
     choose_operands(m, &w);
-    refuse_mixed_sum(m, &w);
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = bring(m, op->operands[i], &w.wants[i], op);
     for (unsigned i = 0; i < op->n_results; i++)

@@ -41,8 +41,8 @@ value_id add_op(struct maker *, enum op_kind kind, const char *name, const value
 struct op *last_op(struct maker *);
 
 void add_form(struct maker *, value_id v, struct form form);
-// The local value of reference value `v` in the wanted type. Where that is a summand, so is the
-// form that its op made. `reader`: the op that wants it, NULL for a result; what is moved belongs
+// The local value of reference value `v` in the wanted type. A copy that is wanted as a summand is
+// kept by one device. `reader`: the op that wants it, NULL for a result; what is moved belongs
 // to the part of the model that made it, a parameter to its reader's.
 value_id bring(struct maker *, value_id v, const struct sharding *want, const struct op *reader);
 

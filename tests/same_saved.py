@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Two saved files of one training, with projections fused and apart: the fused ones must be the others
-side by side, in name, shape and values up to a tolerance; what is not fused must be the same.
+"""Two saved files of one training must have the same names, shapes and values, these up to a tolerance
+relative to a tensor's largest. Where the first has projections fused, they must be the other's side by
+side.
 
-usage: fused.py FUSED APART TOLERANCE
+usage: same_saved.py ONE OTHER TOLERANCE
 """
 import array
 import json
@@ -34,8 +35,8 @@ def side_by_side(tensors, name):
     return tensors[name]
 
 
-def main(fused, apart, tolerance):
-    ours, theirs = saved(fused), saved(apart)
+def main(one, other, tolerance):
+    ours, theirs = saved(one), saved(other)
     n = 0
     for name, (shape, values) in ours.items():
         expected_shape, expected = side_by_side(theirs, name)
