@@ -82,7 +82,7 @@ static void layers_join_to_ranges(void **state) {
     assert_false(scaled_equal(up, add(t, add(t, leaf(t, 1, 0), leaf(t, 1, 1)), leaf(t, 1, 3))));
 }
 
-// Every other layer joins with no other. Beyond a bound nothing is claimed of the sum.
+// Beyond a bound nothing is claimed of a sum.
 static void sums_of_very_many_are_unknown(void **state) {
     struct terms *t = &((struct table *)*state)->terms;
     static const uint32_t counts[] = {3000, 5000};
@@ -90,7 +90,7 @@ static void sums_of_very_many_are_unknown(void **state) {
     for (int i = 0; i < 2; i++) {
         struct sum sum = {0};
         for (uint32_t k = 0; k < counts[i]; k++)
-            sum_add(t, &sum, leaf(t, 1, 2 * (int32_t)k), SCALE_ONE);
+            sum_add(t, &sum, leaf(t, 1 + k, 0), SCALE_ONE);
         assert_int_equal(term_kind(t, sum_finish(t, &sum).of), kinds[i]);
     }
 }
