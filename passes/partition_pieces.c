@@ -22,8 +22,8 @@ struct cutting {
     struct partitioner *p;
     struct program *reference;
     struct unit whole; // a copy: the program's units move
-    uint32_t *made_in,
-        *last_in; // of values: the pieces that make it, and read it last; NO_ID: none
+    // Of values: the pieces that make it, and read it last; NO_ID: none.
+    uint32_t *made_in, *last_in;
     struct cut_unit *cut;
     // The unit being made:
     struct emitter to;

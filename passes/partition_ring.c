@@ -220,21 +220,23 @@ static void find_results(struct rounds *r) {
     }
 }
 
+// What stays is made in the type that it has; what travels, in that in which it does.
 static void make_round(struct rounds *r) {
     const struct making_call *own = r->own;
     struct sharding types[MAX_OPERANDS + 1 + MAX_RESULTS];
-    struct wanted_result wanted[MAX_RESULTS] = {{.as_made = true}};
-    uint32_t n = 0, stays = 0;
+    struct wanted_result wanted[MAX_RESULTS];
+    uint32_t n = 0, stays = 0, travels = 0;
     for (uint32_t i = 0; i < own->unit->n_parameters; i++)
         types[n++] = own->types[i];
     types[n++] = positions_type(r);
-    for (uint32_t i = 0; i < own->unit->n_results; i++) {
-        wanted[i].as_made = true;
+    for (uint32_t i = 0; i < own->unit->n_results; i++)
         if (!r->ring->result_travels[i]) {
             types[n++] = own->use->results[i];
-            stays++;
+            wanted[stays++] = (struct wanted_result){.as_made = true};
         }
-    }
+    for (uint32_t i = 0; i < own->unit->n_results; i++)
+        if (r->ring->result_travels[i])
+            wanted[stays + travels++] = (struct wanted_result){.type = own->use->results[i]};
     r->round = local_unit(r, r->ring->round, types, wanted);
     for (uint32_t i = 0; i < stays; i++) // they are in the place of these parameters
         CHECK(sharding_equal(&r->round->results[i], &types[n - stays + i], MAX_RANK));

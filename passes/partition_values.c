@@ -44,11 +44,25 @@ static void find_kept(struct partitioner *p) {
     }
 }
 
-// What a ring reads lies as the ring wants it, whoever writes it: it is read in every round.
+static int64_t local_elements(const struct partitioner *p, const struct tensor_type *type,
+                              const struct axis_list cuts[MAX_RANK]) {
+    struct sharding sharding = {0};
+    struct tensor_type local;
+    memcpy(sharding.cuts, cuts, sizeof sharding.cuts);
+    CHECK(sharding_local(p, type, &sharding, &local));
+    return type_elements(&local);
+}
+
+// What a ring reads, in every round, lies as the ring wants it, whoever writes it; but not where
+// the device would have to keep, and send on, more of it than its part.
 static void divide_operands(struct partitioner *p, const struct call *call,
                             const struct ring *ring) {
-    for (uint32_t i = 0; i < p->reference->units[call->unit].n_parameters; i++) {
+    const struct unit *unit = &p->reference->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct buffer_state *state = &p->states[call->operands[i].buffer];
+        const struct tensor_type *type = &unit->values[i].type;
+        if (local_elements(p, type, ring->cuts[i]) > local_elements(p, type, state->work.cuts))
+            continue;
         memcpy(state->work.cuts, ring->cuts[i], sizeof state->work.cuts);
         state->depth = INT_MAX;
     }
