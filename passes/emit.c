@@ -34,6 +34,26 @@ struct op *emit_with(struct emitter *emitter, enum op_kind kind, const char *nam
     return op;
 }
 
+const struct op *emit_copy(struct emitter *emitter, const struct unit *from, const struct op *op,
+                           const value_id *operands) {
+    emitter->n_roles = op->n_roles;
+    memcpy(emitter->roles, op->roles, sizeof emitter->roles);
+    emitter->span = op->span;
+    struct op *copy = unit_add_op(emitter->program, emitter->unit, op->kind, "copy", operands,
+                                  op->n_operands, op->span);
+    for (unsigned i = 0; i < op->n_attributes; i++)
+        op_set(emitter->program, copy, op->attributes[i]);
+    copy->n_roles = op->n_roles;
+    memcpy(copy->roles, op->roles, sizeof copy->roles);
+    for (unsigned i = 0; i < op->n_results; i++) {
+        const struct value *value = &from->values[op->results[i]];
+        struct value *made = &emitter->unit->values[copy->results[i]];
+        made->type = value->type;
+        made->name = unit_fresh_name(emitter->program, emitter->unit, value->name);
+    }
+    return copy;
+}
+
 value_id emit(struct emitter *emitter, enum op_kind kind, const char *name,
               const value_id *operands, unsigned n_operands) {
     return emit_with(emitter, kind, name, operands, n_operands, NULL, 0)->results[0];

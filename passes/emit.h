@@ -26,6 +26,10 @@ void emit_roles(struct emitter *, enum role a, enum role b, enum role c, enum ro
 struct op *emit_with(struct emitter *, enum op_kind kind, const char *name,
                      const value_id *operands, unsigned n_operands,
                      const struct attribute *attributes, unsigned n_attributes);
+// The same op as one of another unit, on operands of this one, with its roles, span, types and, as
+// far as they are free here, names.
+const struct op *emit_copy(struct emitter *, const struct unit *from, const struct op *op,
+                           const value_id *operands);
 // Without attributes: returns the first result.
 value_id emit(struct emitter *, enum op_kind kind, const char *name, const value_id *operands,
               unsigned n_operands);

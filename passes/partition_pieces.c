@@ -80,22 +80,6 @@ static value_id add_parameter(struct cutting *c, value_id like, const char *name
     return unit_add_parameter(c->reference, c->to.unit, name, c->whole.values[like].type, consumed);
 }
 
-static const struct op *emit_copy(struct cutting *c, const struct op *op, const value_id *operands,
-                                  const char *suffix) {
-    c->to.n_roles = op->n_roles;
-    memcpy(c->to.roles, op->roles, sizeof c->to.roles);
-    c->to.span = op->span;
-    struct op *copy = emit_with(&c->to, op->kind, "copy", operands, op->n_operands, op->attributes,
-                                op->n_attributes);
-    for (unsigned i = 0; i < op->n_results; i++) {
-        const struct value *from = &c->whole.values[op->results[i]];
-        struct value *value = &c->to.unit->values[copy->results[i]];
-        value->name = arena_format(c->p->arena, "%s%s", from->name, suffix);
-        value->type = from->type;
-    }
-    return copy;
-}
-
 // The op that counts positions, if the value is made so.
 static const struct op *count_of(const struct cutting *c, value_id v) {
     const struct op *op = unit_producer(&c->whole, v);
@@ -105,7 +89,7 @@ static const struct op *count_of(const struct cutting *c, value_id v) {
 // A value in the unit being made. Positions are counted again wherever they are read.
 static value_id value_here(struct cutting *c, value_id v) {
     if (c->here[v] == NO_ID)
-        c->here[v] = emit_copy(c, count_of(c, v), NULL, "")->results[0];
+        c->here[v] = emit_copy(&c->to, &c->whole, count_of(c, v), NULL)->results[0];
     return c->here[v];
 }
 
@@ -113,7 +97,7 @@ static void copy_op(struct cutting *c, const struct op *op) {
     value_id operands[MAX_OPERANDS];
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = value_here(c, op->operands[i]);
-    const struct op *copy = emit_copy(c, op, operands, "");
+    const struct op *copy = emit_copy(&c->to, &c->whole, op, operands);
     for (unsigned i = 0; i < op->n_results; i++)
         c->here[op->results[i]] = copy->results[i];
 }
@@ -179,7 +163,7 @@ static uint32_t make_round(struct cutting *c, const struct op *op, const struct 
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] =
             is_travelling_count(c, op, pairing, i) ? positions : value_here(c, op->operands[i]);
-    struct op round = *emit_copy(c, op, operands, ".part");
+    struct op round = *emit_copy(&c->to, &c->whole, op, operands);
     join_round(c, round, stays);
     for (unsigned i = 0; i < op->n_results; i++)
         if (stays[i] == NO_ID)

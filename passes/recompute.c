@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "passes/emit.h"
 #include "passes/gradients.h"
 #include "passes/passes.h"
 #include "passes/saved.h"
@@ -105,20 +106,8 @@ struct segment {
 // A copy of `op`, which is of unit `from`, on operands of the new unit.
 static const struct op *append_copy(struct segment *s, const struct unit *from, const struct op *op,
                                     const value_id *operands) {
-    struct program *program = s->program;
-    struct op *made =
-        unit_add_op(program, s->unit, op->kind, "copy", operands, op->n_operands, op->span);
-    for (unsigned i = 0; i < op->n_attributes; i++)
-        op_set(program, made, op->attributes[i]);
-    made->n_roles = op->n_roles;
-    memcpy(made->roles, op->roles, sizeof made->roles);
-    for (unsigned i = 0; i < op->n_results; i++) {
-        const struct value *value = &from->values[op->results[i]];
-        struct value *copy = &s->unit->values[made->results[i]];
-        copy->type = value->type;
-        copy->name = unit_fresh_name(program, s->unit, value->name);
-    }
-    return made;
+    struct emitter to = {.program = s->program, .unit = s->unit};
+    return emit_copy(&to, from, op, operands);
 }
 
 // A value of forward, computed at its first use.
