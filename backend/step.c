@@ -116,12 +116,21 @@ static void emit_zero(struct schedule *s, const struct statement *statement) {
 
 static void emit_block(struct schedule *, const struct block *);
 
+static LLVMValueRef loop_bound(struct schedule *s, const struct loop *loop, int64_t bound) {
+    struct emitter *e = s->e;
+    if (!loop->stride)
+        return constant_i64(e, bound);
+    LLVMValueRef base =
+        LLVMBuildMul(e->builder, s->variables[s->depth - 1], constant_i64(e, loop->stride), "");
+    return LLVMBuildAdd(e->builder, base, constant_i64(e, bound), "");
+}
+
 // Rolled: the code does not grow with layers. The body is emitted once, its variable is a register.
 static void emit_loop(struct schedule *s, const struct loop *loop) {
     struct emitter *e = s->e;
     CHECK(s->depth < LIMIT_LOOP_DEPTH && loop->begin >= 0);
-    struct counted_loop counted =
-        loop_begin(e, constant_i64(e, loop->begin), constant_i64(e, loop->end), loop->descending);
+    struct counted_loop counted = loop_begin(e, loop_bound(s, loop, loop->begin),
+                                             loop_bound(s, loop, loop->end), loop->descending);
     LLVMBuildStore(e->builder, counted.counter,
                    element_pointer(e, e->i64, s->told, constant_i64(e, s->depth)));
     s->variables[s->depth++] = counted.counter;

@@ -371,6 +371,14 @@ static const char *check_loop(struct checker *c, const struct loop *loop) {
         return "a loop that ends before it begins, or is nested too deeply";
     c->first[c->depth] = loop->begin;
     c->last[c->depth] = loop->end - 1;
+    if (loop->stride) {
+        int64_t outer = c->depth ? c->last[c->depth - 1] : -1;
+        if (c->depth == 0 || loop->stride < 0 ||
+            (outer >= 0 && loop->stride > (int64_t)LIMIT_TEXT_NUMBER / (outer + 1)))
+            return "a loop that goes with another further than can be counted, or with none";
+        c->first[c->depth] += loop->stride * c->first[c->depth - 1];
+        c->last[c->depth] += loop->stride * outer;
+    }
     c->depth++;
     const char *wrong = check_block(c, &loop->body);
     c->depth--;

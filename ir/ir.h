@@ -407,6 +407,7 @@ struct block {
 struct loop {         // for NAME = begin .. end: begin, ..., end-1; descending: the other way
     const char *name; // "m", "l"
     int64_t begin, end;
+    int64_t stride; // both go with the loop right around: so many for each step of its variable
     bool descending;
     struct block body;
 };
@@ -557,6 +558,12 @@ int64_t walk_trips(const struct statement_walk *); // how often one step execute
 // The loop around the statement whose variable has this number; depth - 1: the innermost. NULL:
 // none.
 const struct loop *walk_loop(const struct statement_walk *, int variable);
+// The value that the variable of a loop, of this number, has in an iteration: 0, 1, ...
+int64_t loop_variable(const struct loop *, int variable, int64_t iteration,
+                      const int64_t *variables);
+// Does it take another value in every iteration of the loop whose variable has number `outer`, as
+// that variable itself does, and those of loops inside it that go with it?
+bool walk_goes_with(const struct statement_walk *, int variable, int outer);
 // Is the loop's variable, of this number, the microbatch: does it index what is stacked so?
 bool loop_counts_microbatches(const struct program *, const struct loop *, int variable);
 // The places that a statement names, i = 0, 1, ... until `at` is NULL: a call reads its operands,

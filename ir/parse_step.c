@@ -162,14 +162,35 @@ static void parse_free(struct parser *p, struct statement *statement) {
 
 static void parse_block(struct parser *p, struct step *step, struct block *block);
 
+// `3`, or `2*g`, `2*g+3` where g is the variable of the loop right around: what stands before it is
+// the stride.
+static int64_t parse_bound(struct parser *p, int64_t *stride) {
+    int64_t bound = text_integer(p);
+    *stride = 0;
+    if (!text_accept(p, '*'))
+        return bound;
+    *stride = bound;
+    if (p->depth == 0 || p->token.kind != TOKEN_WORD ||
+        strcmp(p->variables[p->depth - 1], p->token.text) != 0 || bound < 1) {
+        FAIL(p, "a loop goes with the variable of the loop right around it, by a stride of at "
+                "least 1");
+        return 0;
+    }
+    text_advance(p);
+    return text_accept(p, '+') ? text_integer(p) : 0;
+}
+
 // Variables are numbered by depth, so a name is needed while its loop is open only.
 static void parse_loop(struct parser *p, struct step *step, struct loop *loop) {
     loop->name = text_name(p, "a loop variable");
     text_expect(p, '=');
-    loop->begin = text_integer(p);
+    int64_t stride;
+    loop->begin = parse_bound(p, &loop->stride);
     text_expect(p, RANGE);
-    loop->end = text_integer(p);
+    loop->end = parse_bound(p, &stride);
     loop->descending = text_accept_word(p, "descending");
+    if (!text_failed(p) && stride != loop->stride)
+        FAIL(p, "a loop begins and ends by the same stride");
     if (loop->begin < 0 || loop->end < loop->begin)
         FAIL(p,
              loop->begin < 0 ? "a loop begins at 0 or above" : "this loop ends before it begins");

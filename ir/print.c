@@ -396,10 +396,20 @@ static void print_start(struct printer *p, const struct step *step, const struct
 
 static void print_block(struct printer *p, const struct step *step, const struct block *block);
 
+// `3`, or of a loop that goes with the one around it `2*g+3`.
+static const char *bound_text(struct printer *p, const struct loop *loop, int64_t bound) {
+    if (!loop->stride)
+        return arena_format(&p->scratch, "%" PRId64, bound);
+    CHECK(p->depth > 0);
+    const char *base =
+        arena_format(&p->scratch, "%" PRId64 "*%s", loop->stride, p->variables[p->depth - 1]);
+    return bound ? arena_format(&p->scratch, "%s+%" PRId64, base, bound) : base;
+}
+
 static void print_loop(struct printer *p, const struct step *step, const struct loop *loop,
                        struct span span) {
-    put(p, "for %s = %" PRId64 " .. %" PRId64 "%s {", loop->name, loop->begin, loop->end,
-        loop->descending ? " descending" : "");
+    put(p, "for %s = %s .. %s%s {", loop->name, bound_text(p, loop, loop->begin),
+        bound_text(p, loop, loop->end), loop->descending ? " descending" : "");
     put_spanned_end(p, span);
     CHECK(p->depth < LIMIT_LOOP_DEPTH);
     p->variables[p->depth++] = loop->name;

@@ -125,6 +125,11 @@ static int64_t follow_block(struct lifetimes *l, const struct block *block, int6
         for (buffer_id b = 0; b < program->n_buffers; b++)
             if (body[b].n_statements)
                 use_loop(&uses[b], &body[b], all, crosses_iterations(l, b, &body[b], depth));
+        // What a loop that goes with the one around it names is another item in each of its
+        // iterations too.
+        for (buffer_id b = 0; b < program->n_buffers && statement->loop.stride; b++)
+            if (body[b].n_statements && body[b].indexed_by >> depth & 1)
+                uses[b].indexed_by |= 1u << (depth - 1);
     }
     return position;
 }

@@ -217,10 +217,10 @@ static void give_slots(struct overlapper *o, const struct pipeline *p) {
             struct buffer *buffer = &o->program->buffers[transfer->pieces[k].to.buffer];
             if (has_own_place(o, &transfer->pieces[k]))
                 continue;
-            // A buffer has the same slots in all loops: they all go over the same layers.
-            CHECK(buffer->stack == STACK_NONE || buffer->count == slots);
+            // Loops over fewer layers go round in fewer of them.
+            CHECK(buffer->stack == STACK_NONE || buffer->stack == STACK_SLOTS);
             buffer->stack = STACK_SLOTS;
-            buffer->count = slots;
+            buffer->count = buffer->count > slots ? buffer->count : slots;
         }
     }
 }
@@ -406,7 +406,8 @@ static struct statement take_wait_out(struct overlapper *o, struct statement *lo
 static void join_waits(struct overlapper *o, struct block *block, uint32_t at) {
     struct statement *first = &block->statements[at - 1], *second = &block->statements[at];
     if (first->kind != STATEMENT_LOOP || first->loop.begin != second->loop.begin ||
-        first->loop.end != second->loop.end || first->loop.descending != second->loop.descending)
+        first->loop.end != second->loop.end || first->loop.stride != second->loop.stride ||
+        first->loop.descending != second->loop.descending)
         return;
     for (uint32_t i = 0; i < first->loop.body.n; i++)
         if (first->loop.body.statements[i].kind != STATEMENT_WAIT)

@@ -16,6 +16,7 @@ struct item_state {
 
 // A run of a loop, and the items that it needs to its end.
 struct open_loop {
+    const struct loop *loop;
     uint32_t begin; // execution
     struct item_state **needed;
     uint32_t n, cap;
@@ -95,11 +96,18 @@ static void end_life(struct tracer *t, buffer_id buffer, int64_t item) {
     state->alive = false;
 }
 
+// Does the variable of a loop inside go with that of loop `outer`, as its own does?
+static bool goes_with(const struct tracer *t, int variable, int outer) {
+    while (variable > outer && t->loops[variable].loop->stride)
+        variable--;
+    return variable == outer;
+}
+
 // What was there before a loop, and is not one item for each of its iterations, is used by all.
 static void need_to_loops_end(struct tracer *t, struct item_state *state, int variable) {
     for (int k = 0; k < t->depth; k++) {
         struct open_loop *loop = &t->loops[k];
-        if (state->first < loop->begin && variable != k) {
+        if (state->first < loop->begin && !goes_with(t, variable, k)) {
             ARENA_PUSH(t->arena, loop->needed, loop->n, loop->cap, state);
             return;
         }
@@ -230,22 +238,28 @@ static void execute(struct tracer *t, const struct statement *s) {
 
 // ---- loops ------------------------------------------------------------------------------------
 
-// Does the statement name items, among those that are followed, or transfers by this variable?
-static bool names_by(const struct tracer *t, const struct statement *s, int variable) {
+// Does the statement, of the body of the loop that begins here, name items, among those that are
+// followed, or transfers by its variable?
+static bool names_by_loop(const struct tracer *t, const struct statement_walk *walk) {
+    const struct statement *s = walk->statement;
+    int first_inside = t->depth + 1; // of the variables of loops in the body
     struct access access;
     for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
         buffer_id buffer = access.at->buffer;
-        if (access.at->index.variable == variable && is_followed(whole_of(t->program, &buffer)))
+        if (is_followed(whole_of(t->program, &buffer)) &&
+            walk_goes_with(walk, access.at->index.variable - first_inside, -1))
             return true;
     }
-    return (s->kind == STATEMENT_START && s->start.handle_index.variable == variable) ||
-           (s->kind == STATEMENT_WAIT && s->wait.index.variable == variable);
+    return (s->kind == STATEMENT_START &&
+            walk_goes_with(walk, s->start.handle_index.variable - first_inside, -1)) ||
+           (s->kind == STATEMENT_WAIT &&
+            walk_goes_with(walk, s->wait.index.variable - first_inside, -1));
 }
 
 static bool iterations_are_equal(const struct tracer *t, const struct loop *loop) {
     struct statement_walk walk = walk_statements(&loop->body);
     while (walk_next(&walk))
-        if (names_by(t, walk.statement, t->depth))
+        if (names_by_loop(t, &walk))
             return false;
     return true;
 }
@@ -269,12 +283,11 @@ static void execute_loop(struct tracer *t, const struct loop *loop) {
     CHECK(t->depth < LIMIT_LOOP_DEPTH);
     t->runs[t->depth] = t->uses.runs[first - 1];
     // Of a single iteration the text can say where each use is the last.
-    t->loops[t->depth] = (struct open_loop){.begin = trips > 1 ? t->uses.n : 0};
+    t->loops[t->depth] = (struct open_loop){loop, .begin = trips > 1 ? t->uses.n : 0};
     for (int64_t i = 0; i < followed; i++) {
         int64_t iteration = i == followed - 1 ? trips - 1 : i;
         t->place = first;
-        t->variables[t->depth] =
-            loop->descending ? loop->end - 1 - iteration : loop->begin + iteration;
+        t->variables[t->depth] = loop_variable(loop, t->depth, iteration, t->variables);
         t->depth++;
         execute_block(t, &loop->body);
         t->depth--;

@@ -29,7 +29,7 @@ static void execute_block(struct live *live, const struct block *block, int64_t 
             continue;
         }
         for (int64_t k = 0; k < s->loop.end - s->loop.begin; k++) {
-            variables[depth] = s->loop.descending ? s->loop.end - 1 - k : s->loop.begin + k;
+            variables[depth] = loop_variable(&s->loop, depth, k, variables);
             execute_block(live, &s->loop.body, variables, depth + 1);
         }
     }

@@ -55,6 +55,12 @@ static const char loops[] =
     "        call add(s = sum[m], t = ring[l+4 mod 3])\n"
     "        call combine(a = w[l], b = sum[m]) -> (c = x[l-1])\n"
     "      }\n"
+    "      for g = 0 .. 2 descending {\n"
+    "        for l = 2*g+1 .. 2*g+3 {\n"
+    "          call combine(a = x[l], b = w[l]) -> (c = ring[l mod 3])\n"
+    "          call add(s = sum[m], t = ring[l mod 3])\n"
+    "        }\n"
+    "      }\n"
     "    }\n"
     "  }\n"
     "}\n"
@@ -103,7 +109,7 @@ static void expect(const struct told *told, int *next, const struct block *block
         }
         for (int64_t k = 0; k < s->loop.end - s->loop.begin; k++) {
             assert_true(depth < LIMIT_LOOP_DEPTH);
-            variables[depth] = s->loop.descending ? s->loop.end - 1 - k : s->loop.begin + k;
+            variables[depth] = loop_variable(&s->loop, depth, k, variables);
             expect(told, next, &s->loop.body, variables, depth + 1);
         }
     }

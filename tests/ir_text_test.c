@@ -47,6 +47,14 @@ static const char *const sample =
     "      }\n"
     "    }\n"
     "    zero y\n"
+    "    for g = 0 .. 1 descending {\n"
+    "      for k = 2*g+1 .. 2*g+3 {\n"
+    "        free w[k]\n"
+    "      }\n"
+    "      for k = 3*g .. 3*g+2 {\n"
+    "        free w[k]\n"
+    "      }\n"
+    "    }\n"
     "    start permute over shard*replica shift -1 as turn[0] { x -> behind }\n"
     "    start all_to_all over shard dim 2 concat_dim 1 as turn[1] { x -> turned }\n"
     "    start all_reduce over shard operation max as turn[2] { behind -> behind }\n"
@@ -104,6 +112,12 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("x = x, w", "w = x, w", "expected `x = ...` here", "w = x");
     expect_error("{ w[l+1]", "{ w[l+2]", "an index of buffer w is outside its 3 items", NULL);
     expect_error("ffn=5] out", "ffn=6] out", "another type than follows", NULL);
+    expect_error("2*g+3", "2*g+4", "an index of buffer w is outside its 3 items", NULL);
+    expect_error("g = 0 .. 1", "g = 0 .. 2", "an index of buffer w is outside its 3 items", NULL);
+    expect_error("= 2*g+1", "= 2*m+1", "the variable of the loop right around it", "m+1");
+    expect_error("= 2*g+1", "= 0*g+1", "by a stride of at least 1", "g+1");
+    expect_error("= 2*g+1", "= 1*g+1", "begins and ends by the same stride", "{\n        free");
+    expect_error("= 3*g .. 3*g+2", "= 3*g+3 .. 3*g+2", "ends before it begins", NULL);
     expect_error("hidden=6]\n  parameter", "hidden=7]\n  parameter", "differ in a size", NULL);
     expect_error("call project(", "call protect(", "there is no unit `protect`", "protect");
     expect_error("labels=", "eps=", "expected a number", NULL);

@@ -152,6 +152,35 @@ static void by_layer_and_slot(void **state) {
           "    free slot[0]\n");
 }
 
+// A loop that goes with the one around it names items of every of its iterations: they go there.
+static void in_groups(void **state) {
+    check("train",
+          "    for l = 0 .. 4 {\n"
+          "      zero x[l]\n"
+          "    }\n"
+          "    for g = 0 .. 2 descending {\n"
+          "      for l = 2*g .. 2*g+2 {\n"
+          "        call copy(a = x[l]) -> (b = slot[l mod 2])\n"
+          "      }\n"
+          "      for l = 2*g .. 2*g+2 descending {\n"
+          "        call copy(a = slot[l mod 2]) -> (b = out)\n"
+          "      }\n"
+          "    }\n",
+          "    for l = 0 .. 4 {\n"
+          "      zero x[l]\n"
+          "    }\n"
+          "    for g = 0 .. 2 descending {\n"
+          "      for l = 2*g .. 2*g+2 {\n"
+          "        call copy(a = x[l]) -> (b = slot[l mod 2])\n"
+          "        free x[l]\n"
+          "      }\n"
+          "      for l = 2*g .. 2*g+2 descending {\n"
+          "        call copy(a = slot[l mod 2]) -> (b = out)\n"
+          "        free slot[l mod 2]\n"
+          "      }\n"
+          "    }\n");
+}
+
 // What the last iteration alone uses last is freed behind the loop: of the loop over microbatches,
 // of which three iterations stand for all; and of layers, whose edge is another item's.
 static void behind_the_loop(void **state) {
@@ -263,6 +292,7 @@ int main(void) {
         cmocka_unit_test(frees_are_placed_anew),
         cmocka_unit_test(lives_end_where_values_do),
         cmocka_unit_test(by_layer_and_slot),
+        cmocka_unit_test(in_groups),
         cmocka_unit_test(behind_the_loop),
         cmocka_unit_test(out_of_one_loop_only),
         cmocka_unit_test(transfers_hold_their_pieces),

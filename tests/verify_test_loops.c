@@ -111,12 +111,27 @@ static void write_call(struct writer *w) {
 
 static void write_block(struct writer *w, int n);
 
-static void write_loop(struct writer *w) {
+static struct loop_of_text write_bounds(struct writer *w) {
     static const int most[MAX_LOOPS] = {18, 7, 3}; // trips: sums in them grow fast
-    struct loop_of_text loop = {pick(w, 4), 0};
-    loop.end = loop.begin + 2 + pick(w, most[w->depth]);
-    fprintf(w->to, "for %c = %d .. %d%s {\n", 'i' + w->depth, loop.begin, loop.end,
-            pick(w, 3) ? "" : " descending");
+    int begin = pick(w, 4), end = begin + 2 + pick(w, most[w->depth]);
+    fprintf(w->to, "%d .. %d", begin, end);
+    return (struct loop_of_text){begin, end};
+}
+
+// A group of iterations in each of the loop around.
+static struct loop_of_text write_bounds_of_group(struct writer *w) {
+    const struct loop_of_text *outer = &w->loops[w->depth - 1];
+    int stride = 1 + pick(w, 2), begin = pick(w, 2), end = begin + 1 + pick(w, 3);
+    char variable = (char)('i' + w->depth - 1);
+    fprintf(w->to, "%d*%c+%d .. %d*%c+%d", stride, variable, begin, stride, variable, end);
+    return (struct loop_of_text){stride * outer->begin + begin, stride * (outer->end - 1) + end};
+}
+
+static void write_loop(struct writer *w) {
+    fprintf(w->to, "for %c = ", 'i' + w->depth);
+    bool group = w->depth && pick(w, 3) == 0;
+    struct loop_of_text loop = group ? write_bounds_of_group(w) : write_bounds(w);
+    fprintf(w->to, "%s {\n", pick(w, 3) ? "" : " descending");
     w->loops[w->depth++] = loop;
     write_block(w, 1 + pick(w, 4));
     w->depth--;

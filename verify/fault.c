@@ -9,11 +9,13 @@
 // "m = 0, l = 11". A fault in the first iteration of all loops is one of the loop as a whole.
 static const char *iteration_text(const struct engine *e) {
     const char *text = "", *between = "";
+    int64_t values[LIMIT_LOOP_DEPTH];
     bool first = true;
     for (int i = 0; i < e->depth; i++) {
         const struct loop *loop = e->loops[i];
         int64_t value = number_first(&e->terms->symbols, e->variables[i]);
-        first = first && value == (loop->descending ? loop->end - 1 : loop->begin);
+        values[i] = value;
+        first = first && value == loop_variable(loop, i, 0, values);
         text = arena_format(e->arena, "%s%s%s = %" PRId64, text, between, loop->name, value);
         between = ", ";
     }

@@ -21,11 +21,13 @@
 // Slots that go round (x mod 2) make two successive iterations differ: what is one iteration above
 // is as many as all of them take to come round, and what stands in them is a constant.
 //
-// A body may use x + d and constants; indices have no other form (struct index). All kinds of loops
-// are one here: over layers or microbatches, ascending or descending, in one another: a loop inside
-// an iteration that stands for many has a symbol of its own. The step is a loop too, over training
-// steps, with an invariant that is given: persistent buffers hold the reference's state in the form
-// they are declared in. verify.c checks base and step of that one.
+// A body may use x + d and constants; indices have no other form (struct index). Only a loop inside
+// that goes with this one would begin at a multiple of x: then iterations go one by one, as over
+// groups of layers, of which there are few. All kinds of loops are one here: over layers or
+// microbatches, ascending or descending, in one another: a loop inside an iteration that stands for
+// many has a symbol of its own. The step is a loop too, over training steps, with an invariant that
+// is given: persistent buffers hold the reference's state in the form they are declared in.
+// verify.c checks base and step of that one.
 #include "verify/engine.h"
 
 #include <inttypes.h>
@@ -81,6 +83,14 @@ static void find_period(struct course *c) {
     }
 }
 
+// A loop inside that goes with this one counts in multiples of x, which numbers cannot be.
+static bool is_gone_with(const struct loop *loop) {
+    for (uint32_t i = 0; i < loop->body.n; i++)
+        if (loop->body.statements[i].kind == STATEMENT_LOOP && loop->body.statements[i].loop.stride)
+            return true;
+    return false;
+}
+
 // ---- iterations -------------------------------------------------------------------------------
 
 static int64_t direction(const struct loop *loop) {
@@ -88,7 +98,13 @@ static int64_t direction(const struct loop *loop) {
 }
 
 static int64_t variable_in(const struct course *c, int64_t iteration) {
-    return c->loop->descending ? c->loop->end - 1 - iteration : c->loop->begin + iteration;
+    struct engine *e = c->engine;
+    int64_t outer[LIMIT_LOOP_DEPTH];
+    if (c->loop->stride) { // then that loop stands for one iteration at a time
+        CHECK(!number_is_symbolic(e->variables[e->depth - 1]));
+        outer[e->depth - 1] = e->variables[e->depth - 1];
+    }
+    return loop_variable(c->loop, e->depth, iteration, outer);
 }
 
 static void iterate(struct course *c, int32_t variable) {
@@ -189,7 +205,7 @@ void loop_execute(struct engine *e, const struct statement *statement) {
                        .period = 1};
     CHECK(e->depth < LIMIT_LOOP_DEPTH);
     find_period(&c);
-    if (!e->one_by_one && c.period <= MAX_PERIOD && c.trips > 2 * c.period &&
+    if (!e->one_by_one && !is_gone_with(loop) && c.period <= MAX_PERIOD && c.trips > 2 * c.period &&
         e->terms->symbols.n < MAX_SYMBOLS)
         c.past = ARENA_ARRAY(e->arena, struct snapshot, c.period);
     e->time_loop[e->depth] = loop_counts_microbatches(e->program, loop, e->depth);

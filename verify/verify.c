@@ -305,12 +305,14 @@ static bool fits_numbers(int64_t size) {
     return -MAX_NUMBER <= size && size <= MAX_NUMBER;
 }
 
-static bool loops_fit_numbers(const struct block *block) {
+// `outer`: the greatest value of the variable of the loop around.
+static bool loops_fit_numbers(const struct block *block, int64_t outer) {
     for (uint32_t i = 0; i < block->n; i++) {
         const struct loop *loop = &block->statements[i].loop;
         if (block->statements[i].kind == STATEMENT_LOOP &&
             (!fits_numbers(loop->begin) || !fits_numbers(loop->end) ||
-             !loops_fit_numbers(&loop->body)))
+             !fits_numbers(loop->stride) || !fits_numbers(loop->stride * outer + loop->end) ||
+             !loops_fit_numbers(&loop->body, loop->stride * outer + loop->end)))
             return false;
     }
     return true;
@@ -327,7 +329,7 @@ static bool check_numbers(struct check *c, const struct program *program) {
         }
     for (int s = 0; s < N_STEPS; s++) {
         const struct step *step = &program->steps[s];
-        fit = fit && loops_fit_numbers(&step->body);
+        fit = fit && loops_fit_numbers(&step->body, 0);
         for (uint32_t i = 0; i < step->n_handles; i++)
             fit = fit && fits_numbers(step->handles[i].slots);
     }

@@ -77,7 +77,7 @@ static void run_loop(struct machine *machine, const struct loop *loop, int64_t *
                      int depth) {
     CHECK(depth < LIMIT_LOOP_DEPTH);
     for (int64_t i = 0; i < loop->end - loop->begin; i++) {
-        variables[depth] = loop->descending ? loop->end - 1 - i : loop->begin + i;
+        variables[depth] = loop_variable(loop, depth, i, variables);
         run_block(machine, &loop->body, variables, depth + 1);
     }
 }

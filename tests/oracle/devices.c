@@ -215,7 +215,7 @@ static bool run_block(struct devices *d, const struct block *block, int64_t *var
 static bool run_loop(struct devices *d, const struct loop *loop, int64_t *variables, int depth) {
     CHECK(depth < LIMIT_LOOP_DEPTH);
     for (int64_t k = 0; k < loop->end - loop->begin; k++) {
-        variables[depth] = loop->descending ? loop->end - 1 - k : loop->begin + k;
+        variables[depth] = loop_variable(loop, depth, k, variables);
         if (!run_block(d, &loop->body, variables, depth + 1))
             return false;
     }
