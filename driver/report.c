@@ -21,23 +21,49 @@ static bool lie_alike(const struct placement_row *row, const struct buffer *buff
            row->found->data == found->data && row->buffer->dtype == buffer->dtype;
 }
 
-// Activations have no tensor; what blocks hand on stands for them: a block reads one item of it and
-// writes the next.
-static bool is_handed_on(const struct program *program, buffer_id id) {
-    const struct buffer *buffer = &program->buffers[id];
-    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    while (buffer->class == CLASS_ACTIVATIONS && buffer->stack == STACK_LAYERS &&
-           walk_next(&walk)) {
-        struct access access;
-        bool read = false, written = false;
-        for (uint32_t i = 0; (access = statement_access(program, walk.statement, i)).at; i++) {
-            read |= access.at->buffer == id && !access.written;
-            written |= access.at->buffer == id && access.written;
-        }
-        if (walk.statement->kind == STATEMENT_CALL && read && written)
+// The layers over which a statement in a loop goes, with the loop around that one if the two go
+// together.
+struct layers {
+    int64_t begin, end; // both 0: it stands in no loop
+};
+
+static struct layers layers_of(const struct statement_walk *walk) {
+    const struct loop *loop = walk_loop(walk, walk->depth - 1);
+    if (!loop)
+        return (struct layers){0, 0};
+    const struct loop *outer = loop->stride ? walk_loop(walk, walk->depth - 2) : NULL;
+    if (!outer)
+        return (struct layers){loop->begin, loop->end};
+    return (struct layers){loop->begin + loop->stride * outer->begin,
+                           loop->end + loop->stride * (outer->end - 1)};
+}
+
+static bool names(const struct reference *places, uint32_t n, buffer_id id) {
+    for (uint32_t i = 0; i < n; i++)
+        if (places[i].buffer == id)
             return true;
-    }
     return false;
+}
+
+// Activations have no tensor; what blocks hand on stands for them: a block reads one item of it and
+// writes the next. False: the buffer is none of that kind; else in which layers it is.
+static bool is_handed_on(const struct program *program, buffer_id id, struct layers *in) {
+    bool found = false;
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (program->buffers[id].class == CLASS_ACTIVATIONS && walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL)
+            continue;
+        const struct unit *unit = &program->units[call->unit];
+        if (unit->phase != PHASE_FORWARD || !names(call->operands, unit->n_parameters, id) ||
+            !names(call->results, unit->n_results, id))
+            continue;
+        struct layers here = layers_of(&walk);
+        in->begin = found && in->begin < here.begin ? in->begin : here.begin;
+        in->end = found && in->end > here.end ? in->end : here.end;
+        found = true;
+    }
+    return found;
 }
 
 // Into the row of its kind, or as a new one. A window has no bytes of its own and is no row.
@@ -45,13 +71,14 @@ static void add_buffer(struct compilation *c, struct placement_table *table, buf
     const struct buffer *buffer = &c->final->buffers[id];
     const struct found *found = &c->verdict.buffers[id];
     enum state state = class_states[buffer->class];
-    bool activation = is_handed_on(c->final, id);
+    struct layers layers = {buffer->first_layer, buffer->first_layer + buffer->count};
+    bool activation = is_handed_on(c->final, id, &layers);
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
     const char *role =
         activation ? "layers" : role_path(&c->arena, &c->final->tensors[buffer->tensor]);
-    int64_t bytes = buffer_bytes(c->final, buffer), begin = buffer->first_layer;
-    int64_t end = buffer->stack == STACK_LAYERS ? begin + buffer->count - activation : 0;
+    int64_t bytes = buffer_bytes(c->final, buffer), begin = layers.begin;
+    int64_t end = activation || buffer->stack == STACK_LAYERS ? layers.end : 0;
     for (uint32_t i = 0; i < table->n; i++) {
         struct placement_row *row = &table->rows[i];
         if (row->state == state && strcmp(row->role, role) == 0 && row->begin == begin &&
@@ -103,4 +130,53 @@ const char *mode_of_state(const struct placement_table *table, enum state state,
         if (bytes[k] > bytes[most])
             most = k;
     return letters[most];
+}
+
+// ---- what is recomputed -----------------------------------------------------------------------
+
+// Ops that cost more than a pass over their values; backward computes others again by itself.
+static bool is_work_of(struct compilation *c, const struct op *op, const char *role) {
+    const struct tensor path = {.n_roles = op->n_roles,
+                                .roles = {op->roles[0], op->roles[1], op->roles[2], op->roles[3]}};
+    enum op_kernel kernel = op_rows[op->kind].kernel;
+    return (kernel == KERNEL_PRODUCT || kernel == KERNEL_CALL) &&
+           strcmp(role_path(&c->arena, &path), role) == 0;
+}
+
+static bool has_layer(struct layers layers, int64_t layer) {
+    return layers.end == 0 || (layers.begin <= layer && layer < layers.end);
+}
+
+// Does a call of the backward pass over this layer do the same?
+static bool is_done_again(struct compilation *c, const struct op *op, int64_t layer) {
+    struct statement_walk walk = walk_statements(&c->final->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        if (walk.statement->kind != STATEMENT_CALL || !has_layer(layers_of(&walk), layer))
+            continue;
+        const struct unit *unit = &c->final->units[walk.statement->call.unit];
+        for (uint32_t i = 0; unit->phase == PHASE_BACKWARD && i < unit->n_ops; i++)
+            if (unit->ops[i].kind == op->kind && unit->ops[i].n_roles == op->n_roles &&
+                memcmp(unit->ops[i].roles, op->roles, op->n_roles) == 0 &&
+                op_attributes_equal(&unit->ops[i], op))
+                return true;
+    }
+    return false;
+}
+
+bool role_is_recomputed(struct compilation *c, const char *role, int64_t layer) {
+    bool any = false;
+    struct statement_walk walk = walk_statements(&c->final->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        if (walk.statement->kind != STATEMENT_CALL || !has_layer(layers_of(&walk), layer))
+            continue;
+        const struct unit *unit = &c->final->units[walk.statement->call.unit];
+        for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
+            if (!is_work_of(c, &unit->ops[i], role))
+                continue;
+            if (!is_done_again(c, &unit->ops[i], layer))
+                return false;
+            any = true;
+        }
+    }
+    return any;
 }

@@ -23,6 +23,9 @@ struct placement_table placement_rows(struct compilation *);
 
 // The paper's letter of a row on an axis: R, S, S*.
 const char *mode_letter(const struct placement_row *row, unsigned axis);
+// Does backward compute again what forward's ops of this role do in a layer (0: the role is in
+// none)?
+bool role_is_recomputed(struct compilation *, const char *role, int64_t layer);
 // The letter that most bytes of the state have on the axis.
 const char *mode_of_state(const struct placement_table *, enum state, unsigned axis);
 

@@ -42,6 +42,16 @@ static bool is_of(const struct placement_row *row, enum state state, const char 
            (row->end == 0 || (row->begin <= layer && layer < row->end));
 }
 
+// As what blocks hand on lies; joined with M where what the role makes is recomputed, M alone where
+// that is whole.
+static const char *activations_letter(struct compilation *c, const struct placement_table *table,
+                                      const char *role, int64_t layer, unsigned axis) {
+    const char *letter = mode_of_state(table, STATE_ACTIVATIONS, axis);
+    if (!role_is_recomputed(c, role, layer))
+        return letter;
+    return strcmp(letter, "R") == 0 ? "M" : arena_format(&c->arena, "%s+M", letter);
+}
+
 // "(S*, S, S, R)" of the row that each state has for a role, or for a layer of it; a state without
 // one has no letter.
 static const char *tuple_text(struct compilation *c, const struct placement_table *table,
@@ -53,7 +63,7 @@ static const char *tuple_text(struct compilation *c, const struct placement_tabl
             if (is_of(&table->rows[i], (enum state)state, role, layer))
                 letter = mode_letter(&table->rows[i], axis);
         if (state == STATE_ACTIVATIONS)
-            letter = mode_of_state(table, STATE_ACTIVATIONS, axis);
+            letter = activations_letter(c, table, role, layer, axis);
         text = arena_format(&c->arena, "%s%s%s", text, state ? ", " : "", letter);
     }
     return arena_format(&c->arena, "%s)", text);
