@@ -79,3 +79,18 @@ value_id emit_iota(struct emitter *emitter, const char *name, enum dimension dim
         (struct tensor_type){.dtype = DTYPE_I32, .rank = 1, .dims = {{dimension, size}}};
     return op->results[0];
 }
+
+uint32_t add_copying_unit(struct program *program, const char *name, const struct buffer *of,
+                          const struct op *like, enum phase phase) {
+    uint32_t made = program_add_unit(program, name, like->span);
+    struct unit *unit = &program->units[made];
+    struct tensor_type type = buffer_type(program, of);
+    value_id x = unit_add_parameter(program, unit, "x", type, false);
+    struct op *op = unit_add_op(program, unit, OP_CAST, "y", &x, 1, like->span);
+    op->n_roles = like->n_roles;
+    memcpy(op->roles, like->roles, sizeof op->roles);
+    unit->values[op->results[0]].type = type;
+    unit_add_result(program, unit, op->results[0], NO_ID);
+    unit->phase = phase;
+    return made;
+}

@@ -402,12 +402,13 @@ static struct statement loop_like(const struct statement *from) {
 static void lower_loop(struct partitioner *p, const struct statement *from) {
     struct statement made = loop_like(from);
     struct block *outer = p->block;
+    int64_t outer_layer = p->layer;
     p->block = &made.loop.body;
     p->layer = from->loop.begin;
     p->depth++;
     lower_block(p, &from->loop.body);
     p->depth--;
-    p->layer = 0;
+    p->layer = outer_layer;
     p->block = outer;
     if (made.loop.body.n)
         push_statement(p, made);

@@ -88,7 +88,7 @@ void divide_values(struct partitioner *p) {
             continue;
         struct statement_walk walk = walk_statements(&p->reference->steps[kind].body);
         while (walk_next(&walk)) {
-            const struct loop *loop = walk_loop(&walk, 0);
+            const struct loop *loop = walk_loop(&walk, walk.depth - 1);
             if (walk.statement->kind == STATEMENT_CALL)
                 divide_call(p, walk.statement, walk.depth + 1, loop ? loop->begin : 0);
         }

@@ -62,7 +62,7 @@ static void find_ranges(struct placing *p) {
     struct placement *placement = p->placement;
     int64_t layers = p->program->sizes.layers;
     size_t n = (size_t)strategy->n_modes + strategy->n_splits;
-    placement->starts = ARENA_ARRAY(p->arena, int64_t, 2 * n + 2);
+    placement->starts = ARENA_ARRAY(p->arena, int64_t, 2 * (2 * n + 1) + 1);
     add_start(placement, 0);
     for (uint32_t m = 0; m < strategy->n_modes; m++)
         add_slice(placement, &strategy->modes[m].selector, layers);
@@ -70,8 +70,9 @@ static void find_ranges(struct placing *p) {
         add_slice(placement, &strategy->splits[s].scope, layers);
     placement->starts[placement->n_ranges] = layers;
     placement->n_tensors = p->program->n_tensors;
-    placement->tensors =
-        ARENA_ARRAY(p->arena, struct placed_tensor, placement->n_ranges * placement->n_tensors + 1);
+    // Each may have a shorter group at its end (cut_last_groups).
+    placement->tensors = ARENA_ARRAY(p->arena, struct placed_tensor,
+                                     2 * placement->n_ranges * placement->n_tensors + 1);
 }
 
 static bool placed_alike(const struct placed_tensor *a, const struct placed_tensor *b) {
@@ -108,9 +109,13 @@ static bool kept_alike(const struct placing *p, uint32_t a, uint32_t b) {
     return true;
 }
 
+static int64_t recomputed_at_once(const struct placing *p, uint32_t range) {
+    return layers_recomputed_at_once(&p->config->strategy, p->placement->starts[range]);
+}
+
 static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
     const struct placement *placement = p->placement;
-    if (!kept_alike(p, a, b) ||
+    if (!kept_alike(p, a, b) || recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
         !work_is_alike(placement, placement->starts[a], placement->starts[b]))
         return false;
     for (uint32_t t = 0; t < placement->n_tensors; t++)
@@ -134,6 +139,26 @@ static void join_ranges(const struct placing *p) {
     }
     placement->starts[last + 1] = placement->starts[placement->n_ranges];
     placement->n_ranges = last + 1;
+}
+
+// Layers that are recomputed n at once are whole groups; what is left over at the end of a range
+// becomes a range that is one shorter group.
+static void cut_last_groups(const struct placing *p) {
+    struct placement *placement = p->placement;
+    size_t n = placement->n_tensors;
+    for (uint32_t r = 0; r < placement->n_ranges; r++) {
+        int64_t layers = placement->starts[r + 1] - placement->starts[r];
+        int64_t rest = layers % recomputed_at_once(p, r);
+        if (rest == 0 || rest == layers)
+            continue;
+        struct placed_tensor *range = &placement->tensors[r * n];
+        memmove(placement->starts + r + 2, placement->starts + r + 1,
+                (placement->n_ranges - r) * sizeof *placement->starts);
+        placement->starts[r + 1] = placement->starts[r + 2] - rest;
+        memmove(range + n, range, (placement->n_ranges - r) * n * sizeof *range);
+        placement->n_ranges++;
+        r++;
+    }
 }
 
 // ---- storage ----------------------------------------------------------------------------------
@@ -369,6 +394,7 @@ static void place_storage(struct placing *p) {
         for (uint32_t t = 0; t < p->program->n_tensors; t++)
             place_tensor(&w, t);
     join_ranges(p);
+    cut_last_groups(p);
     check_reach(&w);
 }
 

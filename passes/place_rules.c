@@ -119,8 +119,15 @@ static bool reaches(const struct placing *p, const struct selector *const *selec
 
 static void check_recomputed(struct placing *p, const struct mode_statement *mode) {
     const struct selector *selector = &mode->selector;
-    if (mode->unit != UNIT_LAYER && mode->unit != UNIT_TENSOR) {
-        not_yet(p, &mode->origin, "recomputing more than a layer at once");
+    enum role last = selector->n_roles ? selector->roles[selector->n_roles - 1] : ROLE_LAYERS;
+    if (mode->unit > UNIT_LAYER && last != ROLE_LAYERS) {
+        struct diagnostic *d =
+            report(p->diagnostics, E121, origin_span(&mode->origin),
+                   "several layers are recomputed at once from the input of the first, not `%s` of "
+                   "them alone",
+                   role_names[last]);
+        diagnostic_origin(d, &mode->origin);
+        diagnostic_help(d, "leave `unit` out, or recompute whole layers");
     } else if (!reaches(p, &selector, 1)) {
         struct diagnostic *d =
             report(p->diagnostics, E119, origin_span(&mode->origin),

@@ -10,20 +10,23 @@
 //   for l = 3 .. 8 { call block(x = hidden[l], w = w.3_8[l-3]) -> (y = hidden[l+1]) }
 //
 // What layers hand on to one another (`hidden`) is the only kind whose items a loop names by
-// another number than its own layer's. It stays one buffer as long as the ranges divide it alike:
-// then the border between two of them is an item that one writes and the other reads. Where they do
-// not, each side has a buffer of its own, and a call between the loops takes the item at the border
-// from one to the other; partition finds what that costs.
+// another number than its own layer's. It stays one buffer as long as the ranges divide it alike
+// and keep it of every layer: then the border between two of them is an item that one writes and
+// the other reads. Where they do not, each side has a buffer of its own, and a call between the
+// loops takes the item at the border from one to the other; partition finds what that costs.
 // What the host writes stays one buffer too: it knows one.
 #include <inttypes.h>
 #include <string.h>
 
 #include "ir/check.h"
+#include "passes/emit.h"
 #include "passes/passes.h"
+#include "passes/select.h"
 #include "passes/work.h"
 
 struct cutter {
     struct program *program;
+    const struct strategy_config *strategy;
     const struct placement *placement;
     const struct buffer *old;
     bool *handed_on;        // of the old buffers: layers name one another's items
@@ -95,6 +98,12 @@ static bool divided_alike(const struct cutter *c, const struct unit *unit, uint3
     return true;
 }
 
+// Groups of layers that are recomputed at once have slots for what their layers hand on.
+static bool has_groups(const struct cutter *c, uint32_t range) {
+    int64_t begin = c->placement->starts[range], end = c->placement->starts[range + 1];
+    return end - begin > 1 && layers_recomputed_at_once(c->strategy, begin) > 1;
+}
+
 static void find_borders(struct cutter *c, buffer_id id) {
     uint32_t unit, result, n = c->placement->n_ranges;
     bool *borders = ARENA_ARRAY(c->program->arena, bool, n + 1), any = false;
@@ -102,7 +111,9 @@ static void find_borders(struct cutter *c, buffer_id id) {
         return;
     bool kept = is_kept(c, id);
     for (uint32_t r = 1; r < n; r++)
-        any |= borders[r] = !divided_alike(c, &c->program->units[unit], result, kept, r);
+        any |= borders[r] =
+            !divided_alike(c, &c->program->units[unit], result, kept, r) ||
+            (c->old[id].stack == STACK_LAYERS && (has_groups(c, r - 1) || has_groups(c, r)));
     if (any)
         c->borders[id] = borders;
 }
@@ -226,23 +237,16 @@ static struct reference at_border(const struct cutter *c, const struct reference
     return item;
 }
 
-// The unit that takes a value as it is from one side to the other.
-static uint32_t border_unit(struct cutter *c, buffer_id id, enum phase phase, struct span span) {
+// The unit that takes result `i` of another, as it is, from one side to the other.
+static uint32_t border_unit(struct cutter *c, buffer_id id, uint32_t of, uint32_t i) {
     struct program *program = c->program;
     if (c->border_units[id] != NO_ID)
         return c->border_units[id];
-    uint32_t made =
-        program_add_unit(program, arena_format(program->arena, "border_%s", c->old[id].name), span);
-    struct unit *unit = &program->units[made];
-    struct tensor_type type = buffer_type(program, &c->old[id]);
-    value_id x = unit_add_parameter(program, unit, "x", type, false);
-    struct op *op = unit_add_op(program, unit, OP_CAST, "y", &x, 1, span);
-    op->roles[0] = ROLE_LAYERS;
-    op->n_roles = 1;
-    unit->values[op->results[0]].type = type;
-    unit_add_result(program, unit, op->results[0], NO_ID);
-    unit->phase = phase;
-    return c->border_units[id] = made;
+    const struct unit *unit = &program->units[of];
+    const struct op *made_by = unit_producer(unit, unit->results[i].value);
+    CHECK(made_by);
+    const char *name = arena_format(program->arena, "border_%s", c->old[id].name);
+    return c->border_units[id] = add_copying_unit(program, name, &c->old[id], made_by, unit->phase);
 }
 
 // What the loop hands on, between its ranges.
@@ -253,15 +257,13 @@ static void push_borders(struct cutter *c, struct block *to, const struct statem
     int64_t last = loop->loop.descending ? starts[from_range] : starts[from_range + 1] - 1;
     for (uint32_t i = 0; i < loop->loop.body.n; i++) {
         const struct statement *s = &loop->loop.body.statements[i];
-        struct access access;
-        for (uint32_t k = 0; (access = statement_access(c->program, s, k)).at; k++) {
-            buffer_id id = access.at->buffer;
-            if (!access.written || !c->borders[id] || !c->borders[id][border])
+        for (uint32_t k = 0; k < c->program->units[s->call.unit].n_results; k++) {
+            const struct reference *at = &s->call.results[k];
+            if (!c->borders[at->buffer] || !c->borders[at->buffer][border])
                 continue;
-            enum phase phase = c->program->units[s->call.unit].phase;
-            struct reference items[2] = {at_border(c, access.at, last, from_range),
-                                         at_border(c, access.at, last, to_range)};
-            struct call call = {.unit = border_unit(c, id, phase, s->span),
+            struct reference items[2] = {at_border(c, at, last, from_range),
+                                         at_border(c, at, last, to_range)};
+            struct call call = {.unit = border_unit(c, at->buffer, s->call.unit, k),
                                 .operands = arena_copy(c->program->arena, &items[0], sizeof *items),
                                 .results = arena_copy(c->program->arena, &items[1], sizeof *items)};
             block_push(c->program, to,
@@ -312,6 +314,7 @@ bool cut_ranges(struct program *program, const struct pass_context *context) {
     if (placement.n_ranges == 1)
         return true;
     struct cutter c = {.program = program,
+                       .strategy = &context->config->strategy,
                        .placement = &placement,
                        .old = program->buffers,
                        .handed_on = ARENA_ARRAY(arena, bool, n + 1),

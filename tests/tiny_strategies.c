@@ -37,6 +37,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "tp_checkpoints",
     "layerwise_tp",
     "dropout",
+    "recompute_layers",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -208,6 +209,14 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         add_zero3(arena, config, dp);
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
         break;
+    case TINY_RECOMPUTE_LAYERS: {
+        add_zero3(arena, config, dp);
+        struct mode_statement *mode =
+            tiny_recomputed(arena, config, (struct selector){.span = nowhere});
+        mode->unit = UNIT_LAYERS;
+        mode->unit_layers = 2;
+        break;
+    }
     case N_TINY_STRATEGIES:
         break;
     }
@@ -344,6 +353,7 @@ static void add_model_axes(struct arena *arena, struct config *config,
         break;
     case TINY_ZERO1_TP_SP:
     case TINY_HSDP_TP_SP:
+    case TINY_RECOMPUTE_LAYERS:
         add_tensor_axis(arena, config, 2);
         add_sequence_parallel(arena, config);
         break;
@@ -460,7 +470,11 @@ static void add_recomputed(struct choice *t) {
     struct selector all = {.span = nowhere}, one = {.n_roles = 1, .span = nowhere};
     one.roles[0] = (uint8_t)roles[pick(t, 5)];
     bool some = pick(t, 2);
-    tiny_recomputed(t->arena, t->config, some ? one : all);
+    struct mode_statement *mode = tiny_recomputed(t->arena, t->config, some ? one : all);
+    if (!some && pick(t, 2)) {
+        mode->unit = UNIT_LAYERS;
+        mode->unit_layers = 1 + pick(t, t->config->model.layers);
+    }
     if (!some && pick(t, 2))
         tiny_recomputed(t->arena, t->config, pick(t, 2) ? one : some_layers(t))->residency =
             RESIDENCY_STORED;

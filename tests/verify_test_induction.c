@@ -312,24 +312,42 @@ static void finds_mistakes_of_some_iterations(void **state) {
 
 // ---- cost -------------------------------------------------------------------------------------
 
+static struct verdict verdict_of(enum tiny_strategy strategy, int64_t layers,
+                                 int64_t microbatches) {
+    struct trial t;
+    assert_true(derive(&t, FAMILY_LLAMA, strategy, layers, microbatches));
+    trial_judge(&t);
+    assert_false(is_refused(&t));
+    struct verdict verdict = t.verdict;
+    arena_free(&t.arena);
+    return verdict;
+}
+
 // From where on all kinds of layers and their last ones are apart.
 static void cost_does_not_grow(void **state) {
     static const int64_t sizes[][2] = {{200, 1}, {1000, 1}, {1000, 40}, {200, 1000}};
     for (enum tiny_strategy strategy = 0; strategy < N_TINY_STRATEGIES; strategy++) {
         struct verdict verdicts[4];
-        for (int i = 0; i < 4; i++) {
-            struct trial t;
-            assert_true(derive(&t, FAMILY_LLAMA, strategy, sizes[i][0], sizes[i][1]));
-            trial_judge(&t);
-            assert_false(is_refused(&t));
-            verdicts[i] = t.verdict;
-            arena_free(&t.arena);
-        }
+        if (strategy == TINY_RECOMPUTE_LAYERS) // has loops over groups
+            continue;
+        for (int i = 0; i < 4; i++)
+            verdicts[i] = verdict_of(strategy, sizes[i][0], sizes[i][1]);
         assert_int_equal(verdicts[0].n_statements, verdicts[1].n_statements);
         assert_int_equal(verdicts[0].n_terms, verdicts[1].n_terms);
         assert_int_equal(verdicts[2].n_statements, verdicts[3].n_statements);
         assert_int_equal(verdicts[2].n_terms, verdicts[3].n_terms);
     }
+}
+
+// Groups of layers are followed one by one; microbatches around them are still proved.
+static void groups_are_followed(void **state) {
+    struct verdict few = verdict_of(TINY_RECOMPUTE_LAYERS, 40, 20);
+    struct verdict many = verdict_of(TINY_RECOMPUTE_LAYERS, 160, 20);
+    struct verdict often = verdict_of(TINY_RECOMPUTE_LAYERS, 40, 100);
+    assert_true(many.n_statements > few.n_statements);
+    assert_true(many.n_statements <= 4 * few.n_statements);
+    assert_int_equal(often.n_statements, few.n_statements);
+    assert_true(many.n_terms <= 4 * few.n_terms);
 }
 
 // What a layer makes is no longer the reference's, and what the next makes of it is new again: no
@@ -362,6 +380,7 @@ int main(void) {
         cmocka_unit_test(agrees_on_random_plans),
         cmocka_unit_test(finds_mistakes_of_some_iterations),
         cmocka_unit_test(cost_does_not_grow),
+        cmocka_unit_test(groups_are_followed),
         cmocka_unit_test(what_grows_is_followed_as_far_as_affordable),
     };
     if (getenv("FILTER"))

@@ -175,6 +175,9 @@ static void recompute(struct composer *c) {
         ".norm"};
     if (chance(c, 150))
         fprintf(c->to, "  activations.layers[%d:] : recomputed\n", (int)pick(c, c->dims->layers));
+    else if (chance(c, 250))
+        fprintf(c->to, "  activations : recomputed(unit = layers(%d))\n  activations%s : stored\n",
+                2 + (int)pick(c, c->dims->layers - 1), which[2 + pick(c, 6)]);
     else
         fprintf(c->to, "  activations%s : recomputed\n", which[pick(c, 8)]);
 }

@@ -1,0 +1,282 @@
+// Recompute, several layers at once (`recomputed(unit = layers(n))`): of the inputs of layers only
+// every n-th is kept, and backward goes over the groups, the last first:
+//
+//   for g = 0 .. 2 {                                  keep the group's input, then its layers
+//     for l = 2*g .. 2*g+1 { call keep_hidden(x = hidden[l mod 2]) -> (y = saved.hidden[g]) }
+//     for l = 2*g .. 2*g+2 { call block_forward(x = hidden[l mod 2]) -> (y = hidden[l+1 mod 2]) }
+//   }
+//   for g = 0 .. 2 descending {
+//     for l = 2*g .. 2*g+1 { call take_hidden(x = saved.hidden[g]) -> (y = again.hidden[l mod 3]) }
+//     for l = 2*g .. 2*g+2 { call block_recompute(x = again.hidden[l mod 3]) ->
+//                                (y = again.hidden[l+1 mod 3], a = saved.a[l mod 2]) }
+//     for l = 2*g .. 2*g+2 descending { call block_backward(x = again.hidden[l mod 3],
+//                                           a = saved.a[l mod 2], ...) -> ... }
+//   }
+//
+// So what forward leaves behind for backward has n slots instead of an item for each layer, and
+// backward units are those of a strategy that keeps everything. `place` has cut ranges of layers
+// such that n divides them.
+#include "ir/check.h"
+#include "passes/emit.h"
+#include "passes/recompute.h"
+#include "passes/select.h"
+
+// ---- which loops ------------------------------------------------------------------------------
+
+// The result of a layer that the next one reads; NO_ID: there is none.
+static uint32_t handed_on(const struct program *program, const struct call *call) {
+    const struct unit *unit = &program->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        for (uint32_t k = 0; k < unit->n_parameters; k++)
+            if (call->results[i].buffer == call->operands[k].buffer)
+                return i;
+    return NO_ID;
+}
+
+// Ranges of layers begin at different ones.
+static bool is_backward_of(const struct loop *loop, int64_t begin) {
+    return loop->descending && loop->begin == begin && !loop->stride;
+}
+
+static bool has_backward(const struct program *program, const struct loop *loop) {
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_LOOP &&
+            is_backward_of(&walk.statement->loop, loop->begin))
+            return true;
+    return false;
+}
+
+static void find_group(struct recomputing *r, const struct loop *loop) {
+    const struct call *call = &loop->body.statements[0].call;
+    const struct unit *unit = &r->program->units[call->unit];
+    int64_t n = layers_recomputed_at_once(r->strategy, loop->begin);
+    uint32_t result = handed_on(r->program, call);
+    n = n < loop->end - loop->begin ? n : loop->end - loop->begin;
+    if (n <= 1 || result == NO_ID || unit->phase != PHASE_FORWARD ||
+        !has_backward(r->program, loop))
+        return;
+    const struct op *op = unit_producer(unit, unit->results[result].value);
+    if (!op || !is_recomputed(r, op, loop)) // then every layer's input is kept
+        return;
+    CHECK(loop->body.n == 1 && (loop->end - loop->begin) % n == 0);
+    struct layer_group group = {.begin = loop->begin,
+                                .end = loop->end,
+                                .n = n,
+                                .forward = call,
+                                .loop = loop,
+                                .hidden = call->results[result].buffer};
+    ARENA_PUSH(r->program->arena, r->groups, r->n_groups, r->cap_groups, group);
+}
+
+void find_groups(struct recomputing *r) {
+    struct statement_walk walk = walk_statements(&r->program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_LOOP &&
+            walk.statement->loop.body.statements[0].kind == STATEMENT_CALL)
+            find_group(r, &walk.statement->loop);
+}
+
+const struct layer_group *layer_group_of(const struct recomputing *r, const struct call *forward) {
+    for (uint32_t i = 0; i < r->n_groups; i++)
+        if (r->groups[i].forward == forward)
+            return &r->groups[i];
+    return NULL;
+}
+
+// ---- what computes again ----------------------------------------------------------------------
+
+// What the next layer of the group needs, and what backward does.
+static void recompute_group(struct recomputing *r, struct layer_group *group) {
+    struct arena *arena = r->program->arena;
+    const struct unit *unit = &r->program->units[group->forward->unit];
+    value_id *wanted = ARENA_ARRAY(arena, value_id, unit->n_results);
+    struct reference *results = ARENA_ARRAY(arena, struct reference, unit->n_results);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        buffer_id buffer = group->forward->results[i].buffer;
+        if (buffer != group->hidden && !(buffer < r->n_buffers && r->dropped[buffer]))
+            continue;
+        wanted[n] = unit->results[i].value;
+        results[n++] = group->forward->results[i];
+    }
+    group->again = make_recomputing(r, group->forward, group->loop, wanted, n);
+    group->again.results = results;
+}
+
+void recompute_in_groups(struct recomputing *r) {
+    for (uint32_t i = 0; i < r->n_groups; i++)
+        recompute_group(r, &r->groups[i]);
+}
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+struct group_cutter {
+    struct recomputing *r;
+    struct program *program;
+    const struct layer_group *group;
+    buffer_id kept;                // inputs of groups
+    buffer_id again;               // inputs of the layers of one group, and what the last hands on
+    uint32_t keep_unit, take_unit; // that copy from one to the other
+};
+
+static void give_slots(struct program *program, buffer_id id, int64_t n) {
+    program->buffers[id].stack = STACK_SLOTS;
+    program->buffers[id].count = n;
+    program->buffers[id].first_layer = 0;
+}
+
+static buffer_id add_slots(struct group_cutter *c, const char *prefix, int64_t n) {
+    struct buffer made = c->program->buffers[c->group->hidden];
+    made.name = arena_format(c->program->arena, "%s.%s", prefix, made.name);
+    buffer_id id = program_add_buffer(c->program, made);
+    give_slots(c->program, id, n);
+    return id;
+}
+
+// What is kept and what is recomputed lies as what layers hand on does: so the copies have the
+// roles of the op that makes it.
+static uint32_t copying_unit(struct group_cutter *c, const char *verb, enum phase phase) {
+    const struct unit *unit = &c->program->units[c->group->forward->unit];
+    const struct buffer *hidden = &c->program->buffers[c->group->hidden];
+    uint32_t result = handed_on(c->program, c->group->forward);
+    return add_copying_unit(c->program,
+                            arena_format(c->program->arena, "%s_%s", verb, hidden->name), hidden,
+                            unit_producer(unit, unit->results[result].value), phase);
+}
+
+// ---- references -------------------------------------------------------------------------------
+
+static void refer_to_slot(struct reference *at, buffer_id slots, int64_t n) {
+    at->buffer = slots;
+    if (at->index.variable < 0)
+        at->index.offset %= n;
+    else
+        at->index.modulus = n;
+}
+
+// What a statement in the group's loops names, now that there are slots; or, outside of them, what
+// layers take and hand on at their ends.
+static void refer(const struct group_cutter *c, struct statement *statement, bool backward) {
+    const struct recomputing *r = c->r;
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(c->program, statement, i)).at; i++) {
+        buffer_id id = access.at->buffer;
+        if (id == c->group->hidden && backward)
+            refer_to_slot(access.at, c->again, c->group->n + 1);
+        else if (id == c->group->hidden)
+            refer_to_slot(access.at, id, 2);
+        else if (backward && id < r->n_buffers && r->dropped[id])
+            refer_to_slot(access.at, id, c->group->n);
+    }
+}
+
+static void refer_all(const struct group_cutter *c, struct statement *statement, bool backward) {
+    refer(c, statement, backward);
+    if (statement->kind != STATEMENT_LOOP)
+        return;
+    struct statement_walk walk = walk_statements(&statement->loop.body);
+    while (walk_next(&walk))
+        refer(c, walk.statement, backward);
+}
+
+// ---- loops ------------------------------------------------------------------------------------
+
+enum { GROUP, LAYER }; // variables of the loops
+
+// Over the first `n` layers of a group.
+static struct statement loop_in_group(const struct group_cutter *c, int64_t n, bool descending) {
+    return (struct statement){.kind = STATEMENT_LOOP,
+                              .span = c->program->units[c->group->forward->unit].span,
+                              .loop = {.name = "l",
+                                       .begin = c->group->begin,
+                                       .end = c->group->begin + n,
+                                       .stride = c->group->n,
+                                       .descending = descending}};
+}
+
+// The input of the group's first layer, to where it is kept or from there.
+static void push_copy(const struct group_cutter *c, struct block *to, uint32_t unit,
+                      struct reference from, struct reference at) {
+    struct arena *arena = c->program->arena;
+    struct statement loop = loop_in_group(c, 1, false);
+    struct statement call = {.kind = STATEMENT_CALL,
+                             .span = loop.span,
+                             .call = {.unit = unit,
+                                      .operands = arena_copy(arena, &from, sizeof from),
+                                      .results = arena_copy(arena, &at, sizeof at)}};
+    block_push(c->program, &loop.loop.body, call);
+    block_push(c->program, to, loop);
+}
+
+// A statement of the loop over layers that was there before: its variable is one deeper now.
+static void push_inside(const struct group_cutter *c, struct statement *loop,
+                        struct statement statement) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(c->program, &statement, i)).at; i++)
+        if (access.at->index.variable >= 0)
+            access.at->index.variable = LAYER;
+    block_push(c->program, &loop->loop.body, statement);
+}
+
+static void push_recomputing(const struct group_cutter *c, struct block *to) {
+    struct statement loop = loop_in_group(c, c->group->n, false);
+    struct statement call = {.kind = STATEMENT_CALL, .span = loop.span, .call = c->group->again};
+    refer(c, &call, true);
+    push_inside(c, &loop, call);
+    block_push(c->program, to, loop);
+}
+
+static struct statement loop_over_groups(const struct group_cutter *c, const struct statement *from,
+                                         bool backward) {
+    struct statement made = *from, layers = loop_in_group(c, c->group->n, backward);
+    struct reference kept = {c->kept, index_variable(GROUP, 0, 0)};
+    struct reference hidden = {c->group->hidden, index_variable(LAYER, -c->group->begin, 2)};
+    struct reference again = {c->again, index_variable(LAYER, -c->group->begin, c->group->n + 1)};
+    made.loop = (struct loop){.name = "g",
+                              .end = (c->group->end - c->group->begin) / c->group->n,
+                              .descending = backward};
+    if (backward) {
+        push_copy(c, &made.loop.body, c->take_unit, kept, again);
+        push_recomputing(c, &made.loop.body);
+    } else {
+        push_copy(c, &made.loop.body, c->keep_unit, hidden, kept);
+    }
+    for (uint32_t i = 0; i < from->loop.body.n; i++)
+        push_inside(c, &layers, from->loop.body.statements[i]);
+    block_push(c->program, &made.loop.body, layers);
+    return made;
+}
+
+// Evaluation has no backward: its loops stay as they are.
+static void cut_step(const struct group_cutter *c, struct step *step, bool train) {
+    for (uint32_t i = 0; i < step->body.n; i++) {
+        struct statement *s = &step->body.statements[i];
+        bool loop = s->kind == STATEMENT_LOOP;
+        bool backward = loop && is_backward_of(&s->loop, c->group->begin);
+        bool forward = train && loop && &s->loop == c->group->loop;
+        refer_all(c, s, backward);
+        if (forward || backward)
+            *s = loop_over_groups(c, s, backward);
+    }
+}
+
+static void cut_group(struct recomputing *r, const struct layer_group *group) {
+    struct group_cutter c = {.r = r, .program = r->program, .group = group};
+    CHECK(c.program->buffers[group->hidden].count == group->end - group->begin + 1);
+    c.kept = add_slots(&c, "saved", (group->end - group->begin) / group->n);
+    c.again = add_slots(&c, "again", group->n + 1);
+    c.keep_unit = copying_unit(&c, "keep", PHASE_FORWARD);
+    c.take_unit = copying_unit(&c, "take", PHASE_BACKWARD);
+    give_slots(c.program, group->hidden, 2);
+    for (uint32_t i = 0; i < c.program->units[group->again.unit].n_results; i++)
+        if (group->again.results[i].buffer != group->hidden)
+            give_slots(c.program, group->again.results[i].buffer, group->n);
+    for (int kind = 0; kind < N_STEPS; kind++)
+        cut_step(&c, &c.program->steps[kind], kind == STEP_TRAIN);
+}
+
+void cut_groups(struct recomputing *r) {
+    for (uint32_t i = 0; i < r->n_groups; i++)
+        cut_group(r, &r->groups[i]);
+}
