@@ -154,10 +154,11 @@ static void separate_ranges(struct program *program) {
         struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
         bool seen = false;
         while (walk_next(&walk)) {
-            if (walk.statement->kind != STATEMENT_CALL || walk.statement->call.unit != id)
-                continue;
+            const struct loop *loop = walk_loop(&walk, 0);
+            if (walk.statement->kind != STATEMENT_CALL || walk.statement->call.unit != id || !loop)
+                continue; // between two ranges nothing is recomputed
             if (seen)
-                give_own_unit(program, id, walk_loop(&walk, 0)->begin);
+                give_own_unit(program, id, loop->begin);
             seen = true;
         }
     }
