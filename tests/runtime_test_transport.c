@@ -325,6 +325,32 @@ static int32_t body_all_handles(struct place_context *context) {
                                   PLACE_SUM, 0, 1, &piece);
 }
 
+/* One stays in flight while more come and go than there are handles. */
+static int32_t body_long_flight(struct place_context *context) {
+    float first = (float)(context->rank + 1), sum = 0;
+    struct place_piece early = {&first, &sum, 1, 0, 1, 0};
+    int32_t status = place_collective_start(context, 0, 7, PLACE_ALL_REDUCE, OVER_AB, PLACE_F32,
+                                            PLACE_SUM, 0, 1, &early);
+    for (int i = 0; i < 2 * HANDLES && !status; i++) {
+        float mine = (float)i, all = 0;
+        struct place_piece piece = {&mine, &all, 1, 0, 1, 0};
+        status = collective(context, PLACE_ALL_REDUCE, OVER_AB, PLACE_F32, 1, &piece);
+        if (!status && all != mine * (float)program.devices)
+            status = context_fail(context, 0, 99, "the sum of collective %d", i);
+    }
+    if (!status)
+        status = place_collective_wait(context, 1, 7);
+    if (!status && sum != (float)(program.devices * (program.devices + 1) / 2))
+        status = context_fail(context, 1, 99, "the sum of what was in flight is %g", sum);
+    return status;
+}
+
+static void one_may_stay_in_flight_while_others_pass(void **state) {
+    set_mesh(2, 2);
+    run_ranks(body_long_flight);
+    assert_all_ok();
+}
+
 static void all_handles_may_be_in_flight(void **state) {
     set_mesh(2, 1);
     run_ranks(body_all_handles);
@@ -582,6 +608,7 @@ int main(void) {
         cmocka_unit_test(members_are_numbered_in_the_order_of_the_list),
         cmocka_unit_test(sources_may_change_after_the_wait),
         cmocka_unit_test(all_handles_may_be_in_flight),
+        cmocka_unit_test(one_may_stay_in_flight_while_others_pass),
         cmocka_unit_test(results_may_change_after_the_wait),
         cmocka_unit_test(all_to_all_moves_a_cut_and_counts),
         cmocka_unit_test(permute_shifts_and_counts),

@@ -24,20 +24,22 @@
 #include "runtime/transport/transport.h"
 
 struct post {
-    _Atomic uint64_t ended; /* PHASES * sequence number + phases ended + 1; only grows */
+    _Atomic uint64_t number; /* of the collective in its group, counted from 1 */
+    _Atomic uint64_t ended;  /* PHASES * number + phases ended; only grows */
     struct collective collective;
     struct place_piece *pieces; /* grows to the largest number of pieces, then stays */
     int32_t capacity;
 };
 enum { PHASES = 4 };
 
-/* One rank's collectives over one group, numbered from 0; number s is in the ring's place s %
- * n_handles, which holds all that may be in flight: a handle that is started again has been waited
- * for, and so has its collective by all members. The ring is made by the rank's first start, before
- * any peer may look. */
+/* One rank's collectives over one group, numbered from 1 in the order of their starts, which is the
+ * same for all members. Each handle has a post: it is free when the handle is started again, since
+ * that has been waited for, and so has its collective by all members. Some stay in flight while
+ * many others come and go, so no post may depend on how many there were. The posts are made by the
+ * rank's first start, before any peer may look. */
 struct queue {
-    _Atomic uint64_t posted;
-    struct post *ring;
+    _Atomic uint64_t posted; /* the last number */
+    struct post *posts;      /* by handle */
     _Atomic int64_t sent_bytes;
 };
 
@@ -55,10 +57,10 @@ struct channel { /* host messages from one rank to another */
 
 struct local_rank {
     struct local_world *world;
-    struct queue *queues;      /* one for each group of the program */
-    struct flight *flights;    /* by handle */
-    const struct post **peers; /* scratch: posts of a group's members */
-    const void **sources;      /* scratch: their addresses */
+    struct queue *queues;   /* one for each group of the program */
+    struct flight *flights; /* by handle */
+    struct post **peers;    /* scratch: posts of a group's members */
+    const void **sources;   /* scratch: their addresses */
     _Atomic uint64_t share_posted, share_taken;
     const void *shared;
     _Atomic int live;
@@ -174,9 +176,16 @@ static struct flight *flight_of(struct local_rank *rank, int32_t handle) {
     return handle >= 0 && handle < rank->world->n_handles ? &rank->flights[handle] : NULL;
 }
 
+/* A member's post of its collective with this number, which is posted. Members' programs are the
+ * same, so it is found at the handle; elsewhere only where they are not, which is then told. */
 static struct post *post_of(const struct local_world *world, const struct queue *queue,
-                            uint64_t number) {
-    return &queue->ring[number % (uint64_t)world->n_handles];
+                            int32_t handle, uint64_t number) {
+    for (int32_t i = 0; i < world->n_handles; i++) {
+        struct post *post = &queue->posts[(handle + i) % world->n_handles];
+        if (atomic_load(&post->number) == number)
+            return post;
+    }
+    return NULL;
 }
 
 static bool post_fill(struct post *post, const struct collective *collective) {
@@ -208,13 +217,14 @@ static int32_t local_start(struct place_context *context, int32_t handle,
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is still in flight", handle);
     struct queue *queue = &rank->queues[collective->group];
-    uint64_t number = atomic_load(&queue->posted);
-    if (!queue->ring)
-        queue->ring = calloc((size_t)rank->world->n_handles, sizeof *queue->ring);
-    if (!queue->ring || !post_fill(post_of(rank->world, queue, number), collective))
+    uint64_t number = atomic_load(&queue->posted) + 1;
+    if (!queue->posts)
+        queue->posts = calloc((size_t)rank->world->n_handles, sizeof *queue->posts);
+    if (!queue->posts || !post_fill(&queue->posts[handle], collective))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "out of memory");
+    atomic_store(&queue->posts[handle].number, number);
     *flight = (struct flight){.in_flight = 1, .group = collective->group, .number = number};
-    move_counter(rank->world, &queue->posted, number + 1);
+    move_counter(rank->world, &queue->posted, number);
     return PLACE_OK;
 }
 
@@ -227,9 +237,10 @@ struct meeting {
     struct local_world *world;
     int32_t statement;
     struct group group;
+    int32_t handle;
     uint64_t number;
     struct post *mine;
-    const struct post **posts; /* of all members, in order */
+    struct post **posts; /* of all members, in order */
     const void **sources;
     int64_t element; /* bytes */
 };
@@ -262,12 +273,13 @@ static int32_t meet(struct meeting *meeting) {
     for (int32_t i = 0; i < meeting->group.size; i++) {
         int32_t peer = group_member(meeting->context->program, &meeting->group, i);
         struct queue *queue = member_queue(meeting, i);
-        int32_t status =
-            wait_until(meeting->context, meeting->statement, peer, "start the same collective",
-                       &queue->posted, meeting->number + 1);
+        int32_t status = wait_until(meeting->context, meeting->statement, peer,
+                                    "start the same collective", &queue->posted, meeting->number);
         if (status)
             return status;
-        const struct post *post = post_of(meeting->world, queue, meeting->number);
+        struct post *post = post_of(meeting->world, queue, meeting->handle, meeting->number);
+        if (!post) /* it failed where it met somebody else, and has gone on */
+            return fail_aborted(meeting->context, meeting->statement);
         const char *difference =
             collective_difference(&meeting->mine->collective, &post->collective);
         if (difference)
@@ -279,13 +291,13 @@ static int32_t meet(struct meeting *meeting) {
 
 /* Says that this rank has ended phase `phase`, and waits until all members have. */
 static int32_t end_phase(const struct meeting *meeting, uint64_t phase) {
-    uint64_t ended = PHASES * meeting->number + phase + 1;
+    uint64_t ended = PHASES * meeting->number + phase;
     move_counter(meeting->world, &meeting->mine->ended, ended);
     for (int32_t i = 0; i < meeting->group.size; i++) {
         int32_t peer = group_member(meeting->context->program, &meeting->group, i);
-        struct post *post = post_of(meeting->world, member_queue(meeting, i), meeting->number);
-        int32_t status = wait_until(meeting->context, meeting->statement, peer,
-                                    "wait for the same collective", &post->ended, ended);
+        int32_t status =
+            wait_until(meeting->context, meeting->statement, peer, "wait for the same collective",
+                       &meeting->posts[i]->ended, ended);
         if (status)
             return status;
     }
@@ -459,12 +471,13 @@ static int32_t local_wait(struct place_context *context, int32_t statement, int3
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is waited for but was not started", handle);
     const struct place_program *program = context->program;
-    struct post *mine = post_of(rank->world, &rank->queues[flight->group], flight->number);
+    struct post *mine = &rank->queues[flight->group].posts[handle];
     struct meeting meeting = {
         .context = context,
         .world = rank->world,
         .statement = statement,
         .group = group_of(program, context->rank, &program->groups[flight->group].axes),
+        .handle = handle,
         .number = flight->number,
         .mine = mine,
         .posts = rank->peers,
@@ -597,9 +610,9 @@ struct local_world *local_world_new(const struct place_program *program, int32_t
 
 static void rank_free(struct local_rank *rank) {
     for (int32_t i = 0; rank->queues && i < rank->world->n_groups; i++) {
-        for (int32_t j = 0; rank->queues[i].ring && j < rank->world->n_handles; j++)
-            free(rank->queues[i].ring[j].pieces);
-        free(rank->queues[i].ring);
+        for (int32_t j = 0; rank->queues[i].posts && j < rank->world->n_handles; j++)
+            free(rank->queues[i].posts[j].pieces);
+        free(rank->queues[i].posts);
     }
     free(rank->queues);
     free(rank->flights);
