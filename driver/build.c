@@ -40,14 +40,22 @@ static int write_build(struct compilation *c, const struct options *options) {
     return native_failed(c, why);
 }
 
-// What is made takes its name by a rename, which would put a file in the place of a device.
-static bool can_take_name(const char *path) {
-    struct stat status;
-    if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+// What is made takes its name by a rename, which would put a file in the place of a device, or of
+// the program itself.
+static bool can_take_name(const char *path, const char *source) {
+    struct stat status, read;
+    if (stat(path, &status) != 0)
         return true;
-    fprintf(stderr, "placec: cannot write `%s`: it is %s\n  give -o the name of a file\n", path,
-            S_ISDIR(status.st_mode) ? "a folder" : "not a regular file");
-    return false;
+    const char *taken =
+        S_ISDIR(status.st_mode)    ? "a folder"
+        : !S_ISREG(status.st_mode) ? "not a regular file"
+        : stat(source, &read) == 0 && read.st_dev == status.st_dev && read.st_ino == status.st_ino
+            ? "the program that is built"
+            : NULL;
+    if (taken)
+        fprintf(stderr, "placec: cannot write `%s`: it is %s\n  give -o the name of a file\n", path,
+                taken);
+    return !taken;
 }
 
 // The command line is judged as a whole before the file is compiled.
@@ -60,7 +68,7 @@ int verb_build(const struct options *options) {
         fprintf(stderr, "placec: `build` needs -o FILE: where the %s goes\n", kinds[kind]);
         return STATUS_USAGE;
     }
-    if (!can_take_name(path))
+    if (!can_take_name(path, options->operand))
         return STATUS_REFUSED;
     return compile_then(options, STAGE_JUDGED, write_build);
 }

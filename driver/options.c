@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ir/diagnostic.h"
+#include "runtime/place.h"
 
 enum {
     ON_CHECK = 1 << VERB_CHECK,
@@ -106,13 +107,16 @@ static bool parse_integer(const char *text, int64_t *value) {
 }
 
 // -1 if all is well, else the exit status: as of every check here.
-static int check_integer(const struct options *options, enum option_id option, int64_t minimum) {
+static int check_integer(const struct options *options, enum option_id option, int64_t least,
+                         int64_t most) {
     int64_t value;
     const char *text = options->values[option];
-    if (!text || (parse_integer(text, &value) && value >= minimum))
+    if (!text || (parse_integer(text, &value) && value >= least && value <= most))
         return -1;
-    fprintf(stderr, "placec: --%s takes a whole number of at least %lld, not `%s`\n",
-            option_rows[option].name, (long long)minimum, text);
+    fprintf(stderr, "placec: --%s takes a whole number ", option_rows[option].name);
+    fprintf(stderr, most == INT64_MAX ? "of at least %lld" : "from %lld to %lld", (long long)least,
+            (long long)most);
+    fprintf(stderr, ", not `%s`\n", text);
     return STATUS_USAGE;
 }
 
@@ -134,15 +138,21 @@ int option_choice(const struct options *options, enum option_id option, const ch
 enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER, N_COLOURS };
 static const char *const colours[N_COLOURS] = {"auto", "always", "never"};
 
-// Options that take a number, with the least that makes sense; the verbs then read them unchecked.
+// Options that take a number, with the least and the most that make sense; the verbs then read them
+// unchecked.
 static int check_values(const struct options *options) {
     static const struct {
         enum option_id option;
-        int64_t minimum;
-    } integers[] = {{OPTION_RANKS, 1},  {OPTION_STEPS, 0},   {OPTION_SEED, 0},
-                    {OPTION_SAMPLE, 0}, {OPTION_THREADS, 1}, {OPTION_ERROR_LIMIT, 0}};
+        int64_t least, most;
+    } integers[] = {{OPTION_RANKS, 1, INT64_MAX},
+                    {OPTION_STEPS, 0, PLACE_MOST_STEPS},
+                    {OPTION_SEED, 0, INT64_MAX},
+                    {OPTION_SAMPLE, 0, PLACE_MOST_SAMPLED},
+                    {OPTION_THREADS, 1, PLACE_MOST_THREADS},
+                    {OPTION_ERROR_LIMIT, 0, INT64_MAX}};
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
-        int status = check_integer(options, integers[i].option, integers[i].minimum);
+        int status =
+            check_integer(options, integers[i].option, integers[i].least, integers[i].most);
         if (status >= 0)
             return status;
     }

@@ -1,6 +1,7 @@
 // placec run: compile in memory and train here, one rank per device of the mesh. The driver's part
 // ends with place_run, which is the runtime that built executables link: both train alike.
 #include <stdio.h>
+#include <string.h>
 
 #include "driver/describe.h"
 #include "driver/native.h"
@@ -8,6 +9,7 @@
 // Options of the command line in the runtime's terms; a value that is no number was refused before.
 static struct place_run_options run_options(const struct options *options) {
     return (struct place_run_options){
+        .source = strcmp(options->operand, "-") == 0 ? NULL : options->operand,
         .data = options->values[OPTION_DATA],
         .steps = option_integer(options, OPTION_STEPS, 0),
         .has_seed = option_given(options, OPTION_SEED),

@@ -303,7 +303,8 @@ struct place_program {
 
 /* What the command line says; all zero is a legal value and means what each comment says. */
 struct place_run_options {
-    const char *data; /* training data; needed when steps > 0 */
+    const char *source; /* the program's text, which nothing may be written over; null: not here */
+    const char *data;   /* training data; needed when steps > 0 */
     int64_t steps;    /* optimizer steps */
     int32_t has_seed; /* 0: the program's */
     uint64_t seed;
@@ -317,13 +318,17 @@ struct place_run_options {
     int32_t quiet;      /* no header, no progress */
 };
 
+/* The most that may be asked for: beyond is a slip of the hand. */
+#define PLACE_MOST_STEPS (INT64_C(1) << 40)
+enum { PLACE_MOST_SAMPLED = 1000000, PLACE_MOST_THREADS = 1024 };
+
 /* Parses the command line of a built program, or of `placec run` without its own options. On an
  * error or --help prints what there is to say; returns -1 to go on, else the exit status. */
 int place_options_parse(int argc, char **argv, struct place_run_options *options);
 
-/* Trains: all ranks of the mesh as threads, or this process's rank under a launcher. Prints
- * progress to stdout, errors to stderr. Returns the exit status: 0 done, 1 failed, 130 after
- * Ctrl-C. Handles SIGINT while it runs. */
+/* Trains: all ranks of the mesh as threads, or this process's under a launcher. Prints progress to
+ * stdout, errors to stderr. Returns the exit status: 0 done, 1 failed, 130 after Ctrl-C. Handles
+ * SIGINT, SIGTERM and SIGHUP while it runs. */
 int place_run(const struct place_program *program, const struct place_run_options *options);
 
 /* The main function of a built executable: place_options_parse and place_run. */

@@ -5,6 +5,7 @@ interrupts, faults, broken data and full disks; under mpirun too where there is 
 usage: runtime_linear_test.py PROGRAM LIBRARY_FOLDER [MPIRUN]"""
 import json
 import os
+import pty
 import random
 import resource
 import shutil
@@ -200,6 +201,20 @@ class Linear(unittest.TestCase):
         self.assertIn("parameters are in", errors)
         self.assertIn("table.weight", read_tensors(saved))
         self.assertLess(len(read_log(log)), 500)
+
+    def test_a_terminal_that_is_gone_does_not_lose_the_parameters(self):
+        saved = self.path("p")
+        process, terminal = pty.fork()
+        if process == 0:
+            os.execve(PROGRAM, [PROGRAM, "--data", self.data, "--steps", "1000", "--save", saved],
+                      environment(2, LINEAR_FAULT="slow"))
+        seen = b""
+        while b"step 1/1000" not in seen:
+            seen += os.read(terminal, 1000)
+        os.close(terminal)
+        _, status = os.waitpid(process, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 130)
+        self.assertIn("table.weight", read_tensors(saved))
 
     def test_second_interrupt_ends_at_once(self):
         process = self.start("--steps", "1000", "--save", self.path("p"), fault="hang")

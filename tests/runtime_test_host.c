@@ -267,11 +267,26 @@ static void tokens_have_their_width_and_mask(void **state) {
     struct dataset set;
     const char *path = write_file(".u16", bytes, sizeof bytes);
     assert_int_equal(dataset_open(&set, path, 3, message, sizeof message), 0);
-    assert_int_equal(dataset_token(&set, 1), 258);
-    assert_int_equal(dataset_token(&set, 2), -1);
-    assert_int_equal(dataset_unmasked(&set, 0, 1),
-                     1); /* 258; neither the mask nor what follows it */
+    struct place_context context = {.program = &program};
+    int32_t tokens[4];
+    int64_t count;
+    program.vocab = 259;
+    assert_int_equal(dataset_begin(&context, &set, 4, tokens), PLACE_OK);
+    assert_int_equal(tokens[1], 258);
+    assert_int_equal(tokens[2], 0);
+    assert_int_equal(dataset_unmasked(&context, &set, 0, 1, &count), PLACE_OK);
+    assert_int_equal(count, 1); /* 258; neither the mask nor what follows it */
+    program.vocab = 258;
+    assert_int_equal(dataset_begin(&context, &set, 4, tokens), PLACE_ERROR_HOST);
+    assert_non_null(strstr(context.message, "token 258 at position 1 (byte 2)"));
+    context.status = PLACE_OK;
+    program.vocab = 259;
+    assert_int_equal(truncate(path, 4), 0);
+    assert_int_equal(dataset_unmasked(&context, &set, 0, 1, &count), PLACE_ERROR_HOST);
+    assert_non_null(strstr(context.message, "token 2 is gone"));
     dataset_close(&set);
+    program.vocab = 256;
+    path = write_file(".u16", bytes, sizeof bytes);
     assert_int_equal(dataset_open(&set, path, 4, message, sizeof message), -1);
     assert_non_null(strstr(message, "fewer than one sequence of 4"));
     unlink(path);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/host/data.h"
@@ -16,22 +15,14 @@ static int token_width(const char *path) {
     return strcmp(end, ".u16") == 0 ? 2 : strcmp(end, ".u32") == 0 ? 4 : 1;
 }
 
-static int map_file(struct dataset *set, int file, char *message, size_t message_bytes) {
+static int check_file(struct dataset *set, char *message, size_t message_bytes) {
     struct stat status;
-    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (fstat(set->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         snprintf(message, message_bytes, "%s: not a regular file; give a file of text or tokens",
                  set->path);
         return -1;
     }
     set->size_bytes = status.st_size;
-    if (status.st_size == 0)
-        return 0;
-    void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (map == MAP_FAILED) {
-        snprintf(message, message_bytes, "%s: cannot be mapped: %s", set->path, strerror(errno));
-        return -1;
-    }
-    set->bytes = map;
     return 0;
 }
 
@@ -59,15 +50,14 @@ static int check_length(struct dataset *set, char *message, size_t message_bytes
 int dataset_open(struct dataset *set, const char *path, int64_t sequence, char *message,
                  size_t message_bytes) {
     *set = (struct dataset){.path = path, .width = token_width(path), .sequence = sequence};
-    int file =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not wait for its writer */
-    if (file < 0) {
+    /* A pipe must not wait for its writer. */
+    set->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (set->descriptor < 0) {
         snprintf(message, message_bytes, "%s: cannot be read: %s; name a file of text or tokens",
                  path, strerror(errno));
         return -1;
     }
-    int status = map_file(set, file, message, message_bytes);
-    close(file);
+    int status = check_file(set, message, message_bytes);
     if (status == 0)
         status = check_length(set, message, message_bytes);
     if (status != 0)
@@ -76,16 +66,54 @@ int dataset_open(struct dataset *set, const char *path, int64_t sequence, char *
 }
 
 void dataset_close(struct dataset *set) {
-    if (set->bytes)
-        munmap((void *)set->bytes, (size_t)set->size_bytes);
-    set->bytes = NULL;
+    if (set->descriptor >= 0)
+        close(set->descriptor);
+    set->descriptor = -1;
 }
 
-int64_t dataset_token(const struct dataset *set, int64_t position) {
-    const unsigned char *at = set->bytes + position * set->width;
-    if (set->width == 1)
+int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) {
+    uint64_t n = (uint64_t)set->windows, epoch = (uint64_t)index / n;
+    uint64_t key = random_key(seed, "data") + epoch * UINT64_C(0x9E3779B97F4A7C15);
+    return (int64_t)random_permute(key, (uint64_t)index % n, n);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* The part of the file that was read last: most tokens follow one another. */
+struct reader {
+    const struct dataset *set;
+    int64_t first, n; /* tokens */
+    unsigned char bytes[4096];
+};
+
+static int32_t fail_read(struct place_context *context, const struct dataset *set, int64_t position,
+                         int reason) {
+    if (reason)
+        return context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be read: %s", set->path,
+                            strerror(reason));
+    return context_fail(context, -1, PLACE_ERROR_HOST,
+                        "%s: token %lld is gone: the file was cut short while this run reads it; "
+                        "give the run a file that nobody changes",
+                        set->path, (long long)position);
+}
+
+/* Reads on from `position`. */
+static int32_t reader_fill(struct place_context *context, struct reader *reader, int64_t position) {
+    const struct dataset *set = reader->set;
+    ssize_t n;
+    do
+        n = pread(set->descriptor, reader->bytes, sizeof reader->bytes, position * set->width);
+    while (n < 0 && errno == EINTR);
+    reader->first = position;
+    reader->n = n < 0 ? 0 : n / set->width;
+    return reader->n > 0 ? PLACE_OK : fail_read(context, set, position, n < 0 ? errno : 0);
+}
+
+static int64_t token_at(const unsigned char *at, int width) {
+    if (width == 1)
         return at[0];
-    if (set->width == 2) {
+    if (width == 2) {
         uint16_t token = (uint16_t)(at[0] | at[1] << 8);
         return token == UINT16_MAX ? -1 : token;
     }
@@ -93,10 +121,46 @@ int64_t dataset_token(const struct dataset *set, int64_t position) {
     return token == UINT32_MAX ? -1 : (int64_t)token;
 }
 
-int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) {
-    uint64_t n = (uint64_t)set->windows, epoch = (uint64_t)index / n;
-    uint64_t key = random_key(seed, "data") + epoch * UINT64_C(0x9E3779B97F4A7C15);
-    return (int64_t)random_permute(key, (uint64_t)index % n, n);
+/* Token `position` of the file, -1 for a mask. */
+static int32_t read_token(struct place_context *context, struct reader *reader, int64_t position,
+                          int64_t *token) {
+    int32_t status = PLACE_OK;
+    if (position < reader->first || position >= reader->first + reader->n)
+        status = reader_fill(context, reader, position);
+    if (!status)
+        *token = token_at(reader->bytes + (position - reader->first) * reader->set->width,
+                          reader->set->width);
+    return status;
+}
+
+static int32_t fail_token(struct place_context *context, const struct dataset *set,
+                          int64_t position, int64_t token) {
+    return context_fail(context, -1, PLACE_ERROR_HOST,
+                        "%s: token %lld at position %lld (byte %lld) is not below the vocabulary's "
+                        "%lld; use data made for this model or set model.vocab",
+                        set->path, (long long)token, (long long)position,
+                        (long long)(position * set->width), (long long)context->program->vocab);
+}
+
+/* A token that the model knows, or a mask. */
+static int32_t read_known_token(struct place_context *context, struct reader *reader,
+                                int64_t position, int64_t *token) {
+    int32_t status = read_token(context, reader, position, token);
+    if (!status && *token >= context->program->vocab)
+        status = fail_token(context, reader->set, position, *token);
+    return status;
+}
+
+int32_t dataset_begin(struct place_context *context, const struct dataset *set, int64_t count,
+                      int32_t *tokens) {
+    struct reader reader = {.set = set};
+    int64_t token = 0;
+    int32_t status = PLACE_OK;
+    for (int64_t i = 0; i < count && !status; i++) {
+        status = read_known_token(context, &reader, i, &token);
+        tokens[i] = token < 0 ? 0 : (int32_t)token;
+    }
+    return status;
 }
 
 /* ---- a rank's samples -------------------------------------------------------------------------
@@ -136,49 +200,40 @@ static int32_t *sample_row(struct place_context *context, const struct samples *
     return (int32_t *)layout_item(context, samples->buffer, item) + row * samples->width;
 }
 
-static int32_t fail_token(struct place_context *context, const struct dataset *set,
-                          int64_t position, int64_t token) {
-    return context_fail(context, -1, PLACE_ERROR_HOST,
-                        "%s: token %lld at position %lld (byte %lld) is not below the vocabulary's "
-                        "%lld; use data made for this model or set model.vocab",
-                        set->path, (long long)token, (long long)position,
-                        (long long)(position * set->width), (long long)context->program->vocab);
-}
-
-/* What follows the token at a position. Where nothing stands there is nothing to predict it from.
- */
-static int64_t target_of(const struct dataset *set, int64_t position) {
-    return dataset_token(set, position) < 0 ? -1 : dataset_token(set, position + 1);
+/* What follows the token at a position, or -1. Where nothing stands there is nothing to predict it
+ * from. */
+static int32_t read_target(struct place_context *context, struct reader *reader, int64_t position,
+                           int64_t *token) {
+    int32_t status = read_token(context, reader, position, token);
+    return status || *token < 0 ? status : read_known_token(context, reader, position + 1, token);
 }
 
 /* Row of one sample: its tokens, or with `shift` 1 their targets. Masked tokens are read as 0. */
-static int32_t fill_row(struct place_context *context, const struct dataset *set,
+static int32_t fill_row(struct place_context *context, struct reader *reader,
                         const struct samples *samples, int64_t window, int shift, int32_t *row) {
-    for (int64_t i = 0; i < samples->width; i++) {
-        if (window < 0) {
-            row[i] = shift ? -1 : 0;
-            continue;
-        }
-        int64_t position = window * set->sequence + position_of(samples, i);
-        int64_t token = shift ? target_of(set, position) : dataset_token(set, position);
-        if (token >= context->program->vocab)
-            return fail_token(context, set, position + shift, token);
+    int32_t status = PLACE_OK;
+    for (int64_t i = 0; i < samples->width && !status; i++) {
+        int64_t position = window * reader->set->sequence + position_of(samples, i), token = -1;
+        if (window >= 0)
+            status = shift ? read_target(context, reader, position, &token)
+                           : read_known_token(context, reader, position, &token);
         row[i] = token < 0 && !shift ? 0 : (int32_t)token;
     }
-    return PLACE_OK;
+    return status;
 }
 
 static int32_t fill_buffer(struct place_context *context, const struct dataset *set,
                            enum data_order order, uint64_t seed, int64_t first, int32_t buffer,
                            int shift) {
     struct samples samples = samples_of(context, buffer);
+    struct reader reader = {.set = set};
     for (int64_t item = 0; item < samples.buffer->count; item++)
         for (int64_t row = 0; row < samples.rows; row++) {
             int64_t index = first + samples.first + item * samples.rows + row;
             int64_t window = order == DATA_SHUFFLED ? dataset_window(set, seed, index)
                              : index < set->windows ? index
                                                     : -1;
-            int32_t status = fill_row(context, set, &samples, window, shift,
+            int32_t status = fill_row(context, &reader, &samples, window, shift,
                                       sample_row(context, &samples, item, row));
             if (status)
                 return status;
@@ -206,11 +261,17 @@ void data_number_samples(struct place_context *context) {
                 (int32_t)(samples.first + item * samples.rows + row);
 }
 
-int64_t dataset_unmasked(const struct dataset *set, int64_t first, int64_t batch) {
-    int64_t count = 0, end = first + batch < set->windows ? first + batch : set->windows;
-    for (int64_t i = first * set->sequence; i < end * set->sequence; i++)
-        count += target_of(set, i) >= 0;
-    return count;
+int32_t dataset_unmasked(struct place_context *context, const struct dataset *set, int64_t first,
+                         int64_t batch, int64_t *count) {
+    struct reader reader = {.set = set};
+    int64_t end = first + batch < set->windows ? first + batch : set->windows, token = 0;
+    int32_t status = PLACE_OK;
+    *count = 0;
+    for (int64_t i = first * set->sequence; i < end * set->sequence && !status; i++) {
+        status = read_target(context, &reader, i, &token);
+        *count += token >= 0;
+    }
+    return status;
 }
 
 void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count) {

@@ -5,10 +5,12 @@
 
 /* Text has a byte a token; names that end in .u16 or .u32 hold little-endian tokens, whose largest
  * number is the mask: no token. It is no target, and what follows it is none. So a sequence that is
- * shorter is filled up with it. The file is mapped, never copied. */
+ * shorter is filled up with it. The file is read window by window, not mapped: a file that somebody
+ * cuts short, or a disk that fails, is then an error of one read and not a signal. What is appended
+ * after the start is left alone. */
 struct dataset {
     const char *path;
-    const unsigned char *bytes;
+    int descriptor; /* set by dataset_open, whatever it returns; -1: not open */
     int64_t size_bytes;
     int64_t tokens;
     int width;       /* bytes of a token: 1, 2, 4 */
@@ -16,7 +18,7 @@ struct dataset {
     int64_t sequence;
 };
 
-/* 0, or -1 with one line in `message` that says what to do. `set` is zero before. */
+/* 0, or -1 with one line in `message` that says what to do. */
 int dataset_open(struct dataset *set, const char *path, int64_t sequence, char *message,
                  size_t message_bytes);
 void dataset_close(struct dataset *set);
@@ -35,12 +37,14 @@ int32_t dataset_fill(struct place_context *context, const struct dataset *set,
                      enum data_order order, uint64_t seed, int64_t first);
 /* Writes which sample of the step every one of this rank's is: the same in all steps. */
 void data_number_samples(struct place_context *context);
-/* Targets that are not masked in these windows of DATA_SEQUENTIAL, over all ranks. */
-int64_t dataset_unmasked(const struct dataset *set, int64_t first, int64_t batch);
+/* Counts the targets that are not masked in these windows of DATA_SEQUENTIAL, over all ranks. */
+int32_t dataset_unmasked(struct place_context *context, const struct dataset *set, int64_t first,
+                         int64_t batch, int64_t *count);
 
 /* Fills every sample of this rank with the same `count` tokens, zeros behind them, nothing masked.
  */
 void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count);
 
-/* Token `position` of the file, -1 for a mask. */
-int64_t dataset_token(const struct dataset *set, int64_t position);
+/* The first tokens of the file, a mask as 0. */
+int32_t dataset_begin(struct place_context *context, const struct dataset *set, int64_t count,
+                      int32_t *tokens);

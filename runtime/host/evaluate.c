@@ -4,11 +4,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/host/file.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
 #include "runtime/host/session.h"
 #include "runtime/live.h"
 #include "runtime/transport/transport.h"
+
+/* Whether anybody was interrupted, which all ranks find out together. */
+static int32_t agree_to_stop(struct session *session, struct place_context *context, bool *stop) {
+    int64_t n = context->program->devices;
+    int32_t mine = interrupts_seen(), *all = calloc((size_t)n, sizeof *all);
+    int32_t status = all ? host_share(context, &mine, all, sizeof mine)
+                         : context_fail(context, -1, PLACE_ERROR_HOST, "no memory to agree");
+    *stop = false;
+    for (int64_t i = 0; i < n && !status; i++)
+        *stop |= all[i] != 0;
+    if (*stop)
+        atomic_store(&session->interrupted, 1);
+    free(all);
+    return status;
+}
 
 /* ---- loss -------------------------------------------------------------------------------------
  */
@@ -19,13 +35,16 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
     struct live_report unused;
     double sum = 0;
     int64_t tokens = 0;
-    for (int64_t first = 0; first < set->windows; first += program->batch) {
-        int64_t count = dataset_unmasked(set, first, program->batch);
-        int32_t status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
+    bool stop = false;
+    for (int64_t first = 0; first < set->windows && !stop; first += program->batch) {
+        int64_t count;
+        int32_t status = dataset_unmasked(context, set, first, program->batch, &count);
+        if (!status)
+            status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
         if (!status)
             status = rank_execute(context, program->evaluate, &unused);
-        if (!status) /* nobody fills the next batch while a peer may read this one */
-            status = host_share(context, NULL, NULL, 0);
+        if (!status) /* also: nobody fills the next batch while a peer may read this one */
+            status = agree_to_stop(session, context, &stop);
         if (status)
             return status;
         const struct place_buffer *loss = &program->buffers[program->wellknown.loss];
@@ -33,7 +52,7 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
             sum += *(double *)layout_item(context, loss, 0) * (double)count;
         tokens += count;
     }
-    if (context->rank == 0)
+    if (context->rank == 0 && !stop)
         printf("eval: loss %.6f over %lld tokens of %s\n", sum / (double)tokens, (long long)tokens,
                set->path);
     return PLACE_OK;
@@ -123,24 +142,26 @@ static void print_token(const struct dataset *set, int64_t token) {
 }
 
 /* The prompt: the beginning of the data, a quarter of a sequence. */
-static void sampler_prompt(struct sampler *sampler, const struct dataset *set) {
-    int64_t count = sampler->length / 4 > 0 ? sampler->length / 4 : 1;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t token = dataset_token(set, i);
-        sampler->tokens[sampler->n++] = token < 0 ? 0 : (int32_t)token;
-    }
+static int32_t sampler_prompt(struct place_context *context, struct sampler *sampler,
+                              const struct dataset *set) {
+    sampler->n = sampler->length / 4 > 0 ? sampler->length / 4 : 1;
+    return dataset_begin(context, set, sampler->n, sampler->tokens);
 }
 
 static int32_t sample_all(struct session *session, struct place_context *context,
                           struct sampler *sampler) {
-    bool speaks = context->rank == 0;
-    sampler_prompt(sampler, &session->data);
+    bool speaks = context->rank == 0, stop = false;
+    int32_t status = sampler_prompt(context, sampler, &session->data);
+    if (status)
+        return status;
     if (speaks)
         printf("sample: ");
     for (int64_t i = 0; speaks && i < sampler->n; i++)
         print_token(&session->data, sampler->tokens[i]);
-    for (int64_t i = 0; i < session->options->sample; i++) {
-        int32_t status = sample_token(session, context, sampler, i);
+    for (int64_t i = 0; i < session->options->sample && !stop; i++) {
+        status = sample_token(session, context, sampler, i);
+        if (!status)
+            status = agree_to_stop(session, context, &stop);
         if (status)
             return status;
         if (speaks)

@@ -16,7 +16,7 @@ static _Atomic int interrupts;
 static const char *_Atomic unfinished; /* temporary file to remove on the way out */
 
 /* Signals that are held while a program runs, and what they did before. */
-static const int held[] = {SIGINT, SIGTERM, SIGPIPE, SIGXFSZ};
+static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 enum { HELD = sizeof held / sizeof held[0] };
 static struct sigaction previous[HELD];
 
@@ -37,10 +37,12 @@ void interrupts_begin(void) {
     atomic_store(&interrupts, 0);
     for (int i = 0; i < HELD; i++) {
         /* A closed pipe and a limit on file sizes are errors of the write, reported as such. */
-        bool interrupt = held[i] == SIGINT || held[i] == SIGTERM;
+        bool interrupt = held[i] == SIGINT || held[i] == SIGTERM || held[i] == SIGHUP;
         struct sigaction action = {.sa_handler = interrupt ? on_interrupt : SIG_IGN,
                                    .sa_flags = SA_RESTART};
         sigaction(held[i], &action, &previous[i]);
+        if (held[i] == SIGHUP && previous[i].sa_handler == SIG_IGN)
+            sigaction(held[i], &previous[i], NULL); /* nohup: the run is to outlive the terminal */
     }
 }
 

@@ -22,8 +22,9 @@ void new_file_abandon(void);
 /* Whether `path` could be written, without writing it: 0, or -1 with errno set. */
 int new_file_probe(const char *path);
 
-/* Ctrl-C (and SIGTERM, which launchers send): finishes the step first, the second time ends the
- * process at once with status 130, leaving no temporary file. */
+/* Ctrl-C (and SIGTERM, which launchers send, and SIGHUP, when the terminal is gone): finishes the
+ * step first, the second time ends the process at once with status 130, leaving no temporary file.
+ */
 void interrupts_begin(void);
 void interrupts_end(void);
 int interrupts_seen(void);

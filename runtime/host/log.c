@@ -76,8 +76,8 @@ static int line_write(struct run_log *log, struct line *line, char *message, siz
     int reason = n < 0 ? errno : ENOSPC;
     if (n > 0 && ftruncate(log->descriptor, log->length) != 0)
         reason = errno;
-    snprintf(message, message_bytes, "%s: the log cannot be written: %s", log->path,
-             strerror(reason));
+    snprintf(message, message_bytes, "%s: the log cannot be written: %s; it ends with a whole line",
+             log->path, strerror(reason));
     return -1;
 }
 
@@ -103,11 +103,16 @@ static int write_header(struct run_log *log, const struct place_program *program
 int run_log_open(struct run_log *log, const char *path, const struct place_program *program,
                  char *message, size_t message_bytes) {
     *log = (struct run_log){.path = path};
-    log->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    /* A pipe that nobody reads is refused, not waited for; one that is read may be slow. */
+    log->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (log->descriptor < 0) {
-        snprintf(message, message_bytes, "%s: the log cannot be opened: %s", path, strerror(errno));
+        snprintf(message, message_bytes, "%s: the log cannot be opened: %s; %s", path,
+                 strerror(errno),
+                 errno == ENXIO ? "start who reads this pipe first"
+                                : "name a file in a folder that exists and may be written");
         return -1;
     }
+    fcntl(log->descriptor, F_SETFL, 0);
     if (flock(log->descriptor, LOCK_EX | LOCK_NB) != 0) {
         snprintf(message, message_bytes,
                  "%s: another run writes this log; give this one a log of its own", path);

@@ -58,18 +58,18 @@ static void print_help(const char *program) {
     }
 }
 
-/* A whole number of at most `limit`; false, with a message, for anything else. */
-static bool parse_number(const char *program, const char *name, const char *text, uint64_t limit,
-                         uint64_t *number) {
+/* A whole number from `least` to `most`; false, with a message, for anything else. */
+static bool parse_number(const char *program, const char *name, const char *text, uint64_t least,
+                         uint64_t most, uint64_t *number) {
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno && value <= limit) {
+    if (*text >= '0' && *text <= '9' && !*end && !errno && value >= least && value <= most) {
         *number = value;
         return true;
     }
-    fprintf(stderr, "%s: --%s takes a whole number from 0 to %" PRIu64 ", not '%s'\n", program,
-            name, limit, text);
+    fprintf(stderr, "%s: --%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
+            program, name, least, most, text);
     return false;
 }
 
@@ -99,23 +99,23 @@ static bool take_option(const char *program, int key, const char *argument,
         options->quiet = 1;
         return true;
     case OPTION_STEPS:
-        if (!parse_number(program, "steps", argument, INT64_C(1) << 40, &number))
+        if (!parse_number(program, "steps", argument, 0, PLACE_MOST_STEPS, &number))
             return false;
         options->steps = (int64_t)number;
         return true;
     case OPTION_SAMPLE:
-        if (!parse_number(program, "sample", argument, 1000000, &number))
+        if (!parse_number(program, "sample", argument, 0, PLACE_MOST_SAMPLED, &number))
             return false;
         options->sample = (int64_t)number;
         return true;
     case OPTION_THREADS:
-        if (!parse_number(program, "threads", argument, 1024, &number))
+        if (!parse_number(program, "threads", argument, 1, PLACE_MOST_THREADS, &number))
             return false;
         options->threads = (int32_t)number;
         return true;
     case OPTION_SEED:
         options->has_seed = 1;
-        return parse_number(program, "seed", argument, UINT64_MAX, &options->seed);
+        return parse_number(program, "seed", argument, 0, UINT64_MAX, &options->seed);
     default:
         return false;
     }
@@ -139,12 +139,13 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
             print_help(argv[0]);
             return fflush(stdout) ? 1 : 0;
         }
-        /* getopt_long has already said what is wrong with '?'. */
+        if (key == '?') /* getopt_long has said what is wrong */
+            fprintf(stderr, "%s: --help lists the options\n", argv[0]);
         if (key == '?' || !take_option(argv[0], key, optarg, options))
             return 2;
     }
     if (optind < argc) {
-        fprintf(stderr, "%s: '%s' is not an option; try --help\n", argv[0], argv[optind]);
+        fprintf(stderr, "%s: '%s' is not an option; --help lists them\n", argv[0], argv[optind]);
         return 2;
     }
     if (options->steps > 0 && !options->data) {

@@ -139,7 +139,7 @@ static int32_t show_step(struct session *session, struct place_context *context,
     if (session->log.descriptor >= 0 &&
         run_log_step(&session->log, session->program, record, message, sizeof message) != 0)
         return context_fail(context, -1, PLACE_ERROR_HOST, "%s", message);
-    if (ferror(stdout))
+    if (ferror(stdout) && !interrupts_seen()) /* a terminal that is gone: what is done is saved */
         return context_fail(context, -1, PLACE_ERROR_HOST, "standard output cannot be written: %s",
                             strerror(errno));
     return PLACE_OK;
@@ -224,26 +224,26 @@ static int32_t train_steps(struct session *session, struct place_context *contex
         atomic_store(&context->recorder.step, 0);
     if (stop)
         atomic_store(&session->interrupted, 1);
-    if (context->rank == 0 && progress_end(&session->progress) != 0 && !status)
+    if (context->rank == 0 && progress_end(&session->progress) != 0 && !status && !stop)
         status = context_fail(context, -1, PLACE_ERROR_HOST,
                               "standard output cannot be written: %s", strerror(errno));
     return status;
 }
 
-/* What comes after the last step; after Ctrl-C only the files. */
+/* What comes after the last step: files first, so that nothing that follows can lose them. After
+ * Ctrl-C only these. */
 static int32_t finish(struct session *session, struct place_context *context) {
     const struct place_run_options *options = session->options;
-    bool interrupted = atomic_load(&session->interrupted);
     int32_t status = PLACE_OK;
-    set_scalar(context, context->program->wellknown.draw_key, 0, 0);
-    if (options->eval && !interrupted)
-        status = rank_evaluate(session, context);
-    if (!status && options->sample > 0 && !interrupted)
-        status = rank_sample(session, context);
-    if (!status && options->save)
+    if (options->save)
         status = tensors_write(context, options->save, TENSORS_PARAMETERS);
     if (!status && options->dump)
         status = tensors_write(context, options->dump, TENSORS_ALL_STATES);
+    set_scalar(context, context->program->wellknown.draw_key, 0, 0);
+    if (!status && options->eval && !atomic_load(&session->interrupted))
+        status = rank_evaluate(session, context);
+    if (!status && options->sample > 0 && !atomic_load(&session->interrupted))
+        status = rank_sample(session, context);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/host/layout.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/host/session.h"
+#include "runtime/host/targets.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/product.h"
 #include "runtime/team.h"
@@ -81,32 +82,19 @@ static int check_memory(const struct session *session, int ranks, char *message)
     return -1;
 }
 
-static int check_target(const char *path, char *message) {
-    if (!path || new_file_probe(path) == 0)
-        return 0;
-    snprintf(message, MESSAGE_BYTES,
-             "%s: cannot be written: %s; name a regular file in a folder that exists", path,
-             strerror(errno));
-    return -1;
-}
-
-/* Files, before time is spent: data open, targets writable. The log belongs to the process of rank
- * 0. */
+/* Files, before time is spent. What is written belongs to the process of rank 0. */
 static int open_files(struct session *session, bool has_first_rank, char *message) {
     const struct place_run_options *options = session->options;
     int64_t sequence = session->program->sequence;
+    if (has_first_rank && targets_check(session->program, options, message, MESSAGE_BYTES) != 0)
+        return -1;
     if (options->data &&
         dataset_open(&session->data, options->data, sequence, message, MESSAGE_BYTES) != 0)
         return -1;
     if (options->eval &&
         dataset_open(&session->eval, options->eval, sequence, message, MESSAGE_BYTES) != 0)
         return -1;
-    if (!has_first_rank)
-        return 0;
-    if (check_target(options->save, message) != 0 || check_target(options->dump, message) != 0 ||
-        check_target(options->memory, message) != 0)
-        return -1;
-    return options->log
+    return has_first_rank && options->log
                ? run_log_open(&session->log, options->log, session->program, message, MESSAGE_BYTES)
                : 0;
 }
@@ -261,7 +249,9 @@ static int run_threads(struct session *session, const struct kernels *kernels,
         for (int i = started; i < n; i++) /* told to the ranks that live, who then end */
             context_fail(&threads[i].context, -1, PLACE_ERROR_HOST, "no thread for this rank");
         struct sentinel *sentinel =
-            started == n ? sentinel_start(&flight, session->options->log, launch->processes) : NULL;
+            started == n ? sentinel_start(&flight, session->options->log, launch->processes,
+                                          session->patience_seconds)
+                         : NULL;
         for (int i = 0; i < started; i++)
             pthread_join(threads[i].thread, NULL);
         sentinel_stop(sentinel);
@@ -310,14 +300,22 @@ static int report_failure(const char *message) {
 }
 
 int place_run(const struct place_program *program, const struct place_run_options *options) {
-    struct session session = {.program = program, .options = options, .log.descriptor = -1};
-    session.seed = options->has_seed ? options->seed : program->seed;
+    struct session session = {.program = program,
+                              .options = options,
+                              .seed = options->has_seed ? options->seed : program->seed,
+                              .patience_seconds = patience_seconds(),
+                              .data.descriptor = -1,
+                              .eval.descriptor = -1,
+                              .log.descriptor = -1};
     char message[MESSAGE_BYTES] = "";
     struct launch launch;
     const char *wrong = check_program(program, options);
+    if (!wrong && session.patience_seconds == 0)
+        wrong = "PLACE_TIMEOUT is not a number of seconds above 0; unset it, or set it as in "
+                "PLACE_TIMEOUT=60";
     if (wrong)
         return report_failure(wrong);
-    if (launch_find(program, &launch, message, sizeof message) != 0)
+    if (launch_find(program, session.patience_seconds, &launch, message, sizeof message) != 0)
         return report_failure(message);
     interrupts_begin();
     sentinel_hold_requests();
@@ -325,7 +323,7 @@ int place_run(const struct place_program *program, const struct place_run_option
     bool saved = options->save && !status;
     if (status)
         status = report_failure(message);
-    else if (fflush(stdout) != 0 || ferror(stdout))
+    else if ((fflush(stdout) != 0 || ferror(stdout)) && !atomic_load(&session.interrupted))
         status = report_failure("standard output cannot be written");
     else if (atomic_load(&session.interrupted)) {
         if (launch.first == 0)

@@ -4,6 +4,7 @@
  * once, among processes an answer that does not come in time. What nobody else can notice is a rank
  * that never comes back from a call. It is stuck when it is inside a step, does not wait, and has
  * made no call for $PLACE_TIMEOUT seconds; its thread cannot be ended, so the process is. */
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -35,7 +36,11 @@ struct sentinel {
 
 double patience_seconds(void) {
     const char *said = getenv("PLACE_TIMEOUT");
-    return said && atof(said) > 0 ? atof(said) : DEFAULT_PATIENCE_SECONDS;
+    char *end;
+    if (!said || !*said)
+        return DEFAULT_PATIENCE_SECONDS;
+    double seconds = strtod(said, &end);
+    return *end || !(seconds > 0) || isinf(seconds) ? 0 : seconds;
 }
 
 static sigset_t requests(void) {
@@ -93,14 +98,15 @@ static void look(struct sentinel *sentinel) {
 }
 
 /* A launcher ends all processes when one is gone, and does not say where the others were. Those
- * that then wait, wait for it. */
+ * that then wait, wait for it; after a Ctrl-C nobody does for long. */
 static void tell_end(struct sentinel *sentinel) {
     char where[400];
-    sentinel->told = true;
     for (int i = 0; i < sentinel->flight->n; i++) {
         struct place_context *context = sentinel->flight->contexts[i];
-        if (!atomic_load(&context->recorder.step) || is_at_work(context))
+        if (!atomic_load(&context->recorder.step) || is_at_work(context) ||
+            atomic_load(&context->recorder.calls) != sentinel->sights[i].calls)
             continue;
+        sentinel->told = true;
         flight_describe_last(context, where, sizeof where);
         fprintf(stderr, "rank %d, step %lld: told to end %s\n", context->rank,
                 (long long)atomic_load(&context->recorder.step), where);
@@ -125,14 +131,15 @@ static void *sentinel_main(void *argument) {
     return NULL;
 }
 
-struct sentinel *sentinel_start(const struct flight *flight, const char *log, int processes) {
+struct sentinel *sentinel_start(const struct flight *flight, const char *log, int processes,
+                                double patience_seconds) {
     struct sentinel *sentinel = calloc(1, sizeof *sentinel);
     if (!sentinel)
         return NULL;
     *sentinel = (struct sentinel){.flight = flight,
                                   .log = log,
                                   .processes = processes,
-                                  .patience_seconds = patience_seconds(),
+                                  .patience_seconds = patience_seconds,
                                   .sights = calloc((size_t)flight->n, sizeof(struct sight))};
     if (sentinel->sights && pthread_create(&sentinel->thread, NULL, sentinel_main, sentinel) == 0)
         return sentinel;

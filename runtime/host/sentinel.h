@@ -11,8 +11,10 @@ void sentinel_hold_requests(void);
 void sentinel_release_requests(void);
 /* Null: no memory or thread, and nobody looks. `flight` and `log` (which may be null) must outlive
  * it; `processes` that the run has. */
-struct sentinel *sentinel_start(const struct flight *flight, const char *log, int processes);
+struct sentinel *sentinel_start(const struct flight *flight, const char *log, int processes,
+                                double patience_seconds);
 void sentinel_stop(struct sentinel *sentinel);
 
-/* Seconds without progress after which a rank is given up: $PLACE_TIMEOUT. */
+/* Seconds without progress after which a rank is given up: $PLACE_TIMEOUT, or 0 if it says
+ * something else. */
 double patience_seconds(void);

@@ -11,7 +11,8 @@ struct session {
     const struct place_program *program;
     const struct place_run_options *options;
     uint64_t seed;
-    int threads; /* of each rank's team */
+    int threads;             /* of each rank's team */
+    double patience_seconds; /* after which who does not go on is given up */
     struct dataset data, eval;
     struct run_log log;
     struct progress progress;

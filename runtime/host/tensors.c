@@ -337,8 +337,10 @@ static bool rooms_allocate(const struct place_program *program, const struct ent
 static int32_t fail_write(struct place_context *context, struct new_file *file, const char *path) {
     int reason = errno;
     new_file_discard(file);
-    return context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
-                        strerror(reason));
+    return context_fail(context, -1, PLACE_ERROR_HOST,
+                        "%s: cannot be written: %s; nothing is left of it, and what was there "
+                        "before is whole",
+                        path, strerror(reason));
 }
 
 static int32_t write_entries(struct place_context *context, const struct entries *entries,
@@ -382,11 +384,26 @@ static int32_t write_file(struct place_context *context, const struct entries *e
     return status;
 }
 
+static bool list_tensors(const struct place_program *program, enum tensor_selection selection,
+                         struct entries *entries) {
+    return selection == TENSORS_PARAMETERS ? list_parameters(program, entries)
+                                           : list_states(program, entries);
+}
+
+int64_t tensors_file_bytes(const struct place_program *program, enum tensor_selection selection) {
+    struct entries entries = {NULL, 0, 0};
+    int64_t bytes = 0;
+    list_tensors(program, selection, &entries); /* without memory for all of them: at least this */
+    for (int32_t i = 0; i < entries.n; i++)
+        bytes += entry_bytes(&entries.items[i]);
+    entries_free(&entries);
+    return bytes;
+}
+
 int32_t tensors_write(struct place_context *context, const char *path,
                       enum tensor_selection selection) {
     struct entries entries = {NULL, 0, 0};
-    bool enough = selection == TENSORS_PARAMETERS ? list_parameters(context->program, &entries)
-                                                  : list_states(context->program, &entries);
+    bool enough = list_tensors(context->program, selection, &entries);
     int32_t status = enough ? write_file(context, &entries, path)
                             : context_fail(context, -1, PLACE_ERROR_HOST,
                                            "%s: no memory to list its tensors", path);

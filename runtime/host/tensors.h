@@ -19,3 +19,6 @@ enum tensor_selection {
  * writes. */
 int32_t tensors_write(struct place_context *context, const char *path,
                       enum tensor_selection selection);
+
+/* What its tensors take, without the header. */
+int64_t tensors_file_bytes(const struct place_program *program, enum tensor_selection selection);

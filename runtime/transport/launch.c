@@ -44,8 +44,8 @@ static void *load_module(const struct place_program *program, char *why, size_t 
     return library;
 }
 
-int launch_find(const struct place_program *program, struct launch *launch, char *message,
-                size_t message_bytes) {
+int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
+                char *message, size_t message_bytes) {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
     static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
                                               NULL};
@@ -69,10 +69,12 @@ int launch_find(const struct place_program *program, struct launch *launch, char
         return -1;
     }
     launch->processes = processes;
+    launch->ranks /= processes;
     launch->neighbours = environment_number(local_sizes, processes);
     launch->join = module->join;
     launch->end = module->end;
-    return module->begin(program, &launch->first, &launch->ranks, message, message_bytes);
+    return module->begin(program, processes, patience_seconds, &launch->first, message,
+                         message_bytes);
 }
 
 void launch_end(const struct launch *launch, int status) {

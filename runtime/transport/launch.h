@@ -18,14 +18,15 @@ struct launch {
 /* What the shared object exports as `place_transport_mpi`. */
 struct transport_module {
     int32_t abi_version;
-    /* 0, or -1 with one line in `message`. */
-    int (*begin)(const struct place_program *program, int32_t *first, int32_t *ranks, char *message,
-                 size_t message_bytes);
+    /* `processes` as the launcher says. 0 with the first of this one's ranks, or -1 with one line
+     * in `message`. */
+    int (*begin)(const struct place_program *program, int32_t processes, double patience_seconds,
+                 int32_t *first, char *message, size_t message_bytes);
     void (*join)(struct place_context *context);
     /* status 0: leaves in peace; else ends all processes. */
     void (*end)(int status);
 };
 
-int launch_find(const struct place_program *program, struct launch *launch, char *message,
-                size_t message_bytes);
+int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
+                char *message, size_t message_bytes);
 void launch_end(const struct launch *launch, int status);

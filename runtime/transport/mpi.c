@@ -532,17 +532,19 @@ static bool open_rank(const struct place_program *program, struct mpi_rank *self
     return true;
 }
 
-static int module_begin(const struct place_program *program, int32_t *first, int32_t *ranks,
-                        char *message, size_t message_bytes) {
-    if (messages_begin(program, first, ranks, message, message_bytes) != 0)
+static int module_begin(const struct place_program *program, int32_t processes,
+                        double patience_seconds, int32_t *first, char *message,
+                        size_t message_bytes) {
+    if (messages_begin(program, processes, patience_seconds, first, message, message_bytes) != 0)
         return -1;
+    int32_t ranks = (int32_t)(program->devices / processes);
     first_rank = *first;
-    mpi_ranks = calloc((size_t)*ranks, sizeof *mpi_ranks);
+    mpi_ranks = calloc((size_t)ranks, sizeof *mpi_ranks);
     bool enough = mpi_ranks;
-    for (int32_t i = 0; i < *ranks && enough; i++)
+    for (int32_t i = 0; i < ranks && enough; i++)
         enough = open_rank(program, &mpi_ranks[i], *first + i);
     if (!enough)
-        snprintf(message, message_bytes, "no memory for %d ranks", *ranks);
+        snprintf(message, message_bytes, "no memory for %d ranks", ranks);
     return enough ? 0 : -1;
 }
 

@@ -48,7 +48,7 @@ static struct {
     MPI_Comm comm;
     int32_t first, ranks; /* its own */
     int32_t n_groups;
-    double timeout_s;
+    double patience_seconds;
     pthread_mutex_t lock; /* of MPI */
     struct mailbox *boxes;
     struct letter *letters; /* [from * ranks + to] */
@@ -232,7 +232,7 @@ static int32_t fail_silence(struct place_context *context, struct mailbox *box, 
     return context_fail(context, statement, PLACE_ERROR_TRANSPORT,
                         "no answer from %s for %.0f seconds: it hangs, or is gone. Set "
                         "PLACE_TIMEOUT to wait longer",
-                        silent, office.timeout_s);
+                        silent, office.patience_seconds);
 }
 
 static int32_t fail_error(struct place_context *context, int32_t statement, int error) {
@@ -269,7 +269,7 @@ static int32_t wait_for_all(struct place_context *context, struct mailbox *box, 
         if (atomic_load(&office.aborted))
             return context_fail(context, statement, PLACE_ERROR_ABORTED,
                                 "stopped: another rank failed");
-        if (now_seconds() - begin > office.timeout_s)
+        if (now_seconds() - begin > office.patience_seconds)
             return fail_silence(context, box, statement);
         sched_yield();
     }
@@ -306,8 +306,8 @@ static bool open_boxes(void) {
     return enough;
 }
 
-int messages_begin(const struct place_program *program, int32_t *first, int32_t *ranks,
-                   char *message, size_t message_bytes) {
+int messages_begin(const struct place_program *program, int32_t processes, double patience_seconds,
+                   int32_t *first, char *message, size_t message_bytes) {
     int provided, size = 0, number = 0;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_SERIALIZED) {
@@ -320,17 +320,16 @@ int messages_begin(const struct place_program *program, int32_t *first, int32_t 
     MPI_Comm_set_errhandler(office.comm, MPI_ERRORS_RETURN);
     MPI_Comm_size(office.comm, &size);
     MPI_Comm_rank(office.comm, &number);
-    const char *timeout = getenv("PLACE_TIMEOUT");
-    office.timeout_s = timeout && atof(timeout) > 0 ? atof(timeout) : 600;
+    office.patience_seconds = patience_seconds;
     office.n_groups = program->n_groups;
-    office.ranks = (int32_t)(program->devices / size);
+    office.ranks = (int32_t)(program->devices / processes);
     office.first = number * office.ranks;
     *first = office.first;
-    *ranks = office.ranks;
-    if (office.ranks * (int64_t)size != program->devices)
-        snprintf(message, message_bytes, "MPI has %d process%s, but the mesh has %lld device%s",
-                 size, size == 1 ? "" : "es", (long long)program->devices,
-                 program->devices == 1 ? "" : "s");
+    if (size != processes) /* they would all be number 0, and train and save side by side */
+        snprintf(message, message_bytes,
+                 "the launcher started %d processes, but MPI sees %d; start this with the mpirun "
+                 "of the MPI that libplace_mpi.so was built with",
+                 processes, size);
     else if (!tags_suffice(program) || !open_boxes())
         snprintf(message, message_bytes,
                  "no room for %d groups of %d ranks in a process; start more processes",

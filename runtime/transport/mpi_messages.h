@@ -17,10 +17,10 @@ enum { MESSAGE_OF_HOST = -1 };
 /* A rank's messages under way. */
 struct mailbox;
 
-/* Starts MPI. 0, or -1 with one line in `message`. Afterwards this process has the ranks from
- * `first` on, `ranks` of them. */
-int messages_begin(const struct place_program *program, int32_t *first, int32_t *ranks,
-                   char *message, size_t message_bytes);
+/* Starts MPI for this many processes, which divide the devices. 0, or -1 with one line in
+ * `message`. Afterwards this process has the ranks from `first` on. */
+int messages_begin(const struct place_program *program, int32_t processes, double patience_seconds,
+                   int32_t *first, char *message, size_t message_bytes);
 /* Leaves MPI in peace, as all processes do. */
 void messages_end(void);
 struct mailbox *messages_of(int32_t rank);

@@ -3,8 +3,10 @@
 # Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
 # what it writes, %examples, %lib, %inputs folders, %mpirun N a launcher for N processes, %python, %chroot
 # and %edit scripts of this folder's parent; `%exits N COMMAND` holds that a command ends with status N; `not`
-# and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full.
+# and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full, mount (a
+# private tmpfs may be mounted).
 import os
+import subprocess
 import lit.formats
 
 config.name = "place"
@@ -47,5 +49,10 @@ if config.sanitize:
     config.available_features.add("sanitizer")
 if os.geteuid() == 0:
     config.available_features.add("root")
+try:
+    subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], check=True, capture_output=True)
+    config.available_features.add("mount")
+except (OSError, subprocess.CalledProcessError):
+    pass
 if os.environ.get("PLACE_TEST_FULL"):
     config.available_features.add("full")

@@ -1,0 +1,109 @@
+/* What a run is asked to write (see targets.h). A log that emptied the data, or parameters in the
+ * place of the program, would be found out too late. */
+#include <errno.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include "runtime/host/file.h"
+#include "runtime/host/progress.h"
+#include "runtime/host/targets.h"
+#include "runtime/host/tensors.h"
+
+/* A file of the run, by the option that names it. */
+struct named_file {
+    const char *option, *path; /* path null: not given */
+    bool written, whole;       /* whole: under another name, then renamed; else appended to */
+};
+
+static const char *parent_of(const char *path, char *copy, size_t bytes) {
+    snprintf(copy, bytes, "%s", path);
+    return dirname(copy);
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether two paths name one regular file, or would, once it is made. Devices may be shared. */
+static bool is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    char copy_a[4096], copy_b[4096];
+    bool a_exists = stat(a, &x) == 0, b_exists = stat(b, &y) == 0;
+    if (a_exists || b_exists)
+        return a_exists && b_exists && same_inode(&x, &y) && S_ISREG(x.st_mode);
+    if (stat(parent_of(a, copy_a, sizeof copy_a), &x) != 0 ||
+        stat(parent_of(b, copy_b, sizeof copy_b), &y) != 0 || !same_inode(&x, &y))
+        return false;
+    snprintf(copy_a, sizeof copy_a, "%s", a);
+    snprintf(copy_b, sizeof copy_b, "%s", b);
+    return strcmp(basename(copy_a), basename(copy_b)) == 0;
+}
+
+static int check_distinct(const struct named_file *files, int n, char *message, size_t bytes) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) {
+            if (!files[i].path || !files[j].path || !(files[i].written || files[j].written) ||
+                !is_same_file(files[i].path, files[j].path))
+                continue;
+            snprintf(message, bytes,
+                     "%s: %s and %s name the same file, which one would destroy for the other; "
+                     "give each its own",
+                     files[i].path, files[j].option, files[i].option);
+            return -1;
+        }
+    return 0;
+}
+
+static int check_writable(const struct named_file *file, char *message, size_t bytes) {
+    if (file->path && !*file->path) {
+        snprintf(message, bytes, "%s names no file; give it a name, or leave it out", file->option);
+        return -1;
+    }
+    if (!file->path || !file->whole || new_file_probe(file->path) == 0)
+        return 0;
+    snprintf(message, bytes,
+             "%s: cannot be written: %s; name a regular file in a folder that exists and may be "
+             "written",
+             file->path, strerror(errno));
+    return -1;
+}
+
+/* A file system that does not know is believed to have room. */
+static int check_room(const char *path, int64_t needed, char *message, size_t bytes) {
+    char copy[4096], need[32], room[32];
+    struct statvfs status;
+    if (!path || statvfs(parent_of(path, copy, sizeof copy), &status) != 0 || !status.f_blocks)
+        return 0;
+    int64_t there = (int64_t)status.f_bavail * (int64_t)status.f_frsize;
+    if (needed <= there)
+        return 0;
+    snprintf(message, bytes,
+             "%s: it will have %s, but its disk has only %s left; make room, or name a folder "
+             "elsewhere",
+             path, format_bytes(need, sizeof need, needed), format_bytes(room, sizeof room, there));
+    return -1;
+}
+
+int targets_check(const struct place_program *program, const struct place_run_options *options,
+                  char *message, size_t message_bytes) {
+    const struct named_file files[] = {
+        {"the program", options->source, false, false}, {"--data", options->data, false, false},
+        {"--eval", options->eval, false, false},        {"--save", options->save, true, true},
+        {"--dump", options->dump, true, true},          {"--memory", options->memory, true, true},
+        {"--log", options->log, true, false},
+    };
+    enum { N_FILES = sizeof files / sizeof *files };
+    for (int i = 0; i < N_FILES; i++)
+        if (check_writable(&files[i], message, message_bytes) != 0)
+            return -1;
+    if (check_distinct(files, N_FILES, message, message_bytes) != 0)
+        return -1;
+    int status = check_room(options->save, tensors_file_bytes(program, TENSORS_PARAMETERS), message,
+                            message_bytes);
+    return status ? status
+                  : check_room(options->dump, tensors_file_bytes(program, TENSORS_ALL_STATES),
+                               message, message_bytes);
+}

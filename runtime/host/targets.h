@@ -1,0 +1,10 @@
+/* The files that a run writes, looked at before time is spent: each can be written, is none that
+ * the run reads or writes under another option, and its folder has room for what is known to come.
+ */
+#pragma once
+#include <stddef.h>
+#include "runtime/place.h"
+
+/* 0, or -1 with one line in `message`. */
+int targets_check(const struct place_program *program, const struct place_run_options *options,
+                  char *message, size_t message_bytes);
