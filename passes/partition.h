@@ -32,6 +32,7 @@ struct sharding {
 struct wanted_result {
     bool as_made;         // in whatever type it is made; else:
     struct sharding type; // and on the axes of `partial` it may be a summand
+    uint64_t summand;     // on these axes it must be one
     bool keep_partial;    // do not accumulate over microbatches
 };
 
@@ -89,6 +90,7 @@ struct tensor_storage {
     buffer_id reduced;      // transient shard of it, when shards accumulate; NO_ID: none
     // Axes over which the gradient is summed: in every microbatch, and after the last.
     struct axis_list scatter_each, reduce_each, scatter_last, reduce_last;
+    uint64_t summand; // axes of the model among those of the scatters
 };
 
 // What makes a ring of a unit that is one op whose keys travel: further units of the reference.

@@ -290,7 +290,8 @@ static struct wanted_result wanted_of(const struct partitioner *p, const struct 
         return (struct wanted_result){.type = p->states[r.buffer].work};
     const struct tensor_storage *storage = storage_of(p, buffer);
     struct wanted_result wanted = {.keep_partial = storage->unreduced != NO_ID,
-                                   .type.partial = UINT64_MAX};
+                                   .type.partial = UINT64_MAX,
+                                   .summand = storage->summand};
     memcpy(wanted.type.cuts, placement_of(&p->placement, buffer)->cuts, sizeof wanted.type.cuts);
     return wanted;
 }

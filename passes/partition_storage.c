@@ -136,7 +136,9 @@ static struct axis_list without(const struct axis_list *axes, const struct axis_
 }
 
 // Over which axes the gradient is summed, when, and how: the data axes; on others gradients are
-// copies, or cut as their tensors are. Where the optimizer is cut only the owner needs the sum.
+// copies, or cut as their tensors are. Where the optimizer is cut only the owner needs the sum; on
+// an axis of the model units then leave a summand, a copy as one that all but the first have as
+// zeros, so that one collective goes over all axes of the shards.
 static void plan_reduction(const struct partitioner *p, const struct placed_tensor *tensor,
                            struct tensor_storage *storage) {
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
@@ -147,6 +149,7 @@ static void plan_reduction(const struct partitioner *p, const struct placed_tens
     storage->scatter_last = without(owners, &tensor->scattered_each);
     storage->reduce_last = without(&rest, &each);
     storage->reduce_each = without(&rest, &storage->reduce_last);
+    storage->summand = axis_list_mask(owners) & ~axis_list_mask(&p->placement.tokens);
 }
 
 // What accumulates, and the transients that one microbatch's gradient passes through before it

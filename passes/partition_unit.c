@@ -321,7 +321,8 @@ static void make_result(struct maker *m, uint32_t i) {
     if (wanted->as_made)
         type = made_form(m, reference->value).type;
     else
-        type.partial &= summands_of(m, reference->value) & ~cut_mask(&wanted->type);
+        type.partial = ((type.partial & summands_of(m, reference->value)) | wanted->summand) &
+                       ~cut_mask(&wanted->type);
     value_id value = bring(m, reference->value, &type, NULL);
     if (type.partial >> m->p->time & 1 && in_parameter == NO_ID && !wanted->keep_partial)
         in_parameter = accumulate(m, i, &type, &value);
@@ -348,7 +349,7 @@ static void make_variants(struct maker *m) {
 
 static bool same_wanted(const struct wanted_result *a, const struct wanted_result *b) {
     return a->as_made == b->as_made && a->keep_partial == b->keep_partial &&
-           sharding_equal(&a->type, &b->type, MAX_RANK);
+           a->summand == b->summand && sharding_equal(&a->type, &b->type, MAX_RANK);
 }
 
 // Layers share a unit: a use with equal types is the same one.

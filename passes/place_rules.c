@@ -216,7 +216,7 @@ static void propose(struct placing *p, struct diagnostic *d, const struct placed
                     extent_text(p, span_nowhere(), extent, axes_text(p, axes)));
 }
 
-// What the triple of extents on a data axis lacks.
+// What the triple of extents on an axis lacks.
 enum trouble {
     TROUBLE_NONE,
     TROUBLE_PARAMETERS, // shards of parameters, and nothing that computes on them
@@ -269,7 +269,7 @@ static void report_whole_update(struct placing *p, const struct placed_tensor *p
     propose(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
 }
 
-// E306: on a data axis there is no op that could use a part of a weight.
+// E306: where no split cuts the weight there is no op that could use a part of it.
 static void report_parameters(struct placing *p, const struct placed_tensor *placed,
                               const struct axis_list *axes) {
     const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axes->axes[0]);
@@ -279,8 +279,13 @@ static void report_parameters(struct placing *p, const struct placed_tensor *pla
                "parameters are sharded over `%s`, but nothing computes on shards", name);
     diagnostic_say(d, "each device keeps 1/%" PRId64 " of each parameter",
                    mesh_group_size(&p->config->mesh, axes));
-    diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
-                     "over `%s` each device runs the whole model", name);
+    bool data = axis_list_has(&p->placement->tokens, axes->axes[0]);
+    const struct split_statement *split = p->placement->split_by[axes->axes[0]];
+    if (data)
+        diagnostic_label(d, origin_span(&split->origin),
+                         "over `%s` each device runs the whole model", name);
+    else if (split)
+        diagnostic_label(d, origin_span(&split->origin), "this does not cut their work");
     diagnostic_origin(d, parameters);
     diagnostic_help(d, "gather them before use");
     propose(p, d, placed, STATE_PARAMETERS, EXTENT_GATHERED, axes, span_nowhere());
@@ -288,7 +293,7 @@ static void report_parameters(struct placing *p, const struct placed_tensor *pla
 
 // One error per trouble and axis is enough: what holds for one tensor holds for its likes.
 struct seen {
-    uint64_t axes[N_TROUBLES], model;
+    uint64_t axes[N_TROUBLES];
 };
 
 static bool first_time(uint64_t *seen, unsigned axis) {
@@ -304,36 +309,32 @@ static bool same_statements(const struct placed_tensor *placed, unsigned a, unsi
     return true;
 }
 
+// The data axes, then those of the model.
+static struct axis_list all_axes(const struct placing *p) {
+    struct axis_list axes = p->placement->tokens;
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+        if (axis_size(p, axis) > 1)
+            axis_list_add(&axes, axis);
+    return axes;
+}
+
 // The axes of a product are in trouble together, where the same statements speak about them.
-static void check_data_axes(struct placing *p, const struct placed_tensor *placed,
-                            struct seen *seen) {
-    const struct axis_list *tokens = &p->placement->tokens;
-    for (unsigned i = 0; i < tokens->n; i++) {
-        enum trouble trouble = trouble_of(placed, tokens->axes[i]);
+static void check_axes(struct placing *p, const struct placed_tensor *placed, struct seen *seen) {
+    const struct axis_list all = all_axes(p);
+    for (unsigned i = 0; i < all.n; i++) {
+        enum trouble trouble = trouble_of(placed, all.axes[i]);
         struct axis_list axes = {0};
         if (trouble == TROUBLE_NONE)
             continue;
-        for (unsigned k = i; k < tokens->n; k++)
-            if (trouble_of(placed, tokens->axes[k]) == trouble &&
-                same_statements(placed, tokens->axes[i], tokens->axes[k]) &&
-                first_time(&seen->axes[trouble], tokens->axes[k]))
-                axis_list_add(&axes, tokens->axes[k]);
+        for (unsigned k = i; k < all.n; k++)
+            if (trouble_of(placed, all.axes[k]) == trouble &&
+                same_statements(placed, all.axes[i], all.axes[k]) &&
+                first_time(&seen->axes[trouble], all.axes[k]))
+                axis_list_add(&axes, all.axes[k]);
         if (axes.n && trouble == TROUBLE_PARAMETERS)
             report_parameters(p, placed, &axes);
         else if (axes.n)
             report_whole_update(p, placed, trouble, &axes);
-    }
-}
-
-// On an axis of the model, cutting what the splits leave whole is another kind of exchange.
-static void check_model_axis(struct placing *p, const struct placed_tensor *placed, unsigned axis,
-                             struct seen *seen) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
-        const struct placed_extent *extent = &placed->extents[state][axis];
-        if (extent->extent != EXTENT_REPLICATED && first_time(&seen->model, axis))
-            not_yet(p, &extent->mode->origin,
-                    arena_format(p->arena, "cutting %s over `%s`, which splits the model,",
-                                 state_names[state], axis_name(p, axis)));
     }
 }
 
@@ -471,13 +472,8 @@ void check_states(struct placing *p) {
     struct seen seen = {0};
     uint32_t errors = p->diagnostics->n_errors;
     uint32_t n = p->placement->n_ranges * p->placement->n_tensors;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct placed_tensor *placed = &p->placement->tensors[i];
-        check_data_axes(p, placed, &seen);
-        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-            if (axis_size(p, axis) > 1 && !axis_list_has(&p->placement->tokens, axis))
-                check_model_axis(p, placed, axis, &seen);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        check_axes(p, &p->placement->tensors[i], &seen);
     for (uint32_t i = 0; i < n && p->diagnostics->n_errors == errors; i++)
         check_nesting(p, &p->placement->tensors[i]);
 }

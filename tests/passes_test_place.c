@@ -391,12 +391,17 @@ static void sequence_of_odd_chunks_is_E203(void **state) {
     expect_code(&t, E203);
 }
 
-static void shards_on_a_model_axis_are_E199(void **state) {
+static void shards_on_a_model_axis_are_of_what_is_whole(void **state) {
     struct trial t;
     begin(&t, true);
     split(&t, DIM_FFN, TP);
     mode(&t, STATE_OPTIMIZER, EXTENT_SHARDED, TP);
-    expect_code(&t, E199);
+    expect_placed(&t);
+    struct axis_list expected = tiny_axes(TP, -1), none = {0};
+    assert_true(axis_list_equal(&tensor(&t, "norm.gain")->shards[STATE_OPTIMIZER], &expected));
+    assert_true(
+        axis_list_equal(&tensor(&t, "block.mlp.up.weight")->shards[STATE_OPTIMIZER], &none));
+    arena_free(&t.arena);
 }
 
 static void offloading_is_E199(void **state) {
@@ -459,7 +464,7 @@ int main(void) {
         cmocka_unit_test(sharded_gradient_is_E402),
         cmocka_unit_test(selector_without_tensor_is_E119),
         cmocka_unit_test(other_dimensions_are_E199),
-        cmocka_unit_test(shards_on_a_model_axis_are_E199),
+        cmocka_unit_test(shards_on_a_model_axis_are_of_what_is_whole),
         cmocka_unit_test(offloading_is_E199),
         cmocka_unit_test(E402_proposes_the_optimizer),
     };

@@ -606,6 +606,9 @@ struct config random_strategy_config(struct arena *arena, uint64_t seed) {
         add_triple(t, some_product(t, data, 1), true);
     if (pick(t, 3) == 0)
         add_recomputed(t);
+    unsigned innermost = t->config->mesh.n_axes - 1;
+    if (innermost >= data.n && pick(t, 2)) // of the model
+        add_triple(t, tiny_axes((int)innermost, -1), false);
     t->config->model.fused_qkv = pick(t, 2);
     t->config->model.fused_gate_up = family == FAMILY_LLAMA && pick(t, 2);
     factor_axes(&config, arena);
