@@ -15,7 +15,9 @@ struct layer_group {
     const struct call *forward; // of the one unit that the loop calls
     const struct loop *loop;    // around it
     buffer_id hidden;           // which a layer reads, and writes for the next
-    struct call again; // computes what was dropped; operands and results as forward has them
+    // Compute what was dropped; operands and results as forward has them. What the last layer of a
+    // group hands on nobody reads again. Of no unit: it has nothing to compute.
+    struct call again, last_again;
 };
 
 struct recomputing {
@@ -41,7 +43,8 @@ void remake_backward(struct recomputing *, buffer_id left, struct call *call);
 // A new unit that computes these values of forward's unit, from what forward read and from what is
 // kept. The call of it has no results' places yet.
 struct call make_recomputing(struct recomputing *, const struct call *forward,
-                             const struct loop *loop, const value_id *wanted, uint32_t n);
+                             const struct loop *loop, const char *suffix, const value_id *wanted,
+                             uint32_t n);
 
 // ---- groups (recompute_groups.c) --------------------------------------------------------------
 void find_groups(struct recomputing *);

@@ -6,14 +6,17 @@
 //     for l = 2*g .. 2*g+2 { call block_forward(x = hidden[l mod 2]) -> (y = hidden[l+1 mod 2]) }
 //   }
 //   for g = 0 .. 2 descending {
-//     for l = 2*g .. 2*g+1 { call take_hidden(x = saved.hidden[g]) -> (y = again.hidden[l mod 3]) }
-//     for l = 2*g .. 2*g+2 { call block_recompute(x = again.hidden[l mod 3]) ->
-//                                (y = again.hidden[l+1 mod 3], a = saved.a[l mod 2]) }
-//     for l = 2*g .. 2*g+2 descending { call block_backward(x = again.hidden[l mod 3],
+//     for l = 2*g .. 2*g+1 { call take_hidden(x = saved.hidden[g]) -> (y = again.hidden[l mod 2]) }
+//     for l = 2*g .. 2*g+1 { call block_recompute(x = again.hidden[l mod 2]) ->
+//                                (y = again.hidden[l+1 mod 2], a = saved.a[l mod 2]) }
+//     for l = 2*g+1 .. 2*g+2 { call block_recompute_last(x = again.hidden[l mod 2]) ->
+//                                  (a = saved.a[l mod 2]) }
+//     for l = 2*g .. 2*g+2 descending { call block_backward(x = again.hidden[l mod 2],
 //                                           a = saved.a[l mod 2], ...) -> ... }
 //   }
 //
-// So what forward leaves behind for backward has n slots instead of an item for each layer, and
+// What the last layer of a group hands on is in the next group, which has been run already. So what
+// forward leaves behind for backward has n slots instead of an item for each layer, and
 // backward units are those of a strategy that keeps everything. `place` has cut ranges of layers
 // such that n divides them.
 #include "ir/check.h"
@@ -86,27 +89,35 @@ const struct layer_group *layer_group_of(const struct recomputing *r, const stru
 
 // ---- what computes again ----------------------------------------------------------------------
 
-// What the next layer of the group needs, and what backward does.
-static void recompute_group(struct recomputing *r, struct layer_group *group) {
+// What backward needs and, but of the last layer of a group, what the next one does.
+static struct call recompute_layer(struct recomputing *r, const struct layer_group *group,
+                                   const char *suffix) {
     struct arena *arena = r->program->arena;
     const struct unit *unit = &r->program->units[group->forward->unit];
+    bool last = suffix[0];
     value_id *wanted = ARENA_ARRAY(arena, value_id, unit->n_results);
     struct reference *results = ARENA_ARRAY(arena, struct reference, unit->n_results);
     uint32_t n = 0;
     for (uint32_t i = 0; i < unit->n_results; i++) {
         buffer_id buffer = group->forward->results[i].buffer;
-        if (buffer != group->hidden && !(buffer < r->n_buffers && r->dropped[buffer]))
+        bool handed_on = buffer == group->hidden && !last;
+        if (!handed_on && !(buffer < r->n_buffers && r->dropped[buffer]))
             continue;
         wanted[n] = unit->results[i].value;
         results[n++] = group->forward->results[i];
     }
-    group->again = make_recomputing(r, group->forward, group->loop, wanted, n);
-    group->again.results = results;
+    if (n == 0)
+        return (struct call){.unit = NO_ID};
+    struct call call = make_recomputing(r, group->forward, group->loop, suffix, wanted, n);
+    call.results = results;
+    return call;
 }
 
 void recompute_in_groups(struct recomputing *r) {
-    for (uint32_t i = 0; i < r->n_groups; i++)
-        recompute_group(r, &r->groups[i]);
+    for (uint32_t i = 0; i < r->n_groups; i++) {
+        r->groups[i].again = recompute_layer(r, &r->groups[i], "");
+        r->groups[i].last_again = recompute_layer(r, &r->groups[i], "_last");
+    }
 }
 
 // ---- buffers ----------------------------------------------------------------------------------
@@ -116,7 +127,7 @@ struct group_cutter {
     struct program *program;
     const struct layer_group *group;
     buffer_id kept;                // inputs of groups
-    buffer_id again;               // inputs of the layers of one group, and what the last hands on
+    buffer_id again;               // inputs of the layers of one group
     uint32_t keep_unit, take_unit; // that copy from one to the other
 };
 
@@ -163,7 +174,7 @@ static void refer(const struct group_cutter *c, struct statement *statement, boo
     for (uint32_t i = 0; (access = statement_access(c->program, statement, i)).at; i++) {
         buffer_id id = access.at->buffer;
         if (id == c->group->hidden && backward)
-            refer_to_slot(access.at, c->again, c->group->n + 1);
+            refer_to_slot(access.at, c->again, c->group->n);
         else if (id == c->group->hidden)
             refer_to_slot(access.at, id, 2);
         else if (backward && id < r->n_buffers && r->dropped[id])
@@ -184,13 +195,14 @@ static void refer_all(const struct group_cutter *c, struct statement *statement,
 
 enum { GROUP, LAYER }; // variables of the loops
 
-// Over the first `n` layers of a group.
-static struct statement loop_in_group(const struct group_cutter *c, int64_t n, bool descending) {
+// Over the layers `from` to before `to` of a group.
+static struct statement loop_in_group(const struct group_cutter *c, int64_t from, int64_t to,
+                                      bool descending) {
     return (struct statement){.kind = STATEMENT_LOOP,
                               .span = c->program->units[c->group->forward->unit].span,
                               .loop = {.name = "l",
-                                       .begin = c->group->begin,
-                                       .end = c->group->begin + n,
+                                       .begin = c->group->begin + from,
+                                       .end = c->group->begin + to,
                                        .stride = c->group->n,
                                        .descending = descending}};
 }
@@ -199,7 +211,7 @@ static struct statement loop_in_group(const struct group_cutter *c, int64_t n, b
 static void push_copy(const struct group_cutter *c, struct block *to, uint32_t unit,
                       struct reference from, struct reference at) {
     struct arena *arena = c->program->arena;
-    struct statement loop = loop_in_group(c, 1, false);
+    struct statement loop = loop_in_group(c, 0, 1, false);
     struct statement call = {.kind = STATEMENT_CALL,
                              .span = loop.span,
                              .call = {.unit = unit,
@@ -219,9 +231,12 @@ static void push_inside(const struct group_cutter *c, struct statement *loop,
     block_push(c->program, &loop->loop.body, statement);
 }
 
-static void push_recomputing(const struct group_cutter *c, struct block *to) {
-    struct statement loop = loop_in_group(c, c->group->n, false);
-    struct statement call = {.kind = STATEMENT_CALL, .span = loop.span, .call = c->group->again};
+static void push_recomputing(const struct group_cutter *c, struct block *to, int64_t first,
+                             int64_t end, struct call again) {
+    struct statement loop = loop_in_group(c, first, end, false);
+    struct statement call = {.kind = STATEMENT_CALL, .span = loop.span, .call = again};
+    if (again.unit == NO_ID)
+        return;
     refer(c, &call, true);
     push_inside(c, &loop, call);
     block_push(c->program, to, loop);
@@ -229,16 +244,18 @@ static void push_recomputing(const struct group_cutter *c, struct block *to) {
 
 static struct statement loop_over_groups(const struct group_cutter *c, const struct statement *from,
                                          bool backward) {
-    struct statement made = *from, layers = loop_in_group(c, c->group->n, backward);
+    int64_t n = c->group->n;
+    struct statement made = *from, layers = loop_in_group(c, 0, n, backward);
     struct reference kept = {c->kept, index_variable(GROUP, 0, 0)};
     struct reference hidden = {c->group->hidden, index_variable(LAYER, -c->group->begin, 2)};
-    struct reference again = {c->again, index_variable(LAYER, -c->group->begin, c->group->n + 1)};
+    struct reference again = {c->again, index_variable(LAYER, -c->group->begin, c->group->n)};
     made.loop = (struct loop){.name = "g",
                               .end = (c->group->end - c->group->begin) / c->group->n,
                               .descending = backward};
     if (backward) {
         push_copy(c, &made.loop.body, c->take_unit, kept, again);
-        push_recomputing(c, &made.loop.body);
+        push_recomputing(c, &made.loop.body, 0, n - 1, c->group->again);
+        push_recomputing(c, &made.loop.body, n - 1, n, c->group->last_again);
     } else {
         push_copy(c, &made.loop.body, c->keep_unit, hidden, kept);
     }
@@ -265,7 +282,7 @@ static void cut_group(struct recomputing *r, const struct layer_group *group) {
     struct group_cutter c = {.r = r, .program = r->program, .group = group};
     CHECK(c.program->buffers[group->hidden].count == group->end - group->begin + 1);
     c.kept = add_slots(&c, "saved", (group->end - group->begin) / group->n);
-    c.again = add_slots(&c, "again", group->n + 1);
+    c.again = add_slots(&c, "again", group->n);
     c.keep_unit = copying_unit(&c, "keep", PHASE_FORWARD);
     c.take_unit = copying_unit(&c, "take", PHASE_BACKWARD);
     give_slots(c.program, group->hidden, 2);

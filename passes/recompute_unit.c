@@ -216,20 +216,23 @@ void remake_backward(struct recomputing *r, buffer_id left, struct call *call) {
 
 // ---- a unit of its own ------------------------------------------------------------------------
 
-// `block_forward.4` has `block_recompute.4`.
-static const char *recomputing_name(struct program *program, const char *forward) {
-    static const char suffix[] = "_forward";
-    const char *at = strstr(forward, suffix);
+// `block_forward.4` has `block_recompute.4`, and with a suffix `block_recompute_last.4`.
+static const char *recomputing_name(struct program *program, const char *forward,
+                                    const char *suffix) {
+    static const char verb[] = "_forward";
+    const char *at = strstr(forward, verb);
     CHECK(at);
-    return arena_format(program->arena, "%.*s_recompute%s", (int)(at - forward), forward,
-                        at + sizeof suffix - 1);
+    return arena_format(program->arena, "%.*s_recompute%s%s", (int)(at - forward), forward, suffix,
+                        at + sizeof verb - 1);
 }
 
 struct call make_recomputing(struct recomputing *r, const struct call *forward,
-                             const struct loop *loop, const value_id *wanted, uint32_t n) {
+                             const struct loop *loop, const char *suffix, const value_id *wanted,
+                             uint32_t n) {
     struct program *program = r->program;
     const struct unit *from = &program->units[forward->unit];
-    uint32_t made = program_add_unit(program, recomputing_name(program, from->name), from->span);
+    uint32_t made =
+        program_add_unit(program, recomputing_name(program, from->name, suffix), from->span);
     program->units[made].phase = PHASE_BACKWARD;
     struct segment s = segment_of(r, forward, loop, made);
     bool *visited = ARENA_ARRAY(program->arena, bool, s.forward->n_values);
