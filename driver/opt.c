@@ -47,8 +47,36 @@ static bool parse_passes(struct arena *arena, const char *list, enum pass *passe
     return true;
 }
 
-// In the order given, which need not be the pipeline's. In debug builds the program is checked
-// after each.
+// On a `.place` file every pass stands on what those before it made: it needs its row's pass, and
+// does not know what a later one makes. False: said on stderr.
+static bool check_order(const enum pass *passes, uint32_t n) {
+    bool ran[N_PASSES + 1] = {[PASS_NOTHING] = true};
+    for (uint32_t i = 0; i < n; i++) {
+        const struct pass_row *row = &pass_rows[passes[i]];
+        const struct pass_row *before = i ? &pass_rows[passes[i - 1]] : NULL;
+        if (before >= row) {
+            fprintf(stderr,
+                    before == row
+                        ? "placec: pass `%s` cannot run behind `%s`: a pass runs once\n"
+                        : "placec: pass `%s` cannot run behind `%s`, which follows it in the "
+                          "pipeline\n",
+                    row->name, before->name);
+            fprintf(stderr, "  give the passes in the pipeline's order, each once\n");
+            return false;
+        }
+        if (!ran[row->needs]) {
+            const char *needed = pass_rows[row->needs].name;
+            fprintf(stderr, "placec: pass `%s` needs `%s` before it\n  add `%s` in front of `%s`\n",
+                    row->name, needed, needed, row->name);
+            return false;
+        }
+        ran[passes[i]] = true;
+    }
+    return true;
+}
+
+// In the order given, which on a text need not be the pipeline's. In debug builds the program is
+// checked after each.
 static bool run_passes(struct compilation *c, struct program *program, const enum pass *passes,
                        uint32_t n, bool from_text) {
     const struct pass_context context = {from_text ? NULL : &c->config, c->diagnostics};
@@ -85,6 +113,8 @@ static int optimize(struct compilation *c, const struct options *options, const 
                 c->path);
         return STATUS_USAGE;
     }
+    if (!from_text && !check_order(passes, n))
+        return STATUS_USAGE;
     if (from_text) {
         program = read_program(c);
     } else if (compile_further(c, options, STAGE_RESOLVED) && compilation_has_program(c)) {

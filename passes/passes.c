@@ -7,9 +7,9 @@
 #include "ir/check.h"
 
 const struct pass_row pass_rows[N_PASSES] = {
-#define CONFIG                                  true
-#define PROGRAM                                 false
-#define PASS(NAME, name, function, input, help) {name, function, input, help},
+#define CONFIG                                         true
+#define PROGRAM                                        false
+#define PASS(NAME, name, function, input, needs, help) {name, function, input, PASS_##needs, help},
 #include "passes/passes.def"
 #undef PASS
 #undef CONFIG

@@ -26,14 +26,16 @@ struct pass_row {
     const char *name;
     pass_function run;
     bool reads_config; // the configuration, besides the program
+    int needs;         // enum pass: must have run before; PASS_NOTHING: runs on an empty program
     const char *help;
 };
 
 enum pass {
-#define PASS(NAME, name, function, input, help) PASS_##NAME,
+#define PASS(NAME, name, function, input, needs, help) PASS_##NAME,
 #include "passes/passes.def"
 #undef PASS
-    N_PASSES
+    N_PASSES,
+    PASS_NOTHING = N_PASSES // what the first pass needs
 };
 extern const struct pass_row pass_rows[N_PASSES];
 int pass_find(const char *name); // -1: no pass of that name
@@ -41,7 +43,7 @@ int pass_find(const char *name); // -1: no pass of that name
 // Runs passes `first` to `last`, both included, and checks the program after each in debug builds.
 bool passes_run(struct program *, const struct pass_context *, enum pass first, enum pass last);
 
-#define PASS(NAME, name, function, input, help)                                                    \
+#define PASS(NAME, name, function, input, needs, help)                                             \
     bool function(struct program *, const struct pass_context *);
 #include "passes/passes.def"
 #undef PASS
