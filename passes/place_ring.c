@@ -15,10 +15,16 @@
 
 // ---- which axis -------------------------------------------------------------------------------
 
-static bool is_gathering(const struct placing *p, unsigned axis) {
+// Of the modes that say how keys and values are kept the strongest comes last (work.c).
+static bool is_gathering(const struct placing *p, unsigned axis, int64_t layer) {
     static const uint8_t keys[] = {ROLE_LAYERS, ROLE_ATTENTION, ROLE_QKV, ROLE_KV};
-    const struct mode_statement *mode =
-        extent_of(&p->config->strategy, STATE_ACTIVATIONS, axis, keys, sizeof keys);
+    const struct mode_statement *mode = NULL;
+    for (uint32_t i = 0; i < p->placement->n_rules; i++) {
+        const struct work_rule *rule = &p->placement->rules[i];
+        if (rule->axis == axis && rule->mode && selector_covers(rule->scope, layer) &&
+            selector_matches(rule->scope, keys, sizeof keys))
+            mode = rule->mode;
+    }
     return mode && mode->extent == EXTENT_GATHERED;
 }
 
@@ -41,7 +47,7 @@ static struct axis_list ring_of_layer(const struct placing *p, int64_t layer) {
     struct axis_list cuts = core_cuts(p, layer, by), ring = {0};
     for (unsigned i = 0; i < cuts.n; i++) {
         unsigned axis = cuts.axes[i];
-        if (axis < p->config->mesh.n_axes && by[axis]->split && !is_gathering(p, axis))
+        if (axis < p->config->mesh.n_axes && by[axis]->split && !is_gathering(p, axis, layer))
             axis_list_add(&ring, axis);
     }
     return ring;
@@ -135,7 +141,7 @@ void check_ring(struct placing *p) {
     else if (kept)
         refuse(p, &kept->origin, "keeping what attention reads as parts, beside", "");
     else if (!is_alike_in_all_layers(p))
-        refuse(p, &split->origin, "splitting `sequence` over", " in some layers otherwise");
+        refuse(p, &split->origin, "splitting `sequence` over", " in some layers only");
     else if (axis_size(p, ring->axes[0]) > LIMIT_RING)
         refuse(p, &split->origin, "a ring as long as", "");
 }

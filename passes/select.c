@@ -67,16 +67,3 @@ int64_t layers_recomputed_at_once(const struct strategy_config *strategy, int64_
         return 1;
     return mode->unit == UNIT_LAYERS ? mode->unit_layers : INT64_MAX;
 }
-
-const struct mode_statement *extent_of(const struct strategy_config *strategy, enum state state,
-                                       unsigned axis, const uint8_t *roles, unsigned n_roles) {
-    const struct mode_statement *best = NULL;
-    for (uint32_t i = 0; i < strategy->n_modes; i++) {
-        const struct mode_statement *mode = &strategy->modes[i];
-        if (mode->state == state && mode->sets_extent && axis_list_has(&mode->axes, axis) &&
-            selector_matches(&mode->selector, roles, n_roles) &&
-            (!best || compare_statements(mode, best) > 0))
-            best = mode;
-    }
-    return best;
-}

@@ -40,8 +40,4 @@ const struct mode_statement *residency_of(const struct strategy_config *, enum s
 // of each, or nothing is recomputed.
 int64_t layers_recomputed_at_once(const struct strategy_config *, int64_t layer);
 
-// The statement that says how `state` is kept along an axis for a role path. NULL: nothing is said.
-const struct mode_statement *extent_of(const struct strategy_config *, enum state, unsigned axis,
-                                       const uint8_t *roles, unsigned n_roles);
-
 #endif
