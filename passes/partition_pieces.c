@@ -358,12 +358,16 @@ static bool has_ring(const struct partitioner *p, const struct unit *unit, int64
 
 // ---- calls ------------------------------------------------------------------------------------
 
-// Where a value that crosses from one piece to another lies, in a range of layers.
-static struct reference crossing(const struct cutting *c, value_id v, const struct loop *loop) {
+// Where a value that crosses from one piece to another lies. In another range of layers it may be
+// cut otherwise, and lies apart.
+static struct reference crossing(const struct cutting *c, value_id v, int64_t layer) {
+    const struct placement *placement = &c->p->placement;
     const struct value *value = &c->whole.values[v];
     const char *name = arena_format(c->p->arena, "%s.%s", c->whole.name, value->name);
-    if (loop && loop->end - loop->begin < c->reference->sizes.layers)
-        name = arena_format(c->p->arena, "%s.%" PRId64 "_%" PRId64, name, loop->begin, loop->end);
+    uint32_t range = placement_range(placement, layer);
+    if (placement->n_ranges > 1)
+        name = arena_format(c->p->arena, "%s.%" PRId64 "_%" PRId64, name, placement->starts[range],
+                            placement->starts[range + 1]);
     buffer_id id = program_find_buffer(c->reference, name);
     if (id == NO_ID) {
         struct buffer buffer = {.name = name,
@@ -382,15 +386,15 @@ static struct reference crossing(const struct cutting *c, value_id v, const stru
 }
 
 static struct reference place_of(const struct cutting *c, const struct call *call, value_id v,
-                                 const struct loop *loop) {
+                                 int64_t layer) {
     uint32_t result = result_of(&c->whole, v);
     if (v < c->whole.n_parameters)
         return call->operands[v];
-    return result != NO_ID ? call->results[result] : crossing(c, v, loop);
+    return result != NO_ID ? call->results[result] : crossing(c, v, layer);
 }
 
 static struct statement call_of_piece(const struct cutting *c, const struct statement *whole,
-                                      const struct piece *piece, const struct loop *loop) {
+                                      const struct piece *piece, int64_t layer) {
     struct arena *arena = c->p->arena;
     struct statement made = *whole;
     made.call =
@@ -398,9 +402,9 @@ static struct statement call_of_piece(const struct cutting *c, const struct stat
                       .operands = ARENA_ARRAY(arena, struct reference, piece->n_parameters + 1),
                       .results = ARENA_ARRAY(arena, struct reference, piece->n_results + 1)};
     for (uint32_t i = 0; i < piece->n_parameters; i++)
-        made.call.operands[i] = place_of(c, &whole->call, piece->parameters[i], loop);
+        made.call.operands[i] = place_of(c, &whole->call, piece->parameters[i], layer);
     for (uint32_t i = 0; i < piece->n_results; i++)
-        made.call.results[i] = place_of(c, &whole->call, piece->results[i], loop);
+        made.call.results[i] = place_of(c, &whole->call, piece->results[i], layer);
     return made;
 }
 
@@ -417,9 +421,8 @@ static struct cut_unit *find_cut_unit(struct cutting *c, uint32_t unit, int64_t 
 }
 
 static void cut_call(struct partitioner *p, struct program *reference,
-                     const struct statement *statement, const struct loop *loop) {
+                     const struct statement *statement, int64_t layer) {
     uint32_t unit = statement->call.unit;
-    int64_t layer = loop ? loop->begin : 0;
     struct cutting c = {.p = p, .reference = reference, .whole = reference->units[unit]};
     if (!has_ring(p, &c.whole, layer))
         return;
@@ -429,7 +432,7 @@ static void cut_call(struct partitioner *p, struct program *reference,
                             .pieces = ARENA_ARRAY(p->arena, struct statement, cut->n_pieces),
                             .rings = ARENA_ARRAY(p->arena, const struct ring *, cut->n_pieces)};
     for (uint32_t i = 0; i < cut->n_pieces; i++) {
-        made.pieces[i] = call_of_piece(&c, statement, &cut->pieces[i], loop);
+        made.pieces[i] = call_of_piece(&c, statement, &cut->pieces[i], layer);
         made.rings[i] = cut->pieces[i].ring;
     }
     ARENA_PUSH(p->arena, p->cut_calls, p->n_cut_calls, p->cap_cut_calls, made);
@@ -440,9 +443,11 @@ void cut_at_rings(struct partitioner *p, struct program *reference) {
         if (!reference->steps[kind].present)
             continue;
         struct statement_walk walk = walk_statements(&reference->steps[kind].body);
-        while (walk_next(&walk))
+        while (walk_next(&walk)) {
+            const struct loop *loop = walk_loop(&walk, walk.depth - 1);
             if (walk.statement->kind == STATEMENT_CALL)
-                cut_call(p, reference, walk.statement, walk_loop(&walk, walk.depth - 1));
+                cut_call(p, reference, walk.statement, loop ? loop->begin : 0);
+        }
     }
 }
 
