@@ -54,13 +54,18 @@ static void write_model(struct composer *c) {
         (int)d->sequence_limit, chance(c, 500) ? "true" : "false");
     if (chance(c, 200))
         fprintf(c->to, "  norm = %s", llama ? "layernorm" : "rmsnorm");
-    if (chance(c, 200))
+    bool other_activation = chance(c, 200);
+    if (other_activation)
         fprintf(c->to, "  activation = %s", llama ? "gelu" : "swiglu");
     if (llama)
         fprintf(c->to, "  rope_theta = 100");
     uint64_t aside = c->random; // so that the rest of a composition is what it is without
     if (random_bits(&aside) % 1000 < 400)
         fprintf(c->to, "  dropout = 0.2");
+    if (random_bits(&aside) % 1000 < 400)
+        fprintf(c->to, "  fused_qkv = true");
+    if (random_bits(&aside) % 1000 < 400 && llama != other_activation)
+        fprintf(c->to, "  fused_gate_up = true");
     fprintf(c->to, "\n}\n");
 }
 
