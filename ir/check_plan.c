@@ -52,7 +52,7 @@ static const char *check_frame(struct plan_checker *c) {
                    : arena_format(c->arena, "unit %s does not say which buffer its frame is",
                                   unit->name);
     const struct buffer *buffer = &c->program->buffers[unit->frame];
-    if (buffer->window_of != NO_ID || buffer_bytes(c->program, buffer) < unit->frame_bytes)
+    if (buffer->window_of != NO_ID || buffer_item_bytes(c->program, buffer) < unit->frame_bytes)
         return arena_format(c->arena, "unit %s: buffer %s is smaller than the frame's %" PRId64,
                             unit->name, buffer->name, unit->frame_bytes);
     return NULL;
@@ -91,6 +91,11 @@ static const char *check_place(struct plan_checker *c, value_id id) {
 static const char *check_result(struct plan_checker *c, const struct unit_result *result) {
     const struct unit *unit = c->unit;
     value_id root = value_root(unit, result->value);
+    for (const struct unit_result *other = unit->results; other < result; other++)
+        if (result->in_parameter == NO_ID && other->in_parameter == NO_ID &&
+            value_root(unit, other->value) == root)
+            return arena_format(c->arena, "unit %s: results `%%%s` and `%%%s` lie in one place",
+                                unit->name, name_of(c, other->value), name_of(c, result->value));
     bool there = result->in_parameter == NO_ID ? unit->values[root].storage == STORAGE_RESULT
                                                : root == result->in_parameter;
     return there ? NULL

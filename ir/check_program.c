@@ -195,6 +195,14 @@ static const char *dims_text(struct arena *arena, const enum dimension *dims, un
     return text;
 }
 
+// Does the host know every item?
+static bool host_knows_items(const struct program *program, const struct buffer *buffer) {
+    int64_t all =
+        buffer->stack == STACK_LAYERS ? program->sizes.layers : program->sizes.microbatches;
+    return buffer->stack == STACK_NONE ||
+           (buffer->stack == host_role_rows[buffer->host].stack && buffer->count == all);
+}
+
 // The host finds a buffer by its role, so there is one, of the kind that it writes or reads.
 static const char *check_host(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
@@ -206,7 +214,8 @@ static const char *check_host(struct checker *c, const struct buffer *buffer) {
         rank++;
     bool floating = row->dtype == DTYPE_NONE && buffer->dtype != DTYPE_I32;
     bool fits = buffer->class == row->class && buffer->rank == rank && buffer->window_of == NO_ID &&
-                buffer->layout.flat.n == 0 && (floating || buffer->dtype == row->dtype);
+                buffer->layout.flat.n == 0 && (floating || buffer->dtype == row->dtype) &&
+                host_knows_items(program, buffer);
     for (unsigned i = 0; fits && i < rank; i++)
         fits = buffer->dims[i].dimension == row->dims[i];
     if (!fits)
@@ -245,6 +254,10 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
                                 buffer->name, dimension_names[buffer->dims[i].dimension],
                                 buffer->dims[i].size);
     }
+    if (class_persistent[buffer->class] && buffer->stack != STACK_NONE &&
+        buffer->stack != STACK_LAYERS)
+        return arena_format(c->arena, "buffer %s persists, but its items are no layers",
+                            buffer->name);
     if (class_persistent[buffer->class] && buffer->tensor == NO_ID && buffer->window_of == NO_ID)
         return arena_format(c->arena, "buffer %s persists, but is about no tensor", buffer->name);
     int64_t layers = buffer->tensor == NO_ID ? 0 : program->tensors[buffer->tensor].layers;

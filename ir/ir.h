@@ -64,7 +64,7 @@ enum buffer_class {
 
 enum host_role {
     HOST_NONE, // the host does not know it
-#define HOST_ROLE(name, text, class, dtype, d0, d1, d2, what) HOST_##name,
+#define HOST_ROLE(name, text, class, dtype, stack, d0, d1, d2, what) HOST_##name,
 #include "ir/host_roles.def"
 #undef HOST_ROLE
     N_HOST_ROLES
@@ -133,11 +133,13 @@ extern const char *const state_names[N_STATES];
 extern const char *const class_names[N_CLASSES];
 extern const enum state class_states[N_CLASSES]; // N_STATES: counted as transient
 extern const bool class_persistent[N_CLASSES];
+enum stack_kind { STACK_NONE, STACK_LAYERS, STACK_MICROBATCHES, STACK_SLOTS };
 // A row of host_roles.def; that of HOST_NONE is empty.
 struct host_role_row {
     const char *text;
     enum buffer_class class;
-    enum dtype dtype; // NONE: any that is floating
+    enum dtype dtype;      // NONE: any that is floating
+    enum stack_kind stack; // how there may be several items; NONE: there is one
     enum dimension dims[3];
 };
 extern const struct host_role_row host_role_rows[N_HOST_ROLES];
@@ -248,8 +250,6 @@ struct layout {
     uint8_t zigzag[MAX_RANK]; // 1 + the axis of cuts[i] that is; 0: none
     struct axis_list flat;
 };
-
-enum stack_kind { STACK_NONE, STACK_LAYERS, STACK_MICROBATCHES, STACK_SLOTS };
 
 typedef uint32_t buffer_id;
 #define NO_ID UINT32_MAX

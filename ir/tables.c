@@ -67,15 +67,15 @@ const bool class_persistent[N_CLASSES] = {
 
 const struct host_role_row host_role_rows[N_HOST_ROLES] = {
     {0},
-#define HOST_ROLE(name, text, class, dtype, d0, d1, d2, what)                                      \
-    {text, CLASS_##class, DTYPE_##dtype, {DIM_##d0, DIM_##d1, DIM_##d2}},
+#define HOST_ROLE(name, text, class, dtype, stack, d0, d1, d2, what)                               \
+    {text, CLASS_##class, DTYPE_##dtype, STACK_##stack, {DIM_##d0, DIM_##d1, DIM_##d2}},
 #include "ir/host_roles.def"
 #undef HOST_ROLE
 };
 
 const char *const host_role_names[N_HOST_ROLES] = {
     "",
-#define HOST_ROLE(name, text, class, dtype, d0, d1, d2, what) text,
+#define HOST_ROLE(name, text, class, dtype, stack, d0, d1, d2, what) text,
 #include "ir/host_roles.def"
 #undef HOST_ROLE
 };

@@ -84,21 +84,43 @@ static void prints_what_it_reads(void **state) {
     arena_free(&arena);
 }
 
-// Replaces the first `from` in the sample by `to` and expects `message` at `where`.
-static void expect_error(const char *from, const char *to, const char *message, const char *where) {
-    struct arena arena = {0};
-    struct text_error error;
-    const char *found = strstr(sample, from);
+// The text with the first `from` replaced by `to`.
+static char *replaced(struct arena *arena, const char *text, const char *from, const char *to) {
+    const char *found = strstr(text, from);
     assert_non_null(found);
-    char *text =
-        arena_format(&arena, "%.*s%s%s", (int)(found - sample), sample, to, found + strlen(from));
-    struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
-    if (program)
+    return arena_format(arena, "%.*s%s%s", (int)(found - text), text, to, found + strlen(from));
+}
+
+static void expect_error_in(struct arena *arena, const char *text, const char *message,
+                            const char *where) {
+    struct text_error error;
+    struct program *program = program_parse(arena, text, strlen(text), 0, &error);
+    if (program && !(error.message = program_check_plan(program, arena, &error.span)))
         fail_msg("expected `%s`, got a program", message);
     if (!strstr(error.message, message))
         fail_msg("expected `%s`, got `%s`", message, error.message);
     if (where && strncmp(text + error.span.begin, where, strlen(where)) != 0)
         fail_msg("expected the error at `%s`, it is at `%.20s`", where, text + error.span.begin);
+}
+
+// Replaces the first `from` in the sample by `to` and expects `message` at `where`.
+static void expect_error(const char *from, const char *to, const char *message, const char *where) {
+    struct arena arena = {0};
+    expect_error_in(&arena, replaced(&arena, sample, from, to), message, where);
+    arena_free(&arena);
+}
+
+// Two results of a unit in one place: each would be told to hold what the other is.
+static void results_have_places_of_their_own(void **state) {
+    struct arena arena = {0};
+    char *text = replaced(&arena, sample, "-> (y = y)", "-> (y = y, z = other)");
+    text = replaced(&arena, text, "  buffer frame",
+                    "  buffer other : activations f32[batch=8/replica*shard, sequence=4, ffn=5]"
+                    " at 3328\n  buffer frame");
+    text = replaced(&arena, text, "  result %y\n", "  result %y\n  result %z\n");
+    text = replaced(&arena, text, "ffn=5] out\n",
+                    "ffn=5] out\n  %z = cast(%y) : f32[batch=2, sequence=4, ffn=5] in %y\n");
+    expect_error_in(&arena, text, "results `%y` and `%z` lie in one place", NULL);
     arena_free(&arena);
 }
 
@@ -141,6 +163,12 @@ static void says_what_is_wrong_and_where(void **state) {
                  "  buffer more : input i32[batch=8/replica*shard, sequence=4] host tokens\n"
                  "  buffer w :",
                  "the host knows two buffers as `tokens`: words and more", "more");
+    expect_error("host tokens microbatches 2", "host tokens slots 2",
+                 "is not what the host knows as `tokens`", NULL);
+    expect_error("of block.w layers 3 at 64", "of block.w slots 3 at 64",
+                 "persists, but its items are no layers", NULL);
+    expect_error("f32[flat=40] at 3072", "f32[flat=20] slots 2 at 3072",
+                 "is smaller than the frame's 160", NULL);
     expect_error("shift -1", "dim 1", "a permute changes no dimension", NULL);
     expect_error("shard dim 2 concat_dim 1", "shard dim 2", "and a `concat_dim`", NULL);
     expect_error("shard dim 2 concat_dim 1", "shard dim 1 concat_dim 2", "do not fit the axes",
@@ -225,6 +253,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(results_have_places_of_their_own),
         cmocka_unit_test(prints_long_names),
         cmocka_unit_test(counts_in_zigzag),
         cmocka_unit_test(survives_any_cut),

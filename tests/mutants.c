@@ -100,6 +100,52 @@ const struct known_mutant wrong_mutants[] = {
       REPLACE("host between", "host targets")},
      "E490",
      "%token_count = count_tokens"},
+    {"zeros where the host looks for logits",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {{EDIT_INSERT_BEHIND, "call head_forward", "    zero logits", 1, 0}},
+     "E490",
+     "logits : activations"},
+    // Layers stand by their own numbers in a sum over them: what a unit makes of it in one call
+    // does not say what it makes in another layer's.
+    {"a layer's statistics taken out of the sum of two",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {REPLACE("  train {", "  buffer both : activations f64[batch=6/dp, sequence=7]\n"
+                           "  buffer none : activations f64[batch=6/dp, sequence=7]\n"
+                           "  buffer second : activations f64[batch=6/dp, sequence=7]\n"
+                           "  train {"),
+      INSERT("    zero none\n"
+             "    call join(a = saved.attention.norm.rstd[0], b = saved.attention.norm.rstd[1]) ->"
+             " (r = both)\n"
+             "    call leave(s = both, a = saved.attention.norm.rstd[0], x = hidden[0], z = none)"
+             " -> (r = second)\n"
+             "    call leave(s = both, a = saved.attention.norm.rstd[1], x = hidden[0], z = none)"
+             " -> (r = saved.attention.norm.rstd[2])",
+             "    call head_forward("),
+      REPLACE("unit main.head_forward {",
+              "unit main.join {\n"
+              "  phase forward\n"
+              "  parameter %a : f64[batch=2, sequence=7]\n"
+              "  parameter %b : f64[batch=2, sequence=7]\n"
+              "  result %r\n"
+              "  %r = add(%a, %b) : f64[batch=2, sequence=7] out\n"
+              "}\n\n"
+              "unit main.leave {\n"
+              "  phase forward\n"
+              "  parameter %s : f64[batch=2, sequence=7]\n"
+              "  parameter %a : f64[batch=2, sequence=7]\n"
+              "  parameter %x : f64[batch=2, sequence=7, hidden=10]\n"
+              "  parameter %z : f64[batch=2, sequence=7]\n"
+              "  result %r\n"
+              "  %e = sum_exp(%x, %s) : f64[batch=2, sequence=7]\n"
+              "  %q = log_shift(%e, %a) : f64[batch=2, sequence=7]\n"
+              "  %f = sum_exp(%x, %q) : f64[batch=2, sequence=7]\n"
+              "  %r = log_shift(%f, %z) : f64[batch=2, sequence=7] out\n"
+              "}\n\n"
+              "unit main.head_forward {")},
+     "E512",
+     "%"},
     {"a loss that nobody reads",
      FAMILY_LLAMA,
      TINY_DDP,

@@ -175,8 +175,9 @@ struct judgement judge_operand(struct bench *b, unsigned operand) {
         dims[d] = dim_make(&e->digits, list, n, (struct order){0});
     }
     int kind = is_index(&b->op, operand) ? OP_IOTA : NODE_INPUT;
-    uint32_t name = intern(&e->terms->attributes, &(uint64_t[2]){operand, 7}, 16, NULL);
-    struct scaled value = {term_leaf(e->terms, kind, name + 1, false, 0), SCALE_ONE};
+    const char text[] = {'I', 'v', (char)('0' + operand), 0}; // a byte for the kind, then the name
+    uint32_t name = intern(&e->terms->attributes, text, sizeof text, NULL);
+    struct scaled value = {term_leaf(e->terms, kind, name, false, 0), SCALE_ONE};
     struct judgement judged =
         judgement_of(e, value, form_make(&e->digits, dims, whole.rank), whole.dtype);
     for (int a = 0; a < b->n_axes; a++)

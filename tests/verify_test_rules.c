@@ -307,6 +307,10 @@ static void check_op(enum op_kind kind, const char *signature, int first, int se
     free(b);
 }
 
+static bool has_rule(enum op_kind kind) {
+    return op_operand_count(kind) > 0 && op_rows[kind].signature[0] && kind != OP_CAST;
+}
+
 // What is said to count rows must be known to count them.
 static void index_operands_must_count(void **state) {
     for (enum op_kind kind = 0; kind < N_OPS; kind++)
@@ -329,6 +333,58 @@ static void index_operands_must_count(void **state) {
             arena_free(&b->arena);
             free(b);
         }
+}
+
+// What a result does not read decides nothing about it, whatever it is.
+enum oddity { ODD_ZERO, ODD_PART, N_ODDITIES };
+
+static bool same_judgement(const struct judgement *a, const struct judgement *b) {
+    return !a->fault && !b->fault && scaled_equal(a->value, b->value) && a->form == b->form &&
+           a->partial == b->partial && a->bits == b->bits && a->coverage == b->coverage;
+}
+
+static unsigned compare_unread(struct bench *b, const struct judgement *plain, unsigned odd,
+                               enum oddity oddity) {
+    struct judgement operands[MAX_OPERANDS], results[MAX_RESULTS];
+    unsigned n = 0;
+    for (unsigned i = 0; i < b->op.n_operands; i++)
+        operands[i] = judge_operand(b, i);
+    if (oddity == ODD_ZERO)
+        operands[odd].value = (struct scaled){term_constant(b->engine.terms, NODE_ZERO), SCALE_ONE};
+    else
+        operands[odd].coverage = COVERAGE_UNKNOWN;
+    rule_apply(&b->engine, &b->unit, &b->op, operands, results);
+    for (unsigned r = 0; r < b->op.n_results; r++)
+        if (!op_reads(b->op.kind, r, odd)) {
+            n++;
+            if (!same_judgement(&results[r], &plain[r]))
+                fail_msg("%s: result %u depends on operand %u, which it does not read",
+                         op_rows[b->op.kind].text, r, odd);
+        }
+    return n;
+}
+
+static void what_is_not_read_does_not_matter(void **state) {
+    unsigned n = 0;
+    for (enum op_kind kind = 0; kind < N_OPS; kind++) {
+        if (!has_rule(kind) || kind == OP_EINSUM)
+            continue;
+        struct bench *b = malloc(sizeof *b);
+        assert_non_null(b);
+        begin_bench(b, 3, 0);
+        begin_op(b, kind, op_rows[kind].signature);
+        draw_wholes(b);
+        all_copies(b);
+        set_types(b);
+        struct judgement plain[MAX_RESULTS];
+        judge(b, plain);
+        for (unsigned odd = 0; odd < b->op.n_operands; odd++)
+            for (enum oddity oddity = 0; oddity < N_ODDITIES && !is_integer(&b->op, odd); oddity++)
+                n += compare_unread(b, plain, odd, oddity);
+        arena_free(&b->arena);
+        free(b);
+    }
+    assert_true(n > 30);
 }
 
 // 6 elements in chunks of 3 on three devices: the third has only padding.
@@ -381,10 +437,6 @@ static void flat_shards_join_in_order(void **state) {
     free(b);
 }
 
-static bool has_rule(enum op_kind kind) {
-    return op_operand_count(kind) > 0 && op_rows[kind].signature[0] && kind != OP_CAST;
-}
-
 static void check_all(int first, int second) {
     for (enum op_kind kind = 0; kind < N_OPS; kind++) {
         if (kind == OP_EINSUM)
@@ -405,8 +457,11 @@ static void rules_hold_on_two_axes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_hold_on_one_axis),    cmocka_unit_test(rules_hold_on_two_axes),
-        cmocka_unit_test(index_operands_must_count), cmocka_unit_test(padding_must_be_zeros),
+        cmocka_unit_test(rules_hold_on_one_axis),
+        cmocka_unit_test(rules_hold_on_two_axes),
+        cmocka_unit_test(index_operands_must_count),
+        cmocka_unit_test(what_is_not_read_does_not_matter),
+        cmocka_unit_test(padding_must_be_zeros),
         cmocka_unit_test(flat_shards_join_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

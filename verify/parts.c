@@ -135,9 +135,9 @@ static void join_attention(struct context *c, unsigned result, struct judgement 
     join_two(c, MONOID_ATTENTION, result, result + 2, made);
 }
 
-bool has_parts(const struct context *c) {
+bool has_parts(const struct context *c, unsigned result) {
     for (unsigned i = 0; i < c->op->n_operands; i++)
-        if (c->operands[i].coverage != COVERAGE_COMPLETE)
+        if (c->operands[i].coverage != COVERAGE_COMPLETE && op_reads(c->op->kind, result, i))
             return true;
     return false;
 }

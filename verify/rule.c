@@ -458,9 +458,11 @@ static struct scaled value_of_result(struct context *c, unsigned result) {
 // ---- results ----------------------------------------------------------------------------------
 
 // A product with zeros is zeros; so is a sum of zeros.
-static bool result_is_zero(const struct context *c) {
+static bool result_is_zero(const struct context *c, unsigned result) {
     bool all = true;
     for (unsigned i = 0; i < c->op->n_operands; i++) {
+        if (!reads(c->op, result, i))
+            continue;
         if (is_zero(c, i) && is_linear_in(c->row, i) && !is_additive(c->row))
             return true;
         all = all && is_zero(c, i);
@@ -499,7 +501,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
     struct engine *e = c->engine;
     struct judgement made = {.dtype = c->unit->values[c->op->results[result]].type.dtype,
                              .bits = e->all_axes};
-    if (result_is_zero(c)) {
+    if (result_is_zero(c, result)) {
         made.value = (struct scaled){term_constant(e->terms, NODE_ZERO), SCALE_ONE};
         made.form = FORM_ANY; // and so not known to fill the padding of its place
         return made;
@@ -520,7 +522,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
     made.form = c->fault ? FORM_ANY : result_form(c, result);
     if (c->fault)
         return judgement_fault(c->fault);
-    if (has_parts(c))
+    if (has_parts(c, result))
         join_parts(c, result, &made);
     else
         made.value = value_of_result(c, result);
@@ -537,7 +539,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
     }
     // Parts were put together in another order on every device, so copies may differ. Where it is
     // cut or a summand, there are no copies.
-    if (has_parts(c) || made.coverage != COVERAGE_COMPLETE)
+    if (has_parts(c, result) || made.coverage != COVERAGE_COMPLETE)
         for (unsigned i = 0; i < c->op->n_operands; i++)
             made.bits &= ~coverage_axes(c->engine, c->operands[i].coverage);
     made.bits &= ~coverage_axes(c->engine, made.coverage);

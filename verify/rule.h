@@ -33,8 +33,8 @@ void pair_labels(struct context *, unsigned axis, unsigned char label);
 // Of which parts of a contraction a device makes the result; `contracted`: axes that own digits of
 // contracted labels.
 coverage_id coverage_of_result(struct context *, unsigned result, uint32_t contracted);
-bool has_parts(const struct context *);                 // among the operands
-void check_complete(struct context *, unsigned result); // all operands, or the op joins them
+bool has_parts(const struct context *, unsigned result); // among the operands
+void check_complete(struct context *, unsigned result);  // all operands, or the op joins them
 void join_parts(struct context *, unsigned result, struct judgement *made); // value and coverage
 
 #endif

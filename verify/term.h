@@ -66,6 +66,7 @@ struct node {
     const struct node_key *key;
     uint32_t n_parts;
     uint32_t alias;            // first of a list in terms.aliases; 0: none
+    bool absolute;             // layers by their own numbers stand inside, whatever its index
     bool symbolic;             // a symbol stands inside, not only in the index of who uses it
     const struct span *origin; // what made it first
 };

@@ -388,6 +388,15 @@ static void remember(struct engine *e, struct memo_entry *entry, const struct un
     entry->movable = !e->terms->fixed && scales_move(e);
 }
 
+// An operand in which layers stand by their own numbers is another one in another layer's call.
+static bool any_absolute(const struct engine *e, const struct unit *unit,
+                         const struct judgement *operands) {
+    bool any = false;
+    for (uint32_t i = 0; i < unit->n_parameters; i++)
+        any |= !operands[i].fault && e->terms->nodes[operands[i].value.of.node].absolute;
+    return any;
+}
+
 void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
                    const struct judgement *operands, struct judgement *results,
                    struct judgement *parameters) {
@@ -418,4 +427,5 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
         return;
     }
     remember(e, entry, unit, results, parameters, base, e->terms->symbols.answers != answers);
+    entry->movable = entry->movable && !any_absolute(e, unit, operands);
 }

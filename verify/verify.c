@@ -252,17 +252,25 @@ static void check_output(struct check *c, buffer_id theirs, const struct judgeme
     struct judgement found =
         store_read(e, (struct reference){.buffer = id, .index = index_constant(0)}, buffer->span);
     const struct fault *fault = diagnose(e, &expectation, &found);
-    if (!fault && found.form != FORM_ANY && form_get(&e->digits, found.form)->owners)
+    if (!fault && buffer->class == CLASS_OUTPUT && found.form != FORM_ANY &&
+        form_get(&e->digits, found.form)->owners)
         fault = fault_make(e, E510, buffer->span, NULL, "%s is in parts", expectation.what);
     add_fault(c, fault);
+}
+
+// Outputs, which every device has in whole, and what evaluation leaves behind, which the host finds
+// in its parts.
+static bool host_reads(const struct buffer *buffer, enum step_kind kind) {
+    return buffer->host != HOST_NONE &&
+           (buffer->class == CLASS_OUTPUT ||
+            (buffer->class == CLASS_ACTIVATIONS && kind == STEP_EVALUATE));
 }
 
 static void check_outputs(struct check *c, const struct store *reference, enum step_kind kind) {
     const struct program *theirs = c->reference.program;
     for (buffer_id i = 0; i < theirs->n_buffers; i++) {
-        const struct buffer *buffer = &theirs->buffers[i];
         const struct run *run = &reference->items[i].runs[0];
-        if (buffer->class == CLASS_OUTPUT && buffer->host != HOST_NONE && run->state == ITEM_READY)
+        if (host_reads(&theirs->buffers[i], kind) && run->state == ITEM_READY)
             check_output(c, i, &run->held[0].value, kind);
     }
 }

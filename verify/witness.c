@@ -339,14 +339,16 @@ static struct array evaluate(struct evaluator *v, struct term term) {
 
 // ---- the witness ------------------------------------------------------------------------------
 
-// The element in which two tensors differ most, or that they do not.
+// The element in which two tensors differ most, or that they do not. Zeros, of which a term says no
+// shape, are one number that stands for all.
 static bool differ(const struct array *a, const struct array *b, double scale_a, double scale_b,
                    double numbers[2]) {
     double largest = 0, most = 0;
-    if (type_elements(&a->type) != type_elements(&b->type))
+    int64_t n_a = type_elements(&a->type), n_b = type_elements(&b->type);
+    if (n_a != n_b && n_a != 1 && n_b != 1)
         return false;
-    for (int64_t i = 0; i < type_elements(&a->type); i++) {
-        double x = scale_a * a->data[i], y = scale_b * b->data[i];
+    for (int64_t i = 0; i < n_a || i < n_b; i++) {
+        double x = scale_a * a->data[n_a == 1 ? 0 : i], y = scale_b * b->data[n_b == 1 ? 0 : i];
         largest = fmax(largest, fmax(fabs(x), fabs(y)));
         if (fabs(x - y) > most) {
             most = fabs(x - y);
