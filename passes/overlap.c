@@ -5,9 +5,10 @@
 //   prefetch   in loops over layers, the gather of layer l + k starts before layer l is computed
 //              (k = the mode's option); the gathered buffers become k + 1 slots that are used in
 //              turn. The loop gets a prologue, which starts the first k gathers, and an epilogue,
-//              which computes the last k layers and starts none. What a prologue or a single
-//              unit gathers starts one computing statement earlier, so that the units around the
-//              layers (embedding, head) are ahead too.
+//              which computes the last k layers and starts none; of no more than k iterations
+//              these two are all. What a prologue or a single unit gathers starts one computing
+//              statement earlier, so that the units around the layers (embedding, head) are ahead
+//              too, and loops over few layers one of the other.
 //   late waits a wait moves down to the first statement that touches what travels. Out of a loop
 //              over layers if every iteration's bytes are items of their own: then all may be in
 //              flight at once, as gradients are that are reduced in place. Where they are not (an
@@ -83,6 +84,7 @@ struct pipeline {
     int variable;       // the loop's, by its depth
     uint32_t n_leading; // statements: pairs of start and wait
     int64_t ahead;      // k: how many iterations before its use a gather starts
+    int64_t slots;      // of what is gathered: k + 1, or as many as there are iterations
 };
 
 // Of what is gathered to be kept every layer has a place of its own; else the next may have it too.
@@ -137,7 +139,8 @@ static bool reads_gathered(const struct pipeline *p, const struct transfer *tran
 
 // Only gathers at the very front: what stands behind another statement may depend on it.
 static struct pipeline find_pipeline(const struct overlapper *o, struct loop *loop, int variable) {
-    struct pipeline p = {.loop = loop, .variable = variable, .ahead = loop->end - loop->begin - 1};
+    int64_t trips = loop->end - loop->begin;
+    struct pipeline p = {.loop = loop, .variable = variable, .ahead = trips};
     while (is_pair(&loop->body, p.n_leading)) {
         const struct transfer *transfer = &loop->body.statements[p.n_leading].start;
         if (!is_layer_gather(o, transfer, variable) || reads_gathered(&p, transfer))
@@ -146,7 +149,13 @@ static struct pipeline find_pipeline(const struct overlapper *o, struct loop *lo
         p.ahead = wanted < p.ahead ? wanted : p.ahead;
         p.n_leading += 2;
     }
+    p.slots = p.ahead < trips ? p.ahead + 1 : trips;
     return p;
+}
+
+// The slot of the iteration that is so many later.
+static struct index slot_of(const struct pipeline *p, int64_t offset) {
+    return p->slots > 1 ? index_variable(p->variable, offset, p->slots) : index_constant(0);
 }
 
 // References to a gathered buffer, in what follows the gathers, become those to the slot of this
@@ -160,14 +169,14 @@ static void refer_to_slots(struct overlapper *o, const struct pipeline *p) {
         for (uint32_t i = 0; (access = statement_access(o->program, walk.statement, i)).at; i++)
             if (o->program->buffers[access.at->buffer].stack != STACK_LAYERS &&
                 is_gathered_here(p, access.at->buffer))
-                access.at->index = index_variable(p->variable, 0, p->ahead + 1);
+                access.at->index = slot_of(p, 0);
     }
 }
 
 // The gathers of the iteration `ahead` iterations later than the loop's variable says.
 static void push_starts(struct overlapper *o, struct block *to, const struct pipeline *p,
                         int64_t ahead) {
-    int64_t offset = p->loop->descending ? -ahead : ahead, slots = p->ahead + 1;
+    int64_t offset = p->loop->descending ? -ahead : ahead;
     for (uint32_t i = 0; i < p->n_leading; i += 2) {
         struct statement start =
             statement_clone(o->program->arena, o->program, &p->loop->body.statements[i]);
@@ -177,9 +186,9 @@ static void push_starts(struct overlapper *o, struct block *to, const struct pip
             if (has_own_place(o, piece))
                 piece->to.index.offset += offset;
             else
-                piece->to.index = index_variable(p->variable, offset, slots);
+                piece->to.index = slot_of(p, offset);
         }
-        start.start.handle_index = index_variable(p->variable, offset, slots);
+        start.start.handle_index = slot_of(p, offset);
         block_push(o->program, to, start);
     }
 }
@@ -187,7 +196,7 @@ static void push_starts(struct overlapper *o, struct block *to, const struct pip
 static void push_waits(struct overlapper *o, struct block *to, const struct pipeline *p) {
     for (uint32_t i = 1; i < p->n_leading; i += 2) {
         struct statement wait = p->loop->body.statements[i];
-        wait.wait.index = index_variable(p->variable, 0, p->ahead + 1);
+        wait.wait.index = slot_of(p, 0);
         block_push(o->program, to, wait);
     }
 }
@@ -209,7 +218,7 @@ static struct statement part_of_loop(const struct statement *loop, int64_t from,
 
 // Each slot is a copy of the gathered unit: this is what prefetching costs.
 static void give_slots(struct overlapper *o, const struct pipeline *p) {
-    int64_t slots = p->ahead + 1;
+    int64_t slots = p->slots;
     for (uint32_t i = 0; i < p->n_leading; i += 2) {
         const struct transfer *transfer = &p->loop->body.statements[i].start;
         o->step->handles[transfer->handle].slots = slots;
@@ -219,8 +228,10 @@ static void give_slots(struct overlapper *o, const struct pipeline *p) {
                 continue;
             // Loops over fewer layers go round in fewer of them.
             CHECK(buffer->stack == STACK_NONE || buffer->stack == STACK_SLOTS);
+            if (buffer->count >= slots)
+                continue;
             buffer->stack = STACK_SLOTS;
-            buffer->count = buffer->count > slots ? buffer->count : slots;
+            buffer->count = slots;
         }
     }
 }
@@ -243,7 +254,8 @@ static void push_pipelined(struct overlapper *o, struct block *to, struct statem
     push_copies(o, &epilogue.loop.body, rest, n_rest);
     give_slots(o, p);
     block_push(o->program, to, prologue);
-    block_push(o->program, to, middle);
+    if (middle.loop.end > middle.loop.begin)
+        block_push(o->program, to, middle);
     block_push(o->program, to, epilogue);
 }
 
