@@ -11,7 +11,7 @@
 // columns. Iterations touch only their own elements, also where the result lies over an operand
 // that is read at the same ones; the loops say so in their metadata, else LLVM would test for
 // overlap at run time and fall back to scalar code for every in-place update.
-#include "backend/emitter.h"
+#include "backend/elementwise.h"
 
 #include <string.h>
 
@@ -19,63 +19,13 @@
 // a range's operands stay in a core's cache and all threads get work.
 enum { ELEMENTS_PER_RANGE = 16384 };
 
-// The row of a value that an iteration works on, and how many elements there are around it: those
-// of the tree's result, or of the value from which a part is taken.
-struct spot {
-    LLVMValueRef row; // NULL: of a scalar
-    int64_t elements;
-};
-
-// A value at a row: once computed, whoever reads it.
-struct computed {
-    value_id value;
-    LLVMValueRef row, result;
-};
-
-// What an op that moves elements reads for a row of its result.
-struct moved {
-    const struct op *op;
-    LLVMValueRef row;
-    struct spot from;
-    LLVMValueRef inside; // whether its operand has anything there
-    int known;           // in the inner loop that is being made: 0, 1; -1: it is asked there
-};
-enum { MAX_BRANCHES = 3 }; // inner loops are made for each answer to so many questions
-
-// What a dropout has drawn for a row of its result.
-struct drawn {
-    const struct op *op;
-    LLVMValueRef row, words[4];
-};
-
-struct tree {
-    struct emitter *e;
-    value_id *leaves; // values with places that the tree reads, then the result
-    unsigned n_leaves, cap_leaves;
-    value_id *counts; // positions that are not read: the tile is told where they begin
-    unsigned n_counts, cap_counts;
-    int64_t elements; // of the result
-    int64_t columns;  // 0: nothing is broadcast or moved
-
-    // while the tile is built
-    LLVMValueRef *pointers; // of the leaves
-    LLVMValueRef *begins;   // of the counts, i64
-    struct computed *done;
-    uint32_t n_done, cap_done, n_scalars; // scalars come first and stay
-    struct moved *moved;
-    uint32_t n_moved, cap_moved;
-    struct drawn *drawn;
-    uint32_t n_drawn, cap_drawn;
-    LLVMValueRef column_index;
-};
-
 // An inline value always has one: parameters have places.
-static const struct op *producer_of(const struct emitter *e, value_id value) {
+const struct op *producer_of(const struct emitter *e, value_id value) {
     CHECK(e->producers[value] != NO_ID);
     return &e->unit->ops[e->producers[value]];
 }
 
-static int64_t elements_of(const struct emitter *e, const struct op *op, unsigned operand) {
+int64_t elements_of(const struct emitter *e, const struct op *op, unsigned operand) {
     return type_elements(value_type(e, op->operands[operand]));
 }
 
@@ -123,15 +73,6 @@ static void narrow_columns(struct tree *tree, int64_t elements) {
     tree->columns = a ? a : b;
 }
 
-// Elements behind the dimension that has the places.
-static int64_t kept_elements(const struct emitter *e, const struct op *op) {
-    const struct tensor_type *type = value_type(e, op->results[0]);
-    int64_t elements = 1;
-    for (int64_t i = 0; i < op_integer(op, ATTRIBUTE_KEEP, 0); i++)
-        elements *= type->dims[type->rank - 1 - i].size;
-    return elements;
-}
-
 // What of the op's operand `i` stands side by side; 0: all of it, as in the result.
 static int64_t side_by_side(const struct emitter *e, const struct op *op, unsigned i) {
     int64_t elements = elements_of(e, op, i);
@@ -157,110 +98,11 @@ static void collect_leaves(struct tree *tree, const struct op *op) {
     }
 }
 
-// ---- which element ----------------------------------------------------------------------------
-
-// So many elements are so many rows.
-static LLVMValueRef rows_of(const struct tree *tree, int64_t elements) {
-    return constant_i64(tree->e, elements / (tree->columns ? tree->columns : 1));
-}
-
-// Where an operand that has as many elements as its reader, or a suffix of them, or one, is read.
-static struct spot spot_of(const struct tree *tree, value_id value, struct spot reader) {
-    struct emitter *e = tree->e;
-    int64_t elements = type_elements(value_type(e, value));
-    if (value_type(e, value)->rank == 0)
-        return (struct spot){NULL, 1};
-    if (elements == reader.elements)
-        return reader;
-    LLVMValueRef row = constant_i64(e, 0);
-    if (elements > tree->columns)
-        row = LLVMBuildURem(e->builder, reader.row, rows_of(tree, elements), "");
-    return (struct spot){row, elements};
-}
-
-// Index of the element of a value that the current iteration works on.
-static LLVMValueRef element_at(const struct tree *tree, value_id value, struct spot at) {
-    struct emitter *e = tree->e;
-    if (type_elements(value_type(e, value)) == 1)
-        return constant_i64(e, 0);
-    if (!tree->columns)
-        return at.row;
-    LLVMValueRef start = LLVMBuildMul(e->builder, at.row, constant_i64(e, tree->columns), "");
-    return LLVMBuildNSWAdd(e->builder, start, tree->column_index, "");
-}
-
-// ---- what is moved ----------------------------------------------------------------------------
-
-// The first of the numbers that an iota counts on this device.
-static LLVMValueRef start_of(const struct tree *tree, value_id iota) {
-    if (op_axes(producer_of(tree->e, iota)).n == 0)
-        return constant_i64(tree->e, 0);
-    unsigned i = 0;
-    while (tree->counts[i] != iota)
-        CHECK(++i < tree->n_counts);
-    return tree->begins[i];
-}
-
-// Result place `to` reads place `to + offset` of the operand. The single element that is taken, or
-// put, is place 0 of one.
-static LLVMValueRef offset_of(const struct tree *tree, const struct op *op) {
-    LLVMBuilderRef b = tree->e->builder;
-    LLVMValueRef start = start_of(tree, op->operands[1]);
-    LLVMValueRef number = constant_i64(
-        tree->e, op_integer(op, op->kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX, 0));
-    if (op->kind == OP_PUT)
-        return LLVMBuildSub(b, start, number, "");
-    if (op->kind == OP_MOVE)
-        number = LLVMBuildAdd(b, number, start_of(tree, op->operands[2]), "");
-    return LLVMBuildSub(b, number, start, "");
-}
-
-// Whether all of `to` places, or none, have one among `from`; -1: some, or it depends on the
-// device.
-static int always_inside(LLVMValueRef offset, int64_t to, int64_t from) {
-    if (!LLVMIsConstant(offset))
-        return -1;
-    int64_t first = LLVMConstIntGetSExtValue(offset);
-    return first >= 0 && first + to <= from ? 1 : first + to <= 0 || first >= from ? 0 : -1;
-}
-
-// Tensors are planes [outer, places, kept]: the row of the operand's plane, if it has that place.
-static struct moved move_spot(const struct tree *tree, const struct op *op, struct spot at) {
-    struct emitter *e = tree->e;
-    LLVMBuilderRef b = e->builder;
-    int64_t kept = kept_elements(e, op);
-    int64_t from = op->kind == OP_PUT ? 1 : elements_of(e, op, 1);
-    int64_t to = op->kind == OP_TAKE ? 1 : elements_of(e, op, op->kind == OP_PUT ? 1 : 2);
-    LLVMValueRef kept_rows = rows_of(tree, kept), offset = offset_of(tree, op);
-    LLVMValueRef outer = LLVMBuildUDiv(b, at.row, rows_of(tree, to * kept), "");
-    LLVMValueRef inner = LLVMBuildURem(b, at.row, kept_rows, "");
-    LLVMValueRef place =
-        LLVMBuildURem(b, LLVMBuildUDiv(b, at.row, kept_rows, ""), constant_i64(e, to), "");
-    place = LLVMBuildAdd(b, place, offset, "");
-    LLVMValueRef inside = LLVMBuildICmp(b, LLVMIntULT, place, constant_i64(e, from), "inside");
-    place = LLVMBuildSelect(b, inside, place, constant_i64(e, 0), "");
-    LLVMValueRef row = LLVMBuildMul(b, outer, rows_of(tree, from * kept), "");
-    row = LLVMBuildAdd(b, row, LLVMBuildMul(b, place, kept_rows, ""), "");
-    row = LLVMBuildAdd(b, row, inner, "");
-    return (struct moved){.op = op,
-                          .row = at.row,
-                          .from = {row, type_elements(value_type(e, op->operands[0]))},
-                          .inside = inside,
-                          .known = always_inside(offset, to, from)};
-}
-
-static struct moved *find_moved(const struct tree *tree, const struct op *op, LLVMValueRef row) {
-    for (uint32_t i = 0; i < tree->n_moved; i++)
-        if (tree->moved[i].op == op && tree->moved[i].row == row)
-            return &tree->moved[i];
-    return NULL;
-}
-
 // ---- one element ------------------------------------------------------------------------------
 
 static LLVMValueRef value_of(struct tree *, value_id, struct spot);
 
-static LLVMValueRef operand_at(struct tree *tree, const struct op *op, unsigned i, struct spot at) {
+LLVMValueRef operand_at(struct tree *tree, const struct op *op, unsigned i, struct spot at) {
     return value_of(tree, op->operands[i], spot_of(tree, op->operands[i], at));
 }
 
@@ -281,7 +123,7 @@ static LLVMValueRef leaf_pointer(struct tree *tree, value_id value, LLVMValueRef
 }
 
 // Alignment is that of an element: rows begin anywhere. Unaligned vector loads cost nothing here.
-static LLVMValueRef load_leaf(struct tree *tree, value_id value, LLVMValueRef index) {
+LLVMValueRef load_leaf(struct tree *tree, value_id value, LLVMValueRef index) {
     struct emitter *e = tree->e;
     LLVMTypeRef type = element_type(e, value_type(e, value)->dtype);
     LLVMValueRef load = LLVMBuildLoad2(e->builder, type, leaf_pointer(tree, value, index), "");
@@ -304,68 +146,6 @@ static LLVMValueRef convert(struct emitter *e, LLVMValueRef x, LLVMTypeRef to) {
 static bool is_erf(const struct op *op) {
     const struct attribute *approximate = op_attribute(op, ATTRIBUTE_APPROXIMATE);
     return approximate && strcmp(approximate->word, "erf") == 0;
-}
-
-// ---- dropout ----------------------------------------------------------------------------------
-
-// Number `index` of samples, positions or columns, as an i32: what stands there, or counted on from
-// where they begin.
-static LLVMValueRef coordinate_at(struct tree *tree, value_id value, LLVMValueRef index) {
-    struct emitter *e = tree->e;
-    if (!is_inline(e, value))
-        return load_leaf(tree, value, index);
-    LLVMValueRef at = LLVMBuildNSWAdd(e->builder, start_of(tree, value), index, "");
-    return LLVMBuildTrunc(e->builder, at, e->i32, "");
-}
-
-// A row of the loop is one of the tensor's, or a part of it.
-static void draw_row(struct tree *tree, const struct op *op, struct spot at) {
-    struct emitter *e = tree->e;
-    LLVMValueRef row = LLVMBuildUDiv(e->builder, at.row, rows_of(tree, elements_of(e, op, 3)), "");
-    LLVMValueRef sequence = constant_i64(e, elements_of(e, op, 2));
-    LLVMValueRef sample = LLVMBuildUDiv(e->builder, row, sequence, "");
-    LLVMValueRef position = LLVMBuildURem(e->builder, row, sequence, "");
-    struct drawn drawn = {.op = op, .row = at.row};
-    drawn.words[0] = coordinate_at(tree, op->operands[1], sample);
-    drawn.words[1] = coordinate_at(tree, op->operands[2], position);
-    drawn.words[2] = LLVMBuildFPToUI(e->builder, operand_at(tree, op, 4, at), e->i32, "");
-    drawn.words[3] = constant_i32(e, op_integer(op, ATTRIBUTE_SITE, 0));
-    emit_row_words(e, operand_at(tree, op, 5, at), drawn.words);
-    ARENA_PUSH(e->arena, tree->drawn, tree->n_drawn, tree->cap_drawn, drawn);
-}
-
-static const struct drawn *find_drawn(const struct tree *tree, const struct op *op,
-                                      LLVMValueRef row) {
-    for (uint32_t i = 0; i < tree->n_drawn; i++)
-        if (tree->drawn[i].op == op && tree->drawn[i].row == row)
-            return &tree->drawn[i];
-    return NULL;
-}
-
-static LLVMValueRef column_of(struct tree *tree, const struct op *op, struct spot at) {
-    struct emitter *e = tree->e;
-    LLVMValueRef part = LLVMBuildURem(e->builder, at.row, rows_of(tree, elements_of(e, op, 3)), "");
-    part = LLVMBuildMul(e->builder, part, constant_i64(e, tree->columns), "");
-    return LLVMBuildNSWAdd(e->builder, part, tree->column_index, "");
-}
-
-// With key 0 all numbers pass, and what passes is not made larger.
-static LLVMValueRef drop(struct tree *tree, const struct op *op, struct spot at, LLVMValueRef x) {
-    struct emitter *e = tree->e;
-    double probability = op_real(op, ATTRIBUTE_PROBABILITY, 0);
-    CHECK(probability >= 0 && probability < 1); // the reference's, which the frontend has checked
-    LLVMTypeRef type = LLVMTypeOf(x);
-    LLVMValueRef zero = LLVMConstNull(type), key = operand_at(tree, op, 5, at);
-    LLVMValueRef draws = LLVMBuildFCmp(e->builder, LLVMRealONE, key, constant_f64(e, 0), "draws");
-    LLVMValueRef limit = LLVMConstInt(e->i32, (uint32_t)(probability * 0x1p32), false);
-    limit = LLVMBuildSelect(e->builder, draws, limit, constant_i32(e, 0), "");
-    LLVMValueRef factor = LLVMBuildSelect(
-        e->builder, draws, LLVMConstReal(type, 1 / (1 - probability)), LLVMConstReal(type, 1), "");
-    struct drawn drawn = *find_drawn(tree, op, at.row);
-    LLVMValueRef number = emit_element_number(
-        e, drawn.words, coordinate_at(tree, op->operands[3], column_of(tree, op, at)));
-    LLVMValueRef passes = LLVMBuildICmp(e->builder, LLVMIntUGE, number, limit, "");
-    return LLVMBuildSelect(e->builder, passes, LLVMBuildFMul(e->builder, x, factor, ""), zero, "");
 }
 
 // ---- ops --------------------------------------------------------------------------------------
@@ -461,7 +241,7 @@ static void compute_scalars(struct tree *tree, const struct op *op) {
 
 // Before the inner loop: all that depends on the row alone.
 static void find_rows(struct tree *tree, const struct op *op, struct spot at) {
-    if (op->kind == OP_DROPOUT && !find_drawn(tree, op, at.row))
+    if (op->kind == OP_DROPOUT)
         draw_row(tree, op, at);
     if (op_moves_elements(op->kind)) {
         if (find_moved(tree, op, at.row))
