@@ -66,6 +66,7 @@ void text_expect_word(struct parser *, const char *word);
 // One token's value. `what` says in the message what should stand here: "a buffer".
 const char *text_name(struct parser *, const char *what);
 int64_t text_integer(struct parser *);
+int64_t text_bytes(struct parser *); // a size or an offset: a whole number that is not negative
 double text_real(struct parser *);
 const char *text_string(struct parser *);
 int text_choice(struct parser *, const char *const *names, int n, const char *what);

@@ -176,7 +176,7 @@ static void parse_buffer(struct parser *p) {
             text_fail_at(p, at, p->last_end, "there is no buffer of this name above");
     }
     if (text_accept_word(p, "at"))
-        buffer.offset_bytes = text_integer(p);
+        buffer.offset_bytes = text_bytes(p);
     buffer.span = text_span(p, begin);
     if (!text_failed(p))
         program_add_buffer(p->program, buffer);
@@ -193,7 +193,7 @@ void parse_header(struct parser *p) {
     else if (text_accept_word(p, "policy"))
         parse_policy(p);
     else if (text_accept_word(p, "arena"))
-        p->program->arena_bytes = text_integer(p);
+        p->program->arena_bytes = text_bytes(p);
     else if (text_accept_word(p, "tensor"))
         parse_tensor(p);
     else if (text_accept_word(p, "buffer"))

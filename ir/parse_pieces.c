@@ -70,6 +70,12 @@ int64_t text_integer(struct parser *p) {
     return value;
 }
 
+int64_t text_bytes(struct parser *p) {
+    if (p->token.kind == TOKEN_NUMBER && p->token.integer < 0)
+        FAIL(p, "`%s` is no number of bytes: it is negative", p->token.text);
+    return text_integer(p);
+}
+
 double text_real(struct parser *p) {
     double value = p->token.real;
     if (p->token.kind != TOKEN_NUMBER)

@@ -51,7 +51,7 @@ static void parse_storage(struct parser *p, const struct unit *unit, struct valu
         value->storage = STORAGE_INLINE;
     } else if (text_accept_word(p, "at")) {
         value->storage = STORAGE_FRAME;
-        value->offset_bytes = text_integer(p);
+        value->offset_bytes = text_bytes(p);
     } else if (text_accept_word(p, "in")) {
         value->storage = STORAGE_IN_PLACE;
         value->base = parse_value_use(p, unit);
@@ -168,7 +168,7 @@ static void resolve_result(struct parser *p, struct unit *unit,
 
 // The bytes that a plan gives the unit for its values, and the buffer that they are in.
 static void parse_frame(struct parser *p, struct unit *unit) {
-    unit->frame_bytes = text_integer(p);
+    unit->frame_bytes = text_bytes(p);
     if (text_accept_word(p, "of")) {
         uint32_t begin = p->token.begin;
         unit->frame = program_find_buffer(p->program, text_name(p, "a buffer"));
