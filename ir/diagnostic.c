@@ -212,7 +212,8 @@ static unsigned nearness(const char *text, const char *candidate) {
 
 const char *nearest_name(const char *text, const char *const *candidates, size_t n) {
     // A third of the letters may be wrong; of a name of one or two letters none.
-    unsigned allowed = (unsigned)strlen(text) / 3;
+    size_t length = strlen(text);
+    unsigned allowed = length > MAX_NAME ? 0 : (unsigned)length / 3;
     const char *best = NULL;
     for (size_t i = 0; i < n; i++) {
         unsigned distance = nearness(text, candidates[i]);

@@ -69,6 +69,27 @@ static void print_bytes(FILE *out, const char *text, size_t n) {
     }
 }
 
+// A word of a message may be a name of the source, and so as long as the source: of a very long one
+// the beginning and the end are shown, with dots between.
+static void print_text(FILE *out, const char *text) {
+    enum { WORD_HEAD = SHOWN_BYTES - SHOWN_BEFORE, WORD_TAIL = SHOWN_BEFORE };
+    while (*text) {
+        size_t blanks = strspn(text, " \n"), word = strcspn(text + blanks, " \n");
+        size_t head = blanks + word, tail = head;
+        if (word > SHOWN_BYTES) {
+            head = blanks + WORD_HEAD;
+            tail = blanks + word - WORD_TAIL;
+            while (continues_character((unsigned char)text[head]))
+                head++;
+            while (continues_character((unsigned char)text[tail]))
+                tail++;
+        }
+        fprintf(out, "%.*s%s", (int)head, text, tail > head ? "..." : "");
+        fprintf(out, "%.*s", (int)(blanks + word - tail), text + tail);
+        text += blanks + word;
+    }
+}
+
 static void print_gutter(const struct printer *p, uint32_t line) {
     if (line)
         fprintf(p->out, "%s%5u |%s ", p->style.quiet, line, p->style.end);
@@ -106,7 +127,9 @@ static void print_underline(const struct printer *p, const struct source_file *f
             colour);
     for (uint32_t i = 0; i < width; i++)
         fputc(mark->primary ? '^' : '-', p->out);
-    fprintf(p->out, "%s%s%s\n", *mark->text ? " " : "", mark->text, p->style.end);
+    fputs(*mark->text ? " " : "", p->out);
+    print_text(p->out, mark->text);
+    fprintf(p->out, "%s\n", p->style.end);
 }
 
 // ---- marks ------------------------------------------------------------------------------------
@@ -192,7 +215,8 @@ static void print_note(const struct printer *p, const struct diagnostic_label *n
     fprintf(p->out, "  %snote%s: ", p->style.bold, p->style.end);
     if (mark.place.file)
         fprintf(p->out, "%s:%u:%u: ", mark.place.file, mark.place.line, mark.place.column);
-    fprintf(p->out, "%s\n", note->text);
+    print_text(p->out, note->text);
+    fputc('\n', p->out);
     if (mark.place.file)
         print_marks(p, &mark, 1, severity);
 }
@@ -233,7 +257,9 @@ static uint32_t print_edited(const struct printer *p, const struct mark *edits, 
 
 // Edits by line, in order, whatever order they were reported in.
 static void print_help(const struct printer *p, const struct diagnostic *d) {
-    fprintf(p->out, "  %shelp%s: %s\n", p->style.bold, p->style.end, d->help);
+    fprintf(p->out, "  %shelp%s: ", p->style.bold, p->style.end);
+    print_text(p->out, d->help);
+    fputc('\n', p->out);
     if (!d->n_edits)
         return;
     struct mark *edits = calloc(d->n_edits, sizeof *edits);
@@ -254,8 +280,10 @@ void diagnostic_print(const struct diagnostic *d, FILE *out, bool colour) {
     const char *strong = d->severity == SEVERITY_ERROR ? p.style.error : p.style.warning;
     if (place.file)
         fprintf(out, "%s%s:%u:%u: ", p.style.bold, place.file, place.line, place.column);
-    fprintf(out, "%s%s[%s]%s: %s%s%s\n", strong, severity_words(d->severity),
-            diagnostic_rows[d->code].text, p.style.end, p.style.bold, d->message, p.style.end);
+    fprintf(out, "%s%s[%s]%s: %s", strong, severity_words(d->severity),
+            diagnostic_rows[d->code].text, p.style.end, p.style.bold);
+    print_text(out, d->message);
+    fprintf(out, "%s\n", p.style.end);
     print_excerpts(&p, d);
     for (uint32_t i = 0; i < d->n_notes; i++)
         print_note(&p, &d->notes[i], d->severity);
