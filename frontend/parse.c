@@ -8,6 +8,7 @@
 #include "frontend/tokens.h"
 #include "ir/check.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +113,21 @@ static void suggest_keyword(struct parser *p, struct diagnostic *d, struct span 
     diagnostic_meant(d, span, word, keywords, n_keywords);
 }
 
+// A misspelt keyword at the beginning of a statement reads as the name of a state: what cannot
+// stand there is the word behind it.
+static void suggest_statement(struct parser *p, struct diagnostic *d, struct span span) {
+    static const char *const statements[] = {"split", "states", "use", "in", "relax"};
+    uint32_t end = span.begin;
+    while (end > 0 && strchr(" \t\r\n", p->text[end - 1]))
+        end--;
+    uint32_t begin = end;
+    while (begin > 0 && (isalnum((unsigned char)p->text[begin - 1]) || p->text[begin - 1] == '_'))
+        begin--;
+    diagnostic_meant(d, span_of(span.source, begin, end),
+                     arena_string(p->arena, p->text + begin, end - begin), statements,
+                     sizeof statements / sizeof *statements);
+}
+
 // The word that cannot stand here, what could, the bracket it may be about, and the keyword that
 // was probably meant. Only the first mistake of a part is reported; bison skips to the next part.
 void report_unexpected(struct parser *p, struct span span, const char *found,
@@ -126,8 +142,11 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
     const struct open_bracket *open = p->n_brackets ? &p->brackets[p->n_brackets - 1] : NULL;
     if (open && open->kind != '{' && open->span.begin < span.begin)
         diagnostic_label(d, open->span, "`%c` opened here", open->kind);
-    if (strcmp(found, "a name") == 0)
-        suggest_keyword(p, d, span, expected, n_expected);
+    if (strcmp(found, "a name") != 0)
+        return;
+    suggest_keyword(p, d, span, expected, n_expected);
+    if (!d->help && contains(expected, n_expected, "':'") && contains(expected, n_expected, "'['"))
+        suggest_statement(p, d, span);
 }
 
 void report_parser_failure(struct parser *p, struct span span, const char *message) {
