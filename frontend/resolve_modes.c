@@ -398,6 +398,7 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
         const struct ast_mode *ast = &statement->mode.modes.items[i];
         struct mode_statement out = base;
         out.origin = origin_in_frame(r->arena, frame, ast->span);
+        out.selector_span = frame->outer ? out.origin.span : path->span;
         struct mode_reader m = {.r = r, .frame = frame, .scope = scope, .out = &out};
         if (!find_mode(r, ast->name, &m.mode))
             continue;
@@ -458,6 +459,7 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
         .selector = scope->selector,
         .origin = origin_in_frame(e->r->arena, frame, letter->span),
     };
+    out.selector_span = out.origin.span;
     struct mode_reader m = {.r = e->r, .frame = frame, .scope = scope, .out = &out};
     enum mode modes[2];
     if (!read_letter(&m, letter, &modes[0], &modes[1]))

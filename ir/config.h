@@ -141,7 +141,8 @@ struct split_statement { // split DIMS over AXES (in SELECTOR)
 struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum state state;
     struct selector selector;
-    struct axis_list axes; // empty for pure residencies
+    struct span selector_span; // or what brought it: where a user can change it
+    struct axis_list axes;     // empty for pure residencies
     bool sets_extent, sets_residency;
     enum extent extent;
     enum residency residency;

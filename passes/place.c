@@ -378,10 +378,7 @@ static void check_reach(struct weighing *w) {
         if (mode->state == STATE_ACTIVATIONS || !mode->sets_extent || w->placed[m] ||
             effective_axes(p, &mode->axes).n == 0)
             continue;
-        struct diagnostic *d =
-            report(p->diagnostics, E119, origin_span(&mode->origin),
-                   "no tensor of model `%s` has this role", p->config->model.name);
-        diagnostic_origin(d, &mode->origin);
+        report_selects_nothing(p, mode, "no tensor of");
     }
 }
 

@@ -28,6 +28,9 @@ struct axis_list effective_axes(const struct placing *, const struct axis_list *
 // E305: neither of the statements wins.
 void report_tie(struct placing *, const struct mode_statement *first,
                 const struct mode_statement *second, unsigned axis);
+// E119: no part of what the model has, in these words, is one that the statement selects. At its
+// selector, where nothing brought it.
+void report_selects_nothing(struct placing *, const struct mode_statement *, const char *words);
 // E199: understood, but not compiled yet.
 struct diagnostic *not_yet(struct placing *, const struct origin *origin, const char *what);
 

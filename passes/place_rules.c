@@ -12,6 +12,14 @@
 #include "passes/select.h"
 #include "passes/work.h"
 
+void report_selects_nothing(struct placing *p, const struct mode_statement *mode,
+                            const char *words) {
+    struct diagnostic *d = report(p->diagnostics, E119, mode->selector_span,
+                                  "%s model `%s` has this role", words, p->config->model.name);
+    if (mode->origin.inner)
+        diagnostic_origin(d, &mode->origin);
+}
+
 struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what) {
     struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
                                   "%s is understood, but not compiled yet", what);
@@ -129,10 +137,7 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
         diagnostic_origin(d, &mode->origin);
         diagnostic_help(d, "leave `unit` out, or recompute whole layers");
     } else if (!reaches(p, &selector, 1)) {
-        struct diagnostic *d =
-            report(p->diagnostics, E119, origin_span(&mode->origin),
-                   "nothing that model `%s` computes has this role", p->config->model.name);
-        diagnostic_origin(d, &mode->origin);
+        report_selects_nothing(p, mode, "nothing computed by");
     }
 }
 

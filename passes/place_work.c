@@ -153,18 +153,16 @@ static void reach_op(struct placing *p, const struct unit *unit, const struct op
 // What is cut already, or not there, is not stored otherwise either.
 static void report_idle(struct placing *p, const struct mode_statement *mode,
                         const struct split_statement *split) {
-    struct diagnostic *d;
-    if (split) {
-        d = report(p->diagnostics, E304, origin_span(&mode->origin),
-                   "all work on these activations is cut already, by a split");
-        diagnostic_say(d, "a mode places what the splits leave whole");
-        diagnostic_label(d, origin_span(&split->origin), "this cuts it over `%s`",
-                         axes_text(p, &split->axes));
-        diagnostic_help(d, "leave this mode out, or select other activations");
-    } else {
-        d = report(p->diagnostics, E119, origin_span(&mode->origin),
-                   "no activation of model `%s` has this role", p->config->model.name);
+    if (!split) {
+        report_selects_nothing(p, mode, "no activation of");
+        return;
     }
+    struct diagnostic *d = report(p->diagnostics, E304, origin_span(&mode->origin),
+                                  "all work on these activations is cut already, by a split");
+    diagnostic_say(d, "a mode places what the splits leave whole");
+    diagnostic_label(d, origin_span(&split->origin), "this cuts it over `%s`",
+                     axes_text(p, &split->axes));
+    diagnostic_help(d, "leave this mode out, or select other activations");
     diagnostic_origin(d, &mode->origin);
 }
 
