@@ -46,7 +46,8 @@ struct workshop {
 
 static bool workshop_open(struct arena *arena, struct workshop *w, const char *path,
                           const char **why) {
-    w->directory = arena_format(arena, "%s.XXXXXX", path);
+    // cc would take a name that begins with `-` for an option.
+    w->directory = arena_format(arena, "%s%s.XXXXXX", *path == '-' ? "./" : "", path);
     if (!mkdtemp(w->directory)) {
         *why = system_error(arena, path);
         return false;
