@@ -231,6 +231,13 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
     return STATUS_USAGE;
 }
 
+// Which of two values was meant is not ours to guess. A flag says the same twice.
+static int given_twice(const struct option_row *row, const char *first, const char *second) {
+    fprintf(stderr, "placec: --%s is given twice: `%s` and `%s`\n  give it once\n", row->name,
+            first, second);
+    return STATUS_USAGE;
+}
+
 // getopt permutes: the operand may stand anywhere between the options.
 static int take_options(struct arena *arena, int argc, char **argv, struct options *options) {
     struct option longs[N_OPTIONS + 1];
@@ -253,6 +260,8 @@ static int take_options(struct arena *arena, int argc, char **argv, struct optio
         if (id == OPTION_DEFINE)
             ARENA_PUSH(arena, options->definitions, options->n_definitions,
                        options->cap_definitions, optarg);
+        else if (optarg && options->values[id])
+            return given_twice(&option_rows[id], options->values[id], optarg);
         options->values[id] = optarg ? optarg : "";
     }
 }

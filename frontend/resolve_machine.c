@@ -200,6 +200,14 @@ static void apply_ranks(struct resolver *r) {
                (long long)ranks);
         return;
     }
+    const struct setting *setting = find_setting(r, mesh->axes[axis].name);
+    if (setting) {
+        struct diagnostic *d = report(r->diagnostics, E118, setting->field.paths.span,
+                                      "`%s` sets the axis that `--ranks %lld` resizes",
+                                      setting->argument, (long long)ranks);
+        diagnostic_help(d, "leave out one of the two");
+        return;
+    }
     int64_t others = devices / mesh->axes[axis].size;
     if (ranks < 1 || ranks % others != 0) {
         struct diagnostic *d =

@@ -8,6 +8,30 @@
 
 #include <string.h>
 
+static bool sets_the_same(const struct setting *a, const struct setting *b) {
+    const struct ast_path *x = &a->field.paths.items[0], *y = &b->field.paths.items[0];
+    bool same = x->n == y->n;
+    for (uint32_t i = 0; i < x->n && same; i++)
+        same = !x->items[i].has_slice && !y->items[i].has_slice &&
+               strcmp(x->items[i].name.text, y->items[i].name.text) == 0;
+    return same;
+}
+
+// Which of two values was meant is not ours to guess. True: reported.
+static bool report_set_twice(struct resolver *r, const struct setting *setting) {
+    for (uint32_t i = 0; i < r->n_settings; i++) {
+        const struct setting *before = &r->settings[i];
+        if (!sets_the_same(before, setting))
+            continue;
+        struct diagnostic *d =
+            report(r->diagnostics, E118, setting->field.paths.span, "`%s` sets what `%s` has set",
+                   setting->argument, before->argument);
+        diagnostic_help(d, "give it once");
+        return true;
+    }
+    return false;
+}
+
 // The argument is parsed by the grammar of the file, so that values look the same in both places.
 static void load_setting(struct resolver *r, const char *argument) {
     struct setting *setting = &r->settings[r->n_settings];
@@ -32,7 +56,8 @@ static void load_setting(struct resolver *r, const char *argument) {
                setting->argument);
         return;
     }
-    r->n_settings++;
+    if (!report_set_twice(r, setting))
+        r->n_settings++;
 }
 
 void load_settings(struct resolver *r) {
@@ -73,16 +98,15 @@ bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast
 
 // Names alone: an axis's size, a strategy's parameter, `devices`.
 struct setting *find_setting(struct resolver *r, const char *name) {
-    struct setting *last = NULL; // of several the last one counts
     for (uint32_t i = 0; i < r->n_settings; i++) {
         const struct ast_path *path = &r->settings[i].field.paths.items[0];
         if (path->n == 1 && !path->items[0].has_slice &&
             strcmp(path->items[0].name.text, name) == 0) {
-            last = &r->settings[i];
-            last->used = true;
+            r->settings[i].used = true;
+            return &r->settings[i];
         }
     }
-    return last;
+    return NULL;
 }
 
 // Only in a file that is well otherwise: a part that failed has not asked for its settings.

@@ -36,7 +36,7 @@ static const struct run_option {
     {"eval", "FILE", OPTION_EVAL, "report the loss on this data at the end"},
     {"save", "FILE", OPTION_SAVE, "write the parameters (safetensors), also after Ctrl-C"},
     {"dump", "FILE", OPTION_DUMP, "write parameters and optimizer states in logical form"},
-    {"log", "FILE", OPTION_LOG, "write a line of JSON per step"},
+    {"log", "FILE", OPTION_LOG, "write a line of JSON per step; a log that is there begins anew"},
     {"memory", "FILE", OPTION_MEMORY, "write what is alive at every statement of the first step"},
     {"sample", "N", OPTION_SAMPLE, "print N sampled tokens after the last step"},
     {"threads", "N", OPTION_THREADS, "threads of each rank (default: cores / ranks)"},
@@ -70,6 +70,21 @@ static bool parse_number(const char *program, const char *name, const char *text
     }
     fprintf(stderr, "%s: --%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
             program, name, least, most, text);
+    return false;
+}
+
+/* Which of two values was meant is not ours to guess. */
+static bool is_repeated(const char *program, int key, bool *given) {
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (run_options[i].key != (enum option_key)key || !run_options[i].argument)
+            continue;
+        if (given[i])
+            fprintf(stderr, "%s: --%s is given twice; give it once\n", program,
+                    run_options[i].name);
+        bool repeated = given[i];
+        given[i] = true;
+        return repeated;
+    }
     return false;
 }
 
@@ -132,6 +147,12 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
             letters[n++] = (char)run_options[i].key;
     }
     *options = (struct place_run_options){0};
+    if (argc < 2) {
+        fprintf(stderr, "%s: there is nothing to do\n", argv[0]);
+        fprintf(stderr, "  train with --data FILE --steps N; --help lists the options\n");
+        return 2;
+    }
+    bool given[N_OPTIONS] = {false};
     optind = 1;
     int key;
     while ((key = getopt_long(argc, argv, letters, table, NULL)) != -1) {
@@ -141,7 +162,8 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
         }
         if (key == '?') /* getopt_long has said what is wrong */
             fprintf(stderr, "%s: --help lists the options\n", argv[0]);
-        if (key == '?' || !take_option(argv[0], key, optarg, options))
+        if (key == '?' || is_repeated(argv[0], key, given) ||
+            !take_option(argv[0], key, optarg, options))
             return 2;
     }
     if (optind < argc) {
