@@ -5,9 +5,10 @@
  *
  * LINEAR_DEVICES sets the size of dp (1), LINEAR_COPIES of a second axis along which everything is
  * held twice (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in step 3: "nan",
- * "deadlock" (rank 1 leaves out a collective), "slow" (every step takes 50 ms), "hang" (in
- * the first step). LINEAR_ARENA adds bytes to the arena. LINEAR_MOVES makes every step exchange
- * numbers by the collectives that training has no use for here, and look at what came. */
+ * "deadlock" (rank 1 leaves out a collective), "break" (it fails while the others are about to read
+ * from it), "slow" (every step takes 50 ms), "hang" (in the first step). LINEAR_ARENA adds bytes to
+ * the arena. LINEAR_MOVES makes every step exchange numbers by the collectives that training has no
+ * use for here, and look at what came. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,12 +59,30 @@ static void *bytes_of(struct place_context *context, int buffer, int64_t item) {
            item * buffers[buffer].stride_bytes;
 }
 
+static void pause_ms(long ms) {
+    nanosleep(&(struct timespec){0, ms * 1000000}, NULL);
+}
+
+static int breaks(struct place_context *context, int32_t statement) {
+    return strcmp(fault, "break") == 0 && statement == 1 &&
+           *(double *)bytes_of(context, STEP, 0) == 3;
+}
+
+static int32_t break_between(struct place_context *context, int32_t statement) {
+    if (context->rank == 1)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "broken");
+    pause_ms(100);
+    return PLACE_OK;
+}
+
 static int32_t collective(struct place_context *context, int32_t statement, int32_t kind,
                           int32_t dtype, int from, int to, int64_t chunk, int64_t valid) {
     struct place_piece piece = {
         bytes_of(context, from, 0), bytes_of(context, to, 0), 1, chunk, valid, 0};
     int32_t status =
         place_collective_start(context, statement, 0, kind, 0, dtype, PLACE_SUM, 0, 1, &piece);
+    if (!status && breaks(context, statement))
+        status = break_between(context, statement);
     return status ? status : place_collective_wait(context, statement, 0);
 }
 
@@ -159,9 +178,9 @@ static int32_t train(struct place_context *context) {
     double step = *(double *)bytes_of(context, STEP, 0);
     double *norm = bytes_of(context, NORM, 0), *rate = bytes_of(context, RATE, 0);
     if (strcmp(fault, "slow") == 0)
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        pause_ms(50);
     while (strcmp(fault, "hang") == 0)
-        nanosleep(&(struct timespec){0, 50000000}, NULL);
+        pause_ms(50);
     TRY(forward(context, 1));
     if (getenv("LINEAR_MOVES"))
         TRY(moves(context));

@@ -242,6 +242,11 @@ class Linear(unittest.TestCase):
                          "error: rank ", ": deadlock: every rank waits")
         self.assertLess(result.stderr.index("rank 1, step 3, "), result.stderr.index("rank 0, step 3, "))
 
+    def test_others_may_still_read_from_a_rank_that_fails(self):
+        for devices in 2, 4:
+            result = run("--data", self.data, "--steps", 9, devices=devices, LINEAR_FAULT="break")
+            self.assertFails(result, "rank 1, step 3, linear.place:2:1 (reduce_scatter dp", "broken")
+
     def test_flight_recorder_goes_beside_the_log(self):
         log = self.path("l")
         result = run("--data", self.data, "--steps", 9, "--log", log, devices=3, LINEAR_FAULT="deadlock")

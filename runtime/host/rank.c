@@ -261,6 +261,5 @@ int32_t rank_run(struct session *session, struct place_context *context) {
     if (!status)
         status = finish(session, context);
     live_free(context->live);
-    arena_unmap(context);
     return status;
 }

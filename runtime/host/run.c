@@ -256,6 +256,8 @@ static int run_threads(struct session *session, const struct kernels *kernels,
             pthread_join(threads[i].thread, NULL);
         sentinel_stop(sentinel);
         status = end_ranks(session, &flight, launch->processes, threads, message);
+        for (int i = 0; i < n; i++)
+            arena_unmap(&threads[i].context);
     } else {
         snprintf(message, MESSAGE_BYTES, "no memory for %d ranks", n);
     }

@@ -20,7 +20,8 @@ struct session {
 };
 
 /* The life of a rank whose context has rank, team and transport: initial values, steps, evaluation,
- * samples, files. Returns the context's status. */
+ * samples, files. Its arena outlives it, for others may read from it until they know that it has
+ * failed. Returns the context's status. */
 int32_t rank_run(struct session *session, struct place_context *context);
 
 /* Executes a step, and measures what was alive in it. */

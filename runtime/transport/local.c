@@ -62,7 +62,8 @@ struct local_rank {
     struct post **peers;    /* scratch: posts of a group's members */
     const void **sources;   /* scratch: their addresses */
     _Atomic uint64_t share_posted, share_taken;
-    const void *shared;
+    void *shared; /* a copy: what a rank that fails leaves behind may still be read */
+    size_t shared_capacity;
     _Atomic int live;
     /* Registered while waiting: progress seen before the condition was found not to hold, plus one.
      */
@@ -498,12 +499,27 @@ static int64_t local_sent_bytes(struct place_context *context, int32_t group) {
 /* ---- host -------------------------------------------------------------------------------------
  */
 
+static bool copy_shared(struct local_rank *rank, const void *mine, size_t bytes) {
+    if (bytes > rank->shared_capacity) {
+        void *grown = realloc(rank->shared, bytes);
+        if (!grown)
+            return false;
+        rank->shared = grown;
+        rank->shared_capacity = bytes;
+    }
+    if (bytes)
+        memcpy(rank->shared, mine, bytes);
+    return true;
+}
+
 static int32_t local_share(struct place_context *context, const void *mine, void *all,
                            size_t bytes) {
     struct local_rank *rank = rank_of(context);
     struct local_world *world = rank->world;
     uint64_t number = atomic_load(&rank->share_posted) + 1;
-    rank->shared = mine;
+    if (!copy_shared(rank, mine, bytes))
+        return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "no memory to share %zu bytes",
+                            bytes);
     move_counter(world, &rank->share_posted, number);
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *peer = &world->ranks[i];
@@ -615,6 +631,7 @@ static void rank_free(struct local_rank *rank) {
         free(rank->queues[i].posts);
     }
     free(rank->queues);
+    free(rank->shared);
     free(rank->flights);
     free(rank->peers);
     free(rank->sources);
