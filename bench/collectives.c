@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "runtime/calls.h"
 #include "runtime/context.h"
 #include "runtime/team.h"
@@ -70,11 +71,13 @@ struct loop {
     const void *sources[MOST_RANKS];
     struct chunk_copy copy;
     void *to;
+    bool streams;
 };
 
 static void reduce_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
     struct loop *loop = arguments;
-    collective_reduce(&loop->collective, loop->to, loop->sources, n_ranks, begin, end);
+    collective_reduce(&loop->collective, loop->to, loop->sources, n_ranks, begin, end,
+                      loop->streams);
 }
 
 static void copy_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
@@ -93,12 +96,13 @@ static void reduce_chunk(struct rank *rank, struct loop *loop, int64_t chunk, fl
 static void copy_chunk(struct rank *rank, struct loop *loop, const float *from, float *to,
                        int64_t chunk) {
     struct chunk_range all = chunk_range_of(1, chunk, 1, 0);
-    loop->copy = (struct chunk_copy){(char *)to, (const char *)from, all, all, 4};
+    loop->copy = (struct chunk_copy){(char *)to, (const char *)from, all, all, 4, loop->streams};
     team_run(rank->context.team, chunk, GRAIN, copy_tile, loop);
 }
 
 static void run_limit(struct rank *rank, enum place_collective kind, int64_t bytes) {
-    struct loop loop = {.collective = {.kind = kind, .dtype = PLACE_F32}};
+    struct loop loop = {.collective = {.kind = kind, .dtype = PLACE_F32},
+                        .streams = 2 * n_ranks * bytes > sysconf(_SC_LEVEL3_CACHE_SIZE)};
     int64_t chunk = bytes / 4 / n_ranks;
     int32_t own = rank->context.rank;
     if (kind == PLACE_REDUCE_SCATTER)

@@ -600,8 +600,72 @@ static void the_host_shares_sends_and_receives(void **state) {
         assert_int_equal(ranks[i].sent[OVER_A] + ranks[i].sent[OVER_B] + ranks[i].sent[OVER_AB], 0);
 }
 
+/* ---- loops ------------------------------------------------------------------------------------
+ */
+
+enum { AROUND = 3, SOURCES = 4, LONGEST = 150 };
+
+/* Whatever the alignment and the length, through the caches and past them, also in place: the sum
+ * or the largest from left to right, and nothing beside it is touched. */
+#define CHECK_REDUCE(type, dtype_of_it)                                                            \
+    static void check_reduce_##type(enum place_operation operation, int n, int64_t begin,          \
+                                    int64_t end, bool in_place, bool streams) {                    \
+        static _Alignas(64) type numbers[SOURCES][LONGEST + AROUND], dst[LONGEST + AROUND];        \
+        const void *sources[SOURCES];                                                              \
+        struct collective collective = {.dtype = dtype_of_it, .operation = operation};             \
+        for (int j = 0; j < n; j++) {                                                              \
+            sources[j] = numbers[j];                                                               \
+            for (int i = 0; i < LONGEST + AROUND; i++)                                             \
+                numbers[j][i] = (type)(j * 7 % 5 * 1000 + i % 11) / (type)(3 + j);                 \
+        }                                                                                          \
+        type wanted[LONGEST + AROUND], *to = in_place ? numbers[n - 1] : dst;                      \
+        for (int i = 0; i < LONGEST + AROUND; i++) {                                               \
+            dst[i] = -1;                                                                           \
+            wanted[i] = i < begin || i >= end ? to[i] : numbers[0][i];                             \
+            for (int j = 1; j < n && i >= begin && i < end; j++)                                   \
+                wanted[i] = operation == PLACE_SUM      ? wanted[i] + numbers[j][i]                \
+                            : wanted[i] < numbers[j][i] ? numbers[j][i]                            \
+                                                        : wanted[i];                               \
+        }                                                                                          \
+        collective_reduce(&collective, to, sources, n, begin, end, streams);                       \
+        assert_memory_equal(to, wanted, sizeof wanted);                                            \
+    }
+CHECK_REDUCE(float, PLACE_F32)
+CHECK_REDUCE(double, PLACE_F64)
+
+static void sums_are_the_same_past_the_caches(void **state) {
+    for (int n = 1; n <= SOURCES; n++)
+        for (int64_t begin = 0; begin < 20; begin++)
+            for (int64_t end = begin; end <= LONGEST; end += 1 + end % 13)
+                for (int way = 0; way < 8; way++) {
+                    enum place_operation operation = way & 1 ? PLACE_MAX : PLACE_SUM;
+                    check_reduce_float(operation, n, begin, end, way & 2, way & 4);
+                    check_reduce_double(operation, n, begin, end, way & 2, way & 4);
+                }
+}
+
+static void copies_are_the_same_past_the_caches(void **state) {
+    static _Alignas(64) char from[600], to[600];
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (char)(i * 7);
+    for (int64_t row = 1; row < 140; row += 1 + row % 17)
+        for (int64_t begin = 0; begin < 3; begin++) {
+            memset(to, 1, sizeof to);
+            struct chunk_copy copy = {
+                to, from, chunk_range_of(1, 2 * row, 1, 0), chunk_range_of(2, row, 2, 1), 1, true};
+            copy.to.begin = 5;
+            chunk_copy_part(&copy, begin, 2 * row);
+            for (int64_t i = begin; i < 2 * row; i++)
+                assert_int_equal(to[5 + i], from[row + i / row * 2 * row + i % row]);
+            assert_int_equal(to[4 + begin], 1);
+            assert_int_equal(to[5 + 2 * row], 1);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_are_the_same_past_the_caches),
+        cmocka_unit_test(copies_are_the_same_past_the_caches),
         cmocka_unit_test(all_reduce_sums_in_rank_order_and_counts),
         cmocka_unit_test(scatter_and_gather_are_inverse_and_count),
         cmocka_unit_test(pieces_along_dimensions_travel_together),

@@ -58,13 +58,15 @@ struct chunk_copy {
     const char *src;
     struct chunk_range to, from;
     int64_t element; /* bytes */
+    bool streams;    /* past the caches */
 };
 void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end);
 
 /* dst[i] = sources[0][i] + sources[1][i] + ... (or their maximum) in that order, from left to
- * right, for begin <= i < end. dst may be one of the sources. F32 or F64. */
+ * right, for begin <= i < end. dst may be one of the sources. F32 or F64. `streams`: what is
+ * written goes past the caches. */
 void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
-                       int64_t n, int64_t begin, int64_t end);
+                       int64_t n, int64_t begin, int64_t end, bool streams);
 
 /* One of the sets of ranks that a list of axes makes, and a rank's place in it. */
 struct group {

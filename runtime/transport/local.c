@@ -13,7 +13,10 @@
  * deadlock and is reported at once.
  *
  * Bytes are counted where they are copied: what a rank reads from a peer's buffer was sent by that
- * peer. */
+ * peer.
+ *
+ * What others poll stands on cache lines of its own, and a rank writes its own lines only, but for
+ * the one word that says whether anything moved. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,10 +26,13 @@
 #include "runtime/team.h"
 #include "runtime/transport/transport.h"
 
+#define CACHE_LINE 64
+
 struct post {
-    _Atomic uint64_t number; /* of the collective in its group, counted from 1 */
-    _Atomic uint64_t ended;  /* PHASES * number + phases ended; only grows */
-    struct collective collective;
+    _Alignas(
+        CACHE_LINE) _Atomic uint64_t number; /* of the collective in its group, counted from 1 */
+    _Atomic uint64_t ended;                  /* PHASES * number + phases ended; only grows */
+    _Alignas(CACHE_LINE) struct collective collective;
     struct place_piece *pieces; /* grows to the largest number of pieces, then stays */
     int32_t capacity;
 };
@@ -38,9 +44,8 @@ enum { PHASES = 4 };
  * many others come and go, so no post may depend on how many there were. The posts are made by the
  * rank's first start, before any peer may look. */
 struct queue {
-    _Atomic uint64_t posted; /* the last number */
-    struct post *posts;      /* by handle */
-    _Atomic int64_t sent_bytes;
+    _Alignas(CACHE_LINE) _Atomic uint64_t posted; /* the last number */
+    struct post *posts;                           /* by handle */
 };
 
 struct flight { /* what a handle stands for */
@@ -57,11 +62,12 @@ struct channel { /* host messages from one rank to another */
 
 struct local_rank {
     struct local_world *world;
-    struct queue *queues;   /* one for each group of the program */
-    struct flight *flights; /* by handle */
-    struct post **peers;    /* scratch: posts of a group's members */
-    const void **sources;   /* scratch: their addresses */
-    _Atomic uint64_t share_posted, share_taken;
+    struct queue *queues;        /* one for each group of the program */
+    _Atomic int64_t *read_bytes; /* [group * n + rank of the process] from whom; by itself alone */
+    struct flight *flights;      /* by handle */
+    struct post **peers;         /* scratch: posts of a group's members */
+    const void **sources;        /* scratch: their addresses */
+    _Alignas(CACHE_LINE) _Atomic uint64_t share_posted, share_taken;
     void *shared; /* a copy: what a rank that fails leaves behind may still be read */
     size_t shared_capacity;
     _Atomic int live;
@@ -76,11 +82,19 @@ struct local_world {
     int32_t first, n; /* ranks of this process */
     int32_t n_groups, n_handles;
     int spins; /* polls of a counter before the rank yields */
+    int64_t cache_bytes;
     _Atomic int aborted;
-    _Atomic uint64_t progress; /* moves of any counter */
     struct local_rank *ranks;
-    struct channel *channels; /* [from * n + to] */
+    struct channel *channels;                       /* [from * n + to] */
+    _Alignas(CACHE_LINE) _Atomic uint64_t progress; /* moves of any counter */
 };
+
+/* Zeroed, on lines of its own. */
+static void *lines_new(size_t n, size_t bytes) {
+    size_t all = (n * bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    void *lines = aligned_alloc(CACHE_LINE, all);
+    return lines ? memset(lines, 0, all) : NULL;
+}
 
 static struct local_rank *rank_of(const struct place_context *context) {
     return context->local;
@@ -220,7 +234,7 @@ static int32_t local_start(struct place_context *context, int32_t handle,
     struct queue *queue = &rank->queues[collective->group];
     uint64_t number = atomic_load(&queue->posted) + 1;
     if (!queue->posts)
-        queue->posts = calloc((size_t)rank->world->n_handles, sizeof *queue->posts);
+        queue->posts = lines_new((size_t)rank->world->n_handles, sizeof *queue->posts);
     if (!queue->posts || !post_fill(&queue->posts[handle], collective))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "out of memory");
     atomic_store(&queue->posts[handle].number, number);
@@ -244,6 +258,7 @@ struct meeting {
     struct post **posts; /* of all members, in order */
     const void **sources;
     int64_t element; /* bytes */
+    bool streams;    /* more than the caches hold goes around */
 };
 
 static struct queue *member_queue(const struct meeting *meeting, int32_t place) {
@@ -253,9 +268,15 @@ static struct queue *member_queue(const struct meeting *meeting, int32_t place) 
 
 /* Bytes read from a member, unless it is this rank itself. */
 static void count_read(const struct meeting *meeting, int32_t place, int64_t bytes) {
-    if (place != meeting->group.place)
-        atomic_fetch_add_explicit(&member_queue(meeting, place)->sent_bytes, bytes,
-                                  memory_order_relaxed);
+    const struct local_world *world = meeting->world;
+    if (place == meeting->group.place)
+        return;
+    int32_t rank = group_member(meeting->context->program, &meeting->group, place);
+    _Atomic int64_t *count =
+        &rank_of(meeting->context)
+             ->read_bytes[meeting->mine->collective.group * world->n + rank - world->first];
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + bytes,
+                          memory_order_relaxed);
 }
 
 static int32_t fail_mismatch(const struct meeting *meeting, int32_t peer,
@@ -325,7 +346,7 @@ static void reduce_tile(void *arguments, int64_t begin, int64_t end, void *works
     const struct reduction *reduction = arguments;
     const struct meeting *meeting = reduction->meeting;
     collective_reduce(&meeting->mine->collective, reduction->dst, meeting->sources,
-                      meeting->group.size, begin, end);
+                      meeting->group.size, begin, end, meeting->streams);
 }
 
 /* dst[0..row) = sum (or maximum) over members of their sources at `offset` bytes, for one row of a
@@ -374,7 +395,7 @@ static void copy_tile(void *arguments, int64_t begin, int64_t end, void *workspa
 /* Of what member `owner` has at `src`, the elements of one range into those of another at `dst`. */
 static void take(const struct meeting *meeting, int32_t owner, void *dst, struct chunk_range to,
                  const void *src, struct chunk_range from) {
-    struct chunk_copy copy = {dst, src, to, from, meeting->element};
+    struct chunk_copy copy = {dst, src, to, from, meeting->element, meeting->streams};
     int64_t count = from.outer * from.row;
     bool in_place =
         (char *)dst + to.begin * copy.element == (char *)src + from.begin * copy.element;
@@ -465,6 +486,16 @@ static int32_t run_phases(const struct meeting *meeting) {
     return end_phase(meeting, 2);
 }
 
+/* Sources and results of all members, against the last cache: what a peer reads next should still
+ * be there, and what would push out other things should not come in. */
+static bool overflows_caches(const struct meeting *meeting) {
+    const struct collective *collective = &meeting->mine->collective;
+    int64_t elements = 0;
+    for (int32_t i = 0; i < collective->n_pieces; i++)
+        elements += collective->pieces[i].valid;
+    return 2 * meeting->group.size * elements * meeting->element > meeting->world->cache_bytes;
+}
+
 static int32_t local_wait(struct place_context *context, int32_t statement, int32_t handle) {
     struct local_rank *rank = rank_of(context);
     struct flight *flight = flight_of(rank, handle);
@@ -485,6 +516,7 @@ static int32_t local_wait(struct place_context *context, int32_t statement, int3
         .sources = rank->sources,
         .element = dtype_size(mine->collective.dtype),
     };
+    meeting.streams = overflows_caches(&meeting);
     int32_t status = meet(&meeting);
     if (!status)
         status = run_phases(&meeting);
@@ -493,7 +525,13 @@ static int32_t local_wait(struct place_context *context, int32_t statement, int3
 }
 
 static int64_t local_sent_bytes(struct place_context *context, int32_t group) {
-    return atomic_load(&rank_of(context)->queues[group].sent_bytes);
+    const struct local_world *world = rank_of(context)->world;
+    int64_t sent = 0;
+    for (int32_t i = 0; i < world->n; i++)
+        sent += atomic_load_explicit(
+            &world->ranks[i].read_bytes[group * world->n + context->rank - world->first],
+            memory_order_relaxed);
+    return sent;
 }
 
 /* ---- host -------------------------------------------------------------------------------------
@@ -599,21 +637,26 @@ static bool rank_allocate(struct local_world *world, struct local_rank *rank) {
     rank->peers = calloc((size_t)world->n, sizeof *rank->peers);
     rank->sources = calloc((size_t)world->n, sizeof *rank->sources);
     rank->flights = calloc((size_t)world->n_handles + 1, sizeof *rank->flights);
-    rank->queues = calloc((size_t)world->n_groups + 1, sizeof *rank->queues);
-    return rank->peers && rank->sources && rank->flights && rank->queues;
+    rank->queues = lines_new((size_t)world->n_groups + 1, sizeof *rank->queues);
+    rank->read_bytes =
+        lines_new((size_t)world->n * (size_t)(world->n_groups + 1), sizeof *rank->read_bytes);
+    return rank->peers && rank->sources && rank->flights && rank->queues && rank->read_bytes;
 }
 
 struct local_world *local_world_new(const struct place_program *program, int32_t first,
                                     int32_t ranks) {
-    struct local_world *world = calloc(1, sizeof *world);
+    struct local_world *world = lines_new(1, sizeof *world);
     if (!world)
         return NULL;
     world->first = first;
     world->n = ranks;
     world->n_groups = program->n_groups;
     world->n_handles = program->n_handles;
+    world->cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (world->cache_bytes <= 0)
+        world->cache_bytes = 32 << 20;
     world->spins = ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? 128 : 16;
-    world->ranks = calloc((size_t)ranks, sizeof *world->ranks);
+    world->ranks = lines_new((size_t)ranks, sizeof *world->ranks);
     world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);
     bool enough = world->ranks && world->channels;
     for (int32_t i = 0; enough && i < ranks; i++)
@@ -631,6 +674,7 @@ static void rank_free(struct local_rank *rank) {
         free(rank->queues[i].posts);
     }
     free(rank->queues);
+    free(rank->read_bytes);
     free(rank->shared);
     free(rank->flights);
     free(rank->peers);

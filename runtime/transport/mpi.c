@@ -175,8 +175,8 @@ static void pack_chunks(const struct meeting *meeting, int32_t number, char *to)
     for (int32_t i = 0; i < collective->n_pieces; i++) {
         struct chunk_range range = collective_range(collective, i, meeting->group.size, number);
         int64_t count = range.outer * range.row;
-        struct chunk_copy copy = {to, collective->pieces[i].src, packed_range(count), range,
-                                  meeting->element};
+        struct chunk_copy copy = {to,    collective->pieces[i].src, packed_range(count),
+                                  range, meeting->element,          false};
         chunk_copy_part(&copy, 0, count);
         to += count * meeting->element;
         memset(to, 0, (size_t)(range.pad * meeting->element));
@@ -274,7 +274,7 @@ static void reduce_slots(const struct meeting *meeting, char *to) {
         meeting->self->sources[i] =
             payload(i == meeting->group.place ? out_slot(meeting, i) : in_slot(meeting, i));
     collective_reduce(meeting->collective, to, meeting->self->sources, meeting->group.size, 0,
-                      meeting->header.bytes / meeting->element);
+                      meeting->header.bytes / meeting->element, false);
 }
 
 /* Packed chunks into the results, where what comes from member `number` lies. */
@@ -287,7 +287,7 @@ static void unpack_chunks(const struct meeting *meeting, int32_t number, const c
                                        : collective_result_range(collective, i, n, number);
         int64_t count = range.outer * range.row;
         struct chunk_copy copy = {collective->pieces[i].dst, from, range, packed_range(count),
-                                  meeting->element};
+                                  meeting->element,          false};
         chunk_copy_part(&copy, 0, count);
         from += (count + range.pad) * meeting->element;
     }
