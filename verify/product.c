@@ -135,7 +135,7 @@ static void drop_label(char *list, char label) {
 
 // Into the operands that have the dimension.
 static struct scaled move_product(struct terms *terms, struct move m, struct term product) {
-    struct labels labels;
+    struct labels labels = {0};
     read_labels(terms, product, &labels);
     size_t rank = strlen(labels.lists[2]);
     char label = labels.lists[2][rank - 1 - m.keep];
