@@ -220,7 +220,8 @@ static void find_results(struct rounds *r) {
     }
 }
 
-// What stays is made in the type that it has; what travels, in that in which it does.
+// What stays is made in the type in which it is kept, whatever the round computes in; what travels,
+// in that in which it does.
 static void make_round(struct rounds *r) {
     const struct making_call *own = r->own;
     struct sharding types[MAX_OPERANDS + 1 + MAX_RESULTS];
@@ -232,7 +233,7 @@ static void make_round(struct rounds *r) {
     for (uint32_t i = 0; i < own->unit->n_results; i++)
         if (!r->ring->result_travels[i]) {
             types[n++] = own->use->results[i];
-            wanted[stays++] = (struct wanted_result){.as_made = true};
+            wanted[stays++] = (struct wanted_result){.type = own->use->results[i]};
         }
     for (uint32_t i = 0; i < own->unit->n_results; i++)
         if (r->ring->result_travels[i])
