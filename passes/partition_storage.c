@@ -135,6 +135,15 @@ static struct axis_list without(const struct axis_list *axes, const struct axis_
     return rest;
 }
 
+// The axes on which the gradient is a sum over the parts of the batch: a scope may give one of them
+// to a dimension of the tensor, and then each device has all tokens' part of what is its own.
+static struct axis_list data_axes(const struct partitioner *p, const struct placed_tensor *tensor) {
+    struct axis_list rest = p->placement.tokens;
+    for (unsigned i = 0; i < MAX_RANK; i++)
+        rest = without(&rest, &tensor->cuts[i]);
+    return rest;
+}
+
 // Over which axes the gradient is summed, when, and how: the data axes; on others gradients are
 // copies, or cut as their tensors are. Where the optimizer is cut only the owner needs the sum; on
 // an axis of the model units then leave a summand, a copy as one that all but the first have as
@@ -142,7 +151,7 @@ static struct axis_list without(const struct axis_list *axes, const struct axis_
 static void plan_reduction(const struct partitioner *p, const struct placed_tensor *tensor,
                            struct tensor_storage *storage) {
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    struct axis_list rest = without(&p->placement.tokens, owners), each = {0};
+    struct axis_list tokens = data_axes(p, tensor), rest = without(&tokens, owners), each = {0};
     if (p->placement.microbatches > 1) // else each and last are the same
         each = tensor->reduced_each;
     storage->scatter_each = tensor->scattered_each;
