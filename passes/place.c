@@ -422,6 +422,7 @@ bool placement_derive(const struct config *config, const struct program *program
         return false; // what follows would only repeat it
     find_ranges(&p);
     place_work(&p);
+    check_microbatch_splits(&p);
     check_sizes(&p);
     place_storage(&p);
     if (diagnostics->n_errors == errors)

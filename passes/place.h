@@ -48,6 +48,7 @@ bool check_chunks(struct placing *);
 // The rules that need the statements only, before tensors are weighed; those about sizes, and those
 // about the placement that came out.
 void check_splits(struct placing *);
+void check_microbatch_splits(struct placing *); // once the microbatches are known
 void check_modes(struct placing *);
 void check_sizes(struct placing *);
 void check_gathers(struct placing *);

@@ -228,3 +228,25 @@ void check_splits(struct placing *p) {
         paired = paired && check_heads(p, second); // once
     }
 }
+
+// A device has microbatches of its own of the batch. To bring sequences together they would have to
+// be cut first, and among devices then.
+void check_microbatch_splits(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    if (p->placement->microbatches == 1)
+        return;
+    for (uint32_t s = 0; s < strategy->n_splits; s++) {
+        const struct split_statement *split = &strategy->splits[s];
+        struct axis_list axes = effective_axes(p, &split->axes);
+        int axis = shared_axis(p, &axes, &p->placement->batch);
+        if (axis >= 0 && split->dimensions[0] != DIM_BATCH) {
+            not_yet(p, &split->origin,
+                    arena_format(p->arena,
+                                 "splitting `%s` in a part of the model over `%s`, which splits "
+                                 "the batch, with several microbatches,",
+                                 dimension_names[split->dimensions[0]],
+                                 axis_name(p, (unsigned)axis)));
+            return;
+        }
+    }
+}
