@@ -376,7 +376,7 @@ static struct scaled multiply(struct terms *terms, const struct labels *labels, 
 
 struct scaled law_product(struct terms *terms, const struct op_labels *labels, struct scaled a,
                           struct scaled b) {
-    struct labels own;
+    struct labels own = {0};
     memcpy(own.lists[0], labels->operands[0], sizeof own.lists[0]);
     memcpy(own.lists[1], labels->operands[1], sizeof own.lists[1]);
     memcpy(own.lists[2], labels->results[0], sizeof own.lists[2]);
