@@ -63,9 +63,11 @@ static int taken_by(const char *path) {
     return S_ISDIR(status.st_mode) ? EISDIR : ENOTSUP;
 }
 
+enum { TEMPORARY_SUFFIX = 16 }; /* at most: ".PID.part" */
+
 int new_file_probe(const char *path) {
     char copy[4096];
-    if (strlen(path) >= sizeof copy - 16 || !*path) {
+    if (strlen(path) >= sizeof copy - TEMPORARY_SUFFIX || !*path) {
         errno = *path ? ENAMETOOLONG : ENOENT;
         return -1;
     }
@@ -75,7 +77,14 @@ int new_file_probe(const char *path) {
         return -1;
     }
     strcpy(copy, path);
-    return access(dirname(copy), W_OK | X_OK);
+    const char *name = strrchr(path, '/');
+    const char *folder = dirname(copy);
+    long longest = pathconf(folder, _PC_NAME_MAX);
+    if (longest > 0 && strlen(name ? name + 1 : path) + TEMPORARY_SUFFIX > (size_t)longest) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return access(folder, W_OK | X_OK);
 }
 
 int new_file_open(struct new_file *file, const char *path) {
