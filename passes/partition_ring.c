@@ -249,8 +249,10 @@ static void make_add(struct rounds *r) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->own->unit->n_results; i++) {
         wanted[i] = (struct wanted_result){.as_made = true};
-        if (r->ring->result_travels[i])
-            types[n] = types[n + 1] = r->own->use->results[i], n += 2;
+        if (!r->ring->result_travels[i])
+            continue;
+        types[n++] = r->own->use->results[i];
+        types[n++] = r->own->use->results[i];
     }
     r->add = local_unit(r, r->ring->add, types, wanted);
 }

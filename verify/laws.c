@@ -2,11 +2,13 @@
 // that a loss over a whole vocabulary and the same over parts of it meet without a list of
 // programs:
 //
-//   log_shift(q sum_exp(x, c), d) = lse(x) - c + d + log q    for any c: c = d need not be the
-//   maximum cross_entropy(x, t)           = token_loss(lse(x), pick(x, t), t)
+//   log_shift(q sum_exp(x, c), d) = lse(x) - c + d + log q    for any c and d
 //
-// lse(x) is the second result of cross_entropy, which reads x alone. Attention over parts of the
-// keys has the term of the whole, and says beside it which parts (coverage.c).
+//   cross_entropy(x, t)           = token_loss(lse(x), pick(x, t), t)
+//
+// So a shift need not be the maximum. lse(x) is the second result of cross_entropy, which reads x
+// alone. Attention over parts of the keys has the term of the whole, and says beside it which parts
+// (coverage.c).
 #include "verify/engine.h"
 
 static struct term lse_term(struct terms *terms, struct part x) {

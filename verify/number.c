@@ -144,9 +144,10 @@ int32_t number_modulo(struct symbols *symbols, int32_t number, int64_t modulus) 
         return (int32_t)rest;
     struct affine in_round = value;
     in_round.constant = rest;
-    CHECK(!is_negative(symbols, &in_round));
+    bool before = is_negative(symbols, &in_round); // both note for how many iterations it holds
     in_round.constant -= modulus;
-    CHECK(is_negative(symbols, &in_round));
+    bool behind = !is_negative(symbols, &in_round);
+    CHECK(!before && !behind);
     return number - (int32_t)(value.constant - rest);
 }
 

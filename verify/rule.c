@@ -7,9 +7,9 @@
 //      or one of the numbers of which the greatest is meant, as the op's monoid says. Where the
 //      axis owns digits of two labels, a device has pairs of the same part of both: of a contracted
 //      one and one of the result it makes a part of the contraction (coverage.c).
-//   2. A summand may enter only where the op is linear: in a product with copies, beside summands
-//   in
-//      a sum. A copy that is added to summands counts once on each of N devices, so N times.
+//   2. A summand may enter only where the op is linear: in a product with copies, in a sum
+//      beside summands. A copy that is added to summands counts once on each of N devices, so N
+//      times.
 //   3. Otherwise all are copies, and their bits are as equal as the operands'.
 //
 // Anything else has no meaning and is a fault. Terms are put into normal form here: sums (sum.c),

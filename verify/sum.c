@@ -6,9 +6,8 @@
 // else does. Joining is only between summands of one node, of which there are one or two.
 #include "verify/term.h"
 
-enum {
-    MAX_SUMMANDS = 4096
-}; // the norm of all gradients has some dozens; at worst nothing is proved
+// The norm of all gradients has some dozens; of a longer sum nothing is proved.
+enum { MAX_SUMMANDS = 4096 };
 
 struct range {
     int32_t begin, end;

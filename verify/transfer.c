@@ -73,19 +73,23 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
     return true;
 }
 
+// True: a run has been cut, and the others may be touched too.
+static bool disturb_series(struct engine *e, struct series *series, struct place at,
+                           struct span span, const struct fault **spoilt) {
+    for (uint32_t r = 0; r < series->n; r++) {
+        struct run run = series->runs[r];
+        for (uint32_t i = 0; i < run.n_held; i++)
+            if (disturb_piece(e, series, &run, i, at, span, spoilt))
+                return true;
+    }
+    return false;
+}
+
 const struct fault *disturb_flights(struct engine *e, struct place at, struct span span) {
     const struct fault *spoilt = NULL;
-    for (uint32_t h = 0; h < e->store.n_handles; h++) {
-        struct series *series = flights_of(e, h);
-        for (uint32_t r = 0; r < series->n; r++) {
-            struct run run = series->runs[r];
-            bool cut = false;
-            for (uint32_t i = 0; i < run.n_held && !cut; i++)
-                cut = disturb_piece(e, series, &run, i, at, span, &spoilt);
-            if (cut)
-                r = UINT32_MAX; // once more from the first: the others may be touched too
-        }
-    }
+    for (uint32_t h = 0; h < e->store.n_handles; h++)
+        while (disturb_series(e, flights_of(e, h), at, span, &spoilt))
+            continue;
     return spoilt;
 }
 

@@ -309,6 +309,10 @@ static void run_reference(struct check *c) {
     c->final.first_own_node = e->terms->n_nodes;
 }
 
+_Static_assert((int64_t)LIMIT_MICROBATCHES <= MAX_NUMBER && (int64_t)LIMIT_LAYERS < MAX_NUMBER &&
+                   (int64_t)LIMIT_SLOTS <= MAX_NUMBER,
+               "number.h counts all that limits.def lets through");
+
 static bool fits_numbers(int64_t size) {
     return -MAX_NUMBER <= size && size <= MAX_NUMBER;
 }

@@ -189,7 +189,13 @@ bool message_receive(struct mailbox *box, int32_t from, int32_t about, void *dat
     return true;
 }
 
+static void forget_messages(struct mailbox *box) {
+    withdraw_letters(box);
+    box->n_posts = box->n_requests = 0;
+}
+
 int32_t messages_fail(struct place_context *context, struct mailbox *box, int32_t statement) {
+    forget_messages(box);
     return context_fail(context, statement, PLACE_ERROR_TRANSPORT, "MPI cannot send: error %d",
                         box->error);
 }
@@ -237,7 +243,9 @@ static int32_t fail_silence(struct place_context *context, struct mailbox *box, 
 
 static int32_t fail_error(struct place_context *context, int32_t statement, int error) {
     int class = MPI_ERR_OTHER;
+    pthread_mutex_lock(&office.lock);
     MPI_Error_class(error, &class);
+    pthread_mutex_unlock(&office.lock);
     return context_fail(context, statement, PLACE_ERROR_TRANSPORT,
                         class == MPI_ERR_TRUNCATE || class == MPI_ERR_IN_STATUS
                             ? "a peer is in a collective of another size"
@@ -278,7 +286,7 @@ static int32_t wait_for_all(struct place_context *context, struct mailbox *box, 
 int32_t messages_finish(struct place_context *context, struct mailbox *box, int32_t statement) {
     int32_t status = wait_for_all(context, box, statement);
     if (status)
-        withdraw_letters(box);
+        forget_messages(box);
     box->n_posts = box->n_requests = 0;
     return status;
 }

@@ -1,8 +1,8 @@
 // The judge: verdicts against outcomes, over mode tuples, random compositions and mutants.
 //
-//     judge [--full] [--folder DIR] [--processes N]   does all cases, or a sample, and prints the
-//     table judge PART NUMBER                               does one case and says what came out
-//     judge PART NUMBER text                          prints what the case is about
+//     judge [--full] [--folder DIR] [--processes N]   all cases, or a sample; prints the table
+//     judge PART NUMBER                               one case, and what came out
+//     judge PART NUMBER text                          what the case is about
 //
 // In a folder every result is a line of a file as soon as it is known, so that a run which was cut
 // goes on from there; the name holds the checksum of this program, so that no result outlives what
