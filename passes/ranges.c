@@ -276,7 +276,9 @@ static void push_borders(struct cutter *c, struct block *to, const struct statem
 // the loop before it has ended.
 static uint32_t nearest_range(const struct cutter *c, const struct step *step, uint32_t at) {
     uint32_t last = c->placement->n_ranges - 1;
-    bool forward = c->program->units[step->body.statements[at].call.unit].phase == PHASE_FORWARD;
+    const struct statement *s = &step->body.statements[at];
+    bool forward =
+        s->kind == STATEMENT_CALL && c->program->units[s->call.unit].phase == PHASE_FORWARD;
     for (uint32_t i = at + 1; i < step->body.n && !forward; i++)
         if (step->body.statements[i].kind == STATEMENT_LOOP)
             return step->body.statements[i].loop.descending ? last : 0;
