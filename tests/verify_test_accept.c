@@ -51,7 +51,7 @@ static void accepts_the_examples(void **state) {
 }
 
 static void accepts_random_compositions(void **state) {
-    int64_t trials = getenv("PLACE_FULL") ? 5000 : 200, accepted = 0;
+    int64_t trials = getenv("PLACE_TEST_FULL") ? 5000 : 200, accepted = 0;
     for (int64_t i = 0; i < trials; i++) {
         struct arena arena = {0};
         struct config config = random_strategy_config(&arena, (uint64_t)i);
