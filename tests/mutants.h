@@ -19,19 +19,4 @@ struct known_mutant {
 extern const struct known_mutant wrong_mutants[], harmless_mutants[];
 extern const size_t n_wrong_mutants, n_harmless_mutants;
 
-#define DELETE(what)                                                                               \
-    { EDIT_DELETE, what, NULL, 0, 0 }
-#define DOUBLE(what)                                                                               \
-    { EDIT_DOUBLE, what, NULL, 0, 0 }
-#define BEFORE(what, to)                                                                           \
-    { EDIT_MOVE_BEFORE, what, to, 0, 0 }
-#define BEHIND(what, to)                                                                           \
-    { EDIT_MOVE_BEHIND, what, to, 0, 0 }
-#define INSERT(to, what)                                                                           \
-    { EDIT_INSERT_BEFORE, what, to, 0, 0 }
-#define REPLACE(what, to)                                                                          \
-    { EDIT_REPLACE, what, to, 0, 0 }
-#define REPLACE_ALL(what, to)                                                                      \
-    { EDIT_REPLACE_ALL, what, to, 0, 0 }
-
 #endif

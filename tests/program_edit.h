@@ -23,6 +23,22 @@ struct edit {
     int nth, to_nth; // which of several, from 0; `to_nth` is counted in the text without the moved
 };
 
+// Rows of tables of edits.
+#define DELETE(what)                                                                               \
+    { EDIT_DELETE, what, NULL, 0, 0 }
+#define DOUBLE(what)                                                                               \
+    { EDIT_DOUBLE, what, NULL, 0, 0 }
+#define BEFORE(what, to)                                                                           \
+    { EDIT_MOVE_BEFORE, what, to, 0, 0 }
+#define BEHIND(what, to)                                                                           \
+    { EDIT_MOVE_BEHIND, what, to, 0, 0 }
+#define INSERT(to, what)                                                                           \
+    { EDIT_INSERT_BEFORE, what, to, 0, 0 }
+#define REPLACE(what, to)                                                                          \
+    { EDIT_REPLACE, what, to, 0, 0 }
+#define REPLACE_ALL(what, to)                                                                      \
+    { EDIT_REPLACE_ALL, what, to, 0, 0 }
+
 // The text with the edits made one after the other; NULL where one finds nothing.
 char *program_try_edit(struct arena *arena, const char *text, const struct edit *edits);
 // The same; ends the process where one finds nothing.

@@ -15,9 +15,6 @@
 #include "tests/tiny_strategies.h"
 #include "verify/verify.h"
 
-#define REPLACE(what, to)                                                                          \
-    { EDIT_REPLACE, what, to, 0, 0 }
-
 // The derived program holds the head whole on every device of tp; here each takes its rows of it.
 static const struct edit by_parts[] = {
     REPLACE("  %logits = einsum(%norm.y, %head.weight) {labels=\"bsh,vh->bsv\"} :\n"

@@ -254,8 +254,6 @@ struct mutant {
     const char *at, *says;
 };
 
-#define REPLACE(what, to)                                                                          \
-    { EDIT_REPLACE, what, to, 0, 0 }
 #define REPLACE_IN_BACKWARD(what, to)                                                              \
     { EDIT_REPLACE, what, to, 1, 0 }
 

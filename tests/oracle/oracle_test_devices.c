@@ -21,19 +21,6 @@ struct mistake {
     enum outcome outcome;
 };
 
-#define DELETE(what)                                                                               \
-    { EDIT_DELETE, what, NULL, 0, 0 }
-#define DOUBLE(what)                                                                               \
-    { EDIT_DOUBLE, what, NULL, 0, 0 }
-#define BEFORE(what, to)                                                                           \
-    { EDIT_MOVE_BEFORE, what, to, 0, 0 }
-#define BEHIND(what, to)                                                                           \
-    { EDIT_MOVE_BEHIND, what, to, 0, 0 }
-#define INSERT(to, what)                                                                           \
-    { EDIT_INSERT_BEFORE, what, to, 0, 0 }
-#define REPLACE(what, to)                                                                          \
-    { EDIT_REPLACE, what, to, 0, 0 }
-
 static const struct mistake mistakes[] = {
     {"a wait is missing", TINY_DDP, {DELETE("wait reduce.head")}, OUTCOME_STUCK},
     {"a wait comes first",
