@@ -378,7 +378,7 @@ static bool all_insisted(struct engine *in, struct engine *of) {
 
 static void random_steps_end_alike(void **state) {
     uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
-    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 20000 : 1000;
+    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 50000 : 1000;
     unsigned n_failed = 0, n_executed = 0, n_shorter = 0;
     for (uint64_t seed = first; seed < first + n; seed++) {
         struct trial t;
