@@ -30,45 +30,46 @@ static bool write_output(struct compilation *c, const struct backend *backend, i
     return bytes && backend_write_file(&c->arena, path, bytes, size, why);
 }
 
+// What is made takes its name by a rename, which would put a file in the place of a device, or of
+// what the program was read from: its own text, an import, a config.json.
+static bool can_take_name(struct compilation *c, const char *path) {
+    struct stat status, read;
+    if (stat(path, &status) != 0)
+        return true;
+    const char *taken = S_ISDIR(status.st_mode)    ? "a folder"
+                        : !S_ISREG(status.st_mode) ? "not a regular file"
+                                                   : NULL;
+    const char *const *texts = native_texts(c);
+    for (int i = 0; texts[i] && !taken; i++)
+        if (stat(texts[i], &read) == 0 && read.st_dev == status.st_dev &&
+            read.st_ino == status.st_ino)
+            taken = "part of the program that is built";
+    if (taken)
+        fprintf(stderr,
+                "placec: cannot write `%s`: it is %s\n  give -o the name of a file of its own\n",
+                path, taken);
+    return !taken;
+}
+
 static int write_build(struct compilation *c, const struct options *options) {
-    const char *why = NULL;
+    const char *why = NULL, *path = options->values[OPTION_OUTPUT];
     const struct backend_options generate = {.level = options->values[OPTION_CPU]};
+    if (!can_take_name(c, path))
+        return STATUS_REFUSED;
     struct backend *backend = native_backend(c, &why);
-    if (backend &&
-        write_output(c, backend, kind_of(options), &generate, options->values[OPTION_OUTPUT], &why))
+    if (backend && write_output(c, backend, kind_of(options), &generate, path, &why))
         return STATUS_OK;
     return native_failed(c, why);
 }
 
-// What is made takes its name by a rename, which would put a file in the place of a device, or of
-// the program itself.
-static bool can_take_name(const char *path, const char *source) {
-    struct stat status, read;
-    if (stat(path, &status) != 0)
-        return true;
-    const char *taken =
-        S_ISDIR(status.st_mode)    ? "a folder"
-        : !S_ISREG(status.st_mode) ? "not a regular file"
-        : stat(source, &read) == 0 && read.st_dev == status.st_dev && read.st_ino == status.st_ino
-            ? "the program that is built"
-            : NULL;
-    if (taken)
-        fprintf(stderr, "placec: cannot write `%s`: it is %s\n  give -o the name of a file\n", path,
-                taken);
-    return !taken;
-}
-
 // The command line is judged as a whole before the file is compiled.
 int verb_build(const struct options *options) {
-    const char *path = options->values[OPTION_OUTPUT];
     int kind = kind_of(options);
     if (kind < 0 || option_choice(options, OPTION_CPU, levels, N_LEVELS, 0) < 0)
         return STATUS_USAGE;
-    if (!path) {
+    if (!option_given(options, OPTION_OUTPUT)) {
         fprintf(stderr, "placec: `build` needs -o FILE: where the %s goes\n", kinds[kind]);
         return STATUS_USAGE;
     }
-    if (!can_take_name(path, options->operand))
-        return STATUS_REFUSED;
     return compile_then(options, STAGE_JUDGED, write_build);
 }

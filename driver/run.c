@@ -7,9 +7,9 @@
 #include "driver/native.h"
 
 // Options of the command line in the runtime's terms; a value that is no number was refused before.
-static struct place_run_options run_options(const struct options *options) {
+static struct place_run_options run_options(struct compilation *c, const struct options *options) {
     return (struct place_run_options){
-        .source = strcmp(options->operand, "-") == 0 ? NULL : options->operand,
+        .texts = native_texts(c),
         .data = options->values[OPTION_DATA],
         .steps = option_integer(options, OPTION_STEPS, 0),
         .has_seed = option_given(options, OPTION_SEED),
@@ -42,7 +42,7 @@ static int train(struct compilation *c, const struct options *options) {
     struct place_program *descriptor = describe_program(c);
     descriptor->train = backend_entry(backend, code, STEP_TRAIN);
     descriptor->evaluate = backend_entry(backend, code, STEP_EVALUATE);
-    struct place_run_options run = run_options(options);
+    struct place_run_options run = run_options(c, options);
     fflush(stdout);
     int status = place_run(descriptor, &run);
     backend_code_free(backend, code);

@@ -303,10 +303,11 @@ struct place_program {
 
 /* What the command line says; all zero is a legal value and means what each comment says. */
 struct place_run_options {
-    const char *source; /* the program's text, which nothing may be written over; null: not here */
-    const char *data;   /* training data; needed when steps > 0 */
-    int64_t steps;      /* optimizer steps */
-    int32_t has_seed;   /* 0: the program's */
+    const char *const *texts; /* files of the program's text, which nothing may be written over, and
+                               * a null; null: not here */
+    const char *data;         /* training data; needed when steps > 0 */
+    int64_t steps;            /* optimizer steps */
+    int32_t has_seed;         /* 0: the program's */
     uint64_t seed;
     const char *eval;   /* held-out data: its loss is reported at the end; null: none */
     const char *save;   /* parameters are written here at the end; null: nowhere */

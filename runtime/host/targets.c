@@ -42,18 +42,34 @@ static bool is_same_file(const char *a, const char *b) {
     return strcmp(basename(copy_a), basename(copy_b)) == 0;
 }
 
-static int check_distinct(const struct named_file *files, int n, char *message, size_t bytes) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) {
-            if (!files[i].path || !files[j].path || !(files[i].written || files[j].written) ||
-                !is_same_file(files[i].path, files[j].path))
-                continue;
-            snprintf(message, bytes,
-                     "%s: %s and %s name the same file, which one would destroy for the other; "
-                     "give each its own",
-                     files[i].path, files[j].option, files[i].option);
-            return -1;
+static int check_pair(const struct named_file *a, const struct named_file *b, char *message,
+                      size_t bytes) {
+    if (!a->path || !b->path || !(a->written || b->written) || !is_same_file(a->path, b->path))
+        return 0;
+    snprintf(
+        message, bytes,
+        "%s: %s and %s name the same file, which one would destroy for the other; give each its "
+        "own",
+        b->path, a->option, b->option);
+    return -1;
+}
+
+/* From one another, from the texts of the program, and from the command that is running. */
+static int check_distinct(const struct named_file *files, int n, const char *const *texts,
+                          char *message, size_t bytes) {
+    const struct named_file command = {.option = "the running program", .path = "/proc/self/exe"};
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; texts && texts[j]; j++) {
+            const struct named_file text = {.option = "the program's text", .path = texts[j]};
+            if (check_pair(&text, &files[i], message, bytes) != 0)
+                return -1;
         }
+        for (int j = 0; j < i; j++)
+            if (check_pair(&files[j], &files[i], message, bytes) != 0)
+                return -1;
+        if (check_pair(&command, &files[i], message, bytes) != 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -90,16 +106,15 @@ static int check_room(const char *path, int64_t needed, char *message, size_t by
 int targets_check(const struct place_program *program, const struct place_run_options *options,
                   char *message, size_t message_bytes) {
     const struct named_file files[] = {
-        {"the program", options->source, false, false}, {"--data", options->data, false, false},
-        {"--eval", options->eval, false, false},        {"--save", options->save, true, true},
-        {"--dump", options->dump, true, true},          {"--memory", options->memory, true, true},
-        {"--log", options->log, true, false},
+        {"--data", options->data, false, false},   {"--eval", options->eval, false, false},
+        {"--save", options->save, true, true},     {"--dump", options->dump, true, true},
+        {"--memory", options->memory, true, true}, {"--log", options->log, true, false},
     };
     enum { N_FILES = sizeof files / sizeof *files };
     for (int i = 0; i < N_FILES; i++)
         if (check_writable(&files[i], message, message_bytes) != 0)
             return -1;
-    if (check_distinct(files, N_FILES, message, message_bytes) != 0)
+    if (check_distinct(files, N_FILES, options->texts, message, message_bytes) != 0)
         return -1;
     int status = check_room(options->save, tensors_file_bytes(program, TENSORS_PARAMETERS), message,
                             message_bytes);
