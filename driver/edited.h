@@ -10,6 +10,9 @@
 // types and tensors.
 bool edited_replace(struct compilation *);
 
+// False, once reported (E199): the text of a program asks for what is not compiled yet.
+bool edited_is_supported(struct compilation *, const struct program *text);
+
 // Compares the storage that the verifier found in an accepted program with what the strategy
 // declares: order, buckets and prefetch are the step's affair, the letter of a state is not.
 void edited_check_storage(struct compilation *);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "driver/compile.h"
+#include "driver/edited.h"
 #include "driver/options.h"
 #include "ir/check.h"
 
@@ -22,7 +23,7 @@ static struct program *read_program(struct compilation *c) {
         program_parse(&c->arena, source->text, source->length, c->file.source, &error);
     if (!program)
         report(c->diagnostics, E600, error.span, "%s", error.message);
-    return program;
+    return program && edited_is_supported(c, program) ? program : NULL;
 }
 
 // The names in --passes, in order. False: a name is not a pass; said on stderr.

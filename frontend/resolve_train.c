@@ -22,7 +22,17 @@ static const struct field_row train_field_rows[] = {
     {"optimizer", FIELD_COUNT, 0},
     {"precision", FIELD_COUNT, 0},
 };
-enum { TRAIN_BATCH, TRAIN_SEQUENCE, TRAIN_MICROBATCH, N_TRAIN_FIELDS = 8 };
+enum {
+    TRAIN_BATCH,
+    TRAIN_SEQUENCE,
+    TRAIN_MICROBATCH,
+    TRAIN_CLIP,
+    TRAIN_SEED,
+    TRAIN_REPRODUCIBLE,
+    TRAIN_OPTIMIZER,
+    TRAIN_PRECISION,
+    N_TRAIN_FIELDS
+};
 
 // The configuration while the block is read: who said which field is needed for its messages only.
 struct train_draft {
@@ -468,6 +478,9 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
     struct origin origin;
     for (uint32_t at = 0; next_setting(r, "train", &at, &field, &origin);)
         take_train_field(r, &draft, &field, &origin);
+    if (draft.config->reproducible)
+        report_unsupported(r, origin_span(&draft.said[TRAIN_REPRODUCIBLE].origin),
+                           UNSUPPORTED_REPRODUCIBLE);
     draft.config->batch_origin = draft.said[TRAIN_BATCH].origin;
     draft.config->sequence_origin = draft.said[TRAIN_SEQUENCE].origin;
     draft.config->microbatch_origin = draft.said[TRAIN_MICROBATCH].origin;
