@@ -21,6 +21,7 @@
 // such that n divides them.
 #include "ir/check.h"
 #include "passes/emit.h"
+#include "passes/layer_groups.h"
 #include "passes/recompute.h"
 #include "passes/select.h"
 
@@ -195,23 +196,10 @@ static void refer_all(const struct group_cutter *c, struct statement *statement,
 
 enum { GROUP, LAYER }; // variables of the loops
 
-// Over the layers `from` to before `to` of a group.
-static struct statement loop_in_group(const struct group_cutter *c, int64_t from, int64_t to,
-                                      bool descending) {
-    return (struct statement){.kind = STATEMENT_LOOP,
-                              .span = c->program->units[c->group->forward->unit].span,
-                              .loop = {.name = "l",
-                                       .begin = c->group->begin + from,
-                                       .end = c->group->begin + to,
-                                       .stride = c->group->n,
-                                       .descending = descending}};
-}
-
 // The input of the group's first layer, to where it is kept or from there.
-static void push_copy(const struct group_cutter *c, struct block *to, uint32_t unit,
-                      struct reference from, struct reference at) {
+static void push_copy(const struct group_cutter *c, struct block *to, struct statement loop,
+                      uint32_t unit, struct reference from, struct reference at) {
     struct arena *arena = c->program->arena;
-    struct statement loop = loop_in_group(c, 0, 1, false);
     struct statement call = {.kind = STATEMENT_CALL,
                              .span = loop.span,
                              .call = {.unit = unit,
@@ -221,46 +209,34 @@ static void push_copy(const struct group_cutter *c, struct block *to, uint32_t u
     block_push(c->program, to, loop);
 }
 
-// A statement of the loop over layers that was there before: its variable is one deeper now.
-static void push_inside(const struct group_cutter *c, struct statement *loop,
-                        struct statement statement) {
-    struct access access;
-    for (uint32_t i = 0; (access = statement_access(c->program, &statement, i)).at; i++)
-        if (access.at->index.variable >= 0)
-            access.at->index.variable = LAYER;
-    block_push(c->program, &loop->loop.body, statement);
-}
-
-static void push_recomputing(const struct group_cutter *c, struct block *to, int64_t first,
-                             int64_t end, struct call again) {
-    struct statement loop = loop_in_group(c, first, end, false);
+static void push_recomputing(const struct group_cutter *c, struct block *to, struct statement loop,
+                             struct call again) {
     struct statement call = {.kind = STATEMENT_CALL, .span = loop.span, .call = again};
     if (again.unit == NO_ID)
         return;
     refer(c, &call, true);
-    push_inside(c, &loop, call);
+    deepen_variables(c->program, &call);
+    block_push(c->program, &loop.loop.body, call);
     block_push(c->program, to, loop);
 }
 
 static struct statement loop_over_groups(const struct group_cutter *c, const struct statement *from,
                                          bool backward) {
     int64_t n = c->group->n;
-    struct statement made = *from, layers = loop_in_group(c, 0, n, backward);
+    struct statement made = cut_in_groups(c->program, from, n, "g");
+    const struct statement layers = made.loop.body.statements[0];
     struct reference kept = {c->kept, index_variable(GROUP, 0, 0)};
     struct reference hidden = {c->group->hidden, index_variable(LAYER, -c->group->begin, 2)};
-    struct reference again = {c->again, index_variable(LAYER, -c->group->begin, c->group->n)};
-    made.loop = (struct loop){.name = "g",
-                              .end = (c->group->end - c->group->begin) / c->group->n,
-                              .descending = backward};
+    struct reference again = {c->again, index_variable(LAYER, -c->group->begin, n)};
+    made.loop.body = (struct block){0};
     if (backward) {
-        push_copy(c, &made.loop.body, c->take_unit, kept, again);
-        push_recomputing(c, &made.loop.body, 0, n - 1, c->group->again);
-        push_recomputing(c, &made.loop.body, n - 1, n, c->group->last_again);
+        push_copy(c, &made.loop.body, loop_in_group(from, n, 0, 1), c->take_unit, kept, again);
+        push_recomputing(c, &made.loop.body, loop_in_group(from, n, 0, n - 1), c->group->again);
+        push_recomputing(c, &made.loop.body, loop_in_group(from, n, n - 1, n),
+                         c->group->last_again);
     } else {
-        push_copy(c, &made.loop.body, c->keep_unit, hidden, kept);
+        push_copy(c, &made.loop.body, loop_in_group(from, n, 0, 1), c->keep_unit, hidden, kept);
     }
-    for (uint32_t i = 0; i < from->loop.body.n; i++)
-        push_inside(c, &layers, from->loop.body.statements[i]);
     block_push(c->program, &made.loop.body, layers);
     return made;
 }

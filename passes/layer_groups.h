@@ -1,0 +1,25 @@
+// Layers that are taken several at a time (recomputed, gathered): the loop over them becomes one
+// over groups, with a loop over one group's layers in it, whose bounds go with the group.
+//
+//   for l = 1 .. 5 { BODY }
+// becomes, in groups of two,
+//   for g = 0 .. 2 { for l = 2*g+1 .. 2*g+3 { BODY } }
+//
+// Every group is whole: `place` has cut ranges of layers such that their number is a multiple. So
+// may groups be taken several at a time, and become groups of groups.
+#ifndef PLACE_PASSES_LAYER_GROUPS_H
+#define PLACE_PASSES_LAYER_GROUPS_H
+
+#include "ir/ir.h"
+
+// The loop over layers, or over groups of them, in groups of `n`; `name`: of the groups' variable.
+// Statements of the body are the same ones, changed.
+struct statement cut_in_groups(struct program *, const struct statement *loop, int64_t n,
+                               const char *name);
+// A loop to stand beside that of a group's layers: over the `from`th to before the `to`th of them,
+// in ascending order. Its body is empty.
+struct statement loop_in_group(const struct statement *loop, int64_t n, int64_t from, int64_t to);
+// Of a statement that comes to stand in one loop more: the variables that it names are one deeper.
+void deepen_variables(const struct program *, struct statement *);
+
+#endif
