@@ -1,5 +1,5 @@
 // Whether code may be made of a plan: every buffer inside the arena, every value of a unit at a
-// place that is there, and no operation that writes over what it still reads.
+// place that is there, and no operation that writes over what it still reads or has just written.
 //
 // A plan may be a person's. What it *means* that two buffers share bytes is the verifier's matter;
 // here stands what generated code relies on without looking, and what would otherwise be a wild
@@ -171,12 +171,25 @@ static const char *check_writes(struct plan_checker *c, const struct op *op, uns
     return NULL;
 }
 
+// A kernel writes its results side by side, so none of two that share bytes is there in the end.
+static const char *check_apart(struct plan_checker *c, const struct op *op, unsigned k) {
+    value_id result = op->results[k];
+    for (unsigned i = 0; i < k; i++)
+        if (intersect(c->unit, value_root(c->unit, op->results[i]), value_root(c->unit, result)))
+            return arena_format(c->arena,
+                                "unit %s: `%s` writes its results `%%%s` and `%%%s` to one place",
+                                c->unit->name, op_rows[op->kind].text, name_of(c, op->results[i]),
+                                name_of(c, result));
+    return NULL;
+}
+
 static const char *check_op(struct plan_checker *c, const struct op *op) {
     c->at = op->span;
     const char *wrong = NULL;
     for (unsigned k = 0; k < op->n_results && !wrong; k++) {
         wrong = check_place(c, op->results[k]);
         wrong = wrong ? wrong : check_writes(c, op, k);
+        wrong = wrong ? wrong : check_apart(c, op, k);
     }
     return wrong;
 }
