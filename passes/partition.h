@@ -7,7 +7,8 @@
 //   partition_values.c   buffers of what units hand on, and how it is divided
 //   partition_pieces.c   units cut where keys travel
 //   partition_ring.c     the schedule of keys that travel
-//   partition_storage.c  tensors' buffers, gathers before use, reductions after
+//   partition_storage.c  tensors' buffers, reductions of gradients
+//   partition_gathers.c  parameters that are gathered before use
 //   partition_step.c     the schedule: microbatches, calls, what goes around them
 #ifndef PLACE_PASSES_PARTITION_H
 #define PLACE_PASSES_PARTITION_H
@@ -208,9 +209,17 @@ struct sharding stored_sharding(const struct partitioner *, const struct buffer 
 // Of what a buffer of the reference program holds: a tensor, or some of its layers.
 struct tensor_storage *storage_of(const struct partitioner *, const struct buffer *);
 bool is_gathered(const struct partitioner *, const struct buffer *);
-// The gathered whole that a unit of the reference reads. One that is kept is the same for all
-// units; else each has its own, so that their lifetimes are apart.
-buffer_id gathered_buffer(struct partitioner *, const struct buffer *parameter, uint32_t unit);
+// Not stacked: one item that is used again by the next layer.
+buffer_id add_transient(struct partitioner *, const struct buffer *reference, const char *suffix,
+                        const struct axis_list *flat);
+// An item of a tensor's buffer at the place of a reference of the reference program: a transient
+// that is not stacked has one item.
+struct reference tensor_item(const struct partitioner *, buffer_id, struct reference);
+// The statement that placed a state on an axis; else the split that made the collective necessary.
+struct span state_span(const struct partitioner *, const struct buffer *, enum state,
+                       const struct axis_list *axes);
+struct axis_list without(const struct axis_list *axes, const struct axis_list *taken);
+const char *unit_name(const struct partitioner *, const struct statement *call);
 
 // Collectives that go side by side: pieces are collected by kind and axes, then emitted as one
 // start and wait each.
@@ -224,16 +233,37 @@ struct transfers {
 };
 void emit_transfers(struct partitioner *, struct transfers *, const char *name);
 
-// What goes around a call `from` whose operands or results are tensors' states.
+// Adds a piece to the collective of its kind and axes, which carries at most `bucket_bytes` unless
+// one piece alone is larger. No axes: nothing has to move.
+#define NO_BUCKET INT64_MAX
+void add_piece(struct partitioner *, struct transfers *, enum collective_kind,
+               const struct axis_list *axes, struct reference from, struct reference to,
+               struct span, int64_t bucket_bytes);
+// What is freed behind a statement, as one.
+struct freed {
+    struct reference *items;
+    uint32_t n, cap;
+};
+void free_item(struct partitioner *, struct freed *, struct reference);
+void emit_free(struct partitioner *, const struct statement *from, const struct freed *);
+
+// What goes behind a call `from` that writes gradients; then around the loop over microbatches,
+// once, for the calls inside it.
+void reduce_after(struct partitioner *, const struct statement *from);
+void zero_gradients(struct partitioner *, const struct statement *from);
+void reduce_last(struct partitioner *, const struct statement *from);
+
+// ---- gathers (partition_gathers.c) ------------------------------------------------------------
+// The gathered whole that a unit of the reference reads. One that is kept is the same for all
+// units; else each has its own, so that their lifetimes are apart.
+buffer_id gathered_buffer(struct partitioner *, const struct buffer *parameter, uint32_t unit);
+// What goes around a call `from` that reads or updates parameters.
 void gather_before(struct partitioner *, const struct statement *from);
 void free_after(struct partitioner *, const struct statement *from);
-void reduce_after(struct partitioner *, const struct statement *from);
 void gather_updated(struct partitioner *, const struct statement *from);
 // The same around the loop over microbatches: once, for the calls inside it.
-void zero_gradients(struct partitioner *, const struct statement *from);
 void gather_kept(struct partitioner *, const struct statement *from);
 void free_kept(struct partitioner *, const struct statement *from);
-void reduce_last(struct partitioner *, const struct statement *from);
 
 // ---- steps (partition_step.c) -----------------------------------------------------------------
 void partition_step(struct partitioner *, enum step_kind kind);

@@ -174,13 +174,6 @@ static buffer_id written_gradient(const struct tensor_storage *storage) {
     return storage->unreduced != NO_ID ? storage->unreduced : storage->gradient;
 }
 
-// Of a tensor stacked by layers, where it is not: transients have one item.
-static struct index tensor_index(const struct partitioner *p, buffer_id buffer,
-                                 struct index index) {
-    bool stacked = p->program->buffers[buffer].stack == STACK_LAYERS;
-    return stacked ? moved_index(p, index) : index_constant(0);
-}
-
 static buffer_id parameter_place(struct partitioner *p, const struct making_call *c,
                                  const struct buffer *parameter) {
     const struct tensor_storage *storage = storage_of(p, parameter);
@@ -212,7 +205,7 @@ static struct reference tensor_operand(struct partitioner *p, const struct makin
     // A gradient that backward adds to is a summand still; one that norms read has been reduced.
     if (gradient && c->per_microbatch)
         type->partial = p->states[r.buffer].type.partial;
-    return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
+    return tensor_item(p, place, r);
 }
 
 // Does the unit only add to this parameter, in its place?
@@ -275,7 +268,7 @@ static struct reference bind_result(struct partitioner *p, struct making_call *c
         return bind_value_result(p, r, &use->results[i]);
     buffer_id place = written_gradient(storage_of(p, buffer));
     p->states[r.buffer].type = use->results[i];
-    return (struct reference){.buffer = place, .index = tensor_index(p, place, r.index)};
+    return tensor_item(p, place, r);
 }
 
 // Gradients leave units cut as their tensors are, and as summands: storage finishes the sum. So do

@@ -1,8 +1,8 @@
-// Partition, storage: where tensors lie between uses, and the collectives that bring them to where
-// they are computed with.
+// Partition, storage: where tensors lie between uses, and the reductions that bring gradients
+// there.
 //
-//   parameters   gathered: flat shards, gathered into a transient whole before each use (or kept).
-//                Whole, with an optimizer that is cut: each device updates its own window of the
+//   parameters   gathered: flat shards (partition_gathers.c). Whole, with an optimizer that is cut:
+//   each device updates its own window of the
 //                whole, then the windows are gathered in place.
 //   gradients    whole: units write or accumulate them; after the last microbatch they are summed,
 //                by reduce_scatter into the window that the update reads where the optimizer is
@@ -71,9 +71,8 @@ static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *r
     return program_add_buffer(p->program, buffer);
 }
 
-// Not stacked: one item that is used again by the next layer.
-static buffer_id add_transient(struct partitioner *p, const struct buffer *reference,
-                               const char *suffix, const struct axis_list *flat) {
+buffer_id add_transient(struct partitioner *p, const struct buffer *reference, const char *suffix,
+                        const struct axis_list *flat) {
     buffer_id id = add_tensor_buffer(p, reference, suffix, CLASS_TRANSIENT, flat);
     struct buffer *buffer = &p->program->buffers[id];
     buffer->stack = STACK_NONE;
@@ -118,16 +117,7 @@ static void make_parameter(struct partitioner *p, const struct buffer *reference
         storage->gathered[unit] = kept;
 }
 
-buffer_id gathered_buffer(struct partitioner *p, const struct buffer *parameter, uint32_t unit) {
-    static const struct axis_list none = {0};
-    buffer_id *gathered = &storage_of(p, parameter)->gathered[unit];
-    if (*gathered != NO_ID)
-        return *gathered;
-    const char *suffix = arena_format(p->arena, ".gathered.%s", p->reference->units[unit].name);
-    return *gathered = add_transient(p, parameter, suffix, &none);
-}
-
-static struct axis_list without(const struct axis_list *axes, const struct axis_list *taken) {
+struct axis_list without(const struct axis_list *axes, const struct axis_list *taken) {
     struct axis_list rest = {0};
     for (unsigned i = 0; i < axes->n; i++)
         if (!axis_list_has(taken, axes->axes[i]))
@@ -206,8 +196,6 @@ void make_storage(struct partitioner *p) {
 
 // ---- collectives ------------------------------------------------------------------------------
 
-#define NO_BUCKET INT64_MAX
-
 // The newest group of a kind and axes that has room for `bytes` more; else a new one.
 static uint32_t transfer_group(struct transfers *transfers, enum collective_kind kind,
                                const struct axis_list *axes, struct span span, int64_t bytes,
@@ -229,11 +217,9 @@ static uint32_t transfer_group(struct transfers *transfers, enum collective_kind
     return group;
 }
 
-// Adds a piece to the collective of its kind and axes, which carries at most `bucket_bytes` unless
-// one piece alone is larger. No axes: nothing has to move.
-static void add_piece(struct partitioner *p, struct transfers *transfers, enum collective_kind kind,
-                      const struct axis_list *axes, struct reference from, struct reference to,
-                      struct span span, int64_t bucket_bytes) {
+void add_piece(struct partitioner *p, struct transfers *transfers, enum collective_kind kind,
+               const struct axis_list *axes, struct reference from, struct reference to,
+               struct span span, int64_t bucket_bytes) {
     if (axes->n == 0)
         return;
     bool gather = kind == COLLECTIVE_ALL_GATHER;
@@ -273,180 +259,33 @@ void emit_transfers(struct partitioner *p, struct transfers *transfers, const ch
     transfers->n = 0;
 }
 
-// The statement that placed a state on an axis; else the split that made the collective necessary.
-static struct span state_span(const struct partitioner *p, const struct buffer *buffer,
-                              enum state state, const struct axis_list *axes) {
+struct span state_span(const struct partitioner *p, const struct buffer *buffer, enum state state,
+                       const struct axis_list *axes) {
     unsigned axis = axes->axes[0];
     const struct origin *origin = axes->n ? placed_origin(placed(p, buffer), state, axis) : NULL;
     return origin ? origin_span(origin) : split_span(p, axis);
 }
 
-// An item of a tensor's buffer at the place of a reference of the reference program: a transient
-// that is not stacked has one item.
-static struct reference item(const struct partitioner *p, buffer_id buffer,
+struct reference tensor_item(const struct partitioner *p, buffer_id buffer,
                              struct reference reference) {
     bool stacked = p->program->buffers[buffer].stack == STACK_LAYERS;
     return (struct reference){
         .buffer = buffer, .index = stacked ? moved_index(p, reference.index) : index_constant(0)};
 }
 
-static const char *unit_name(const struct partitioner *p, const struct statement *call) {
+const char *unit_name(const struct partitioner *p, const struct statement *call) {
     return p->reference->units[call->call.unit].name;
 }
 
-// ---- parameters -------------------------------------------------------------------------------
-
-static bool is_gathered_operand(const struct partitioner *p, struct reference operand) {
-    const struct buffer *buffer = reference_buffer(p, operand);
-    return buffer->class == CLASS_PARAMETERS && is_gathered(p, buffer);
-}
-
-// The gathers before one call: what is kept comes first, since the whole is gathered out of it.
-struct gathers {
-    struct transfers parts, wholes;
-};
-
-// A parameter of which a part is kept between its uses in a step is gathered in two strides: the
-// part before the first use, the whole out of the part before each.
-static void add_gather(struct partitioner *p, struct gathers *gathers, const struct statement *from,
-                       struct reference operand) {
-    const struct buffer *buffer = reference_buffer(p, operand);
-    const struct placed_tensor *tensor = placed(p, buffer);
-    const struct tensor_storage *storage = storage_of(p, buffer);
-    const struct axis_list *axes = &tensor->shards[STATE_PARAMETERS];
-    int64_t bucket = tensor->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET;
-    struct reference source = item(p, storage->parameter, operand);
-    bool first = p->reach.first_reader[operand.buffer] == from;
-    if (storage->kept != NO_ID && !(first && p->reach.last_reader[operand.buffer] == from)) {
-        struct reference kept = item(p, storage->kept, operand);
-        struct axis_list inner = without(axes, &tensor->kept_shards);
-        if (first)
-            add_piece(p, &gathers->parts, COLLECTIVE_ALL_GATHER, &inner, source, kept,
-                      state_span(p, buffer, STATE_PARAMETERS, &inner), bucket);
-        source = kept;
-        axes = &tensor->kept_shards;
-    }
-    add_piece(p, &gathers->wholes, COLLECTIVE_ALL_GATHER, axes, source,
-              item(p, gathered_buffer(p, buffer, from->call.unit), operand),
-              state_span(p, buffer, STATE_PARAMETERS, axes), bucket);
-}
-
-static void emit_gathers(struct partitioner *p, struct gathers *gathers,
-                         const struct statement *from) {
-    const char *name = unit_name(p, from);
-    emit_transfers(p, &gathers->parts, arena_format(p->arena, "keep.%s", name));
-    emit_transfers(p, &gathers->wholes, arena_format(p->arena, "gather.%s", name));
-}
-
-// Is this the use before which the parameter is gathered? Of a kept one the first of the step's
-// reads, or none where it has been gathered before the loop over microbatches.
-static bool gathers_here(const struct partitioner *p, const struct statement *from,
-                         buffer_id buffer) {
-    const struct placed_tensor *tensor = placed(p, &p->reference->buffers[buffer]);
-    if (tensor->kept_after_backward && p->in_microbatch)
-        return false;
-    return !tensor->kept_after_forward || p->reach.first_reader[buffer] == from;
-}
-
-// All parameters that a call reads are one gather, side by side (or one each, by `unit = tensor`).
-void gather_before(struct partitioner *p, const struct statement *from) {
-    struct gathers gathers = {0};
-    const struct unit *unit = &p->reference->units[from->call.unit];
-    if (call_updates(p, &from->call))
-        return;
-    for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        struct reference operand = from->call.operands[i];
-        if (is_gathered_operand(p, operand) && gathers_here(p, from, operand.buffer))
-            add_gather(p, &gathers, from, operand);
-    }
-    emit_gathers(p, &gathers, from);
-}
-
-// What is freed behind a statement, as one.
-struct freed {
-    struct reference *items;
-    uint32_t n, cap;
-};
-
-static void free_item(struct partitioner *p, struct freed *freed, struct reference reference) {
+void free_item(struct partitioner *p, struct freed *freed, struct reference reference) {
     ARENA_PUSH(p->arena, freed->items, freed->n, freed->cap, reference);
 }
 
-static void emit_free(struct partitioner *p, const struct statement *from,
-                      const struct freed *freed) {
+void emit_free(struct partitioner *p, const struct statement *from, const struct freed *freed) {
     if (freed->n > 0)
         push_statement(p, (struct statement){.kind = STATEMENT_FREE,
                                              .span = from->span,
                                              .free = {freed->items, freed->n}});
-}
-
-// Kept parameters are freed by the last call that reads them.
-void free_after(struct partitioner *p, const struct statement *from) {
-    const struct unit *unit = &p->reference->units[from->call.unit];
-    struct freed freed = {0};
-    if (call_updates(p, &from->call))
-        return;
-    for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        struct reference operand = from->call.operands[i];
-        if (!is_gathered_operand(p, operand))
-            continue;
-        const struct buffer *buffer = reference_buffer(p, operand);
-        bool kept = placed(p, buffer)->kept_after_forward;
-        if (placed(p, buffer)->kept_after_backward && p->in_microbatch)
-            continue;
-        bool last = p->reach.last_reader[operand.buffer] == from;
-        if (!kept || last)
-            free_item(p, &freed, item(p, gathered_buffer(p, buffer, from->call.unit), operand));
-        if (storage_of(p, buffer)->kept != NO_ID && last &&
-            p->reach.first_reader[operand.buffer] != from)
-            free_item(p, &freed, item(p, storage_of(p, buffer)->kept, operand));
-    }
-    emit_free(p, from, &freed);
-}
-
-// Parameters that stay gathered for the whole step, outside the loop over microbatches.
-void gather_kept(struct partitioner *p, const struct statement *from) {
-    struct gathers gathers = {0};
-    const struct unit *unit = &p->reference->units[from->call.unit];
-    for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        struct reference operand = from->call.operands[i];
-        if (is_gathered_operand(p, operand) && p->reach.first_reader[operand.buffer] == from &&
-            placed(p, reference_buffer(p, operand))->kept_after_backward)
-            add_gather(p, &gathers, from, operand);
-    }
-    emit_gathers(p, &gathers, from);
-}
-
-void free_kept(struct partitioner *p, const struct statement *from) {
-    const struct unit *unit = &p->reference->units[from->call.unit];
-    struct freed freed = {0};
-    for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        struct reference operand = from->call.operands[i];
-        const struct buffer *buffer = reference_buffer(p, operand);
-        if (is_gathered_operand(p, operand) && p->reach.last_reader[operand.buffer] == from &&
-            placed(p, buffer)->kept_after_backward)
-            free_item(p, &freed, item(p, gathered_buffer(p, buffer, from->call.unit), operand));
-    }
-    emit_free(p, from, &freed);
-}
-
-// After an update of windows, the whole parameters.
-void gather_updated(struct partitioner *p, const struct statement *from) {
-    struct transfers transfers = {0};
-    const struct unit *unit = &p->reference->units[from->call.unit];
-    for (uint32_t i = 0; i < unit->n_results; i++) {
-        struct reference result = from->call.results[i];
-        const struct buffer *buffer = reference_buffer(p, result);
-        if (buffer->class != CLASS_PARAMETERS)
-            continue;
-        const struct tensor_storage *storage = storage_of(p, buffer);
-        struct axis_list axes =
-            buffer_window_axes(p->program, &p->program->buffers[storage->updated]);
-        add_piece(p, &transfers, COLLECTIVE_ALL_GATHER, &axes, item(p, storage->updated, result),
-                  item(p, storage->parameter, result),
-                  state_span(p, buffer, STATE_OPTIMIZER, &axes), NO_BUCKET);
-    }
-    emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
 }
 
 // ---- gradients --------------------------------------------------------------------------------
@@ -483,8 +322,8 @@ static void add_reduction(struct partitioner *p, struct transfers *transfers,
     if (axes->n == 0)
         return;
     const struct buffer *buffer = reference_buffer(p, gradient);
-    add_piece(p, transfers, kind, axes, item(p, from, gradient), item(p, to, gradient),
-              state_span(p, buffer, STATE_GRADIENTS, axes),
+    add_piece(p, transfers, kind, axes, tensor_item(p, from, gradient),
+              tensor_item(p, to, gradient), state_span(p, buffer, STATE_GRADIENTS, axes),
               kind == COLLECTIVE_ALL_REDUCE ? placed(p, buffer)->bucket_bytes : NO_BUCKET);
 }
 
@@ -541,8 +380,8 @@ static void accumulate_reduced(struct partitioner *p, const struct statement *fr
         if (storage->unreduced == NO_ID)
             continue;
         buffer_id term = storage->reduced != NO_ID ? storage->reduced : storage->unreduced;
-        results[n] = operands[2 * n] = item(p, storage->sum, written->results[i]);
-        operands[2 * n + 1] = item(p, term, written->results[i]);
+        results[n] = operands[2 * n] = tensor_item(p, storage->sum, written->results[i]);
+        operands[2 * n + 1] = tensor_item(p, term, written->results[i]);
         n++;
     }
     if (n == 0)
@@ -578,9 +417,9 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
     for (uint32_t i = 0; i < written->n; i++) {
         const struct tensor_storage *s = gradient_storage(p, written->results[i]);
         if (s->unreduced != NO_ID)
-            free_item(p, &freed, item(p, s->unreduced, written->results[i]));
+            free_item(p, &freed, tensor_item(p, s->unreduced, written->results[i]));
         if (s->reduced != NO_ID)
-            free_item(p, &freed, item(p, s->reduced, written->results[i]));
+            free_item(p, &freed, tensor_item(p, s->reduced, written->results[i]));
     }
     emit_free(p, from, &freed);
 }
@@ -629,6 +468,6 @@ void zero_gradients(struct partitioner *p, const struct statement *from) {
         buffer_id sum = gradient_storage(p, written.results[i])->sum;
         push_statement(p, (struct statement){.kind = STATEMENT_ZERO,
                                              .span = from->span,
-                                             .zero = item(p, sum, written.results[i])});
+                                             .zero = tensor_item(p, sum, written.results[i])});
     }
 }

@@ -1,0 +1,160 @@
+// Partition, gathers: parameters that are stored as shards, or updated as windows, and used whole.
+//
+// What one call reads is gathered before it, side by side, into transients that are freed behind
+// it; what is kept is gathered before its first use and freed behind its last one, in a step or in
+// all microbatches.
+#include "ir/check.h"
+#include "passes/partition.h"
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+buffer_id gathered_buffer(struct partitioner *p, const struct buffer *parameter, uint32_t unit) {
+    static const struct axis_list none = {0};
+    buffer_id *gathered = &storage_of(p, parameter)->gathered[unit];
+    if (*gathered != NO_ID)
+        return *gathered;
+    const char *suffix = arena_format(p->arena, ".gathered.%s", p->reference->units[unit].name);
+    return *gathered = add_transient(p, parameter, suffix, &none);
+}
+
+// ---- before and behind a call
+// --------------------------------------------------------------------
+
+static bool is_gathered_operand(const struct partitioner *p, struct reference operand) {
+    const struct buffer *buffer = reference_buffer(p, operand);
+    return buffer->class == CLASS_PARAMETERS && is_gathered(p, buffer);
+}
+
+// The gathers before one call: what is kept comes first, since the whole is gathered out of it.
+struct gathers {
+    struct transfers parts, wholes;
+};
+
+// A parameter of which a part is kept between its uses in a step is gathered in two strides: the
+// part before the first use, the whole out of the part before each.
+static void add_gather(struct partitioner *p, struct gathers *gathers, const struct statement *from,
+                       struct reference operand) {
+    const struct buffer *buffer = reference_buffer(p, operand);
+    const struct placed_tensor *tensor = placement_of(&p->placement, buffer);
+    const struct tensor_storage *storage = storage_of(p, buffer);
+    const struct axis_list *axes = &tensor->shards[STATE_PARAMETERS];
+    int64_t bucket = tensor->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET;
+    struct reference source = tensor_item(p, storage->parameter, operand);
+    bool first = p->reach.first_reader[operand.buffer] == from;
+    if (storage->kept != NO_ID && !(first && p->reach.last_reader[operand.buffer] == from)) {
+        struct reference kept = tensor_item(p, storage->kept, operand);
+        struct axis_list inner = without(axes, &tensor->kept_shards);
+        if (first)
+            add_piece(p, &gathers->parts, COLLECTIVE_ALL_GATHER, &inner, source, kept,
+                      state_span(p, buffer, STATE_PARAMETERS, &inner), bucket);
+        source = kept;
+        axes = &tensor->kept_shards;
+    }
+    add_piece(p, &gathers->wholes, COLLECTIVE_ALL_GATHER, axes, source,
+              tensor_item(p, gathered_buffer(p, buffer, from->call.unit), operand),
+              state_span(p, buffer, STATE_PARAMETERS, axes), bucket);
+}
+
+static void emit_gathers(struct partitioner *p, struct gathers *gathers,
+                         const struct statement *from) {
+    const char *name = unit_name(p, from);
+    emit_transfers(p, &gathers->parts, arena_format(p->arena, "keep.%s", name));
+    emit_transfers(p, &gathers->wholes, arena_format(p->arena, "gather.%s", name));
+}
+
+// Is this the use before which the parameter is gathered? Of a kept one the first of the step's
+// reads, or none where it has been gathered before the loop over microbatches.
+static bool gathers_here(const struct partitioner *p, const struct statement *from,
+                         buffer_id buffer) {
+    const struct placed_tensor *tensor =
+        placement_of(&p->placement, &p->reference->buffers[buffer]);
+    if (tensor->kept_after_backward && p->in_microbatch)
+        return false;
+    return !tensor->kept_after_forward || p->reach.first_reader[buffer] == from;
+}
+
+// All parameters that a call reads are one gather, side by side (or one each, by `unit = tensor`).
+void gather_before(struct partitioner *p, const struct statement *from) {
+    struct gathers gathers = {0};
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    if (call_updates(p, &from->call))
+        return;
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (is_gathered_operand(p, operand) && gathers_here(p, from, operand.buffer))
+            add_gather(p, &gathers, from, operand);
+    }
+    emit_gathers(p, &gathers, from);
+}
+
+// Kept parameters are freed by the last call that reads them.
+void free_after(struct partitioner *p, const struct statement *from) {
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    struct freed freed = {0};
+    if (call_updates(p, &from->call))
+        return;
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (!is_gathered_operand(p, operand))
+            continue;
+        const struct buffer *buffer = reference_buffer(p, operand);
+        bool kept = placement_of(&p->placement, buffer)->kept_after_forward;
+        if (placement_of(&p->placement, buffer)->kept_after_backward && p->in_microbatch)
+            continue;
+        bool last = p->reach.last_reader[operand.buffer] == from;
+        if (!kept || last)
+            free_item(p, &freed,
+                      tensor_item(p, gathered_buffer(p, buffer, from->call.unit), operand));
+        if (storage_of(p, buffer)->kept != NO_ID && last &&
+            p->reach.first_reader[operand.buffer] != from)
+            free_item(p, &freed, tensor_item(p, storage_of(p, buffer)->kept, operand));
+    }
+    emit_free(p, from, &freed);
+}
+
+// Parameters that stay gathered for the whole step, outside the loop over microbatches.
+void gather_kept(struct partitioner *p, const struct statement *from) {
+    struct gathers gathers = {0};
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (is_gathered_operand(p, operand) && p->reach.first_reader[operand.buffer] == from &&
+            placement_of(&p->placement, reference_buffer(p, operand))->kept_after_backward)
+            add_gather(p, &gathers, from, operand);
+    }
+    emit_gathers(p, &gathers, from);
+}
+
+void free_kept(struct partitioner *p, const struct statement *from) {
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    struct freed freed = {0};
+    for (uint32_t i = 0; i < unit->n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        const struct buffer *buffer = reference_buffer(p, operand);
+        if (is_gathered_operand(p, operand) && p->reach.last_reader[operand.buffer] == from &&
+            placement_of(&p->placement, buffer)->kept_after_backward)
+            free_item(p, &freed,
+                      tensor_item(p, gathered_buffer(p, buffer, from->call.unit), operand));
+    }
+    emit_free(p, from, &freed);
+}
+
+// After an update of windows, the whole parameters.
+void gather_updated(struct partitioner *p, const struct statement *from) {
+    struct transfers transfers = {0};
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        struct reference result = from->call.results[i];
+        const struct buffer *buffer = reference_buffer(p, result);
+        if (buffer->class != CLASS_PARAMETERS)
+            continue;
+        const struct tensor_storage *storage = storage_of(p, buffer);
+        struct axis_list axes =
+            buffer_window_axes(p->program, &p->program->buffers[storage->updated]);
+        add_piece(p, &transfers, COLLECTIVE_ALL_GATHER, &axes,
+                  tensor_item(p, storage->updated, result),
+                  tensor_item(p, storage->parameter, result),
+                  state_span(p, buffer, STATE_OPTIMIZER, &axes), NO_BUCKET);
+    }
+    emit_transfers(p, &transfers, arena_format(p->arena, "gather.%s", unit->name));
+}
