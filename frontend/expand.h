@@ -9,6 +9,7 @@ struct binding {
     const char *name;
     enum { BINDING_AXES, BINDING_VALUE } kind;
     struct axis_list axes;         // AXES
+    struct span span;              // AXES: where the user can change them
     const struct ast_value *value; // VALUE
 };
 
@@ -40,6 +41,8 @@ struct origin origin_in_frame(struct arena *arena, const struct frame *frame, st
 // A product in which parameters may stand for axes. False: reported.
 bool resolve_product(struct resolver *r, const struct frame *frame, const struct ast_names *names,
                      struct axis_list *list);
+// Where a user can change it: of a parameter alone, what it was given.
+struct span product_span(const struct frame *frame, const struct ast_names *names);
 // The value that a name which is a parameter stands for, else the value itself.
 const struct ast_value *substitute(const struct frame *frame, const struct ast_value *value);
 

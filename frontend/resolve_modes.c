@@ -84,7 +84,7 @@ static void read_prefetch(const struct mode_reader *m, const struct ast_value *v
 
 // An axis or a product of them.
 static bool read_product(const struct mode_reader *m, const struct ast_argument *argument,
-                         const char *what, struct axis_list *out) {
+                         const char *what, struct axis_list *out, struct span *span) {
     struct ast_name name;
     struct ast_names names = argument->axes;
     if (argument->kind == ARGUMENT_VALUE) {
@@ -95,19 +95,21 @@ static bool read_product(const struct mode_reader *m, const struct ast_argument 
         name = (struct ast_name){argument->value->name, argument->value->span};
         names = (struct ast_names){.items = &name, .n = 1, .span = name.span};
     }
+    *span = product_span(m->frame, &names);
     return resolve_product(m->r, m->frame, &names, out);
 }
 
 // `sharded(AXES)` keeps a part: a gathered value that is cut anew.
 static void read_after_forward(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {"freed", "kept", "sharded"};
+    struct span span;
     int word;
     if (value->kind == AST_CALL && strcmp(value->call.name.text, "sharded") == 0) {
         const struct ast_arguments *arguments = &value->call.arguments;
         if (arguments->n != 1 || arguments->items[0].kind == ARGUMENT_BY ||
             arguments->items[0].name.text)
             report_wrong_kind(m->r, value, "`after_forward`", "`sharded(AXES)`");
-        else if (read_product(m, &arguments->items[0], "`sharded`", &m->out->kept_axes))
+        else if (read_product(m, &arguments->items[0], "`sharded`", &m->out->kept_axes, &span))
             m->out->keeps_part = true;
     } else if (read_choice(m->r, value, "`after_forward`", words, 2, &word)) {
         m->out->kept_after_forward = word == 1;
@@ -234,7 +236,7 @@ static bool read_axes(const struct mode_reader *m, const struct ast_argument *ar
     if (argument->kind == ARGUMENT_BY)
         read_by(m, argument->by);
     return read_product(m, argument, arena_format(m->r->arena, "`%s`", mode_rows[m->mode].text),
-                        &m->out->axes);
+                        &m->out->axes, &m->out->axes_span);
 }
 
 // ---- one mode ---------------------------------------------------------------------------------
@@ -457,6 +459,7 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
     struct mode_statement out = {
         .state = state,
         .selector = scope->selector,
+        .axes_span = product_span(frame, &statement->states.axes),
         .origin = origin_in_frame(e->r->arena, frame, letter->span),
     };
     out.selector_span = out.origin.span;

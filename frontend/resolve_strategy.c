@@ -60,6 +60,12 @@ bool resolve_product(struct resolver *r, const struct frame *frame, const struct
     return true;
 }
 
+struct span product_span(const struct frame *frame, const struct ast_names *names) {
+    const struct binding *binding =
+        names->n == 1 ? find_binding(frame, names->items[0].text) : NULL;
+    return binding && binding->kind == BINDING_AXES ? binding->span : names->span;
+}
+
 // Only a name alone is replaced: parameters stand for values, not for parts of them.
 const struct ast_value *substitute(const struct frame *frame, const struct ast_value *value) {
     const struct binding *binding =
@@ -207,6 +213,7 @@ static bool bind(struct resolver *r, const struct frame *giver,
         return false;
     }
     binding->kind = BINDING_AXES;
+    binding->span = product_span(giver, &names);
     return resolve_product(r, giver, &names, &binding->axes);
 }
 

@@ -143,6 +143,7 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     struct selector selector;
     struct span selector_span; // or what brought it: where a user can change it
     struct axis_list axes;     // empty for pure residencies
+    struct span axes_span;     // the product, or what a parameter was given for it
     bool sets_extent, sets_residency;
     enum extent extent;
     enum residency residency;

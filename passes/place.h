@@ -5,6 +5,7 @@
 //   place_splits.c  which divisions of work have a meaning together
 //   place_ring.c    the axis round which keys travel, and what it asks of the rest
 //   place_rules.c   which modes have a meaning, alone and together
+//   place_nesting.c whose shards lie in whose
 //   place_sizes.c   which sizes divide
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
@@ -42,8 +43,14 @@ void place_work(struct placing *);
 // them. Then the rules that this needs, once the statements are known to have a meaning, and sizes.
 void find_ring(struct placing *);
 void check_ring(struct placing *);
-// False, once reported: the sequence does not divide into the ring's chunks.
+// Into how many chunks of equal length a sequence must divide for the ring; 1: there is none.
+// False, once reported: it does not.
+int64_t ring_chunks(const struct placing *);
 bool check_chunks(struct placing *);
+// Of what a sequence's length must be a multiple. The help proposes the nearest such length that
+// the model has positions for.
+int64_t sequence_parts(const struct placing *);
+void propose_sequence(struct placing *, struct diagnostic *);
 
 // The rules that need the statements only, before tensors are weighed; those about sizes, and those
 // about the placement that came out.
@@ -53,5 +60,6 @@ void check_modes(struct placing *);
 void check_sizes(struct placing *);
 void check_gathers(struct placing *);
 void check_states(struct placing *);
+void check_nesting(struct placing *, const struct placed_tensor *);
 
 #endif

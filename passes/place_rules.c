@@ -4,13 +4,10 @@
 // program would: each says what is wrong, why, and what to write instead. What a strategy says
 // that has a meaning but is not compiled yet is refused here too, by E199 and at its place.
 #include <inttypes.h>
-#include <string.h>
 
-#include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/place.h"
 #include "passes/select.h"
-#include "passes/work.h"
 
 void report_selects_nothing(struct placing *p, const struct mode_statement *mode,
                             const char *words) {
@@ -341,136 +338,6 @@ static void check_axes(struct placing *p, const struct placed_tensor *placed, st
         else if (axes.n)
             report_whole_update(p, placed, trouble, &axes);
     }
-}
-
-// ---- shards inside shards ---------------------------------------------------------------------
-
-static const char *product_text(struct placing *p, const struct axis_list *axes) {
-    const char *text = "";
-    for (unsigned i = 0; i < axes->n; i++)
-        text = arena_format(p->arena, "%s%s%s", text, i ? " * " : "", axis_name(p, axes->axes[i]));
-    return text;
-}
-
-// A tensor's parts that must hold those of the optimizer's states.
-struct holder {
-    const char *what;
-    enum state state; // which says so
-    const struct axis_list *axes;
-};
-enum { N_HOLDERS = 4 };
-
-static void holders_of(const struct placed_tensor *placed, struct holder holders[N_HOLDERS]) {
-    holders[0] =
-        (struct holder){"the parameters", STATE_PARAMETERS, &placed->shards[STATE_PARAMETERS]};
-    holders[1] =
-        (struct holder){"the gradients", STATE_GRADIENTS, &placed->shards[STATE_GRADIENTS]};
-    holders[2] = (struct holder){"each microbatch's reduced gradients", STATE_GRADIENTS,
-                                 &placed->scattered_each};
-    holders[3] = (struct holder){"the parameters that are kept after forward", STATE_PARAMETERS,
-                                 &placed->kept_shards};
-}
-
-// The first axis of `a` that is not in `b`; -1: it has all.
-static int axis_beyond(const struct axis_list *a, const struct axis_list *b) {
-    for (unsigned i = 0; i < a->n; i++)
-        if (!axis_list_has(b, a->axes[i]))
-            return a->axes[i];
-    return -1;
-}
-
-// Of two kinds of shards one must lie inside the other; else no order of the axes serves both.
-static bool check_chain(struct placing *p, const struct placed_tensor *placed) {
-    struct holder holders[N_HOLDERS];
-    holders_of(placed, holders);
-    for (int i = 1; i < N_HOLDERS; i++)
-        for (int k = 0; k < i; k++) {
-            int outer = axis_beyond(holders[k].axes, holders[i].axes);
-            int inner = axis_beyond(holders[i].axes, holders[k].axes);
-            if (outer < 0 || inner < 0)
-                continue;
-            not_yet(p, placed_origin(placed, holders[i].state, (unsigned)inner),
-                    arena_format(p->arena,
-                                 "cutting %s over `%s` and %s over `%s`, neither inside the other,",
-                                 holders[i].what, axis_name(p, (unsigned)inner), holders[k].what,
-                                 axis_name(p, (unsigned)outer)));
-            return false;
-        }
-    return true;
-}
-
-// Two axes of one statement's product that the optimizer's shards need in the other order.
-struct reversal {
-    enum state state;
-    unsigned outer, inner; // as the shards need them
-};
-
-static unsigned place_in(const struct axis_list *axes, unsigned axis) {
-    unsigned i = 0;
-    while (i < axes->n && axes->axes[i] != axis)
-        i++;
-    return i;
-}
-
-static bool find_reversal(const struct placed_tensor *placed, struct reversal *out) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        for (unsigned k = 1; k < placed->shards[state].n; k++)
-            for (unsigned i = 0; i < k; i++) {
-                unsigned outer = placed->shards[state].axes[i],
-                         inner = placed->shards[state].axes[k];
-                const struct mode_statement *mode = placed->extents[state][outer].mode;
-                if (mode != placed->extents[state][inner].mode ||
-                    place_in(&mode->axes, outer) < place_in(&mode->axes, inner))
-                    continue;
-                *out = (struct reversal){(enum state)state, outer, inner};
-                return true;
-            }
-    return false;
-}
-
-static const struct holder *holder_of(const struct holder holders[N_HOLDERS],
-                                      const struct reversal *found) {
-    for (int i = 0; i < N_HOLDERS; i++)
-        if (axis_list_has(holders[i].axes, found->outer) &&
-            !axis_list_has(holders[i].axes, found->inner))
-            return &holders[i];
-    return NULL;
-}
-
-// E309. A product has an order, and by it a device's part of one state is not, or does not lie in,
-// its part of another.
-static void report_order(struct placing *p, const struct placed_tensor *placed,
-                         const struct reversal *found) {
-    const struct mode_statement *mode = placed->extents[found->state][found->outer].mode;
-    const char *order = product_text(p, &placed->shards[STATE_OPTIMIZER]);
-    struct axis_list said = effective_axes(p, &mode->axes);
-    struct holder holders[N_HOLDERS];
-    holders_of(placed, holders);
-    const struct holder *holder = holder_of(holders, found);
-    struct diagnostic *d;
-    if (holder) {
-        d = report(p->diagnostics, E309, origin_span(&mode->origin),
-                   "shards over `%s` do not lie in those of %s over `%s`", product_text(p, &said),
-                   holder->what, product_text(p, holder->axes));
-        diagnostic_say(d, "the outer cut is over `%s`", axis_name(p, found->inner));
-        diagnostic_label(d, origin_span(placed_origin(placed, holder->state, found->outer)),
-                         "cut over `%s` only", product_text(p, holder->axes));
-    } else {
-        d = report(p->diagnostics, E309, origin_span(&mode->origin),
-                   "%s are cut over `%s`, but the optimizer over `%s`", state_names[found->state],
-                   product_text(p, &said), order);
-        diagnostic_say(d, "a device's part of one is not its part of the other");
-        diagnostic_label(d, origin_span(placed_origin(placed, STATE_OPTIMIZER, found->outer)),
-                         "the update works on parts in this order");
-    }
-    diagnostic_origin(d, &mode->origin);
-    diagnostic_help(d, "name the axes in one order, in one statement for each state: `%s`", order);
-}
-
-static void check_nesting(struct placing *p, const struct placed_tensor *placed) {
-    struct reversal found;
-    if (check_chain(p, placed) && find_reversal(placed, &found))
-        report_order(p, placed, &found);
 }
 
 void check_states(struct placing *p) {
