@@ -416,8 +416,9 @@ bool placement_derive(const struct config *config, const struct program *program
     make_rules(&p);
     find_ring(&p);
     check_splits(&p);
-    check_ring(&p);
     check_modes(&p);
+    if (diagnostics->n_errors == errors)
+        check_ring(&p); // of what has a meaning: what is not compiled yet
     if (diagnostics->n_errors > errors)
         return false; // what follows would only repeat it
     find_ranges(&p);

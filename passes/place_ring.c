@@ -148,12 +148,17 @@ void check_ring(struct placing *p) {
 
 // ---- sizes ------------------------------------------------------------------------------------
 
-// E203. Two chunks on every device.
+// Two on every device.
+int64_t ring_chunks(const struct placing *p) {
+    const struct axis_list *ring = &p->placement->ring;
+    return ring->n ? 2 * mesh_group_size(&p->config->mesh, ring) : 1;
+}
+
+// E203.
 bool check_chunks(struct placing *p) {
     const struct axis_list *ring = &p->placement->ring;
-    int64_t size = p->config->train.sequence;
-    int64_t chunks = 2 * mesh_group_size(&p->config->mesh, ring);
-    if (ring->n == 0 || size % chunks == 0)
+    int64_t size = p->config->train.sequence, chunks = ring_chunks(p);
+    if (size % chunks == 0)
         return true;
     const struct split_statement *split = sequence_split(p, ring->axes[0]);
     struct diagnostic *d =
@@ -169,6 +174,7 @@ bool check_chunks(struct placing *p) {
     diagnostic_help(d,
                     "make the sequence a multiple of %" PRId64 ", or bring all keys to every "
                     "device: `activations.attention.kv : gathered(%s by sequence)`",
-                    chunks, axes_text(p, ring));
+                    sequence_parts(p), axes_text(p, ring));
+    propose_sequence(p, d);
     return false;
 }

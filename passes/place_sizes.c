@@ -54,6 +54,55 @@ static int64_t size_of(const struct placing *p, enum dimension dimension) {
     }
 }
 
+// The axes that cut the dimension where a statement cuts it: its own, and those of statements
+// outside its scope.
+static struct axis_list cuts_in(const struct placing *p, const struct selector *scope,
+                                enum dimension dimension) {
+    struct dim dim = {.dimension = dimension};
+    struct axis_list cuts[MAX_RANK];
+    work_cuts_of_kept(p->placement, part_of_scope(scope), &dim, 1, cuts);
+    return cuts[0];
+}
+
+static bool cuts_activations(const struct placing *p, const struct mode_statement *mode) {
+    return mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
+           mode->sets_extent && effective_axes(p, &mode->axes).n;
+}
+
+// The least number of which `number` and the parts of the sequence in this scope are divisors.
+static int64_t common_multiple(const struct placing *p, int64_t number,
+                               const struct selector *scope) {
+    struct axis_list cuts = cuts_in(p, scope, DIM_SEQUENCE);
+    int64_t parts = mesh_group_size(&p->config->mesh, &cuts), multiple = number;
+    while (multiple % parts)
+        multiple += number;
+    return multiple;
+}
+
+// Of all statements together, and of the ring, so that one length does for all.
+int64_t sequence_parts(const struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    int64_t parts = ring_chunks(p);
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        for (uint32_t i = 0; i < strategy->splits[s].n_dimensions; i++)
+            if (strategy->splits[s].dimensions[i] == DIM_SEQUENCE)
+                parts = common_multiple(p, parts, &strategy->splits[s].scope);
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (cuts_activations(p, &strategy->modes[m]) &&
+            strategy->modes[m].by_dimension == DIM_SEQUENCE)
+            parts = common_multiple(p, parts, &strategy->modes[m].selector);
+    return parts;
+}
+
+void propose_sequence(struct placing *p, struct diagnostic *d) {
+    const struct train_config *train = &p->config->train;
+    int64_t parts = sequence_parts(p), length = (train->sequence + parts - 1) / parts * parts;
+    if (length > p->config->model.sequence_limit)
+        length = train->sequence / parts * parts;
+    if (length > 0 && train->sequence_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->sequence_origin.span, "sequence = %" PRId64, length);
+}
+
 static void report_parts(struct placing *p, const struct origin *origin, enum dimension dimension,
                          const struct axis_list *cuts) {
     int64_t parts = mesh_group_size(&p->config->mesh, cuts), size = size_of(p, dimension);
@@ -80,47 +129,58 @@ static void report_parts(struct placing *p, const struct origin *origin, enum di
     diagnostic_say(d, "%" PRId64 " is not a multiple of %" PRId64, size, parts);
     diagnostic_origin(d, origin);
     int64_t above = (size + parts - 1) / parts * parts;
-    if (dimension == DIM_VOCAB)
+    if (dimension == DIM_VOCAB) {
         diagnostic_help(d,
                         "a vocabulary of %" PRId64
                         " would do, set with model.vocab: tokens that no "
                         "data has only learn to be unlikely",
                         above);
-    else
-        diagnostic_help(d, "make `%s` smaller, or the %s a multiple of it", axes,
-                        dimension == DIM_SEQUENCE ? "sequence" : "dimension");
+    } else if (dimension == DIM_SEQUENCE) {
+        diagnostic_help(d, "make `%s` smaller, or the sequence a multiple of %" PRId64, axes,
+                        sequence_parts(p));
+        propose_sequence(p, d);
+    } else {
+        diagnostic_help(d, "make `%s` smaller, or the dimension a multiple of it", axes);
+    }
 }
 
-// All axes count that cut the dimension where a statement cuts it: its own, and those of statements
-// outside its scope. False, once reported.
+// What was reported of each dimension: over which axes it does not divide.
+struct undivided {
+    uint64_t axes[N_DIMENSIONS];
+};
+
+// False: it does not divide, and that has been reported.
 static bool check_dimension(struct placing *p, const struct origin *origin,
-                            const struct selector *scope, enum dimension dimension) {
-    struct dim dim = {.dimension = dimension};
-    struct axis_list cuts[MAX_RANK];
-    work_cuts_of_kept(p->placement, part_of_scope(scope), &dim, 1, cuts);
-    int64_t parts = mesh_group_size(&p->config->mesh, cuts);
+                            const struct selector *scope, enum dimension dimension,
+                            struct undivided *reported) {
+    struct axis_list cuts = cuts_in(p, scope, dimension);
+    int64_t parts = mesh_group_size(&p->config->mesh, &cuts);
     if (dimension == DIM_BATCH || size_of(p, dimension) % parts == 0)
         return true;
-    report_parts(p, origin, dimension, cuts);
+    if (reported->axes[dimension] != axis_list_mask(&cuts))
+        report_parts(p, origin, dimension, &cuts);
+    reported->axes[dimension] = axis_list_mask(&cuts);
     return false;
 }
 
 static bool check_dimensions(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
+    struct undivided reported = {0};
     bool divide = true;
     for (uint32_t s = 0; s < strategy->n_splits; s++) {
         const struct split_statement *split = &strategy->splits[s];
         for (uint32_t i = 0; i < split->n_dimensions; i++)
-            if (!check_dimension(p, &split->origin, &split->scope, split->dimensions[i])) {
+            if (!check_dimension(p, &split->origin, &split->scope, split->dimensions[i],
+                                 &reported)) {
                 divide = false;
                 break;
             }
     }
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
-        if (mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
-            mode->sets_extent && effective_axes(p, &mode->axes).n)
-            divide &= check_dimension(p, &mode->origin, &mode->selector, mode->by_dimension);
+        if (cuts_activations(p, mode))
+            divide &=
+                check_dimension(p, &mode->origin, &mode->selector, mode->by_dimension, &reported);
     }
     return divide;
 }
