@@ -157,6 +157,29 @@ static json_t *placement_json(struct compilation *c, const struct placement_tabl
     return array;
 }
 
+// One object for each condition that a statement gives up.
+static json_t *relaxed_json(struct compilation *c) {
+    const struct strategy_config *strategy = &c->config.strategy;
+    json_t *array = json_array();
+    for (uint32_t i = 0; i < strategy->n_relaxations && c->resolved; i++) {
+        const struct relax_statement *relax = &strategy->relaxations[i];
+        struct source_place place = source_place(&c->sources, origin_span(&relax->origin));
+        for (int condition = 0; condition < N_CONDITIONS; condition++) {
+            json_t *axes = json_array();
+            for (unsigned k = 0; k < relax->axes.n; k++)
+                json_array_append_new(axes,
+                                      json_string(c->config.mesh.axes[relax->axes.axes[k]].name));
+            if (relax->conditions[condition])
+                json_array_append_new(array, json_pack("{s:s, s:o, s:I}", "condition",
+                                                       condition_names[condition], "axes", axes,
+                                                       "line", (json_int_t)place.line));
+            else
+                json_decref(axes);
+        }
+    }
+    return array;
+}
+
 // ---- memory and communication -----------------------------------------------------------------
 
 // Beyond the contract: when the most is alive at once, item by item.
@@ -267,7 +290,7 @@ void report_json(struct compilation *c, FILE *to) {
     json_object_set_new(root, "mesh", resolved ? mesh_json(&c->config.mesh) : json_null());
     json_object_set_new(root, "microbatches",
                         c->final ? json_integer(c->final->sizes.microbatches) : json_null());
-    json_object_set_new(root, "relaxed", json_array());
+    json_object_set_new(root, "relaxed", relaxed_json(c));
     json_object_set_new(root, "diagnostics", diagnostics_json(c));
     if (c->account && accepted)
         set_program(c, root);

@@ -31,6 +31,21 @@ static void print_mesh_line(struct compilation *c, FILE *to) {
             c->final->sizes.microbatches == 1 ? "" : "es");
 }
 
+// What does not equal training on one device, where the file says so.
+static void print_relaxed(struct compilation *c, FILE *to) {
+    const struct strategy_config *strategy = &c->config.strategy;
+    for (uint32_t i = 0; i < strategy->n_relaxations; i++) {
+        const struct relax_statement *relax = &strategy->relaxations[i];
+        struct source_place place = source_place(&c->sources, origin_span(&relax->origin));
+        fprintf(to, "  relaxed        ");
+        for (int condition = 0, n = 0; condition < N_CONDITIONS; condition++)
+            if (relax->conditions[condition])
+                fprintf(to, "%s%s", n++ ? ", " : "", condition_names[condition]);
+        fprintf(to, " over %s (line %d)\n",
+                mesh_axes_text(&c->config.mesh, &relax->axes, &c->arena), (int)place.line);
+    }
+}
+
 // A cell of a table; none of its lines ends in blanks.
 static void print_cell(FILE *to, const char *text, bool last) {
     fprintf(to, last ? " %s\n" : " %-16s", text);
@@ -203,6 +218,7 @@ void report_text(struct compilation *c, FILE *to) {
             c->edited ? " (with the file's own program)" : "");
     struct placement_table table = placement_rows(c);
     print_mesh_line(c, to);
+    print_relaxed(c, to);
     print_modes(c, &table, to);
     print_memory(c, to);
     print_communication(c, to);

@@ -26,14 +26,14 @@ struct frame {
 // What surrounds a statement.
 struct scope {
     struct selector selector;
-    uint32_t depth; // of `in`
-    bool relaxed;
+    uint32_t depth;                         // of `in`
+    struct axis_list relaxed[N_CONDITIONS]; // by every `relax` around it
 };
 
 struct expansion {
     struct resolver *r;
     struct strategy_config *strategy;
-    uint32_t splits_capacity, modes_capacity;
+    uint32_t splits_capacity, modes_capacity, relaxations_capacity;
 };
 
 // The chain from the user's statement to the text at `span` in the frame's strategy.

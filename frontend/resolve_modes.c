@@ -14,7 +14,7 @@
 enum mode {
 #define MODE(name, text, axes) MODE_##name,
 #define OPTION(mode, text, reader, states)
-#define RELAXED_OPTION(mode, text)
+#define RELAXED_OPTION(mode, text, reader, states, condition)
 #include "frontend/modes.def"
 #undef MODE
     N_MODES
@@ -39,11 +39,32 @@ struct mode_reader {
     struct mode_statement *out;
 };
 
+// Those of the mode on which nothing around it relaxes the condition. A mode without axes is said
+// of all of them.
+static struct axis_list unrelaxed_axes(const struct mode_reader *m, enum condition condition) {
+    struct axis_list axes = m->out->axes, left = {0};
+    for (unsigned axis = 0; axis < m->r->config->mesh.n_axes && !m->out->axes.n; axis++)
+        axis_list_add(&axes, axis);
+    for (unsigned i = 0; i < axes.n; i++)
+        if (!axis_list_has(&m->scope->relaxed[condition], axes.axes[i]))
+            axis_list_add(&left, axes.axes[i]);
+    return left;
+}
+
 // Legal text in the wrong place: the result of training would change without the file saying so.
-static void report_needs_relax(struct resolver *r, struct span span, const char *what) {
+static bool check_relaxed(const struct mode_reader *m, struct span span, const char *what,
+                          enum condition condition) {
+    struct resolver *r = m->r;
+    struct axis_list left = unrelaxed_axes(m, condition);
+    if (left.n == 0)
+        return true;
+    const char *axes = mesh_axes_text(&r->config->mesh, &left, r->arena);
     struct diagnostic *d =
         report(r->diagnostics, E122, span, "`%s` changes the result of training", what);
-    diagnostic_help(d, "say so: `relax gradient_integrity, state_consistency over AXES { ... }`");
+    diagnostic_say(d, "`%s` is not relaxed over `%s` here", condition_names[condition], axes);
+    diagnostic_help(d, "say so around it: `relax %s over %s { ... }`", condition_names[condition],
+                    axes);
+    return false;
 }
 
 // ---- options ----------------------------------------------------------------------------------
@@ -123,14 +144,31 @@ static void read_after_backward(const struct mode_reader *m, const struct ast_va
         m->out->kept_after_backward = word == 1;
 }
 
-// `never` is a word here only inside `relax`; what it does there is that block's business.
+// What the language relaxes for all of the model only, or not yet for a part of it.
+static bool check_everywhere(const struct mode_reader *m, struct span span) {
+    bool everywhere = m->out->selector.n_roles == 0;
+    if (!everywhere)
+        report_unsupported(m->r, span, UNSUPPORTED_RELAXED_PART);
+    return everywhere;
+}
+
+// A gradient that is never reduced is whole on every device: only `replicated` leaves it so.
+static void read_never(const struct mode_reader *m, const struct ast_value *value) {
+    if (m->mode == MODE_SHARDED)
+        report(m->r->diagnostics, E121, value->span,
+               "a shard of a gradient is a part of its sum over the devices: it is reduced");
+    else if (check_relaxed(m, value->span, "reduce = never", CONDITION_GRADIENT_INTEGRITY) &&
+             check_everywhere(m, value->span))
+        m->out->reduce = REDUCE_NEVER;
+}
+
+// Outside `relax` nobody is told of `never`: it would only tempt.
 static void read_reduce(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const words[] = {"last", "each", "never"};
+    static const char *const words[] = {"last", "each"};
     int word;
-    if (!m->scope->relaxed && value->kind == AST_NAME && strcmp(value->name, "never") == 0)
-        report_needs_relax(m->r, value->span, "reduce = never");
-    else if (read_choice(m->r, value, "`reduce`", words, m->scope->relaxed ? 3 : 2, &word) &&
-             word < 2)
+    if (value->kind == AST_NAME && strcmp(value->name, "never") == 0)
+        read_never(m, value);
+    else if (read_choice(m->r, value, "`reduce`", words, 2, &word))
         m->out->reduce = word == 0 ? REDUCE_LAST : REDUCE_EACH;
 }
 
@@ -152,15 +190,57 @@ static void read_offload_update(const struct mode_reader *m, const struct ast_va
     read_choice(m->r, value, "`update`", words, 2, &word);
 }
 
+// `every(n)`: after each n-th step.
+static void read_average(const struct mode_reader *m, const struct ast_value *value) {
+    const struct ast_arguments *arguments = &value->call.arguments;
+    int64_t every;
+    if (value->kind != AST_CALL || strcmp(value->call.name.text, "every") != 0 ||
+        arguments->n != 1 || arguments->items[0].kind != ARGUMENT_VALUE ||
+        arguments->items[0].name.text)
+        report_wrong_kind(m->r, value, "`average`", "`every(n)` with a number of steps");
+    else if (m->out->state == STATE_OPTIMIZER)
+        report_unsupported(m->r, value->span, UNSUPPORTED_AVERAGED_OPTIMIZER);
+    else if (read_integer(m->r, substitute(m->frame, arguments->items[0].value), "`every`", 1,
+                          LIMIT_SIZE, &every) &&
+             check_everywhere(m, value->span))
+        m->out->average_every = every;
+}
+
+// Of a word or a call its name, looked up; what is built of none of them is refused by name.
+static void read_unbuilt(const struct mode_reader *m, const struct ast_value *value,
+                         const char *what, const char *const *names, int n,
+                         enum unsupported feature) {
+    struct ast_name name = {value->kind == AST_CALL   ? value->call.name.text
+                            : value->kind == AST_NAME ? value->name
+                                                      : "",
+                            value->span};
+    if (table_find(names, n, name.text) < 0)
+        report_unknown(m->r, E103, name, what, names, (size_t)n);
+    else
+        report_unsupported(m->r, value->span, feature);
+}
+
+static void read_outer(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const names[] = {"adamw", "sgd"};
+    read_unbuilt(m, value, "outer optimizer", names, 2, UNSUPPORTED_OUTER_OPTIMIZER);
+}
+
+static void read_wire(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const names[] = {"sign", "topk", "int8"};
+    read_unbuilt(m, value, "way to compress", names, 3, UNSUPPORTED_COMPRESSED_WIRE);
+}
+
 static const struct option_row {
     enum mode mode;
     const char *text;
-    void (*read)(const struct mode_reader *, const struct ast_value *); // NULL: relaxed only
-    const char *states;                                                 // letters of state_letters
+    void (*read)(const struct mode_reader *, const struct ast_value *);
+    const char *states;       // letters of state_letters
+    enum condition condition; // that it breaks; N_CONDITIONS: none
 } option_rows[] = {
 #define MODE(name, text, axes)
-#define OPTION(mode, text, reader, states) {MODE_##mode, text, reader, states},
-#define RELAXED_OPTION(mode, text)         {MODE_##mode, text, NULL, "POGA"},
+#define OPTION(mode, text, reader, states) {MODE_##mode, text, reader, states, N_CONDITIONS},
+#define RELAXED_OPTION(mode, text, reader, states, condition)                                      \
+    {MODE_##mode, text, reader, states, CONDITION_##condition},
 #include "frontend/modes.def"
 #undef MODE
 #undef OPTION
@@ -174,7 +254,7 @@ static void report_unknown_option(const struct mode_reader *m, struct ast_name n
     const char *names[N_OPTION_ROWS];
     size_t n = 0;
     for (int i = 0; i < N_OPTION_ROWS; i++)
-        if (option_rows[i].mode == m->mode && option_rows[i].read)
+        if (option_rows[i].mode == m->mode && option_rows[i].condition == N_CONDITIONS)
             names[n++] = option_rows[i].text;
     report_unknown(m->r, E104, name,
                    arena_format(m->r->arena, "option of `%s`", mode_rows[m->mode].text), names, n);
@@ -191,10 +271,9 @@ static void read_option(const struct mode_reader *m, const struct ast_argument *
     } else if (!strchr(row->states, state_letters[m->out->state])) {
         report(m->r->diagnostics, E121, argument->span, "`%s` is no option of %s", row->text,
                state_names[m->out->state]);
-    } else if (row->read) {
+    } else if (row->condition == N_CONDITIONS ||
+               check_relaxed(m, argument->span, row->text, row->condition)) {
         row->read(m, substitute(m->frame, argument->value));
-    } else if (!m->scope->relaxed) {
-        report_needs_relax(m->r, argument->span, row->text);
     }
 }
 

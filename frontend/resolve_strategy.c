@@ -348,21 +348,42 @@ static void expand_in(struct expansion *e, const struct frame *frame, const stru
     }
 }
 
-// Refused as a whole, after its parts have been looked up.
+// False: reported.
+static bool resolve_conditions(struct resolver *r, const struct ast_names *names,
+                               bool conditions[N_CONDITIONS]) {
+    bool good = true;
+    for (uint32_t i = 0; i < names->n; i++) {
+        int condition = table_find(condition_names, N_CONDITIONS, names->items[i].text);
+        if (condition < 0)
+            report_unknown(r, E103, names->items[i], "condition", condition_names, N_CONDITIONS);
+        else
+            conditions[condition] = true;
+        good &= condition >= 0;
+    }
+    return good;
+}
+
+// What is inside may give the conditions up on these axes, beside what a `relax` around it gives
+// up. Where the head is wrong, what is inside would be refused for no reason of its own.
 static void expand_relax(struct expansion *e, const struct frame *frame, const struct scope *scope,
                          const struct ast_statement *statement) {
-    static const char *const conditions[] = {"gradient_integrity", "state_consistency"};
-    struct axis_list axes;
-    for (uint32_t i = 0; i < statement->relax.conditions.n; i++)
-        if (table_find(conditions, 2, statement->relax.conditions.items[i].text) < 0)
-            report_unknown(e->r, E103, statement->relax.conditions.items[i], "condition",
-                           conditions, 2);
-    resolve_product(e->r, frame, &statement->relax.axes, &axes);
+    struct relax_statement relax = {0};
     struct span head =
         span_of(statement->span.source, statement->span.begin, statement->relax.axes.span.end);
-    report_unsupported(e->r, head, UNSUPPORTED_RELAX);
+    relax.origin = origin_in_frame(e->r->arena, frame, head);
+    bool good = resolve_conditions(e->r, &statement->relax.conditions, relax.conditions);
+    if (!resolve_product(e->r, frame, &statement->relax.axes, &relax.axes) || !good)
+        return;
+    if (scope->selector.n_roles > 0) {
+        report_unsupported(e->r, head, UNSUPPORTED_RELAXED_PART);
+        return;
+    }
     struct scope inner = *scope;
-    inner.relaxed = true;
+    for (int c = 0; c < N_CONDITIONS; c++)
+        for (unsigned i = 0; relax.conditions[c] && i < relax.axes.n; i++)
+            axis_list_add(&inner.relaxed[c], relax.axes.axes[i]);
+    ARENA_PUSH(e->r->arena, e->strategy->relaxations, e->strategy->n_relaxations,
+               e->relaxations_capacity, relax);
     expand_body(e, frame, &inner, &statement->relax.body);
 }
 

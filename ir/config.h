@@ -126,7 +126,13 @@ enum extent { EXTENT_REPLICATED, EXTENT_SHARDED, EXTENT_GATHERED };
 enum residency { RESIDENCY_STORED, RESIDENCY_MATERIALIZED, RESIDENCY_OFFLOADED };
 enum gather_unit { UNIT_TENSOR, UNIT_LAYER, UNIT_LAYERS, UNIT_STAGE, UNIT_MODEL };
 enum cut_by { CUT_FLAT, CUT_TENSOR, CUT_DIMENSION };
-enum reduce_when { REDUCE_LAST, REDUCE_EACH, REDUCE_DEFAULT };
+enum reduce_when { REDUCE_LAST, REDUCE_EACH, REDUCE_DEFAULT, REDUCE_NEVER };
+
+struct relax_statement { // relax CONDITIONS over AXES { ... }
+    bool conditions[N_CONDITIONS];
+    struct axis_list axes;
+    struct origin origin; // of its head
+};
 
 struct split_statement { // split DIMS over AXES (in SELECTOR)
     enum dimension *dimensions;
@@ -159,6 +165,7 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum dimension by_dimension;
     enum reduce_when reduce;
     int64_t bucket_bytes;
+    int64_t average_every; // steps; 0: parameters are not averaged
     struct origin origin;
 };
 
@@ -168,6 +175,8 @@ struct strategy_config {
     uint32_t n_splits;
     struct mode_statement *modes;
     uint32_t n_modes;
+    struct relax_statement *relaxations;
+    uint32_t n_relaxations;
     struct span name_span;
 };
 

@@ -55,6 +55,9 @@ enum role {
 // The four training states (in the paper's order).
 enum state { STATE_PARAMETERS, STATE_OPTIMIZER, STATE_GRADIENTS, STATE_ACTIVATIONS, N_STATES };
 
+// What equality with one device rests on; `relax` may give it up on some axes.
+enum condition { CONDITION_GRADIENT_INTEGRITY, CONDITION_STATE_CONSISTENCY, N_CONDITIONS };
+
 enum buffer_class {
 #define CLASS(name, text, state, persistent) CLASS_##name,
 #include "ir/classes.def"
@@ -130,6 +133,7 @@ extern const char *const role_names[N_ROLES];
 extern const enum role role_parents[N_ROLES];
 extern const char *const role_owns[N_ROLES];
 extern const char *const state_names[N_STATES];
+extern const char *const condition_names[N_CONDITIONS];
 extern const char *const class_names[N_CLASSES];
 extern const enum state class_states[N_CLASSES]; // N_STATES: counted as transient
 extern const bool class_persistent[N_CLASSES];

@@ -46,6 +46,7 @@ const char *const role_owns[N_ROLES] = {
 };
 
 const char *const state_names[N_STATES] = {"parameters", "optimizer", "gradients", "activations"};
+const char *const condition_names[N_CONDITIONS] = {"gradient_integrity", "state_consistency"};
 
 const char *const class_names[N_CLASSES] = {
 #define CLASS(name, text, state, persistent) text,

@@ -96,6 +96,8 @@ static void factor_lists(struct config *config, unsigned axis) {
         strategy->splits[i].axes = factored_list(&strategy->splits[i].axes, axis);
     for (uint32_t i = 0; i < strategy->n_modes; i++)
         strategy->modes[i].axes = factored_list(&strategy->modes[i].axes, axis);
+    for (uint32_t i = 0; i < strategy->n_relaxations; i++)
+        strategy->relaxations[i].axes = factored_list(&strategy->relaxations[i].axes, axis);
 }
 
 static void factor_axis(struct config *config, struct arena *arena, unsigned axis, int64_t outer) {

@@ -12,6 +12,7 @@
 #include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
+#include "passes/islands.h"
 #include "passes/select.h"
 #include "passes/work.h"
 
@@ -413,10 +414,12 @@ bool placement_derive(const struct config *config, const struct program *program
     uint32_t errors = diagnostics->n_errors;
     *out = (struct placement){0};
     struct placing p = {config, program, arena, diagnostics, out};
+    out->islands = islands_of(config);
     make_rules(&p);
     find_ring(&p);
     check_splits(&p);
     check_modes(&p);
+    check_islands(&p);
     if (diagnostics->n_errors == errors)
         check_ring(&p); // of what has a meaning: what is not compiled yet
     if (diagnostics->n_errors > errors)
@@ -428,6 +431,8 @@ bool placement_derive(const struct config *config, const struct program *program
     place_storage(&p);
     if (diagnostics->n_errors == errors)
         check_states(&p);
+    if (diagnostics->n_errors == errors)
+        check_island_states(&p);
     if (diagnostics->n_errors == errors)
         check_gathers(&p);
     return diagnostics->n_errors == errors && check_microbatches(&p);

@@ -6,6 +6,7 @@
 //   place_ring.c    the axis round which keys travel, and what it asks of the rest
 //   place_rules.c   which modes have a meaning, alone and together
 //   place_nesting.c whose shards lie in whose
+//   place_islands.c which local steps have a meaning
 //   place_sizes.c   which sizes divide
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
@@ -59,6 +60,9 @@ void check_microbatch_splits(struct placing *); // once the microbatches are kno
 void check_modes(struct placing *);
 void check_sizes(struct placing *);
 void check_gathers(struct placing *);
+// Local steps: the statements by themselves, then how the tensors came to be placed.
+void check_islands(struct placing *);
+void check_island_states(struct placing *);
 void check_states(struct placing *);
 void check_nesting(struct placing *, const struct placed_tensor *);
 
