@@ -130,10 +130,14 @@ void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id
                                 ALL_MICROBATCHES, ALL_MICROBATCHES});
         return;
     }
+    bool apart = sum->n == 0 && !scale_is_zero(terms, outer); // those of one sum are
     for (uint32_t i = 0; i < node->n_parts; i++) {
         struct summand item = sum_part(terms, value, i);
         item.scale = scale_multiply(terms, item.scale, outer);
-        insert(terms, sum, item);
+        if (apart)
+            ARENA_PUSH(terms->arena, sum->items, sum->n, sum->cap, item);
+        else
+            insert(terms, sum, item);
     }
 }
 
