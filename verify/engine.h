@@ -6,19 +6,22 @@
 #include "verify/store.h"
 #include "verify/verify.h"
 
-struct memo_entry {
-    struct judgement *results; // relative to the memo's base
+struct coordinates { // of a call: what the loops around it count
+    int32_t layer, microbatch;
+};
+struct alias_made {
+    struct term of, as;
+};
+struct memo_entry { // of the call at `base`
+    struct judgement *results;
     struct judgement *parameters;
-    struct alias_use *uses; // relative too
+    struct alias_use *uses;
     uint32_t n_uses;
     struct alias_made *made;
     uint32_t n_made;
-    int32_t base;
-    bool movable;     // to other layers: nothing in it has an absolute index
+    struct coordinates base;
+    bool movable;     // to other layers and microbatches: nothing in it has an absolute index
     uint32_t attempt; // where it holds for the iterations of one attempt only; else 0
-};
-struct alias_made {
-    struct term of, as; // relative to base
 };
 
 struct engine {

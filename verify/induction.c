@@ -33,9 +33,10 @@
 #include <inttypes.h>
 
 enum {
-    MAX_PERIOD = 64,   // iterations for all slots to come round
-    MANY_PEELED = 4,   // beside two such rounds; then an invariant is looked for more seldom,
-    MAX_PEELED = 1024, // and then none is expected any more
+    MAX_PERIOD = 64,    // iterations for all slots to come round
+    ROUNDS_TO_GAIN = 4, // a proof costs about as much as following so many
+    MANY_PEELED = 4,    // beside two such rounds; then an invariant is looked for more seldom,
+    MAX_PEELED = 1024,  // and then none is expected any more
 };
 
 struct course { // of one execution of a loop
@@ -123,9 +124,14 @@ static bool is_tried(const struct course *c, int64_t n_alone) {
     return peeled <= MANY_PEELED || (peeled <= MAX_PEELED && (peeled & (peeled - 1)) == 0);
 }
 
+// Whether enough iterations are left to gain from an invariant before this one.
+static bool is_gain(const struct course *c, int64_t iteration) {
+    return c->past && c->trips - iteration >= ROUNDS_TO_GAIN * c->period;
+}
+
 static void iterate_alone(struct course *c, int64_t iteration) {
     int64_t before = c->engine->budget;
-    if (c->past && is_tried(c, c->n_alone + c->period))
+    if (is_gain(c, iteration + c->period) && is_tried(c, c->n_alone + c->period))
         c->past[iteration % c->period] = snapshot_take(c->engine);
     iterate(c, (int32_t)variable_in(c, iteration));
     c->cost = before - c->engine->budget;
@@ -175,10 +181,8 @@ static int64_t leap(struct course *c, int64_t iteration) {
     return rounds * c->period;
 }
 
-// Whether enough iterations are left to gain from it.
 static bool may_leap(const struct course *c, int64_t iteration) {
-    return c->past && c->n_alone >= c->period && is_tried(c, c->n_alone) &&
-           c->trips - iteration >= 2 * c->period;
+    return is_gain(c, iteration) && c->n_alone >= c->period && is_tried(c, c->n_alone);
 }
 
 // Where no invariant is expected any more, all that is left must be affordable.
@@ -205,8 +209,8 @@ void loop_execute(struct engine *e, const struct statement *statement) {
                        .period = 1};
     CHECK(e->depth < LIMIT_LOOP_DEPTH);
     find_period(&c);
-    if (!e->one_by_one && !is_gone_with(loop) && c.period <= MAX_PERIOD && c.trips > 2 * c.period &&
-        e->terms->symbols.n < MAX_SYMBOLS)
+    if (!e->one_by_one && !is_gone_with(loop) && c.period <= MAX_PERIOD &&
+        c.trips > ROUNDS_TO_GAIN * c.period && e->terms->symbols.n < MAX_SYMBOLS)
         c.past = ARENA_ARRAY(e->arena, struct snapshot, c.period);
     e->time_loop[e->depth] = loop_counts_microbatches(e->program, loop, e->depth);
     for (int64_t i = 0; i < c.trips && !e->overrun;) {

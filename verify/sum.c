@@ -6,6 +6,8 @@
 // else does. Joining is only between summands of one node, of which there are one or two.
 #include "verify/term.h"
 
+#include "ir/check.h"
+
 // The norm of all gradients has some dozens; of a longer sum nothing is proved.
 enum { MAX_SUMMANDS = 4096 };
 
@@ -134,6 +136,7 @@ void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id
     for (uint32_t i = 0; i < node->n_parts; i++) {
         struct summand item = sum_part(terms, value, i);
         item.scale = scale_multiply(terms, item.scale, outer);
+        terms->fixed |= !node->key->indexed && terms->nodes[item.node].key->indexed;
         if (apart)
             ARENA_PUSH(terms->arena, sum->items, sum->n, sum->cap, item);
         else
@@ -215,6 +218,24 @@ bool term_is_collected(const struct terms *terms, struct term term) {
         if (node->key->parts[i].m_begin != ALL_MICROBATCHES)
             return true;
     return false;
+}
+
+struct term sum_move_microbatches(struct terms *terms, struct term term, int32_t by) {
+    if (!term_is_collected(terms, term))
+        return term;
+    struct scaled value = {term, SCALE_ONE};
+    struct sum sum = {0};
+    for (uint32_t i = 0, n = terms->nodes[term.node].n_parts; i < n; i++) {
+        struct summand item = sum_part(terms, value, i);
+        if (item.m_begin != ALL_MICROBATCHES) {
+            item.m_begin += by;
+            item.m_end += by;
+        }
+        insert(terms, &sum, item);
+    }
+    struct scaled moved = sum_finish(terms, &sum);
+    CHECK(moved.scale == SCALE_ONE);
+    return moved.of;
 }
 
 struct scaled sum_replace(struct terms *terms, struct scaled value, int32_t by) {

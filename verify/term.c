@@ -39,11 +39,8 @@ static uint32_t node_of(struct terms *terms, const struct node_key *key, uint32_
     if (added) {
         struct node node = {
             .key = interned(&terms->keys, id), .n_parts = n_parts, .origin = terms->site};
-        for (uint32_t i = 0; i < n_parts; i++) {
-            const struct node *part = &terms->nodes[key->parts[i].node];
-            node.symbolic = node.symbolic || part_is_symbolic(terms, &node.key->parts[i]);
-            node.absolute |= part->absolute || (part->key->indexed && !key->indexed);
-        }
+        for (uint32_t i = 0; i < n_parts && !node.symbolic; i++)
+            node.symbolic = part_is_symbolic(terms, &node.key->parts[i]);
         ARENA_PUSH(terms->arena, terms->nodes, terms->n_nodes, terms->cap_nodes, node);
     }
     return id;

@@ -66,7 +66,6 @@ struct node {
     const struct node_key *key;
     uint32_t n_parts;
     uint32_t alias;            // first of a list in terms.aliases; 0: none
-    bool absolute;             // layers by their own numbers stand inside, whatever its index
     bool symbolic;             // a symbol stands inside, not only in the index of who uses it
     const struct span *origin; // what made it first
 };
@@ -106,7 +105,7 @@ struct terms {
     struct alias_use *uses; // the log; only grows while `logging`
     uint32_t n_uses, cap_uses;
     bool logging;
-    bool fixed; // set when a term is made that holds absolute indices; see term_make
+    bool fixed; // set when a term is made that holds absolute indices, or when such a one is opened
     int32_t microbatches;
     const struct span *site; // what is being evaluated: origin of new nodes
     uint32_t serial;
@@ -189,6 +188,8 @@ struct scaled sum_finish(struct terms *terms, struct sum *sum);
 struct scaled sum_microbatch(struct terms *terms, struct scaled value, int32_t m);
 // A sum over some of the microbatches, or from some of them more than once.
 bool term_is_collected(const struct terms *terms, struct term term);
+// What it is `by` microbatches later, if it was collected from some of them.
+struct term sum_move_microbatches(struct terms *terms, struct term term, int32_t by);
 // The value with the symbol that was begun last replaced by another number.
 struct scaled sum_replace(struct terms *terms, struct scaled value, int32_t by);
 // The value with every symbol replaced by what it is in the first iteration.

@@ -5,10 +5,10 @@
 // is overwriting the source of a collective that is in flight. An inline value has no bytes: its
 // operands must still be there where it is used.
 //
-// A call is remembered by its operands' judgements with layer indices relative to the first of
-// them, so that a block is evaluated once for all layers but the first and the last. Aliases of
-// terms hold for absolute indices; a memo keeps which it asked for and is used only where all
-// answer the same.
+// A call is remembered by its operands' judgements with layers and microbatches relative to the
+// first of them, so that a block is evaluated once for all microbatches and all layers but the
+// first and the last. Aliases of terms hold for absolute indices; a memo keeps which it asked for
+// and is used only where all answer the same.
 #include "verify/engine.h"
 
 #include <string.h>
@@ -279,26 +279,56 @@ struct call_key {
     struct key_operand operands[];
 };
 
-static int32_t base_of(const struct engine *e, const struct judgement *operands, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        if (!operands[i].fault && term_indexed(e->terms, operands[i].value.of))
-            return operands[i].value.of.at;
-    return e->depth ? e->variables[e->depth - 1] : 0;
+static bool is_of_time(const struct engine *e, const struct judgement *value) {
+    return !value->fault && value->form != FORM_ANY && form_get(&e->digits, value->form)->time;
 }
 
-static void shift_term(const struct engine *e, struct term *term, int32_t by) {
-    if (term_indexed(e->terms, *term))
-        term->at += by;
+// Those of the first operand that has any. What was collected from some microbatches holds their
+// own numbers, and so is one thing in one microbatch only.
+static struct coordinates base_of(const struct engine *e, const struct judgement *operands,
+                                  uint32_t n) {
+    struct coordinates base = {e->depth ? e->variables[e->depth - 1] : 0, 0};
+    bool layer = false, microbatch = false, collected = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (operands[i].fault)
+            continue;
+        struct term of = operands[i].value.of;
+        if (!layer && term_indexed(e->terms, of))
+            base.layer = of.at;
+        layer = layer || term_indexed(e->terms, of);
+        if (!microbatch && is_of_time(e, &operands[i]))
+            base.microbatch = operands[i].microbatch;
+        microbatch = microbatch || is_of_time(e, &operands[i]);
+        collected = collected || term_is_collected(e->terms, of);
+    }
+    if (collected)
+        base.microbatch = 0;
+    return base;
 }
 
-static void shift(const struct engine *e, struct judgement *values, uint32_t n, int32_t by) {
-    for (uint32_t i = 0; i < n; i++)
-        if (!values[i].fault)
-            shift_term(e, &values[i].value.of, by);
+static struct coordinates from_to(struct coordinates from, struct coordinates to) {
+    return (struct coordinates){to.layer - from.layer, to.microbatch - from.microbatch};
+}
+
+static struct term moved_term(const struct engine *e, struct term term, struct coordinates by) {
+    if (term_indexed(e->terms, term))
+        term.at += by.layer;
+    return by.microbatch ? sum_move_microbatches(e->terms, term, by.microbatch) : term;
+}
+
+static void move(const struct engine *e, struct judgement *values, uint32_t n,
+                 struct coordinates by) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (values[i].fault)
+            continue;
+        values[i].value.of = moved_term(e, values[i].value.of, by);
+        if (is_of_time(e, &values[i]))
+            values[i].microbatch += by.microbatch;
+    }
 }
 
 static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgement *operands,
-                       uint32_t n, int32_t base, bool *added) {
+                       uint32_t n, struct coordinates base, bool *added) {
     uint32_t size = (uint32_t)(sizeof(struct call_key) + n * sizeof(struct key_operand));
     _Alignas(8) char bytes[8192];
     struct call_key *key =
@@ -306,7 +336,7 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
     memset(key, 0, sizeof *key);
     key->unit = unit_id;
     if (e->is_reference && e->depth)
-        key->loop = e->variables[e->depth - 1] - base;
+        key->loop = e->variables[e->depth - 1] - base.layer;
     key->caller = e->is_reference ? e->statement->id : 0;
     for (int i = 0; i < e->depth; i++)
         key->in_time_loop |= e->time_loop[i];
@@ -323,84 +353,64 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
             .coverage = from->coverage,
             .fault = from->fault ? from->fault->order : 0,
             .rest = from->dtype | (uint32_t)from->clean << 8,
-            .at = from->value.of.at - (indexed ? base : 0),
-            .microbatch = from->microbatch,
+            .at = from->value.of.at - (indexed ? base.layer : 0),
+            .microbatch = from->microbatch - (is_of_time(e, from) ? base.microbatch : 0),
         };
     }
     return intern(&e->memo_keys, key, size, added);
 }
 
-// A scale that holds a scalar of one layer cannot be moved to another.
+// A scale that holds a scalar of one layer, or of some microbatches, cannot be moved to another.
 static bool scales_move(const struct engine *e) {
     for (uint32_t i = 0; i < e->terms->scales.n; i++) {
         const struct scale *scale = scale_get(e->terms, i);
         for (uint32_t k = 0; k < scale->n_factors; k++)
-            if (term_indexed(e->terms, scale->factors[k].of))
+            if (term_indexed(e->terms, scale->factors[k].of) ||
+                term_is_collected(e->terms, scale->factors[k].of))
                 return false;
     }
     return true;
 }
 
-// The entry's aliases, asked for again at this base. In the reference those that it made hold for
+// The entry's aliases, asked for again at this place. In the reference those that it made hold for
 // one layer more. What was decided by comparing numbers that depend on a symbol was noted for the
 // attempt in which it was asked, and would have to be asked again in another.
-static bool memo_fits(struct engine *e, const struct memo_entry *entry, int32_t base) {
-    if ((!entry->movable && base != entry->base) ||
+static bool memo_fits(struct engine *e, const struct memo_entry *entry, struct coordinates by) {
+    if ((!entry->movable && (by.layer || by.microbatch)) ||
         (entry->attempt && entry->attempt != e->attempt))
         return false;
     for (uint32_t i = 0; i < entry->n_uses; i++) {
-        struct alias_use use = entry->uses[i];
-        shift_term(e, &use.of, base);
-        shift_term(e, &use.as, base);
-        if (!term_equal(term_follow(e->terms, use.of), use.as))
+        struct term of = moved_term(e, entry->uses[i].of, by);
+        struct term as = moved_term(e, entry->uses[i].as, by);
+        if (!term_equal(term_follow(e->terms, of), as))
             return false;
     }
-    for (uint32_t i = 0; i < entry->n_made; i++) {
-        struct alias_made made = entry->made[i];
-        shift_term(e, &made.of, base);
-        made.as.at += base;
-        term_alias(e->terms, made.of, made.as);
-    }
+    for (uint32_t i = 0; i < entry->n_made; i++)
+        term_alias(e->terms, moved_term(e, entry->made[i].of, by),
+                   moved_term(e, entry->made[i].as, by));
     return true;
 }
 
 static void remember(struct engine *e, struct memo_entry *entry, const struct unit *unit,
                      const struct judgement *results, const struct judgement *parameters,
-                     int32_t base, bool decided) {
-    entry->attempt = decided ? e->attempt : 0;
-    entry->results = arena_copy(e->arena, results, unit->n_results * sizeof *results);
-    entry->parameters = arena_copy(e->arena, parameters, unit->n_parameters * sizeof *parameters);
-    shift(e, entry->results, unit->n_results, -base);
-    shift(e, entry->parameters, unit->n_parameters, -base);
-    entry->n_uses = e->terms->n_uses;
-    entry->uses = arena_copy(e->arena, e->terms->uses, entry->n_uses * sizeof *entry->uses);
-    for (uint32_t i = 0; i < entry->n_uses; i++) {
-        shift_term(e, &entry->uses[i].of, -base);
-        shift_term(e, &entry->uses[i].as, -base);
-    }
-    entry->n_made = e->n_made;
-    entry->made = arena_copy(e->arena, e->made, entry->n_made * sizeof *entry->made);
-    for (uint32_t i = 0; i < entry->n_made; i++) {
-        shift_term(e, &entry->made[i].of, -base);
-        entry->made[i].as.at -= base;
-    }
-    entry->base = base;
-    entry->movable = !e->terms->fixed && scales_move(e);
-}
-
-// An operand in which layers stand by their own numbers is another one in another layer's call.
-static bool any_absolute(const struct engine *e, const struct unit *unit,
-                         const struct judgement *operands) {
-    bool any = false;
-    for (uint32_t i = 0; i < unit->n_parameters; i++)
-        any |= !operands[i].fault && e->terms->nodes[operands[i].value.of.node].absolute;
-    return any;
+                     struct coordinates base, bool decided) {
+    *entry = (struct memo_entry){
+        .results = arena_copy(e->arena, results, unit->n_results * sizeof *results),
+        .parameters = arena_copy(e->arena, parameters, unit->n_parameters * sizeof *parameters),
+        .uses = arena_copy(e->arena, e->terms->uses, e->terms->n_uses * sizeof *entry->uses),
+        .n_uses = e->terms->n_uses,
+        .made = arena_copy(e->arena, e->made, e->n_made * sizeof *entry->made),
+        .n_made = e->n_made,
+        .base = base,
+        .movable = !e->terms->fixed && scales_move(e),
+        .attempt = decided ? e->attempt : 0,
+    };
 }
 
 void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
                    const struct judgement *operands, struct judgement *results,
                    struct judgement *parameters) {
-    int32_t base = base_of(e, operands, unit->n_parameters);
+    struct coordinates base = base_of(e, operands, unit->n_parameters);
     bool added;
     uint32_t key = key_of(e, unit_id, operands, unit->n_parameters, base, &added);
     if (added) {
@@ -408,11 +418,12 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
         ARENA_PUSH(e->arena, e->memos, e->n_memos, e->cap_memos, none);
     }
     struct memo_entry *entry = &e->memos[key];
-    if (!added && entry->results && memo_fits(e, entry, base)) {
+    struct coordinates by = from_to(entry->base, base);
+    if (!added && entry->results && memo_fits(e, entry, by)) {
         memcpy(results, entry->results, unit->n_results * sizeof *results);
         memcpy(parameters, entry->parameters, unit->n_parameters * sizeof *parameters);
-        shift(e, results, unit->n_results, base);
-        shift(e, parameters, unit->n_parameters, base);
+        move(e, results, unit->n_results, by);
+        move(e, parameters, unit->n_parameters, by);
         return;
     }
     e->terms->n_uses = 0;
@@ -422,10 +433,8 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
     uint32_t serial = e->terms->serial, answers = e->terms->symbols.answers;
     evaluate(e, unit, operands, results, parameters);
     e->terms->logging = false;
-    if (e->terms->serial != serial) { // what is unknown here is another thing in the next call
+    if (e->terms->serial != serial) // what is unknown here is another thing in the next call
         entry->results = NULL;
-        return;
-    }
-    remember(e, entry, unit, results, parameters, base, e->terms->symbols.answers != answers);
-    entry->movable = entry->movable && !any_absolute(e, unit, operands);
+    else
+        remember(e, entry, unit, results, parameters, base, e->terms->symbols.answers != answers);
 }
