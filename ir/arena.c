@@ -60,16 +60,21 @@ char *arena_string(struct arena *arena, const char *text, size_t length) {
     return result;
 }
 
-// Formatted twice, to count and to write: the text has exactly the room it needs.
+// Where it does not fit on the stack it is formatted twice, to count and to write: the text has
+// exactly the room it needs.
 char *arena_format(struct arena *arena, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    char few[256];
+    int length = vsnprintf(few, sizeof few, format, args);
     va_end(args);
     CHECK(length >= 0);
     char *result = arena_alloc(arena, (size_t)length + 1);
-    vsnprintf(result, (size_t)length + 1, format, again);
+    if ((size_t)length < sizeof few)
+        memcpy(result, few, (size_t)length);
+    else
+        vsnprintf(result, (size_t)length + 1, format, again);
     va_end(again);
     return result;
 }

@@ -2,7 +2,6 @@
 // found by matching the signature with the ranks of its operands; sizes follow label by label.
 #include "ir/ir.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -115,16 +114,39 @@ int64_t order_element(struct order order, int64_t size, int64_t place) {
 
 // ---- labels -----------------------------------------------------------------------------------
 
-// The n-th of a signature's comma-separated label strings on one side of the arrow.
-static const char *side_item(const char *side, const char *end, unsigned n, unsigned *length) {
-    while (n--) {
-        side = memchr(side, ',', (size_t)(end - side));
-        CHECK(side);
-        side++;
+// What a signature says of one operand or result.
+struct signature_item {
+    const char *letters;
+    unsigned length;
+};
+
+// The comma-separated items, operands first and results behind the arrow. False: there is none.
+static bool split_signature(const char *signature, unsigned n_operands, unsigned n_results,
+                            struct signature_item items[MAX_OPERANDS + MAX_RESULTS]) {
+    unsigned n = 0, wanted = n_operands + n_results;
+    bool behind_arrow = false;
+    const char *begin = signature, *c = signature;
+    for (;; c++) {
+        bool arrow = *c == '-';
+        if (*c && *c != ',' && !arrow)
+            continue;
+        if (n < n_operands + (behind_arrow ? n_results : 0))
+            items[n++] = (struct signature_item){begin, (unsigned)(c - begin)};
+        if (!*c)
+            break;
+        if (arrow) {
+            CHECK(n == n_operands);
+            behind_arrow = true;
+            c++;
+        }
+        begin = c + 1;
     }
-    const char *comma = memchr(side, ',', (size_t)(end - side));
-    *length = (unsigned)((comma ? comma : end) - side);
-    return side;
+    CHECK(!behind_arrow || n == wanted);
+    return behind_arrow;
+}
+
+static bool is_capital(char letter) {
+    return letter >= 'A' && letter <= 'Z';
 }
 
 // Characters of expanded capitals start behind the letters, four per capital, so that they collide
@@ -140,41 +162,44 @@ struct capitals {
 
 // The length of the one capital in an item that is not known yet, from the operand's rank. Two of
 // them can be told apart only by the attribute `keep`. False: no length fits.
-static bool resolve_capital(const char *item, unsigned length, int rank, struct capitals *capitals,
+static bool resolve_capital(struct signature_item item, int rank, struct capitals *capitals,
                             int keep) {
     int known = 0, unknown = -1, n_unknown = 0;
-    for (unsigned i = 0; i < length; i++) {
-        if (!isupper((unsigned char)item[i])) {
+    for (unsigned i = 0; i < item.length; i++) {
+        int capital = item.letters[i] - 'X';
+        if (!is_capital(item.letters[i])) {
             known++;
-        } else if (capitals->length[item[i] - 'X'] >= 0) {
-            known += capitals->length[item[i] - 'X'];
+        } else if (capitals->length[capital] >= 0) {
+            known += capitals->length[capital];
         } else {
             n_unknown++;
-            unknown = item[i] - 'X';
+            unknown = capital;
         }
     }
     if (n_unknown > 1 && keep >= 0) { // the second capital's length is an attribute
         capitals->length[unknown] = keep;
-        return resolve_capital(item, length, rank, capitals, -1);
+        return resolve_capital(item, rank, capitals, -1);
     }
     if (n_unknown == 1 && rank >= known)
         capitals->length[unknown] = rank - known;
     return n_unknown == 1 ? rank >= known : n_unknown > 1 || rank == known;
 }
 
-// Capitals to as many labels as they are long, each capital with characters of its own.
-static bool expand(const char *item, unsigned length, const struct capitals *capitals,
-                   char out[MAX_RANK + 1]) {
-    unsigned n = 0;
-    for (unsigned i = 0; i < length; i++) {
-        int repeat = isupper((unsigned char)item[i]) ? capitals->length[item[i] - 'X'] : 1;
-        if (repeat < 0 || n + (unsigned)repeat > MAX_RANK)
-            return false;
+// Capitals to as many labels as they are long, each capital with characters of its own. How many
+// labels; -1: more than a tensor has dimensions.
+static int expand(struct signature_item item, const struct capitals *capitals,
+                  char out[MAX_RANK + 1]) {
+    int n = 0;
+    for (unsigned i = 0; i < item.length; i++) {
+        char letter = item.letters[i];
+        int repeat = is_capital(letter) ? capitals->length[letter - 'X'] : 1;
+        if (repeat < 0 || n + repeat > MAX_RANK)
+            return -1;
         for (int k = 0; k < repeat; k++)
-            out[n++] = isupper((unsigned char)item[i]) ? capital_label(item[i], k) : item[i];
+            out[n++] = is_capital(letter) ? capital_label(letter, k) : letter;
     }
     out[n] = 0;
-    return true;
+    return n;
 }
 
 // Labels of an attribute come from a text, so they may be anything: small letters are wanted, none
@@ -213,31 +238,24 @@ bool op_labels_of(const struct unit *unit, const struct op *op, struct op_labels
             return false;
         signature = attribute->word;
     }
-    const char *arrow = strstr(signature, "->");
-    if (!arrow)
+    struct signature_item items[MAX_OPERANDS + MAX_RESULTS];
+    if (!split_signature(signature, op->n_operands, op->n_results, items))
         return false;
-    const char *end = signature + strlen(signature);
     struct capitals capitals = {{-1, -1, -1}};
     int keep = (int)op_integer(op, ATTRIBUTE_KEEP, -1);
-    unsigned length;
     for (int pass = 0; pass < 2; pass++) // a capital may be resolved by a later operand
         for (unsigned i = 0; i < op->n_operands; i++) {
-            const char *item = side_item(signature, arrow, i, &length);
             int rank = unit->values[op->operands[i]].type.rank;
-            if (!resolve_capital(item, length, rank, &capitals, pass ? keep : -1))
+            if (!resolve_capital(items[i], rank, &capitals, pass ? keep : -1))
                 return false;
         }
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        const char *item = side_item(signature, arrow, i, &length);
-        if (!expand(item, length, &capitals, labels->operands[i]) ||
-            strlen(labels->operands[i]) != unit->values[op->operands[i]].type.rank)
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (expand(items[i], &capitals, labels->operands[i]) !=
+            unit->values[op->operands[i]].type.rank)
             return false;
-    }
-    for (unsigned i = 0; i < op->n_results; i++) {
-        const char *item = side_item(arrow + 2, end, i, &length);
-        if (!expand(item, length, &capitals, labels->results[i]))
+    for (unsigned i = 0; i < op->n_results; i++)
+        if (expand(items[op->n_operands + i], &capitals, labels->results[i]) < 0)
             return false;
-    }
     return true;
 }
 

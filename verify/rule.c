@@ -29,19 +29,13 @@ static const char *result_name(const struct context *c, unsigned i) {
 // ---- what the row says ------------------------------------------------------------------------
 
 bool op_reads(enum op_kind kind, unsigned result, unsigned operand) {
-    static const struct {
-        enum op_kind kind;
-        unsigned result;
-        const char *operands;
-    } rows[] = {
-#define READS(op, result, operands) {OP_##op, result, operands},
+    static const char *const operands[N_OPS][MAX_RESULTS] = {
+#define READS(op, result, operands) [OP_##op][result] = operands,
 #include "verify/reads.def"
 #undef READS
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].kind == kind && rows[i].result == result)
-            return strchr(rows[i].operands, (char)('0' + operand)) != NULL;
-    return true;
+    const char *read = operands[kind][result];
+    return !read || strchr(read, (char)('0' + operand));
 }
 
 static bool reads(const struct op *op, unsigned result, unsigned operand) {

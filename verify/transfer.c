@@ -47,13 +47,13 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
                           uint32_t i, struct place at, struct span span,
                           const struct fault **spoilt) {
     const struct transfer_piece *piece = &run->start->start.pieces[i];
-    struct held held = run->held[i];
-    struct place from = {owner_of(e, piece->from.buffer), held.from};
-    struct place to = {owner_of(e, piece->to.buffer), held.to};
+    const struct held *held = &run->held[i];
+    struct place from = {owner_of(e, piece->from.buffer), held->from};
+    struct place to = {owner_of(e, piece->to.buffer), held->to};
     struct touched read =
-        touched_slots(e, run, from.buffer, from.item, held.moves >> HELD_FROM & 1, at);
+        touched_slots(e, run, from.buffer, from.item, held->moves >> HELD_FROM & 1, at);
     struct touched filled =
-        touched_slots(e, run, to.buffer, to.item, held.moves >> HELD_TO & 1, at);
+        touched_slots(e, run, to.buffer, to.item, held->moves >> HELD_TO & 1, at);
     bool reads = read.begin != read.end, fills = filled.begin != filled.end;
     if (!reads && !fills)
         return false;
@@ -67,7 +67,7 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
     fault_unawaited(fault, &run->start->span);
     if (fills && !*spoilt)
         *spoilt = fault;
-    if (held.value.fault)
+    if (held->value.fault)
         return false;
     spoil(e, series, run, slots, i, fault);
     return true;
@@ -77,7 +77,7 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
 static bool disturb_series(struct engine *e, struct series *series, struct place at,
                            struct span span, const struct fault **spoilt) {
     for (uint32_t r = 0; r < series->n; r++) {
-        struct run run = series->runs[r];
+        struct run run = series->runs[r]; // the series may be moved
         for (uint32_t i = 0; i < run.n_held; i++)
             if (disturb_piece(e, series, &run, i, at, span, spoilt))
                 return true;
