@@ -41,12 +41,31 @@ static char *format_text(struct arena *arena, const char *format, va_list args) 
     return text;
 }
 
-// The formatted text of a variadic caller whose last named parameter is `format`.
+const char *text_shortened(struct arena *arena, const char *text) {
+    const char *shortened = "";
+    const char *at = text, *kept = text; // what is behind `kept` has not been taken over
+    while (*at) {
+        at += strspn(at, " \n");
+        size_t word = strcspn(at, " \n"), head = SHOWN_BYTES - SHOWN_BEFORE, tail = SHOWN_BEFORE;
+        if (word > SHOWN_BYTES) {
+            while (continues_character(at[head]))
+                head++;
+            while (continues_character(at[word - tail]))
+                tail--;
+            shortened = arena_format(arena, "%s%.*s...", shortened, (int)(at + head - kept), kept);
+            kept = at + word - tail;
+        }
+        at += word;
+    }
+    return kept == text ? text : arena_format(arena, "%s%s", shortened, kept);
+}
+
+// What a variadic caller, whose last named parameter is `format`, has to say.
 #define FORMATTED(result, arena, format)                                                           \
     do {                                                                                           \
         va_list args_;                                                                             \
         va_start(args_, format);                                                                   \
-        (result) = format_text((arena), (format), args_);                                          \
+        (result) = text_shortened((arena), format_text((arena), (format), args_));                 \
         va_end(args_);                                                                             \
     } while (0)
 
@@ -96,7 +115,7 @@ void diagnostic_say(struct diagnostic *d, const char *format, ...) {
 void diagnostic_label(struct diagnostic *d, struct span span, const char *format, ...) {
     if (d->dropped)
         return;
-    char *text;
+    const char *text;
     FORMATTED(text, d->set->arena, format);
     ARENA_PUSH(d->set->arena, d->labels, d->n_labels, d->labels_capacity,
                (struct diagnostic_label){span, text});
@@ -105,7 +124,7 @@ void diagnostic_label(struct diagnostic *d, struct span span, const char *format
 void diagnostic_note(struct diagnostic *d, const char *format, ...) {
     if (d->dropped)
         return;
-    char *text;
+    const char *text;
     FORMATTED(text, d->set->arena, format);
     ARENA_PUSH(d->set->arena, d->notes, d->n_notes, d->notes_capacity,
                (struct diagnostic_label){span_nowhere(), text});
@@ -114,7 +133,7 @@ void diagnostic_note(struct diagnostic *d, const char *format, ...) {
 void diagnostic_note_at(struct diagnostic *d, struct span span, const char *format, ...) {
     if (d->dropped)
         return;
-    char *text;
+    const char *text;
     FORMATTED(text, d->set->arena, format);
     ARENA_PUSH(d->set->arena, d->notes, d->n_notes, d->notes_capacity,
                (struct diagnostic_label){span, text});
@@ -128,8 +147,10 @@ void diagnostic_help(struct diagnostic *d, const char *format, ...) {
 void diagnostic_edit(struct diagnostic *d, struct span span, const char *format, ...) {
     if (d->dropped)
         return;
-    char *text;
-    FORMATTED(text, d->set->arena, format);
+    va_list args;
+    va_start(args, format);
+    const char *text = format_text(d->set->arena, format, args); // whole: it may be applied
+    va_end(args);
     ARENA_PUSH(d->set->arena, d->edits, d->n_edits, d->edits_capacity,
                (struct diagnostic_edit){span, text});
 }

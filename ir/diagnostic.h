@@ -113,6 +113,12 @@ struct span origin_span(const struct origin *origin);
 const char *origin_words(struct arena *arena, const struct source_files *sources,
                          const struct origin *origin);
 
+// Of what is longer, a line of a source or a word of a message, a part of so many bytes is shown.
+enum { SHOWN_BYTES = 160, SHOWN_BEFORE = 40 };
+// A word of a message may be a name of the source, and so as long as the source: the text with the
+// beginning and the end of every word that is too long, and dots between.
+const char *text_shortened(struct arena *arena, const char *text);
+
 // ---- showing ----------------------------------------------------------------------------------
 // All diagnostics, and a line for those that the limit dropped. Colour is ANSI escapes.
 void diagnostics_print(const struct diagnostics *set, FILE *out, bool colour);

@@ -57,7 +57,8 @@ static bool same_span(struct span a, struct span b) {
 void diagnostic_origin(struct diagnostic *d, const struct origin *origin) {
     if (d->dropped)
         return;
-    d->origin = origin_words(d->set->arena, d->set->sources, origin);
+    const char *words = origin_words(d->set->arena, d->set->sources, origin);
+    d->origin = words ? text_shortened(d->set->arena, words) : NULL;
     for (; origin; origin = origin->inner)
         switch (origin->kind) {
         case ORIGIN_STATEMENT:

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_BYTES = 160, SHOWN_BEFORE = 40 };
-
 struct style {
     const char *error, *warning, *label, *quiet, *bold, *end;
 };
@@ -56,37 +54,11 @@ static struct window line_window(const struct source_file *file, uint32_t line, 
     return w;
 }
 
-// UTF-8: bytes that add no column.
-static bool continues_character(unsigned char byte) {
-    return (byte & 0xC0) == 0x80;
-}
-
 // Nothing from a source may reach the terminal that the terminal would obey.
 static void print_bytes(FILE *out, const char *text, size_t n) {
     for (size_t i = 0; i < n; i++) {
         unsigned char byte = (unsigned char)text[i];
         fputc(byte == '\t' ? ' ' : byte < 0x20 || byte == 0x7F ? '?' : byte, out);
-    }
-}
-
-// A word of a message may be a name of the source, and so as long as the source: of a very long one
-// the beginning and the end are shown, with dots between.
-static void print_text(FILE *out, const char *text) {
-    enum { WORD_HEAD = SHOWN_BYTES - SHOWN_BEFORE, WORD_TAIL = SHOWN_BEFORE };
-    while (*text) {
-        size_t blanks = strspn(text, " \n"), word = strcspn(text + blanks, " \n");
-        size_t head = blanks + word, tail = head;
-        if (word > SHOWN_BYTES) {
-            head = blanks + WORD_HEAD;
-            tail = blanks + word - WORD_TAIL;
-            while (continues_character((unsigned char)text[head]))
-                head++;
-            while (continues_character((unsigned char)text[tail]))
-                tail++;
-        }
-        fprintf(out, "%.*s%s", (int)head, text, tail > head ? "..." : "");
-        fprintf(out, "%.*s", (int)(blanks + word - tail), text + tail);
-        text += blanks + word;
     }
 }
 
@@ -110,7 +82,7 @@ static void print_line(const struct printer *p, uint32_t line, const struct sour
 static uint32_t columns(const struct source_file *file, uint32_t begin, uint32_t end) {
     uint32_t n = 0;
     for (uint32_t i = begin; i < end; i++)
-        n += !continues_character((unsigned char)file->text[i]);
+        n += !continues_character(file->text[i]);
     return n;
 }
 
@@ -128,7 +100,7 @@ static void print_underline(const struct printer *p, const struct source_file *f
     for (uint32_t i = 0; i < width; i++)
         fputc(mark->primary ? '^' : '-', p->out);
     fputs(*mark->text ? " " : "", p->out);
-    print_text(p->out, mark->text);
+    fputs(mark->text, p->out);
     fprintf(p->out, "%s\n", p->style.end);
 }
 
@@ -215,8 +187,7 @@ static void print_note(const struct printer *p, const struct diagnostic_label *n
     fprintf(p->out, "  %snote%s: ", p->style.bold, p->style.end);
     if (mark.place.file)
         fprintf(p->out, "%s:%u:%u: ", mark.place.file, mark.place.line, mark.place.column);
-    print_text(p->out, note->text);
-    fputc('\n', p->out);
+    fprintf(p->out, "%s\n", note->text);
     if (mark.place.file)
         print_marks(p, &mark, 1, severity);
 }
@@ -237,8 +208,10 @@ static uint32_t print_inserted(const struct printer *p, const char *text, uint32
 static uint32_t print_edited(const struct printer *p, const struct mark *edits, uint32_t first,
                              uint32_t n) {
     const struct source_file *file = &p->sources->items[edits[first].span.source];
-    uint32_t at = file->lines[edits[first].place.line - 1], i = first;
+    struct window start = line_window(file, edits[first].place.line, edits[first].span.begin);
+    uint32_t at = start.begin, i = first;
     print_gutter(p, edits[first].place.line);
+    fputs(start.cut_before ? "..." : "", p->out);
     uint32_t line = edits[first].place.line;
     do {
         if (edits[i].span.begin > at)
@@ -251,15 +224,14 @@ static uint32_t print_edited(const struct printer *p, const struct mark *edits, 
     struct window rest = line_window(file, edits[i - 1].place.end_line, at);
     if (rest.end > at)
         print_bytes(p->out, file->text + at, rest.end - at);
-    fputc('\n', p->out);
+    fputs(rest.cut_after ? "...\n" : "\n", p->out);
     return i;
 }
 
 // Edits by line, in order, whatever order they were reported in.
 static void print_help(const struct printer *p, const struct diagnostic *d) {
     fprintf(p->out, "  %shelp%s: ", p->style.bold, p->style.end);
-    print_text(p->out, d->help);
-    fputc('\n', p->out);
+    fprintf(p->out, "%s\n", d->help);
     if (!d->n_edits)
         return;
     struct mark *edits = calloc(d->n_edits, sizeof *edits);
@@ -280,10 +252,8 @@ void diagnostic_print(const struct diagnostic *d, FILE *out, bool colour) {
     const char *strong = d->severity == SEVERITY_ERROR ? p.style.error : p.style.warning;
     if (place.file)
         fprintf(out, "%s%s:%u:%u: ", p.style.bold, place.file, place.line, place.column);
-    fprintf(out, "%s%s[%s]%s: %s", strong, severity_words(d->severity),
-            diagnostic_rows[d->code].text, p.style.end, p.style.bold);
-    print_text(out, d->message);
-    fprintf(out, "%s\n", p.style.end);
+    fprintf(out, "%s%s[%s]%s: %s%s%s\n", strong, severity_words(d->severity),
+            diagnostic_rows[d->code].text, p.style.end, p.style.bold, d->message, p.style.end);
     print_excerpts(&p, d);
     for (uint32_t i = 0; i < d->n_notes; i++)
         print_note(&p, &d->notes[i], d->severity);

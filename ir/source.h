@@ -3,6 +3,7 @@
 #ifndef PLACE_IR_SOURCE_H
 #define PLACE_IR_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,11 @@ struct source_files {
 // Copies name and text into the arena; `length` is below UINT32_MAX. Returns the source's id.
 uint32_t source_add(struct source_files *files, struct arena *arena, const char *name,
                     const char *text, size_t length);
+
+// UTF-8: a byte at which no character begins.
+static inline bool continues_character(char byte) {
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
 
 // A span in words: lines and columns count from 1, columns count bytes, the end is exclusive.
 struct source_place {
