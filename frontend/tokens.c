@@ -136,6 +136,15 @@ int token_word(struct parser *p, PLACE_STYPE *value, const char *text, struct sp
     return NAME; // item keywords are told apart when the brackets are known
 }
 
+// A name all the same, so that the parser has not a second mistake to tell.
+int token_foreign_name(struct parser *p, PLACE_STYPE *value, const char *text, struct span span) {
+    report(p->diagnostics, E102, span,
+           "`%s` is no name: names are of the letters A to Z, in either case, digits and `_`",
+           text);
+    value->name = (struct ast_name){arena_string(p->arena, text, strlen(text)), span};
+    return NAME;
+}
+
 static struct ast_name string_inside(struct parser *p, const char *text, size_t quotes,
                                      struct span span) {
     return (struct ast_name){arena_string(p->arena, text + 1, strlen(text) - quotes), span};
@@ -156,12 +165,8 @@ int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, st
     return STRING;
 }
 
-// A character is reported once, however many bytes it has; the parser never sees it.
-void token_unknown(struct parser *p, char byte, struct span span) {
-    if (((unsigned char)byte & 0xC0) == 0x80)
-        return; // the rest of a character that has been reported
-    while (span.end < p->length && ((unsigned char)p->text[span.end] & 0xC0) == 0x80)
-        span.end++;
+// Characters that stand together are one mistake; the parser never sees it.
+void token_unknown(struct parser *p, struct span span) {
     report(p->diagnostics, E102, span, "`%.*s` has no meaning in this language",
            (int)(span.end - span.begin), p->text + span.begin);
 }

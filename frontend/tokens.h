@@ -14,7 +14,8 @@ int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, st
 bool token_begins_program(struct parser *p);
 int token_program(struct parser *p, PLACE_STYPE *value, struct span *span);
 void token_open_program(struct parser *p);
-void token_unknown(struct parser *p, char byte, struct span span);
+int token_foreign_name(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
+void token_unknown(struct parser *p, struct span span);
 
 // The parser's source of tokens: flex's, with brackets counted, keywords told from names, and
 // brackets that were left open closed.
