@@ -261,17 +261,20 @@ void data_number_samples(struct place_context *context) {
                 (int32_t)(samples.first + item * samples.rows + row);
 }
 
-int32_t dataset_unmasked(struct place_context *context, const struct dataset *set, int64_t first,
-                         int64_t batch, int64_t *count) {
-    struct reader reader = {.set = set};
-    int64_t end = first + batch < set->windows ? first + batch : set->windows, token = 0;
-    int32_t status = PLACE_OK;
-    *count = 0;
-    for (int64_t i = first * set->sequence; i < end * set->sequence && !status; i++) {
-        status = read_target(context, &reader, i, &token);
-        *count += token >= 0;
+int64_t data_targets(struct place_context *context) {
+    const struct place_program *program = context->program;
+    const struct place_wellknown *known = &program->wellknown;
+    int32_t index = known->targets >= 0 ? known->targets : known->tokens;
+    struct samples samples = samples_of(context, index);
+    int64_t count = 0;
+    if (!layout_is_first_copy(program, samples.buffer, context->rank))
+        return 0;
+    for (int64_t item = 0; item < samples.buffer->count; item++) {
+        const int32_t *targets = sample_row(context, &samples, item, 0);
+        for (int64_t i = 0; i < samples.rows * samples.width; i++)
+            count += targets[i] >= 0;
     }
-    return status;
+    return count;
 }
 
 void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count) {

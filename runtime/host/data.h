@@ -37,9 +37,9 @@ int32_t dataset_fill(struct place_context *context, const struct dataset *set,
                      enum data_order order, uint64_t seed, int64_t first);
 /* Writes which sample of the step every one of this rank's is: the same in all steps. */
 void data_number_samples(struct place_context *context);
-/* Counts the targets that are not masked in these windows of DATA_SEQUENTIAL, over all ranks. */
-int32_t dataset_unmasked(struct place_context *context, const struct dataset *set, int64_t first,
-                         int64_t batch, int64_t *count);
+/* This rank's share of the targets that are not masked in the samples that were filled: of ranks
+ * that have the same samples one counts them. */
+int64_t data_targets(struct place_context *context);
 
 /* Fills every sample of this rank with the same `count` tokens, zeros behind them, nothing masked.
  */

@@ -11,15 +11,23 @@
 #include "runtime/live.h"
 #include "runtime/transport/transport.h"
 
-/* Whether anybody was interrupted, which all ranks find out together. */
-static int32_t agree_to_stop(struct session *session, struct place_context *context, bool *stop) {
+/* Whether anybody was interrupted, which all ranks find out together, and the sum of their
+ * targets. */
+static int32_t agree_to_stop(struct session *session, struct place_context *context, bool *stop,
+                             int64_t *targets) {
+    struct {
+        int64_t interrupted, targets;
+    } mine = {interrupts_seen(), *targets}, *all;
     int64_t n = context->program->devices;
-    int32_t mine = interrupts_seen(), *all = calloc((size_t)n, sizeof *all);
+    all = calloc((size_t)n, sizeof *all);
     int32_t status = all ? host_share(context, &mine, all, sizeof mine)
                          : context_fail(context, -1, PLACE_ERROR_HOST, "no memory to agree");
     *stop = false;
-    for (int64_t i = 0; i < n && !status; i++)
-        *stop |= all[i] != 0;
+    *targets = 0;
+    for (int64_t i = 0; i < n && !status; i++) {
+        *stop |= all[i].interrupted != 0;
+        *targets += all[i].targets;
+    }
     if (*stop)
         atomic_store(&session->interrupted, 1);
     free(all);
@@ -37,14 +45,12 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
     int64_t tokens = 0;
     bool stop = false;
     for (int64_t first = 0; first < set->windows && !stop; first += program->batch) {
-        int64_t count;
-        int32_t status = dataset_unmasked(context, set, first, program->batch, &count);
-        if (!status)
-            status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
+        int32_t status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
+        int64_t count = status ? 0 : data_targets(context);
         if (!status)
             status = rank_execute(context, program->evaluate, &unused);
         if (!status) /* also: nobody fills the next batch while a peer may read this one */
-            status = agree_to_stop(session, context, &stop);
+            status = agree_to_stop(session, context, &stop, &count);
         if (status)
             return status;
         const struct place_buffer *loss = &program->buffers[program->wellknown.loss];
@@ -151,6 +157,7 @@ static int32_t sampler_prompt(struct place_context *context, struct sampler *sam
 static int32_t sample_all(struct session *session, struct place_context *context,
                           struct sampler *sampler) {
     bool speaks = context->rank == 0, stop = false;
+    int64_t targets = 0; /* a sampled text has none */
     int32_t status = sampler_prompt(context, sampler, &session->data);
     if (status)
         return status;
@@ -161,7 +168,7 @@ static int32_t sample_all(struct session *session, struct place_context *context
     for (int64_t i = 0; i < session->options->sample && !stop; i++) {
         status = sample_token(session, context, sampler, i);
         if (!status)
-            status = agree_to_stop(session, context, &stop);
+            status = agree_to_stop(session, context, &stop, &targets);
         if (status)
             return status;
         if (speaks)

@@ -8,7 +8,7 @@
 struct step_record {
     int64_t step;
     double loss, grad_norm, learning_rate;
-    int64_t tokens;
+    int64_t tokens; /* that the loss is a mean over: targets that are not masked */
     double seconds;
     const int64_t *sent_bytes; /* over every group of the program: maximum over ranks */
     int64_t peak_bytes;        /* touched, maximum over ranks */

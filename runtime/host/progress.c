@@ -57,13 +57,16 @@ static bool is_due(const struct progress *progress, int64_t step, double now) {
 static int format_step(const struct progress *progress, const struct step_record *record,
                        double now, char *line, size_t bytes) {
     char memory[32], sent[32], left[32], share[32] = "";
+    const struct place_program *program = progress->program;
     int64_t sent_bytes = 0;
-    for (int32_t i = 0; i < progress->program->n_groups; i++)
+    for (int32_t i = 0; i < program->n_groups; i++)
         sent_bytes += record->sent_bytes[i];
     double rate = (double)record->tokens / record->seconds;
-    if (progress->peak_flops > 0 && progress->program->flops_per_token > 0)
+    /* What is masked is computed too. */
+    double flops = program->flops_per_token * (double)program->batch * (double)program->sequence;
+    if (progress->peak_flops > 0 && flops > 0)
         snprintf(share, sizeof share, " (%.0f%% of peak)",
-                 100 * rate * progress->program->flops_per_token / progress->peak_flops);
+                 100 * flops / record->seconds / progress->peak_flops);
     double per_step = (now - progress->started) / (double)record->step;
     return snprintf(
         line, bytes,

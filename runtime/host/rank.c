@@ -22,6 +22,7 @@ struct report {
     int64_t peak_bytes;
     struct live_report live;
     int64_t interrupted;
+    int64_t targets; /* this rank's share of the step's */
     int64_t sent_bytes[];
 };
 
@@ -88,6 +89,7 @@ static void report_fill(struct place_context *context, struct reports *reports) 
     mine->learning_rate = scalar_of(context, known->learning_rate);
     mine->peak_bytes = arena_touched_bytes(context);
     mine->interrupted = interrupts_seen();
+    mine->targets = data_targets(context);
     for (int32_t i = 0; i < program->n_groups; i++) {
         int64_t sent = context->transport->sent_bytes(context, i);
         mine->sent_bytes[i] = sent - reports->sent_before[i];
@@ -108,17 +110,20 @@ static void merge_live(struct live_report *all, const struct live_report *one) {
     *all = most;
 }
 
-/* Over all ranks: maxima, and whether anybody was interrupted. The loss has equal bits on all. */
+/* Over all ranks: maxima, the sum of targets, and whether anybody was interrupted. The loss has
+ * equal bits on all. */
 static bool reports_merge(const struct place_program *program, struct reports *reports,
                           struct step_record *record) {
     bool interrupted = false;
     record->peak_bytes = 0;
+    record->tokens = 0;
     record->live = (struct live_report){0};
     memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
     for (int64_t rank = 0; rank < program->devices; rank++) {
         const struct report *report =
             (const struct report *)(reports->all + (size_t)rank * reports->bytes);
         interrupted |= report->interrupted != 0;
+        record->tokens += report->targets;
         record->peak_bytes = larger(record->peak_bytes, report->peak_bytes);
         merge_live(&record->live, &report->live);
         for (int32_t i = 0; i < program->n_groups; i++)
@@ -186,7 +191,7 @@ static int32_t execute_step(struct session *session, struct place_context *conte
 static int32_t train_step(struct session *session, struct place_context *context,
                           struct reports *reports, int64_t step, bool *stop) {
     const struct place_program *program = session->program;
-    struct step_record record = {.step = step, .tokens = program->batch * program->sequence};
+    struct step_record record = {.step = step};
     atomic_store(&context->recorder.step, step);
     int32_t status = dataset_fill(context, &session->data, DATA_SHUFFLED, session->seed,
                                   (step - 1) * program->batch);
