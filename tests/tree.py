@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Holds what is agreed about the tree: what may stand at its top, how long a file may be, that a
-source file opens by saying what it is, and that nothing generated or private is committed."""
+source file opens by saying what it is, that nothing generated or private is committed, and that lists of
+files are true: what a document names is there, and a header that opens with its files names all of them."""
 import os
 import re
 import subprocess
@@ -19,6 +20,17 @@ DATA = re.compile(r"^tests/(.*/)?(inputs|expected|corpus)/|\.safetensors$")
 OPENS_WITH = {".c": ("//", "/*"), ".inc": ("//", "/*"), ".h": ("//", "/*"), ".def": ("//", "/*"), ".place": ("//",)}
 
 
+DOCUMENTS = re.compile(r"^[A-Z]+\.md$|^docs/\w+\.md$")
+# `folder/name.c`, or a name alone, which may lie anywhere. Users' files are of other kinds.
+NAMED = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:c|h|def|inc|py|l|y|sh))`")
+LISTED = re.compile(r"^(?://| \*) {2,}(\w+\.c)\b", re.M)
+
+
+def text_of(root, name):
+    with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
 def files(root):
     """Tracked files; without git (an unpacked archive) every file outside build folders."""
     try:
@@ -32,15 +44,41 @@ def files(root):
         return found
 
 
+def untrue_names(root, found):
+    """Files of the tree (not of an installation) that a document names and that are nowhere."""
+    for document in filter(DOCUMENTS.search, found):
+        for name in NAMED.findall(text_of(root, document)):
+            if name.split("/")[0] in TOP | {name} and not any(("/" + file).endswith("/" + name) for file in found):
+                yield f"{document}: names {name}, which is not there"
+
+
+def untrue_lists(root, found):
+    """Of a header that opens with the files it is between: those that it does not list, or that are gone."""
+    sources = [name for name in found if name.endswith(".c") and not name.startswith("tests/")]
+    for header in found:
+        listed = LISTED.findall(text_of(root, header).split("\n#")[0]) if header.endswith(".h") else []
+        if not listed:
+            continue
+        users = [name for name in sources if f'#include "{header}"' in text_of(root, name)]
+        for name in users:
+            if os.path.basename(name) not in listed:
+                yield f"{header}: its list of files lacks {name}"
+        for name in listed:
+            if os.path.join(os.path.dirname(header), name) not in sources:
+                yield f"{header}: lists {name}, which is not there"
+
+
 def complaints(root):
-    for name in files(root):
+    found = files(root)
+    yield from untrue_names(root, found)
+    yield from untrue_lists(root, found)
+    for name in found:
         top = name.split("/")[0]
         if top not in TOP:
             yield f"{name}: not among what the top of the tree may hold"
         if DATA.search(name) or not name.endswith(SOURCE):
             continue
-        with open(os.path.join(root, name), encoding="utf-8", errors="replace") as file:
-            lines = file.read().split("\n")
+        lines = text_of(root, name).split("\n")
         if len(lines) - 1 > MAXIMUM_LINES:
             yield f"{name}: {len(lines) - 1} lines, more than {MAXIMUM_LINES}"
         opening = OPENS_WITH.get(os.path.splitext(name)[1])
@@ -48,7 +86,6 @@ def complaints(root):
             yield f"{name}: does not open with a comment that says what it is"
 
 
-found = list(complaints(sys.argv[1]))
-for line in found:
-    print(line)
-sys.exit(1 if found else 0)
+failures = list(complaints(sys.argv[1]))
+print("\n".join(failures))
+sys.exit(1 if failures else 0)
