@@ -35,7 +35,7 @@ enum data_order {
 /* Fills this rank's tokens and targets with samples first .. first + batch - 1. */
 int32_t dataset_fill(struct place_context *context, const struct dataset *set,
                      enum data_order order, uint64_t seed, int64_t first);
-/* Writes which sample of the step every one of this rank's is: the same in all steps. */
+/* Writes which sample of the step every one of this rank's is. */
 void data_number_samples(struct place_context *context);
 /* This rank's share of the targets that are not masked in the samples that were filled: of ranks
  * that have the same samples one counts them. */

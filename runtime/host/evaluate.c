@@ -48,7 +48,7 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
         int32_t status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
         int64_t count = status ? 0 : data_targets(context);
         if (!status)
-            status = rank_execute(context, program->evaluate, &unused);
+            status = rank_execute(context, program->evaluate, 0, &unused);
         if (!status) /* also: nobody fills the next batch while a peer may read this one */
             status = agree_to_stop(session, context, &stop, &count);
         if (status)
@@ -115,7 +115,7 @@ static int32_t sample_token(struct session *session, struct place_context *conte
     const struct place_program *program = session->program;
     data_fill_same(context, sampler->tokens, sampler->n);
     struct live_report unused;
-    int32_t status = rank_execute(context, program->evaluate, &unused);
+    int32_t status = rank_execute(context, program->evaluate, 0, &unused);
     if (status)
         return status;
     own_logits(context, sampler->n - 1, sampler->mine);

@@ -63,11 +63,13 @@ static void set_scalar(struct place_context *context, int32_t buffer, int64_t it
         *(double *)layout_item(context, &context->program->buffers[buffer], item) = value;
 }
 
-/* What the host says beside data, once: which layer and which sample each is. */
-static void number_items(struct place_context *context) {
+/* What the host says beside data: which layer and which sample each is, and what is drawn. Before
+ * every step, the same or not: a step may use the bytes of what it has read for something else. */
+static void write_inputs(struct place_context *context, double key) {
     const struct place_program *program = context->program;
     int32_t layer = program->wellknown.layer;
     data_number_samples(context);
+    set_scalar(context, program->wellknown.draw_key, 0, key);
     for (int64_t i = 0; layer >= 0 && i < program->buffers[layer].count; i++)
         set_scalar(context, layer, i, (double)(program->buffers[layer].first_item + i));
 }
@@ -158,8 +160,9 @@ static int32_t stop_on_nan(struct place_context *context) {
                         "longer warmup or train.clip may help");
 }
 
-int32_t rank_execute(struct place_context *context, place_entry *entry,
+int32_t rank_execute(struct place_context *context, place_entry *entry, double key,
                      struct live_report *report) {
+    write_inputs(context, key);
     live_begin_step(context->live);
     atomic_store(&context->recorder.in_step, 1);
     int32_t status = entry(context);
@@ -174,13 +177,14 @@ int32_t rank_execute(struct place_context *context, place_entry *entry,
 static int32_t execute_step(struct session *session, struct place_context *context, int64_t step,
                             struct live_report *report) {
     const char *path = session->options->memory;
+    double key = draw_key(session->seed, step);
     struct timeline timeline;
     if (!path || step != 1 || context->rank != 0)
-        return rank_execute(context, session->program->train, report);
+        return rank_execute(context, session->program->train, key, report);
     if (timeline_begin(&timeline, context, path) != 0)
         return context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
                             strerror(errno));
-    int32_t status = rank_execute(context, session->program->train, report);
+    int32_t status = rank_execute(context, session->program->train, key, report);
     if (timeline_end(&timeline, context) != 0 && !status)
         status = context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
                               strerror(errno));
@@ -198,7 +202,6 @@ static int32_t train_step(struct session *session, struct place_context *context
     if (status)
         return status;
     set_scalar(context, program->wellknown.step, 0, (double)step);
-    set_scalar(context, program->wellknown.draw_key, 0, draw_key(session->seed, step));
     double begin = clock_seconds();
     status = execute_step(session, context, step, &reports->mine->live);
     if (status)
@@ -244,7 +247,6 @@ static int32_t finish(struct session *session, struct place_context *context) {
         status = tensors_write(context, options->save, TENSORS_PARAMETERS);
     if (!status && options->dump)
         status = tensors_write(context, options->dump, TENSORS_ALL_STATES);
-    set_scalar(context, context->program->wellknown.draw_key, 0, 0);
     if (!status && options->eval && !atomic_load(&session->interrupted))
         status = rank_evaluate(session, context);
     if (!status && options->sample > 0 && !atomic_load(&session->interrupted))
@@ -259,8 +261,6 @@ int32_t rank_run(struct session *session, struct place_context *context) {
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to count what is alive");
     if (!status)
         status = arena_initialize(context, session->seed);
-    if (!status)
-        number_items(context);
     if (!status)
         status = train_steps(session, context);
     if (!status)

@@ -24,9 +24,11 @@ struct session {
  * failed. Returns the context's status. */
 int32_t rank_run(struct session *session, struct place_context *context);
 
-/* Executes a step, and measures what was alive in it. */
+/* Executes a step on the data that is there, and measures what was alive in it. The key is for what
+ * is drawn; 0: nothing is. */
 struct live_report;
-int32_t rank_execute(struct place_context *context, place_entry *entry, struct live_report *report);
+int32_t rank_execute(struct place_context *context, place_entry *entry, double key,
+                     struct live_report *report);
 
 /* The mean loss over a file, printed by rank 0. */
 int32_t rank_evaluate(struct session *session, struct place_context *context);
