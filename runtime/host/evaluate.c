@@ -58,6 +58,11 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
             sum += *(double *)layout_item(context, loss, 0) * (double)count;
         tokens += count;
     }
+    if (!stop && tokens == 0)
+        return context_fail(context, -1, PLACE_ERROR_HOST,
+                            "%s: every token is masked, so there is no loss to report; give "
+                            "held-out data with tokens",
+                            set->path);
     if (context->rank == 0 && !stop)
         printf("eval: loss %.6f over %lld tokens of %s\n", sum / (double)tokens, (long long)tokens,
                set->path);
