@@ -14,7 +14,10 @@
 
 // Says the name that the user gave, not the temporary one.
 const char *system_error(struct arena *arena, const char *path) {
-    return arena_format(arena, "cannot write `%s`: %s", path, strerror(errno));
+    bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    return arena_format(arena, "cannot write `%s`: %s\n  %s", path, strerror(errno),
+                        full ? "make room, or name a file elsewhere"
+                             : "name a file in a folder that exists and may be written");
 }
 
 // write may take less than it was given, as on a disk that has just become full.
@@ -60,6 +63,7 @@ void signals_hold(sigset_t *before) {
     sigemptyset(&ending);
     sigaddset(&ending, SIGINT);
     sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &ending, before);
 }
 

@@ -8,7 +8,7 @@
 
 #include "ir/arena.h"
 
-// "cannot write `PATH`: what errno says".
+// "cannot write `PATH`: what errno says", and on a line of its own the remedy.
 const char *system_error(struct arena *arena, const char *path);
 // Writes to an open file (or to none: -1, false) and closes it; errno says what went wrong.
 bool fill_file(int file, const void *bytes, size_t size);

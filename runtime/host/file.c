@@ -55,6 +55,14 @@ int interrupts_seen(void) {
     return atomic_load(&interrupts);
 }
 
+/* The lowest number that is free is the one that open takes. What was opened the wrong way fails as
+ * what is closed does. */
+void standard_files_hold(void) {
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0)
+            (void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 /* Why nothing can be renamed to the path, or 0. A device or pipe would be replaced by a file. */
 static int taken_by(const char *path) {
     struct stat status;

@@ -19,6 +19,10 @@ void new_file_discard(struct new_file *file);
 /* Removes what is unfinished of this process, whoever writes it: before _exit. */
 void new_file_abandon(void);
 
+/* Takes the places of standard files that are closed (`>&-`), so that no file of the run gets the
+ * number of one, and messages with it. Writing to them goes on failing. */
+void standard_files_hold(void);
+
 /* Whether `path` could be written, without writing it: 0, or -1 with errno set. */
 int new_file_probe(const char *path);
 

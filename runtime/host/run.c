@@ -311,6 +311,7 @@ int place_run(const struct place_program *program, const struct place_run_option
                               .log.descriptor = -1};
     char message[MESSAGE_BYTES] = "";
     struct launch launch;
+    standard_files_hold();
     const char *wrong = check_program(program, options);
     if (!wrong && session.patience_seconds == 0)
         wrong = "PLACE_TIMEOUT is not a number of seconds above 0; unset it, or set it as in "
