@@ -128,23 +128,28 @@ static struct ast_value *new_value(struct parser *p, enum ast_value_kind kind, s
 }
 
 // The text keeps its sign, because the tree is printed from texts: 1e-3 stays 1e-3.
-struct ast_value *ast_number(struct parser *p, struct span span, struct ast_number number,
-                             bool negative) {
-    struct ast_value *value = new_value(p, AST_NUMBER, span);
+static struct ast_number signed_number(struct parser *p, struct ast_number number, bool negative) {
     if (negative) {
         number.text = arena_format(p->arena, "-%s", number.text);
         number.value = -number.value;
         number.integer = -number.integer;
     }
-    value->number = number;
+    return number;
+}
+
+struct ast_value *ast_number(struct parser *p, struct span span, struct ast_number number,
+                             bool negative) {
+    struct ast_value *value = new_value(p, AST_NUMBER, span);
+    value->number = signed_number(p, number, negative);
     return value;
 }
 
-// A number with its unit, still as written: the factor is applied where the measure is known.
+// A number with its unit, still as written: the factor is applied where the measure is known. No
+// measure is negative; that is said there too.
 struct ast_value *ast_quantity(struct parser *p, struct span span, struct ast_number number,
-                               enum measuring_unit unit) {
+                               enum measuring_unit unit, bool negative) {
     struct ast_value *value = new_value(p, AST_QUANTITY, span);
-    value->quantity.number = number;
+    value->quantity.number = signed_number(p, number, negative);
     value->quantity.unit = unit;
     return value;
 }

@@ -120,6 +120,7 @@ static void load_import(struct resolver *r, const struct ast_item *item,
         diagnostic_note(d, "sought beside the importing file%s%s",
                         r->options->library_directory ? " and in " : "",
                         r->options->library_directory ? r->options->library_directory : "");
+        diagnostic_help(d, "check the path; it is taken from the file that names it");
         return;
     }
     const char *identity = identity_of(r->arena, path);
@@ -176,6 +177,19 @@ static bool is_kind(const struct ast_item *item, enum ast_item_kind kind) {
     return strcmp(item_kind_word(item->kind), item_kind_word(kind)) == 0;
 }
 
+// Where there is none of a kind to choose from: what one looks like.
+static void help_declare(struct diagnostic *d, enum ast_item_kind kind) {
+    const char *example =
+        kind == ITEM_DEVICE  ? "device core { memory = 1 GiB }"
+        : kind == ITEM_MESH  ? "mesh ranks of core { dp = 4  link(10 GB/s, 1 us) }"
+        : kind == ITEM_TRAIN ? "train { batch = 16  sequence = 64  optimizer = adamw(lr = 1e-3) }"
+        : kind == ITEM_STRATEGY
+            ? "strategy main { split batch over dp }"
+            : "model tiny : gpt2 { layers = 4  hidden = 128  heads = 4  ffn = 512  vocab = 256  "
+              "sequence_limit = 64 }";
+    diagnostic_help(d, "declare one, as in `%s`, or import the file that does", example);
+}
+
 // Looks among all files, and gathers the names of the kind for the help on the way.
 static const struct found_item *find_named(struct resolver *r, enum ast_item_kind kind,
                                            struct ast_name name) {
@@ -189,8 +203,11 @@ static const struct found_item *find_named(struct resolver *r, enum ast_item_kin
         names[n++] = r->items[i].item->name.text;
     }
     // What an import or an item that failed would have brought is not missed again.
-    if (!r->import_failed && !r->has_syntax_errors)
-        report_unknown(r, E103, name, item_kind_word(kind), names, n);
+    if (!r->import_failed && !r->has_syntax_errors) {
+        struct diagnostic *d = report_unknown(r, E103, name, item_kind_word(kind), names, n);
+        if (n == 0)
+            help_declare(d, kind);
+    }
     return NULL;
 }
 
@@ -217,6 +234,8 @@ const struct found_item *find_item(struct resolver *r, enum ast_item_kind kind,
         only = found;
     }
     if (!only && !r->import_failed && !r->has_syntax_errors)
-        report(r->diagnostics, E109, name.span, "the file has no `%s`", item_kind_word(kind));
+        help_declare(
+            report(r->diagnostics, E109, name.span, "the file has no `%s`", item_kind_word(kind)),
+            kind);
     return only;
 }

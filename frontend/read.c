@@ -24,9 +24,10 @@ static size_t character_bytes(const unsigned char *text, size_t left) {
     for (size_t i = 1; i < n; i++)
         if ((text[i] & 0xC0) != 0x80)
             return 0;
-    // Overlong forms, surrogates, and beyond the last character.
-    if ((*text == 0xE0 && text[1] < 0xA0) || (*text == 0xED && text[1] > 0x9F) ||
-        (*text == 0xF0 && text[1] < 0x90) || (*text == 0xF4 && text[1] > 0x8F))
+    // Overlong forms, surrogates, beyond the last character; controls above ASCII.
+    if ((*text == 0xC2 && text[1] < 0xA0) || (*text == 0xE0 && text[1] < 0xA0) ||
+        (*text == 0xED && text[1] > 0x9F) || (*text == 0xF0 && text[1] < 0x90) ||
+        (*text == 0xF4 && text[1] > 0x8F))
         return 0;
     return n;
 }

@@ -129,7 +129,8 @@ static bool check_required(struct resolver *r, const struct found_item *found,
 
 // A contradiction between two fields: at the second, with the first labelled.
 static struct diagnostic *report_contradiction(struct resolver *r, const struct model_draft *draft,
-                                               int at, int other, const char *message) {
+                                               int at, int other, const char *message,
+                                               const char *remedy) {
     const struct field_said *said = &draft->said[at], *with = &draft->said[other];
     struct span span = said->said ? origin_span(&said->origin) : draft->config->origin.span;
     struct diagnostic *d = report(r->diagnostics, E114, span, "%s", message);
@@ -137,6 +138,7 @@ static struct diagnostic *report_contradiction(struct resolver *r, const struct 
         diagnostic_origin(d, &said->origin);
     if (with->said && said->said)
         diagnostic_label(d, origin_span(&with->origin), "and this");
+    diagnostic_help(d, "%s", remedy);
     return d;
 }
 
@@ -153,7 +155,8 @@ static void derive_sizes(struct resolver *r, const struct model_draft *draft) {
     if (!model->head_dim)
         report_contradiction(r, draft, MODEL_heads, MODEL_hidden,
                              arena_format(r->arena, "hidden size %lld is no multiple of %lld heads",
-                                          (long long)model->hidden, (long long)model->heads));
+                                          (long long)model->hidden, (long long)model->heads),
+                             "take a number of heads that divides it, or say `head_dim`");
 }
 
 // A bound of the compiler's or the kernels', where a size may come from another: at the field that
@@ -176,9 +179,11 @@ static void check_most(struct resolver *r, const struct model_draft *draft, int 
 static void check_sizes(struct resolver *r, const struct model_draft *draft) {
     const struct model_config *model = draft->config;
     if (model->heads % model->kv_heads != 0)
-        report_contradiction(r, draft, MODEL_kv_heads, MODEL_heads,
-                             arena_format(r->arena, "%lld query heads cannot share %lld key heads",
-                                          (long long)model->heads, (long long)model->kv_heads));
+        report_contradiction(
+            r, draft, MODEL_kv_heads, MODEL_heads,
+            arena_format(r->arena, "%lld query heads cannot share %lld key heads",
+                         (long long)model->heads, (long long)model->kv_heads),
+            "as many query heads belong to each: make `kv_heads` a divisor of `heads`");
     check_most(r, draft, MODEL_head_dim, MODEL_heads, model->head_dim, LIMIT_HEAD_DIM,
                "use more heads; attention keeps a tile of this width for each thread");
     check_most(r, draft, MODEL_layers, MODEL_layers, model->layers, LIMIT_LAYERS,
@@ -188,10 +193,13 @@ static void check_sizes(struct resolver *r, const struct model_draft *draft) {
             r, draft, draft->said[MODEL_head_dim].said ? MODEL_head_dim : MODEL_heads,
             MODEL_position,
             arena_format(r->arena, "rotary positions need an even head size, not %lld",
-                         (long long)model->head_dim));
+                         (long long)model->head_dim),
+            "they turn pairs of elements: change `head_dim` or the number of heads, or take "
+            "`position = learned`");
     if (model->fused_gate_up && model->activation != ACTIVATION_SWIGLU)
         report_contradiction(r, draft, MODEL_fused_gate_up, MODEL_activation,
-                             "there is no gate to be fused with: the activation is not swiglu");
+                             "there is no gate to be fused with: the activation is not swiglu",
+                             "leave out `fused_gate_up`, or take `activation = swiglu`");
     if (model->position == POSITION_LEARNED && !model->sequence_limit)
         report(r->diagnostics, E109, model->origin.span, "learned positions need `sequence_limit`");
 }

@@ -524,5 +524,6 @@ void finish_train(struct resolver *r) {
         diagnostic_origin(d, &train->sequence_origin);
         diagnostic_label(d, model->origin.span, "`sequence_limit` is %lld",
                          (long long)model->sequence_limit);
+        diagnostic_help(d, "make train.sequence shorter, or raise the model's `sequence_limit`");
     }
 }

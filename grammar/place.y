@@ -204,7 +204,8 @@ arg: value { $$ = ast_argument_value(@$, (struct ast_name){0}, $1); }
     ;
 value: NUMBER { $$ = ast_number(p, @$, $1, false); }
     | '-' NUMBER { $$ = ast_number(p, @$, $2, true); }
-    | QUANTITY { $$ = ast_quantity(p, @$, $1.number, $1.unit); }
+    | QUANTITY { $$ = ast_quantity(p, @$, $1.number, $1.unit, false); }
+    | '-' QUANTITY { $$ = ast_quantity(p, @$, $2.number, $2.unit, true); }
     | STRING { $$ = ast_string(p, @$, $1); }
     | NAME { $$ = ast_word(p, @$, $1); }
     | NAME '(' args ')' { $$ = ast_call(p, @$, $1, &$3); }

@@ -41,12 +41,23 @@ static char *format_text(struct arena *arena, const char *format, va_list args) 
     return text;
 }
 
+// A message may hold what a text says by an escape, as JSON can: nothing that a terminal would obey
+// stays, the controls above ASCII (U+0080 to U+009F) included.
+static char *without_controls(char *text) {
+    for (unsigned char *at = (unsigned char *)text; *at; at++)
+        if (*at < 0x20 || *at == 0x7F)
+            *at = '?';
+        else if (at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0)
+            at[0] = at[1] = '?';
+    return text;
+}
+
 const char *text_shortened(struct arena *arena, const char *text) {
     const char *shortened = "";
     const char *at = text, *kept = text; // what is behind `kept` has not been taken over
     while (*at) {
-        at += strspn(at, " \n");
-        size_t word = strcspn(at, " \n"), head = SHOWN_BYTES - SHOWN_BEFORE, tail = SHOWN_BEFORE;
+        at += strspn(at, " ");
+        size_t word = strcspn(at, " "), head = SHOWN_BYTES - SHOWN_BEFORE, tail = SHOWN_BEFORE;
         if (word > SHOWN_BYTES) {
             while (continues_character(at[head]))
                 head++;
@@ -65,7 +76,8 @@ const char *text_shortened(struct arena *arena, const char *text) {
     do {                                                                                           \
         va_list args_;                                                                             \
         va_start(args_, format);                                                                   \
-        (result) = text_shortened((arena), format_text((arena), (format), args_));                 \
+        (result) =                                                                                 \
+            text_shortened((arena), without_controls(format_text((arena), (format), args_)));      \
         va_end(args_);                                                                             \
     } while (0)
 
