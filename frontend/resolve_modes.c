@@ -94,8 +94,6 @@ static void read_unit(const struct mode_reader *m, const struct ast_value *value
         }
         m->out->unit = (enum gather_unit)unit;
     }
-    if (m->out->unit > UNIT_LAYER && m->mode == MODE_GATHERED)
-        report_unsupported(r, value->span, UNSUPPORTED_GATHER_UNIT);
 }
 
 // How many units ahead of its use a gather starts: that many more are held at a time.

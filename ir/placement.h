@@ -29,6 +29,7 @@ struct placed_tensor {
     struct axis_list reduced_each; // gradients replicated with reduce = each
     // Options of gathered parameters.
     enum gather_unit gather_unit;
+    int64_t gather_layers; // gathered at once; divides the layers of the range
     int64_t prefetch;
     bool kept_after_forward, kept_after_backward;
     // Of a part that is kept between forward and backward: the axes that cut it, the first of the

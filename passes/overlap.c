@@ -168,35 +168,52 @@ static uint32_t wait_of(const struct block *block, uint32_t at) {
     return NO_ID;
 }
 
-// Does every iteration send items of its own, that nothing else in the loop's body touches later?
-static bool may_leave_loop(struct overlapper *o, struct loop *loop, uint32_t start, int variable) {
-    const struct transfer *transfer = &loop->body.statements[start].start;
-    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
-        struct index from = transfer->pieces[i].from.index, to = transfer->pieces[i].to.index;
-        if (from.variable != variable || from.modulus || to.variable != variable || to.modulus)
-            return false;
-    }
-    for (uint32_t i = start + 1; i < loop->body.n; i++)
-        if (touches(o, &loop->body.statements[i], transfer))
+// Does the index name another item in every iteration of the loop? What has slots does in a loop
+// over a group's layers, if all of them find one.
+static bool is_own(struct index index, const struct loop *loop, int variable) {
+    bool slots = loop->stride && index.modulus >= loop->end - loop->begin;
+    return index.variable == variable && (index.modulus == 0 || slots);
+}
+
+// Does every iteration send items of its own?
+static bool sends_own(const struct loop *loop, const struct transfer *transfer, int variable) {
+    for (uint32_t i = 0; i < transfer->n_pieces; i++)
+        if (!is_own(transfer->pieces[i].from.index, loop, variable) ||
+            !is_own(transfer->pieces[i].to.index, loop, variable))
             return false;
     return true;
+}
+
+// Does a statement behind the start name what it carries?
+static bool touches_later(struct overlapper *o, const struct loop *loop, uint32_t start) {
+    for (uint32_t i = start + 1; i < loop->body.n; i++)
+        if (touches(o, &loop->body.statements[i], &loop->body.statements[start].start))
+            return true;
+    return false;
+}
+
+// All in flight at once, and with those of the loops that were cut from the same one: l mod end is
+// l in all of them. Of a group's layers each run of the loop has as many as there are iterations.
+static void give_flights(struct overlapper *o, struct loop *loop, uint32_t start, uint32_t wait,
+                         int variable) {
+    int64_t flights = loop->stride ? loop->stride : loop->end;
+    struct block *body = &loop->body;
+    struct handle *handle = &o->step->handles[body->statements[start].start.handle];
+    struct index slot = index_variable(variable, 0, flights);
+    body->statements[start].start.handle_index = body->statements[wait].wait.index = slot;
+    if (handle->slots < flights)
+        handle->slots = flights;
 }
 
 // A loop of waits alone, behind the loop that has the starts.
 static struct statement take_wait_out(struct overlapper *o, struct statement *loop, uint32_t start,
                                       uint32_t wait, int variable) {
     struct block *body = &loop->loop.body;
-    struct statement waits = *loop, taken = body->statements[wait];
+    give_flights(o, &loop->loop, start, wait, variable);
+    struct statement waits = *loop;
     waits.loop.body = (struct block){0};
-    waits.span = taken.span;
-    struct handle *handle = &o->step->handles[taken.wait.handle];
-    // All in flight at once, and with those of the loops that were cut from the same one: l mod end
-    // is l in all of them.
-    taken.wait.index = index_variable(variable, 0, loop->loop.end);
-    body->statements[start].start.handle_index = taken.wait.index;
-    if (handle->slots < loop->loop.end)
-        handle->slots = loop->loop.end;
-    block_push(o->program, &waits.loop.body, taken);
+    waits.span = body->statements[wait].span;
+    block_push(o->program, &waits.loop.body, body->statements[wait]);
     move_down(body, wait, body->n - 1);
     body->n--;
     return waits;
@@ -217,6 +234,71 @@ static void join_waits(struct overlapper *o, struct block *block, uint32_t at) {
     block->n--;
 }
 
+// May all of one statement's iterations run before the first of the other's, of the same loop? What
+// both name must be another item in each.
+static bool iterations_part(const struct overlapper *o, const struct loop *loop, int variable,
+                            const struct statement *a, const struct statement *b) {
+    struct access first, second;
+    for (uint32_t i = 0; (first = statement_access(o->program, a, i)).at; i++)
+        for (uint32_t k = 0; (second = statement_access(o->program, b, k)).at; k++)
+            if (storage_of(o, first.at->buffer) == storage_of(o, second.at->buffer) &&
+                !(is_own(first.at->index, loop, variable) &&
+                  index_equal(first.at->index, second.at->index)))
+                return false;
+    return true;
+}
+
+// What the loop does from `at` on, in a loop of its own behind it?
+static bool may_split(const struct overlapper *o, const struct loop *loop, uint32_t at,
+                      int variable) {
+    const struct block head = {loop->body.statements, at, 0};
+    for (uint32_t i = at; i < loop->body.n; i++) {
+        const struct statement *s = &loop->body.statements[i];
+        struct statement_walk walk = walk_statements(&head);
+        if (s->kind == STATEMENT_LOOP)
+            return false;
+        while (walk_next(&walk))
+            if (!iterations_part(o, loop, variable, walk.statement, s))
+                return false;
+    }
+    return true;
+}
+
+// The start in the loop that a wait belongs to; NO_ID: it is behind the wait, or elsewhere.
+static uint32_t start_of(const struct block *block, uint32_t wait) {
+    for (uint32_t i = wait; i-- > 0;)
+        if (block->statements[i].kind == STATEMENT_START && wait_of(block, i) == wait)
+            return i;
+    return NO_ID;
+}
+
+// Reductions whose sums are used at once in the iteration, as accumulated gradients are: where
+// every iteration has its own transients, what waits and uses them follows in a loop behind.
+static bool split_at_wait(struct overlapper *o, struct block *block, uint32_t at, uint32_t wait,
+                          int depth) {
+    struct loop *loop = &block->statements[at].loop;
+    struct statement tail = block->statements[at];
+    for (uint32_t i = wait; i < loop->body.n; i++) {
+        uint32_t start =
+            loop->body.statements[i].kind == STATEMENT_WAIT ? start_of(&loop->body, i) : NO_ID;
+        if (start < wait && !sends_own(loop, &loop->body.statements[start].start, depth))
+            return false;
+    }
+    if (!may_split(o, loop, wait, depth))
+        return false;
+    for (uint32_t i = wait; i < loop->body.n; i++) {
+        uint32_t start =
+            loop->body.statements[i].kind == STATEMENT_WAIT ? start_of(&loop->body, i) : NO_ID;
+        if (start < wait)
+            give_flights(o, loop, start, i, depth);
+    }
+    tail.loop.body = (struct block){0};
+    push_copies(o, &tail.loop.body, loop->body.statements + wait, loop->body.n - wait);
+    loop->body.n = wait;
+    block_insert(o->program, block, at + 1, tail);
+    return true;
+}
+
 static void sink_block(struct overlapper *o, struct block *block, int depth);
 
 // Takes waits out of the loop at `at` and lets them sink behind it.
@@ -226,12 +308,17 @@ static void sink_from_loop(struct overlapper *o, struct block *block, uint32_t a
         struct statement *loop = &block->statements[at];
         struct block *body = &loop->loop.body;
         uint32_t wait = body->statements[i].kind == STATEMENT_START ? wait_of(body, i) : NO_ID;
-        if (wait == NO_ID || !may_leave_loop(o, &loop->loop, i, depth))
+        if (wait == NO_ID || !sends_own(&loop->loop, &body->statements[i].start, depth))
             continue;
         struct transfer transfer = body->statements[i].start;
-        struct statement waits = take_wait_out(o, loop, i, wait, depth);
-        block_insert(o->program, block, at + 1, waits);
-        join_waits(o, block, sink(o, block, at + 1, &transfer));
+        if (!touches_later(o, &loop->loop, i)) {
+            struct statement waits = take_wait_out(o, loop, i, wait, depth);
+            block_insert(o->program, block, at + 1, waits);
+            join_waits(o, block, sink(o, block, at + 1, &transfer));
+        } else if (transfer.exchange.kind != COLLECTIVE_ALL_GATHER &&
+                   split_at_wait(o, block, at, wait, depth)) {
+            sink_from_loop(o, block, at + 1, depth);
+        }
     }
 }
 

@@ -157,8 +157,10 @@ struct partitioner {
     struct step *step;
     struct block *block; // statements go here
     struct reach reach;
-    int64_t layer;      // the first of the loop over layers that is being made; 0: none
-    int depth;          // of the loops around the block that is being made
+    int64_t layer; // the first of the loop over layers that is being made; 0: none
+    int depth;     // of the loops around the block that is being made
+    const struct statement *gather_unit; // a loop over groups of layers, inside it: what a group
+                                         // reads is gathered at its front; NULL: none
     bool in_microbatch; // inside the loop over microbatches: other loops' variables move up by one
     struct reference *zeroes; // accumulators of the open loop over microbatches
     uint32_t n_zeroes, cap_zeroes;
@@ -209,11 +211,12 @@ struct sharding stored_sharding(const struct partitioner *, const struct buffer 
 // Of what a buffer of the reference program holds: a tensor, or some of its layers.
 struct tensor_storage *storage_of(const struct partitioner *, const struct buffer *);
 bool is_gathered(const struct partitioner *, const struct buffer *);
-// Not stacked: one item that is used again by the next layer.
+// Not stacked: one item that is used again by the next layer, or slots for the layers that are
+// taken at once.
 buffer_id add_transient(struct partitioner *, const struct buffer *reference, const char *suffix,
-                        const struct axis_list *flat);
+                        const struct axis_list *flat, int64_t slots);
 // An item of a tensor's buffer at the place of a reference of the reference program: a transient
-// that is not stacked has one item.
+// that is not stacked has one item, or slots.
 struct reference tensor_item(const struct partitioner *, buffer_id, struct reference);
 // The statement that placed a state on an axis; else the split that made the collective necessary.
 struct span state_span(const struct partitioner *, const struct buffer *, enum state,
@@ -256,11 +259,15 @@ void reduce_last(struct partitioner *, const struct statement *from);
 // ---- gathers (partition_gathers.c) ------------------------------------------------------------
 // The gathered whole that a unit of the reference reads. One that is kept is the same for all
 // units; else each has its own, so that their lifetimes are apart.
-buffer_id gathered_buffer(struct partitioner *, const struct buffer *parameter, uint32_t unit);
+buffer_id gathered_buffer(struct partitioner *, buffer_id parameter, uint32_t unit);
 // What goes around a call `from` that reads or updates parameters.
 void gather_before(struct partitioner *, const struct statement *from);
 void free_after(struct partitioner *, const struct statement *from);
 void gather_updated(struct partitioner *, const struct statement *from);
+// At the front of a loop over groups of layers, for the calls inside it: what they read of a group.
+// First the parts that are kept, then what is gathered out of them.
+void gather_unit_parts(struct partitioner *, const struct statement *from);
+void gather_unit_wholes(struct partitioner *, const struct statement *from);
 // The same around the loop over microbatches: once, for the calls inside it.
 void gather_kept(struct partitioner *, const struct statement *from);
 void free_kept(struct partitioner *, const struct statement *from);

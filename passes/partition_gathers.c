@@ -6,19 +6,56 @@
 #include "ir/check.h"
 #include "passes/partition.h"
 
-// ---- buffers ----------------------------------------------------------------------------------
+// ---- several layers at once -------------------------------------------------------------------
 
-buffer_id gathered_buffer(struct partitioner *p, const struct buffer *parameter, uint32_t unit) {
+static bool reads(const struct partitioner *p, const struct statement *s, buffer_id buffer) {
+    if (s->kind != STATEMENT_CALL || call_updates(p, &s->call))
+        return false;
+    for (uint32_t i = 0; i < p->reference->units[s->call.unit].n_parameters; i++)
+        if (s->call.operands[i].buffer == buffer)
+            return true;
+    return false;
+}
+
+// Calls in the loop over units that read a parameter in every layer of one; NULL: none does.
+struct unit_readers {
+    const struct statement *first, *last;
+};
+
+static struct unit_readers readers_of_all(const struct partitioner *p, buffer_id buffer) {
+    int64_t layers = placement_of(&p->placement, &p->reference->buffers[buffer])->gather_layers;
+    struct unit_readers readers = {0};
+    struct statement_walk walk = walk_statements(&p->gather_unit->loop.body);
+    while (walk_next(&walk))
+        if (reads(p, walk.statement, buffer) && walk_trips(&walk) == layers) {
+            readers.first = readers.first ? readers.first : walk.statement;
+            readers.last = walk.statement;
+        }
+    return readers;
+}
+
+// Is the parameter gathered with those of other layers, in front of the loops over them? What some
+// layers of a unit do without (a bias that only recomputing reads, of all layers but the last) is
+// gathered layer by layer.
+static bool is_of_unit(const struct partitioner *p, buffer_id buffer) {
+    return p->gather_unit &&
+           placement_of(&p->placement, &p->reference->buffers[buffer])->gather_layers > 1 &&
+           readers_of_all(p, buffer).first;
+}
+
+// ---- one gather -------------------------------------------------------------------------------
+
+buffer_id gathered_buffer(struct partitioner *p, buffer_id parameter, uint32_t unit) {
     static const struct axis_list none = {0};
-    buffer_id *gathered = &storage_of(p, parameter)->gathered[unit];
+    const struct buffer *buffer = &p->reference->buffers[parameter];
+    buffer_id *gathered = &storage_of(p, buffer)->gathered[unit];
     if (*gathered != NO_ID)
         return *gathered;
     const char *suffix = arena_format(p->arena, ".gathered.%s", p->reference->units[unit].name);
-    return *gathered = add_transient(p, parameter, suffix, &none);
+    int64_t slots =
+        is_of_unit(p, parameter) ? placement_of(&p->placement, buffer)->gather_layers : 1;
+    return *gathered = add_transient(p, buffer, suffix, &none, slots);
 }
-
-// ---- before and behind a call
-// --------------------------------------------------------------------
 
 static bool is_gathered_operand(const struct partitioner *p, struct reference operand) {
     const struct buffer *buffer = reference_buffer(p, operand);
@@ -51,15 +88,24 @@ static void add_gather(struct partitioner *p, struct gathers *gathers, const str
         axes = &tensor->kept_shards;
     }
     add_piece(p, &gathers->wholes, COLLECTIVE_ALL_GATHER, axes, source,
-              tensor_item(p, gathered_buffer(p, buffer, from->call.unit), operand),
+              tensor_item(p, gathered_buffer(p, operand.buffer, from->call.unit), operand),
               state_span(p, buffer, STATE_PARAMETERS, axes), bucket);
+}
+
+static void emit_parts(struct partitioner *p, struct gathers *gathers,
+                       const struct statement *from) {
+    emit_transfers(p, &gathers->parts, arena_format(p->arena, "keep.%s", unit_name(p, from)));
+}
+
+static void emit_wholes(struct partitioner *p, struct gathers *gathers,
+                        const struct statement *from) {
+    emit_transfers(p, &gathers->wholes, arena_format(p->arena, "gather.%s", unit_name(p, from)));
 }
 
 static void emit_gathers(struct partitioner *p, struct gathers *gathers,
                          const struct statement *from) {
-    const char *name = unit_name(p, from);
-    emit_transfers(p, &gathers->parts, arena_format(p->arena, "keep.%s", name));
-    emit_transfers(p, &gathers->wholes, arena_format(p->arena, "gather.%s", name));
+    emit_parts(p, gathers, from);
+    emit_wholes(p, gathers, from);
 }
 
 // Is this the use before which the parameter is gathered? Of a kept one the first of the step's
@@ -73,6 +119,45 @@ static bool gathers_here(const struct partitioner *p, const struct statement *fr
     return !tensor->kept_after_forward || p->reach.first_reader[buffer] == from;
 }
 
+// ---- the gathers of a unit --------------------------------------------------------------------
+
+// All calls of the unit read what is gathered for the first that goes through all of its layers; of
+// layers that are recomputed, for backward.
+static void share_gathered(struct partitioner *p, const struct statement *from, buffer_id buffer) {
+    const struct buffer *parameter = &p->reference->buffers[buffer];
+    buffer_id *gathered = storage_of(p, parameter)->gathered;
+    struct statement_walk walk = walk_statements(&p->gather_unit->loop.body);
+    while (walk_next(&walk))
+        if (reads(p, walk.statement, buffer))
+            gathered[walk.statement->call.unit] = gathered[from->call.unit];
+}
+
+static struct gathers gathers_of_unit(struct partitioner *p, const struct statement *from) {
+    struct gathers gathers = {0};
+    for (uint32_t i = 0; i < p->reference->units[from->call.unit].n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (!is_gathered_operand(p, operand) || !is_of_unit(p, operand.buffer) ||
+            readers_of_all(p, operand.buffer).first != from ||
+            !gathers_here(p, from, operand.buffer))
+            continue;
+        add_gather(p, &gathers, from, operand);
+        share_gathered(p, from, operand.buffer);
+    }
+    return gathers;
+}
+
+void gather_unit_parts(struct partitioner *p, const struct statement *from) {
+    struct gathers gathers = gathers_of_unit(p, from);
+    emit_parts(p, &gathers, from);
+}
+
+void gather_unit_wholes(struct partitioner *p, const struct statement *from) {
+    struct gathers gathers = gathers_of_unit(p, from);
+    emit_wholes(p, &gathers, from);
+}
+
+// ---- before and behind a call -----------------------------------------------------------------
+
 // All parameters that a call reads are one gather, side by side (or one each, by `unit = tensor`).
 void gather_before(struct partitioner *p, const struct statement *from) {
     struct gathers gathers = {0};
@@ -81,13 +166,20 @@ void gather_before(struct partitioner *p, const struct statement *from) {
         return;
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference operand = from->call.operands[i];
-        if (is_gathered_operand(p, operand) && gathers_here(p, from, operand.buffer))
+        if (is_gathered_operand(p, operand) && !is_of_unit(p, operand.buffer) &&
+            gathers_here(p, from, operand.buffer))
             add_gather(p, &gathers, from, operand);
     }
     emit_gathers(p, &gathers, from);
 }
 
-// Kept parameters are freed by the last call that reads them.
+// Is this the last call of the step that reads the parameter, as long as it is gathered?
+static bool ends_use(const struct partitioner *p, const struct statement *from, buffer_id buffer) {
+    if (placement_of(&p->placement, &p->reference->buffers[buffer])->kept_after_forward)
+        return p->reach.last_reader[buffer] == from;
+    return !is_of_unit(p, buffer) || readers_of_all(p, buffer).last == from;
+}
+
 void free_after(struct partitioner *p, const struct statement *from) {
     const struct unit *unit = &p->reference->units[from->call.unit];
     struct freed freed = {0};
@@ -98,14 +190,12 @@ void free_after(struct partitioner *p, const struct statement *from) {
         if (!is_gathered_operand(p, operand))
             continue;
         const struct buffer *buffer = reference_buffer(p, operand);
-        bool kept = placement_of(&p->placement, buffer)->kept_after_forward;
         if (placement_of(&p->placement, buffer)->kept_after_backward && p->in_microbatch)
             continue;
-        bool last = p->reach.last_reader[operand.buffer] == from;
-        if (!kept || last)
+        if (ends_use(p, from, operand.buffer))
             free_item(p, &freed,
-                      tensor_item(p, gathered_buffer(p, buffer, from->call.unit), operand));
-        if (storage_of(p, buffer)->kept != NO_ID && last &&
+                      tensor_item(p, gathered_buffer(p, operand.buffer, from->call.unit), operand));
+        if (storage_of(p, buffer)->kept != NO_ID && p->reach.last_reader[operand.buffer] == from &&
             p->reach.first_reader[operand.buffer] != from)
             free_item(p, &freed, tensor_item(p, storage_of(p, buffer)->kept, operand));
     }
@@ -134,7 +224,7 @@ void free_kept(struct partitioner *p, const struct statement *from) {
         if (is_gathered_operand(p, operand) && p->reach.last_reader[operand.buffer] == from &&
             placement_of(&p->placement, buffer)->kept_after_backward)
             free_item(p, &freed,
-                      tensor_item(p, gathered_buffer(p, buffer, from->call.unit), operand));
+                      tensor_item(p, gathered_buffer(p, operand.buffer, from->call.unit), operand));
     }
     emit_free(p, from, &freed);
 }

@@ -175,12 +175,13 @@ static buffer_id written_gradient(const struct tensor_storage *storage) {
 }
 
 static buffer_id parameter_place(struct partitioner *p, const struct making_call *c,
-                                 const struct buffer *parameter) {
-    const struct tensor_storage *storage = storage_of(p, parameter);
+                                 buffer_id parameter) {
+    const struct buffer *buffer = &p->reference->buffers[parameter];
+    const struct tensor_storage *storage = storage_of(p, buffer);
     if (c->updates)
         return storage->updated;
-    return is_gathered(p, parameter) ? gathered_buffer(p, parameter, c->whole->call.unit)
-                                     : storage->parameter;
+    return is_gathered(p, buffer) ? gathered_buffer(p, parameter, c->whole->call.unit)
+                                  : storage->parameter;
 }
 
 static buffer_id gradient_place(const struct making_call *c, const struct tensor_storage *s) {
@@ -200,7 +201,7 @@ static struct reference tensor_operand(struct partitioner *p, const struct makin
     const struct buffer *buffer = reference_buffer(p, r);
     bool gradient = buffer->class == CLASS_GRADIENTS;
     buffer_id place =
-        gradient ? gradient_place(c, storage_of(p, buffer)) : parameter_place(p, c, buffer);
+        gradient ? gradient_place(c, storage_of(p, buffer)) : parameter_place(p, c, r.buffer);
     *type = placed_sharding(p, place);
     // A gradient that backward adds to is a summand still; one that norms read has been reduced.
     if (gradient && c->per_microbatch)
@@ -393,14 +394,51 @@ static struct statement loop_like(const struct statement *from) {
     return made;
 }
 
+// Runs `visit` for the calls of a run of statements, inside loops like theirs.
+typedef void (*call_visitor)(struct partitioner *, const struct statement *call);
+
+static void visit_calls(struct partitioner *p, const struct statement *statements, uint32_t n,
+                        call_visitor visit) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (statements[i].kind == STATEMENT_CALL)
+            visit(p, &statements[i]);
+        if (statements[i].kind != STATEMENT_LOOP)
+            continue;
+        struct statement made = loop_like(&statements[i]);
+        struct block *outer = p->block;
+        p->block = &made.loop.body;
+        visit_calls(p, statements[i].loop.body.statements, statements[i].loop.body.n, visit);
+        p->block = outer;
+        if (made.loop.body.n)
+            push_statement(p, made);
+    }
+}
+
+// A loop over groups of layers: the outermost of those around a layer.
+static bool begins_unit(const struct partitioner *p, const struct statement *from) {
+    return !p->gather_unit && from->loop.body.statements[0].kind == STATEMENT_LOOP;
+}
+
+static void gather_unit(struct partitioner *p) {
+    const struct block *body = &p->gather_unit->loop.body;
+    visit_calls(p, body->statements, body->n, gather_unit_parts);
+    visit_calls(p, body->statements, body->n, gather_unit_wholes);
+}
+
 static void lower_loop(struct partitioner *p, const struct statement *from) {
     struct statement made = loop_like(from);
     struct block *outer = p->block;
     int64_t outer_layer = p->layer;
+    const struct statement *outer_unit = p->gather_unit;
     p->block = &made.loop.body;
     p->layer = from->loop.begin;
     p->depth++;
+    if (begins_unit(p, from)) {
+        p->gather_unit = from;
+        gather_unit(p);
+    }
     lower_block(p, &from->loop.body);
+    p->gather_unit = outer_unit;
     p->depth--;
     p->layer = outer_layer;
     p->block = outer;
@@ -457,26 +495,6 @@ static void lower_block(struct partitioner *p, const struct block *block) {
 }
 
 // ---- microbatches -----------------------------------------------------------------------------
-
-// Runs `visit` for the calls of a run of statements, inside loops like theirs.
-typedef void (*call_visitor)(struct partitioner *, const struct statement *call);
-
-static void visit_calls(struct partitioner *p, const struct statement *statements, uint32_t n,
-                        call_visitor visit) {
-    for (uint32_t i = 0; i < n; i++) {
-        if (statements[i].kind == STATEMENT_CALL)
-            visit(p, &statements[i]);
-        if (statements[i].kind != STATEMENT_LOOP)
-            continue;
-        struct statement made = loop_like(&statements[i]);
-        struct block *outer = p->block;
-        p->block = &made.loop.body;
-        visit_calls(p, statements[i].loop.body.statements, statements[i].loop.body.n, visit);
-        p->block = outer;
-        if (made.loop.body.n)
-            push_statement(p, made);
-    }
-}
 
 static void push_zeroes(struct partitioner *p, struct span span) {
     for (uint32_t i = 0; i < p->n_zeroes; i++)

@@ -72,11 +72,11 @@ static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *r
 }
 
 buffer_id add_transient(struct partitioner *p, const struct buffer *reference, const char *suffix,
-                        const struct axis_list *flat) {
+                        const struct axis_list *flat, int64_t slots) {
     buffer_id id = add_tensor_buffer(p, reference, suffix, CLASS_TRANSIENT, flat);
     struct buffer *buffer = &p->program->buffers[id];
-    buffer->stack = STACK_NONE;
-    buffer->count = 1;
+    buffer->count = slots;
+    buffer->stack = slots > 1 ? STACK_SLOTS : STACK_NONE;
     buffer->first_layer = 0;
     return id;
 }
@@ -168,9 +168,11 @@ static void make_gradient(struct partitioner *p, const struct buffer *reference)
             : add_window(p, reference, storage->gradient, ".sum", &storage->scatter_each);
     if (storage->scatter_each.n + storage->reduce_each.n == 0)
         return;
-    storage->unreduced = add_transient(p, reference, ".unreduced", &none);
+    // Layers whose parameters are gathered together are reduced together.
+    int64_t slots = tensor->gather_layers;
+    storage->unreduced = add_transient(p, reference, ".unreduced", &none, slots);
     if (storage->scatter_each.n && p->placement.microbatches > 1)
-        storage->reduced = add_transient(p, reference, ".reduced", &storage->scatter_each);
+        storage->reduced = add_transient(p, reference, ".reduced", &storage->scatter_each, slots);
 }
 
 void make_storage(struct partitioner *p) {
@@ -268,9 +270,13 @@ struct span state_span(const struct partitioner *p, const struct buffer *buffer,
 
 struct reference tensor_item(const struct partitioner *p, buffer_id buffer,
                              struct reference reference) {
-    bool stacked = p->program->buffers[buffer].stack == STACK_LAYERS;
-    return (struct reference){
-        .buffer = buffer, .index = stacked ? moved_index(p, reference.index) : index_constant(0)};
+    const struct buffer *stacked = &p->program->buffers[buffer];
+    struct reference item = {buffer, moved_index(p, reference.index)};
+    if (stacked->stack == STACK_SLOTS)
+        item.index.modulus = stacked->count;
+    else if (stacked->stack != STACK_LAYERS)
+        item.index = index_constant(0);
+    return item;
 }
 
 const char *unit_name(const struct partitioner *p, const struct statement *call) {

@@ -63,7 +63,7 @@ static void find_ranges(struct placing *p) {
     struct placement *placement = p->placement;
     int64_t layers = p->program->sizes.layers;
     size_t n = (size_t)strategy->n_modes + strategy->n_splits;
-    placement->starts = ARENA_ARRAY(p->arena, int64_t, 2 * (2 * n + 1) + 1);
+    placement->starts = ARENA_ARRAY(p->arena, int64_t, 3 * (2 * n + 1) + 1);
     add_start(placement, 0);
     for (uint32_t m = 0; m < strategy->n_modes; m++)
         add_slice(placement, &strategy->modes[m].selector, layers);
@@ -71,9 +71,9 @@ static void find_ranges(struct placing *p) {
         add_slice(placement, &strategy->splits[s].scope, layers);
     placement->starts[placement->n_ranges] = layers;
     placement->n_tensors = p->program->n_tensors;
-    // Each may have a shorter group at its end (cut_last_groups).
+    // Each may have two shorter groups at its end (cut_last_groups).
     placement->tensors = ARENA_ARRAY(p->arena, struct placed_tensor,
-                                     2 * placement->n_ranges * placement->n_tensors + 1);
+                                     3 * placement->n_ranges * placement->n_tensors + 1);
 }
 
 static bool placed_alike(const struct placed_tensor *a, const struct placed_tensor *b) {
@@ -81,8 +81,8 @@ static bool placed_alike(const struct placed_tensor *a, const struct placed_tens
         for (unsigned axis = 0; axis < MAX_AXES; axis++)
             if (a->extents[state][axis].extent != b->extents[state][axis].extent)
                 return false;
-    return a->gather_unit == b->gather_unit && a->prefetch == b->prefetch &&
-           a->kept_after_forward == b->kept_after_forward &&
+    return a->gather_unit == b->gather_unit && a->gather_layers == b->gather_layers &&
+           a->prefetch == b->prefetch && a->kept_after_forward == b->kept_after_forward &&
            a->kept_after_backward == b->kept_after_backward &&
            axis_list_equal(&a->kept_shards, &b->kept_shards) &&
            a->bucket_bytes == b->bucket_bytes &&
@@ -142,23 +142,58 @@ static void join_ranges(const struct placing *p) {
     placement->n_ranges = last + 1;
 }
 
-// Layers that are recomputed n at once are whole groups; what is left over at the end of a range
-// becomes a range that is one shorter group.
-static void cut_last_groups(const struct placing *p) {
+// The most layers of a range that some of its tensors are gathered at once, each in its own place.
+static int64_t gathered_at_once(const struct placing *p, uint32_t range) {
+    const struct placement *placement = p->placement;
+    int64_t most = 1;
+    for (uint32_t t = 0; t < placement->n_tensors; t++) {
+        int64_t n = placement->tensors[range * placement->n_tensors + t].gather_layers;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+// What is left over at the end of a range of layers that are taken n at once; 0: nothing, or all.
+static int64_t rest_of_groups(int64_t layers, int64_t n) {
+    return n < layers ? layers % n : 0;
+}
+
+static void cut_range(const struct placing *p, uint32_t r, int64_t rest) {
     struct placement *placement = p->placement;
     size_t n = placement->n_tensors;
+    struct placed_tensor *range = &placement->tensors[r * n];
+    memmove(placement->starts + r + 2, placement->starts + r + 1,
+            (placement->n_ranges - r) * sizeof *placement->starts);
+    placement->starts[r + 1] = placement->starts[r + 2] - rest;
+    memmove(range + n, range, (placement->n_ranges - r) * n * sizeof *range);
+    placement->n_ranges++;
+}
+
+// Layers that are gathered or recomputed n at once are whole groups; what is left over at the end
+// of a range becomes a range that is one shorter group.
+static void cut_last_groups(const struct placing *p) {
+    struct placement *placement = p->placement;
     for (uint32_t r = 0; r < placement->n_ranges; r++) {
         int64_t layers = placement->starts[r + 1] - placement->starts[r];
-        int64_t rest = layers % recomputed_at_once(p, r);
-        if (rest == 0 || rest == layers)
-            continue;
-        struct placed_tensor *range = &placement->tensors[r * n];
-        memmove(placement->starts + r + 2, placement->starts + r + 1,
-                (placement->n_ranges - r) * sizeof *placement->starts);
-        placement->starts[r + 1] = placement->starts[r + 2] - rest;
-        memmove(range + n, range, (placement->n_ranges - r) * n * sizeof *range);
-        placement->n_ranges++;
-        r++;
+        int64_t rest = rest_of_groups(layers, gathered_at_once(p, r));
+        if (rest == 0)
+            rest = rest_of_groups(layers, recomputed_at_once(p, r));
+        if (rest > 0)
+            cut_range(p, r, rest);
+    }
+}
+
+// Once ranges are what they will be: a unit is at most all layers of one, and what is not repeated
+// by layer is a unit by itself.
+static void bound_gathers(const struct placing *p) {
+    const struct placement *placement = p->placement;
+    for (uint32_t r = 0; r < placement->n_ranges; r++) {
+        int64_t layers = placement->starts[r + 1] - placement->starts[r];
+        for (uint32_t t = 0; t < placement->n_tensors; t++) {
+            int64_t *n = &placement->tensors[r * placement->n_tensors + t].gather_layers;
+            int64_t most = p->program->tensors[t].layers ? layers : 1;
+            *n = *n < most ? *n : most;
+        }
     }
 }
 
@@ -292,6 +327,7 @@ static void place_kept(const struct placing *p, struct placed_tensor *placed,
 // Options come from the statements that gave the extents; without one, the defaults.
 static void place_options(const struct placing *p, struct placed_tensor *placed) {
     placed->gather_unit = UNIT_LAYER;
+    placed->gather_layers = 1;
     placed->prefetch = 1;
     placed->bucket_bytes = LIMIT_BUCKET_BYTES;
     bool bucket_said = false;
@@ -299,6 +335,7 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
         const struct placed_extent *parameters = &placed->extents[STATE_PARAMETERS][axis];
         if (parameters->extent == EXTENT_GATHERED) {
             placed->gather_unit = parameters->mode->unit;
+            placed->gather_layers = layers_of_unit(parameters->mode);
             placed->prefetch = parameters->mode->prefetch;
             placed->kept_after_forward = parameters->mode->kept_after_forward;
             placed->kept_after_backward = parameters->mode->kept_after_backward;
@@ -393,6 +430,7 @@ static void place_storage(struct placing *p) {
             place_tensor(&w, t);
     join_ranges(p);
     cut_last_groups(p);
+    bound_gathers(p);
     check_reach(&w);
 }
 

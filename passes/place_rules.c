@@ -100,8 +100,6 @@ static void check_options(struct placing *p, const struct mode_statement *mode) 
         not_yet(p, &mode->origin, "cutting a state otherwise than flat");
     else if (gathered && mode->state != STATE_PARAMETERS)
         not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]));
-    else if (gathered && mode->unit != UNIT_LAYER && mode->unit != UNIT_TENSOR)
-        not_yet(p, &mode->origin, "gathering more than a layer at once");
     else if (mode->keeps_part)
         check_kept_part(p, mode);
 }

@@ -59,11 +59,15 @@ const struct mode_statement *residency_of(const struct strategy_config *strategy
     return best;
 }
 
+int64_t layers_of_unit(const struct mode_statement *mode) {
+    if (mode->unit < UNIT_LAYERS)
+        return 1;
+    return mode->unit == UNIT_LAYERS ? mode->unit_layers : INT64_MAX;
+}
+
 int64_t layers_recomputed_at_once(const struct strategy_config *strategy, int64_t layer) {
     const uint8_t whole_layer[] = {ROLE_LAYERS};
     const struct mode_statement *mode =
         residency_of(strategy, STATE_ACTIVATIONS, whole_layer, 1, layer);
-    if (!mode || mode->residency != RESIDENCY_MATERIALIZED || mode->unit < UNIT_LAYERS)
-        return 1;
-    return mode->unit == UNIT_LAYERS ? mode->unit_layers : INT64_MAX;
+    return mode && mode->residency == RESIDENCY_MATERIALIZED ? layers_of_unit(mode) : 1;
 }

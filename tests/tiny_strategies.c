@@ -38,6 +38,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "layerwise_tp",
     "dropout",
     "recompute_layers",
+    "gather_layers",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -217,6 +218,11 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         mode->unit_layers = 2;
         break;
     }
+    case TINY_GATHER_LAYERS:
+        add_zero3(arena, config, dp);
+        config->strategy.modes[0].unit = UNIT_LAYERS;
+        config->strategy.modes[0].unit_layers = 2;
+        break;
     case N_TINY_STRATEGIES:
         break;
     }
@@ -489,6 +495,7 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
         {EXTENT_GATHERED, EXTENT_SHARDED, EXTENT_SHARDED},
         {EXTENT_GATHERED, EXTENT_SHARDED, EXTENT_REPLICATED},
     };
+    static const enum gather_unit units[] = {UNIT_LAYER, UNIT_LAYER, UNIT_LAYERS, UNIT_TENSOR};
     const enum extent *triple = known[pick(t, 5)];
     struct selector selector = {.span = nowhere};
     if (selected)
@@ -499,7 +506,8 @@ static void add_triple(struct choice *t, struct axis_list axes, bool selected) {
             tiny_mode(t->arena, t->config, (enum state)state,
                       odd ? (enum extent)pick(t, 3) : triple[state], axes);
         mode->selector = selector;
-        mode->unit = pick(t, 4) ? UNIT_LAYER : UNIT_TENSOR;
+        mode->unit = units[pick(t, 4)];
+        mode->unit_layers = 2;
         mode->prefetch = pick(t, 4);
         mode->kept_after_forward = pick(t, 3) == 0;
         mode->kept_after_backward = mode->kept_after_forward && pick(t, 2);

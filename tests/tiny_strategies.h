@@ -36,6 +36,7 @@ enum tiny_strategy {
     TINY_LAYERWISE_TP,
     TINY_DROPOUT,
     TINY_RECOMPUTE_LAYERS,
+    TINY_GATHER_LAYERS,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];

@@ -76,8 +76,9 @@ static const int consistent[][3] = {
 };
 
 static void write_gather_options(struct composer *c) {
-    static const char *const units[] = {"", "", ", unit = tensor", ", unit = layer"};
-    fprintf(c->to, "%s", units[pick(c, 4)]);
+    static const char *const units[] = {"", "", ", unit = tensor", ", unit = layer",
+                                        ", unit = layers(2)"};
+    fprintf(c->to, "%s", units[pick(c, 5)]);
     if (chance(c, 500))
         fprintf(c->to, ", prefetch = %d", (int)pick(c, 4));
     if (chance(c, 300))
