@@ -183,9 +183,19 @@ static const char *check_apart(struct plan_checker *c, const struct op *op, unsi
     return NULL;
 }
 
+// A wait moves nothing: what it gives lies where the collective has put it.
+static const char *check_arrival(struct plan_checker *c, const struct op *op) {
+    if (op->kind != OP_WAIT ||
+        value_root(c->unit, op->results[0]) == value_root(c->unit, op->operands[0]))
+        return NULL;
+    return arena_format(c->arena,
+                        "unit %s: `%%%s` must be in the place of `%%%s`: `wait` moves nothing",
+                        c->unit->name, name_of(c, op->results[0]), name_of(c, op->operands[0]));
+}
+
 static const char *check_op(struct plan_checker *c, const struct op *op) {
     c->at = op->span;
-    const char *wrong = NULL;
+    const char *wrong = check_arrival(c, op);
     for (unsigned k = 0; k < op->n_results && !wrong; k++) {
         wrong = check_place(c, op->results[k]);
         wrong = wrong ? wrong : check_writes(c, op, k);

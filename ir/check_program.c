@@ -165,8 +165,8 @@ static const char *check_unit(struct checker *c, struct unit *unit) {
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-// The cut of a window begins with that of its whole. The last device's shard must lie inside the
-// item too, so the item is padded for it.
+// A window is about what its whole is about, and its cut begins with the whole's. The last device's
+// shard must lie inside the item too, so the item is padded for it.
 static const char *check_window(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
     const struct buffer *parent = &program->buffers[buffer->window_of];
@@ -174,6 +174,7 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
         buffer->window_of < program->n_buffers && parent->window_of == NO_ID &&
         parent->layout.flat.n < buffer->layout.flat.n &&
         memcmp(parent->layout.flat.axes, buffer->layout.flat.axes, parent->layout.flat.n) == 0 &&
+        parent->tensor == buffer->tensor && parent->class == buffer->class &&
         parent->count == buffer->count && parent->first_layer == buffer->first_layer &&
         parent->dtype == buffer->dtype &&
         buffer_whole_elements(program, parent) == buffer_whole_elements(program, buffer);
