@@ -164,13 +164,17 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
 }
 
 static void check_mode(struct placing *p, const struct mode_statement *mode) {
+    bool extent = mode->sets_extent && touches_axes(p, mode);
+    if ((extent || mode->sets_residency) && mode->selector.has_slice &&
+        mode->selector.slice_step != 1) {
+        not_yet(p, &mode->origin, "a mode for every n-th layer");
+        return;
+    }
     if (mode->sets_residency)
         check_residency(p, mode);
-    if (!mode->sets_extent || !touches_axes(p, mode))
+    if (!extent)
         return;
-    if (mode->selector.has_slice && mode->selector.slice_step != 1)
-        not_yet(p, &mode->origin, "a mode for every n-th layer");
-    else if (mode->state == STATE_ACTIVATIONS)
+    if (mode->state == STATE_ACTIVATIONS)
         check_activations(p, mode);
     else
         check_options(p, mode);
