@@ -1,6 +1,7 @@
 // `build`: the object, the descriptor as a C file and the runtime's static library, linked by the
 // system's cc. Everything is made in a new directory beside the target, so that the last step is a
 // rename within one file system and a failure leaves nothing behind.
+#define _GNU_SOURCE // memfd_create
 #include "backend/backend.h"
 #include "backend/file.h"
 #include "backend/installation.h"
@@ -10,6 +11,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,23 +28,25 @@ const char *library_directory(struct arena *arena) {
     return arena_format(arena, "%s/lib", path);
 }
 
+// Where the files of one build are until the executable is moved out.
+struct workshop {
+    char *directory;
+    const char *target; // where the executable is to be
+    const char *object, *descriptor, *executable;
+    int messages; // what cc says, in memory: a full disk is one of the things it tells of
+};
+
 // Inside the workshop, so that the name is free.
-static bool write_new(struct arena *arena, const char *path, const void *bytes, size_t size,
-                      const char **why) {
+static bool write_new(struct arena *arena, const struct workshop *w, const char *path,
+                      const void *bytes, size_t size, const char **why) {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fill_file(file, bytes, size))
         return true;
-    *why = system_error(arena, path);
+    *why = system_error(arena, w->target);
     return false;
 }
 
 // ---- linking ----------------------------------------------------------------------------------
-
-// Where the files of one build are until the executable is moved out.
-struct workshop {
-    char *directory;
-    const char *object, *descriptor, *executable, *messages;
-};
 
 static bool workshop_open(struct arena *arena, struct workshop *w, const char *path,
                           const char **why) {
@@ -55,7 +59,8 @@ static bool workshop_open(struct arena *arena, struct workshop *w, const char *p
     w->object = arena_format(arena, "%s/program.o", w->directory);
     w->descriptor = arena_format(arena, "%s/descriptor.c", w->directory);
     w->executable = arena_format(arena, "%s/executable", w->directory);
-    w->messages = arena_format(arena, "%s/messages", w->directory);
+    w->target = path;
+    w->messages = memfd_create("messages", MFD_CLOEXEC);
     return true;
 }
 
@@ -63,17 +68,17 @@ static void workshop_close(struct workshop *w) {
     unlink(w->object);
     unlink(w->descriptor);
     unlink(w->executable);
-    unlink(w->messages);
     rmdir(w->directory);
+    close(w->messages);
 }
 
-// Runs a command with its messages going to a file; Ctrl-C ends it even where we hold it off.
+// Runs a command with its messages going to an open file; Ctrl-C ends it even where we hold it off.
 // Its exit status; -1 with errno: not run.
-static int run(char *const *command, const char *messages, const sigset_t *mask) {
+static int run(char *const *command, int messages, const sigset_t *mask) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, messages, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawn_file_actions_adddup2(&actions, messages, 1);
+    posix_spawn_file_actions_adddup2(&actions, messages, 2);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
@@ -93,15 +98,22 @@ static int run(char *const *command, const char *messages, const sigset_t *mask)
 }
 
 // The first lines of what cc said.
-static const char *first_lines(struct arena *arena, const char *path) {
+static const char *first_lines(struct arena *arena, int messages) {
     enum { BYTES = 600 };
     char *text = arena_alloc(arena, BYTES + 1);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? 0 : read(file, text, BYTES);
-    if (file >= 0)
-        close(file);
+    ssize_t length = pread(messages, text, BYTES, 0);
+    while (length > 0 && text[length - 1] == '\n')
+        length--;
     text[length > 0 ? length : 0] = 0;
     return text;
+}
+
+// A disk that is full is the user's to mend, whoever found it so.
+static const char *link_failure(struct arena *arena, const struct workshop *w, const char *said) {
+    if (!strstr(said, strerror(ENOSPC)))
+        return arena_format(arena, "`cc` could not link the executable: %s", said);
+    errno = ENOSPC;
+    return system_error(arena, w->target);
 }
 
 // No flag says which libraries the runtime loads later (products, MPI): it finds them when it runs.
@@ -129,8 +141,8 @@ static bool link_executable(struct arena *arena, const struct workshop *w, const
         *why = "`cc` is not installed, which links executables; install gcc or clang, or take the "
                "object with --emit=obj";
     else if (status != 0)
-        *why = arena_format(arena, "`cc` could not link the executable: %s",
-                            status < 0 ? strerror(errno) : first_lines(arena, w->messages));
+        *why =
+            link_failure(arena, w, status < 0 ? strerror(errno) : first_lines(arena, w->messages));
     return status == 0;
 }
 
@@ -159,8 +171,8 @@ static bool make_parts(struct arena *arena, const struct backend *backend,
 
 static bool assemble(struct arena *arena, const struct parts *parts, const struct workshop *w,
                      const char *path, const sigset_t *mask, const char **why) {
-    if (!write_new(arena, w->object, parts->object, parts->object_bytes, why) ||
-        !write_new(arena, w->descriptor, parts->descriptor, parts->descriptor_bytes, why) ||
+    if (!write_new(arena, w, w->object, parts->object, parts->object_bytes, why) ||
+        !write_new(arena, w, w->descriptor, parts->descriptor, parts->descriptor_bytes, why) ||
         !link_executable(arena, w, mask, why))
         return false;
     if (rename(w->executable, path) == 0)
