@@ -24,7 +24,7 @@ bool trial_derive(struct trial *, enum pass last);
 // finds nothing, or they change nothing, or what comes out is no program.
 bool trial_edit(struct trial *, const struct edit *edits);
 void trial_judge(struct trial *);
-void trial_judge_one_by_one(struct trial *); // without induction
+void trial_judge_one_by_one(struct trial *); // without induction and memo
 // The text where the first diagnostic is.
 const char *trial_place(const struct trial *);
 

@@ -85,9 +85,9 @@ static bool derive(struct trial *t, enum model_family family, enum tiny_strategy
 }
 
 static void agrees_on_what_is_derived(void **state) {
-    static const int64_t microbatches[] = {1, 2, 5};
+    static const int64_t microbatches[] = {1, 3, 7};
     unsigned n_failed = 0;
-    for (int64_t layers = 1; layers <= 9; layers++)
+    for (int64_t layers = 1; layers <= 13; layers += 1 + layers / 4)
         for (int i = 0; i < 2 * N_TINY_STRATEGIES; i++) {
             struct trial t;
             enum tiny_strategy strategy = i / 2;
@@ -105,7 +105,7 @@ static void agrees_on_what_is_derived(void **state) {
 static unsigned disagreements(const struct known_mutant *mutants, size_t n, unsigned *n_judged) {
     unsigned n_failed = 0;
     for (size_t i = 0; i < n; i++)
-        for (int64_t layers = 1; layers <= 8; layers++) {
+        for (int64_t layers = 1; layers <= 13; layers += 1 + layers / 4) {
             struct trial t;
             if (derive(&t, mutants[i].family, mutants[i].strategy, layers, 3) &&
                 trial_edit(&t, mutants[i].edits)) {
@@ -122,7 +122,7 @@ static void agrees_on_mistakes(void **state) {
     assert_int_equal(disagreements(wrong_mutants, n_wrong_mutants, &n_judged), 0);
     assert_int_equal(disagreements(harmless_mutants, n_harmless_mutants, &n_judged), 0);
     print_message("%u mutants\n", n_judged);
-    assert_true(n_judged > 6 * (n_wrong_mutants + n_harmless_mutants));
+    assert_true(n_judged > 5 * (n_wrong_mutants + n_harmless_mutants));
 }
 
 static void agrees_on_random_mistakes(void **state) {
@@ -135,8 +135,8 @@ static void agrees_on_random_mistakes(void **state) {
         enum model_family family = random_bits(&random) % 2 ? FAMILY_GPT2 : FAMILY_LLAMA;
         enum tiny_strategy strategy = random_bits(&random) % N_TINY_STRATEGIES;
         t.config = tiny_strategy_config(&t.arena, family, strategy,
-                                        1 + (int64_t)(random_bits(&random) % 6));
-        t.config.model.layers = 6 + (int64_t)(random_bits(&random) % 6);
+                                        1 + (int64_t)(random_bits(&random) % 7));
+        t.config.model.layers = 6 + (int64_t)(random_bits(&random) % 8);
         for (uint32_t i = 0; i < t.config.strategy.n_modes; i++)
             t.config.strategy.modes[i].prefetch = (int64_t)(random_bits(&random) % 3);
         assert_true(trial_derive(&t, N_PASSES - 1));

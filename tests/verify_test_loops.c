@@ -152,9 +152,10 @@ static void write_statement(struct writer *w) {
         write_place(w, scalar, true);
         fputc('\n', w->to);
     } else if (kind == 8) {
-        fputs("call count(x = targets", w->to);
+        bool more = pick(w, 2);
+        fprintf(w->to, "call %s(x = targets", more ? "count_more" : "count");
         write_index(w, ITEMS);
-        fputs(") -> (y = ", w->to);
+        fputs(more ? ", sum = " : ") -> (y = ", w->to);
         write_place(w, true, true);
         fputs(")\n", w->to);
     } else if (kind <= 11) {
@@ -223,6 +224,10 @@ static const char units[] =
     "result %y in %sum %y = accumulate(%sum, %x) : f64[] in %sum }\n"
     "unit main.count { phase forward parameter %x : i32[batch=1, sequence=2] result %y\n"
     "%y = count_tokens(%x) : f64[] out }\n"
+    "unit main.count_more { phase forward parameter %x : i32[batch=1, sequence=2]\n"
+    "parameter %sum : f64[] result %y in %sum\n"
+    "%n = count_tokens(%x) : f64[] inline\n"
+    "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
     "unit main.pair { phase forward parameter %x : i32[batch=1, sequence=2]\n"
     "parameter %z : i32[batch=1, sequence=2] parameter %t : f64[vocab=3, hidden=4] result %y\n"
     "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
@@ -502,6 +507,22 @@ static const struct known {
      0,
      {{"sums", 1, "(count_tokens(targets) of microbatches 0..22)"},
       {"sum", 0, "count_tokens(targets)"}}},
+    {"what was collected keeps its microbatches in another one's call",
+     "zero sum\n"
+     "call count_more(x = targets[2], sum = sum)\n"
+     "call copy_count(x = sum) -> (y = sums[0])\n"
+     "call copy_count(x = sum) -> (y = sums[1])\n"
+     "call count_more(x = targets[1], sum = sums[0])\n"
+     "call count_more(x = targets[0], sum = sums[1])\n"
+     "call count_more(x = targets[3], sum = sum)\n",
+     NULL,
+     NULL,
+     0,
+     {{"sums", 0, "(count_tokens(targets) of microbatches 1..2)"},
+      {"sums", 1,
+       "(count_tokens(targets) of microbatches 0..0 + count_tokens(targets) of "
+       "microbatches 2..2)"},
+      {"sum", 0, "(count_tokens(targets) of microbatches 2..3)"}}},
     {"a stack is written over another of smaller items, from which it is read",
      EVERYWHERE "for i = 0 .. 12 { call copy(x = stack[i]) -> (y = wide[i]) }\n",
      "wide",

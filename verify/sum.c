@@ -8,8 +8,9 @@
 
 #include "ir/check.h"
 
-// The norm of all gradients has some dozens; of a longer sum nothing is proved.
-enum { MAX_SUMMANDS = 4096 };
+// The norm of all gradients has some dozens, and inserting takes time with their number; of a
+// longer sum nothing is proved.
+enum { MAX_SUMMANDS = 1024 };
 
 struct range {
     int32_t begin, end;
@@ -85,7 +86,7 @@ static bool join(struct terms *terms, struct sum *sum, uint32_t at, struct summa
 }
 
 static void insert(struct terms *terms, struct sum *sum, struct summand item) {
-    if (scale_is_zero(terms, item.scale))
+    if (scale_is_zero(terms, item.scale) || sum->n > MAX_SUMMANDS) // too long, it stays so
         return;
     struct symbols *symbols = &terms->symbols;
     if (same(symbols, microbatches_of(&item), (struct range){0, terms->microbatches}))

@@ -47,8 +47,8 @@ struct verdict {
 // allocated in `arena`. Whatever keeps the program from being accepted is reported.
 struct verdict verify(const struct program *reference, const struct program *final,
                       struct arena *arena, struct diagnostics *diagnostics);
-// The same with every iteration of every loop executed. Tests hold the proof by induction against
-// it.
+// The same with every iteration of every loop executed and every call evaluated. Tests hold the
+// proof by induction, and what is remembered of calls, against it.
 struct verdict verify_one_by_one(const struct program *reference, const struct program *final,
                                  struct arena *arena, struct diagnostics *diagnostics);
 
