@@ -125,16 +125,21 @@ static void load_import(struct resolver *r, const struct ast_item *item,
     }
     const char *identity = identity_of(r->arena, path);
     if (is_open(r, chain, identity)) {
-        report(r->diagnostics, E111, span, "`%s` imports itself, by way of this import",
-               item->import.text);
+        struct diagnostic *d =
+            report(r->diagnostics, E111, span, "`%s` imports itself, by way of this import",
+                   item->import.text);
+        diagnostic_help(
+            d, "take out one import of this circle, or move what both files need into a third");
         return;
     }
     for (uint32_t i = 0; i < r->n_files; i++)
         if (strcmp(r->files[i].identity, identity) == 0)
             return;
     if (chain->depth == LIMIT_IMPORT_DEPTH || r->n_files == LIMIT_IMPORTS) {
-        report(r->diagnostics, E110, span, "more than %d files import each other",
-               chain->depth == LIMIT_IMPORT_DEPTH ? LIMIT_IMPORT_DEPTH : LIMIT_IMPORTS);
+        struct diagnostic *d =
+            report(r->diagnostics, E110, span, "more than %d files import each other",
+                   chain->depth == LIMIT_IMPORT_DEPTH ? LIMIT_IMPORT_DEPTH : LIMIT_IMPORTS);
+        diagnostic_help(d, "put what is needed into fewer files");
         return;
     }
     uint32_t source;

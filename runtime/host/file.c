@@ -13,6 +13,7 @@
 #include "runtime/host/file.h"
 
 static _Atomic int interrupts;
+static bool is_watched;                /* by a person, who is told what the first Ctrl-C does */
 static const char *_Atomic unfinished; /* temporary file to remove on the way out */
 
 /* Signals that are held while a program runs, and what they did before. */
@@ -27,14 +28,20 @@ void new_file_abandon(void) {
 }
 
 static void on_interrupt(int signal_number) {
-    if (atomic_fetch_add(&interrupts, 1) == 0)
+    static const char told[] =
+        "\ninterrupted: the step is ended and files are written first; once more ends it at once\n";
+    if (atomic_fetch_add(&interrupts, 1) == 0) {
+        if (is_watched)
+            (void)!write(STDERR_FILENO, told, sizeof told - 1);
         return;
+    }
     new_file_abandon();
     _exit(130);
 }
 
 void interrupts_begin(void) {
     atomic_store(&interrupts, 0);
+    is_watched = isatty(STDERR_FILENO);
     for (int i = 0; i < HELD; i++) {
         /* A closed pipe and a limit on file sizes are errors of the write, reported as such. */
         bool interrupt = held[i] == SIGINT || held[i] == SIGTERM || held[i] == SIGHUP;
