@@ -165,8 +165,17 @@ static const char *check_unit(struct checker *c, struct unit *unit) {
 
 // ---- buffers ----------------------------------------------------------------------------------
 
-// A window is about what its whole is about, and its cut begins with the whole's. The last device's
-// shard must lie inside the item too, so the item is padded for it.
+static bool same_dimensions(const struct buffer *a, const struct buffer *b) {
+    bool same = a->rank == b->rank;
+    for (unsigned i = 0; same && i < a->rank; i++)
+        same = a->dims[i].dimension == b->dims[i].dimension && a->dims[i].size == b->dims[i].size &&
+               a->layout.zigzag[i] == b->layout.zigzag[i] &&
+               axis_list_equal(&a->layout.cuts[i], &b->layout.cuts[i]);
+    return same;
+}
+
+// A window is about what its whole is about, in its order, and its flat cut begins with the
+// whole's. The last device's shard must lie inside the item too, so the item is padded for it.
 static const char *check_window(struct checker *c, const struct buffer *buffer) {
     const struct program *program = c->program;
     const struct buffer *parent = &program->buffers[buffer->window_of];
@@ -176,8 +185,7 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
         memcmp(parent->layout.flat.axes, buffer->layout.flat.axes, parent->layout.flat.n) == 0 &&
         parent->tensor == buffer->tensor && parent->class == buffer->class &&
         parent->count == buffer->count && parent->first_layer == buffer->first_layer &&
-        parent->dtype == buffer->dtype &&
-        buffer_whole_elements(program, parent) == buffer_whole_elements(program, buffer);
+        parent->dtype == buffer->dtype && same_dimensions(parent, buffer);
     if (!fits)
         return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
     struct tensor_type shard = buffer_type(program, buffer);

@@ -613,9 +613,8 @@ struct span *program_spans(const struct program *, struct arena *arena);
 int64_t round_up(int64_t value, int64_t multiple);
 // The local tensor of one item of a buffer.
 struct tensor_type buffer_type(const struct program *, const struct buffer *);
-int64_t buffer_whole_elements(const struct program *, const struct buffer *); // before the flat cut
-int64_t buffer_item_bytes(const struct program *, const struct buffer *);     // padded: the stride
-int64_t buffer_bytes(const struct program *, const struct buffer *);          // 0 for a window
+int64_t buffer_item_bytes(const struct program *, const struct buffer *); // padded: the stride
+int64_t buffer_bytes(const struct program *, const struct buffer *);      // 0 for a window
 // The axes that cut a window out of its whole, which they may have cut before; of another buffer
 // none.
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);

@@ -46,11 +46,6 @@ static struct tensor_type whole_type(const struct program *program, const struct
     return type;
 }
 
-int64_t buffer_whole_elements(const struct program *program, const struct buffer *buffer) {
-    struct tensor_type type = whole_type(program, buffer);
-    return type_elements(&type);
-}
-
 struct tensor_type buffer_type(const struct program *program, const struct buffer *buffer) {
     struct tensor_type type = whole_type(program, buffer);
     if (buffer->layout.flat.n == 0)
