@@ -42,6 +42,14 @@ static void spoil(struct engine *e, struct series *series, const struct run *run
     series_put(e, series, part);
 }
 
+// Most transfers have nothing to do with what is written.
+static bool is_near(const struct engine *e, const struct transfer_piece *piece, struct place at) {
+    buffer_id from = owner_of(e, piece->from.buffer), to = owner_of(e, piece->to.buffer);
+    uint32_t region = e->region_of[at.buffer];
+    return from == at.buffer || to == at.buffer ||
+           (region != NO_ID && (region == e->region_of[from] || region == e->region_of[to]));
+}
+
 // One piece of the run. True: the run has been cut.
 static bool disturb_piece(struct engine *e, struct series *series, const struct run *run,
                           uint32_t i, struct place at, struct span span,
@@ -79,7 +87,8 @@ static bool disturb_series(struct engine *e, struct series *series, struct place
     for (uint32_t r = 0; r < series->n; r++) {
         struct run run = series->runs[r]; // the series may be moved
         for (uint32_t i = 0; i < run.n_held; i++)
-            if (disturb_piece(e, series, &run, i, at, span, spoilt))
+            if (is_near(e, &run.start->start.pieces[i], at) &&
+                disturb_piece(e, series, &run, i, at, span, spoilt))
                 return true;
     }
     return false;
