@@ -1,10 +1,11 @@
 // What is alive while the training step is executed, item by item: from the lives that the uses of
 // items give them (uses.h), whatever the schedule says of frees. A run counts the same from what
 // its statements write and free, so that a free that is missing, late or early shows as a
-// difference.
+// difference. The most that is alive is found in the step made short, where some items stand for
+// several.
 #include "passes/passes.h"
 
-#include "passes/uses.h"
+#include "passes/shorten.h"
 
 static void add_bytes(struct account_live *live, const struct buffer *buffer, int64_t bytes) {
     enum state state = class_states[buffer->class];
@@ -27,14 +28,19 @@ static struct account_live always_alive(const struct program *program) {
     return live;
 }
 
-static void add_lives(const struct program *program, const struct uses *uses,
+static void add_lives(const struct shortened *shortened, const struct uses *uses,
                       struct account_live *changes) {
+    const struct program *program = shortened->program;
     for (buffer_id id = 0; id < program->n_buffers; id++) {
         const struct buffer *buffer = &program->buffers[id];
-        int64_t bytes = buffer_item_bytes(program, buffer);
+        if (uses->first_life[id] == uses->first_life[id + 1])
+            continue;
+        int64_t item_bytes = buffer_item_bytes(program, buffer);
         for (uint32_t i = uses->first_life[id]; i < uses->first_life[id + 1]; i++) {
-            add_bytes(&changes[uses->lives[i].first], buffer, bytes);
-            add_bytes(&changes[uses->lives[i].last + 1], buffer, -bytes);
+            const struct life *life = &uses->lives[i];
+            int64_t bytes = item_bytes * items_stood_for(shortened, id, life->item);
+            add_bytes(&changes[life->first], buffer, bytes);
+            add_bytes(&changes[life->last + 1], buffer, -bytes);
         }
     }
 }
@@ -59,30 +65,55 @@ static void add_changes(struct account_live *now, const struct account_live *cha
     now->sum += change->sum;
 }
 
-struct account_live *account_moments(const struct program *program, struct arena *arena,
-                                     uint32_t *n) {
-    struct uses uses = uses_of(program, STEP_TRAIN, arena);
-    struct account_live *moments = ARENA_ARRAY(arena, struct account_live, uses.n + 2);
+// Of every statement that is executed; in the middle of the short step's loops it is none.
+static struct account_live *follow(const struct program *program, const struct shortened *shortened,
+                                   const struct uses *uses, struct arena *arena) {
+    struct account_live *moments = ARENA_ARRAY(arena, struct account_live, uses->n + 2);
     struct account_live now = always_alive(program);
-    add_lives(program, &uses, moments);
-    add_frames(program, &uses, moments);
-    for (uint32_t i = 0; i < uses.n; i++) {
+    add_lives(shortened, uses, moments);
+    add_frames(program, uses, moments);
+    for (uint32_t i = 0; i < uses->n; i++) {
         add_changes(&now, &moments[i]);
         moments[i] = now;
-        moments[i].statement = uses.executions[i].statement->id;
-        moments[i].span = uses.executions[i].statement->span;
+        moments[i].statement = uses->executions[i].statement->id;
+        moments[i].span = uses->executions[i].statement->span;
     }
-    *n = uses.n;
     return moments;
+}
+
+struct account_live *account_moments(const struct program *program, struct arena *arena,
+                                     uint32_t *n) {
+    struct shortened whole = not_shortened(program);
+    struct uses uses = uses_of(program, STEP_TRAIN, arena);
+    *n = uses.n;
+    return follow(program, &whole, &uses, arena);
+}
+
+// Is it in an iteration of some loop that stands for several? What is alive then is no count of
+// what is alive in the whole step; nor is it looked for, since it is never more than before the
+// middle or behind it: while what is named repeats, it grows or falls by as much each time.
+static bool stands_for_several(const struct shortened *shortened,
+                               const struct execution *execution) {
+    int depth = 0;
+    if (!shortened->around)
+        return false;
+    uint32_t first = shortened->around[execution->place];
+    for (uint32_t loop = first; loop != NO_ID; loop = shortened->around[loop])
+        depth++;
+    for (uint32_t loop = first; loop != NO_ID; loop = shortened->around[loop])
+        if (is_in_middle(shortened, loop, execution->variables[--depth]))
+            return true;
+    return false;
 }
 
 struct account_live account_most_alive(const struct program *program) {
     struct arena arena = {0};
+    struct shortened shortened = shorten(program, STEP_TRAIN, &arena);
+    struct uses uses = uses_of(shortened.program, STEP_TRAIN, &arena);
     struct account_live most = always_alive(program);
-    uint32_t n;
-    const struct account_live *moments = account_moments(program, &arena, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (moments[i].sum > most.sum)
+    const struct account_live *moments = follow(program, &shortened, &uses, &arena);
+    for (uint32_t i = 0; i < uses.n; i++)
+        if (moments[i].sum > most.sum && !stands_for_several(&shortened, &uses.executions[i]))
             most = moments[i];
     arena_free(&arena);
     return most;

@@ -110,8 +110,7 @@ struct account {
 struct account *account(const struct program *program, struct arena *arena);
 
 // account_live.c: what is alive at every statement that the training step executes, in order, but
-// for frees; loops of equal iterations, as over microbatches, are followed for three of them. And
-// the moment when that is most, the first of equal ones.
+// for frees. And the moment when that is most, the first of equal ones, without following all.
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n);
 struct account_live account_most_alive(const struct program *program);

@@ -8,17 +8,29 @@
 //
 // A free inside a loop must be right in every run of the statement that it stands behind. It is, if
 // the items that die there are as many as the runs and stand to the loop's variable as one index
-// says. What dies in some runs only is freed behind the loop around it.
-#include "passes/passes.h"
+// says. What dies in some runs only is freed behind the loop around it. Layers one after the other
+// that die at once are freed in a loop, so that the text does not grow with them.
+//
+// What is followed is the step made short, and items and variables stand for those of the whole
+// one where frees are written down.
+#include "passes/release.h"
 
 #include "ir/check.h"
-#include "passes/uses.h"
+#include "passes/passes.h"
+
+// So many items from one on.
+struct freed {
+    struct reference first;
+    int64_t count;
+};
 
 // A statement, and where it stands.
 struct spot {
     uint32_t loop; // the innermost loop around it, a spot; NO_ID: none
     int depth;     // loops around it
-    struct reference *freed;
+    bool *named;   // of a loop, by its variable: items of which buffers
+    bool is_fixed; // its variable has one value
+    struct freed *freed;
     uint32_t n_freed, cap_freed;
 };
 
@@ -33,23 +45,65 @@ struct end {
 
 struct releaser {
     struct program *program;
+    const struct shortened *shortened;
     struct arena *arena; // of the pass
-    struct uses uses;
-    struct spot *spots; // by place
-    struct end *ends;   // of the buffer that is looked at
+    struct uses uses;    // of the short step
+    struct spot *spots;  // by place
+    struct end *ends;    // of the buffer that is looked at
     uint32_t n_ends;
+    bool lost; // some items of the whole step that one of the short one stands for have no free
 };
 
-static struct spot *find_spots(struct arena *arena, const struct block *body) {
+// A variable names by the loop that it is of, and by those outside that this goes with. Not layers,
+// by a remainder: no free says them so.
+static void name_by_loops(const struct program *program, struct spot *spots,
+                          const struct statement_walk *walk, const uint32_t *loops,
+                          const struct reference *at, int variable) {
+    buffer_id buffer = whole_buffer(program, at->buffer);
+    if (at->index.modulus && program->buffers[buffer].stack == STACK_LAYERS)
+        return;
+    while (variable >= 0) {
+        spots[loops[variable]].named[buffer] = true;
+        variable = walk_loop(walk, variable)->stride ? variable - 1 : -1;
+    }
+}
+
+// What a wait ends is named by its variable, if what is started is named so.
+static void name_places(const struct program *program, const struct step *step, struct spot *spots,
+                        const struct statement_walk *walk, const uint32_t *loops) {
+    const struct statement *s = walk->statement;
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(program, s, i)).at; i++)
+        name_by_loops(program, spots, walk, loops, access.at, access.at->index.variable);
+    if (s->kind != STATEMENT_WAIT || s->wait.index.variable < 0)
+        return;
+    struct statement_walk starts = walk_statements(&step->body);
+    while (walk_next(&starts))
+        for (uint32_t i = 0; starts.statement->kind == STATEMENT_START &&
+                             starts.statement->start.handle == s->wait.handle &&
+                             index_equal(starts.statement->start.handle_index, s->wait.index) &&
+                             (access = statement_access(program, starts.statement, i)).at;
+             i++)
+            name_by_loops(program, spots, walk, loops, access.at, s->wait.index.variable);
+}
+
+static struct spot *find_spots(struct arena *arena, const struct program *program,
+                               const struct step *step) {
     struct spot *spots = NULL;
     uint32_t n = 0, cap = 0, loops[LIMIT_LOOP_DEPTH];
-    struct statement_walk walk = walk_statements(body);
+    struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk)) {
         ARENA_PUSH(
             arena, spots, n, cap,
             (struct spot){.loop = walk.depth ? loops[walk.depth - 1] : NO_ID, .depth = walk.depth});
-        if (walk.statement->kind == STATEMENT_LOOP)
+        if (walk.statement->kind == STATEMENT_LOOP) {
             loops[walk.depth] = n - 1;
+            const struct loop *loop = &walk.statement->loop;
+            spots[n - 1].is_fixed = loop->end - loop->begin == 1 && !loop->stride;
+            spots[n - 1].named = ARENA_ARRAY(arena, bool, program->n_buffers);
+        } else if (walk.statement->kind != STATEMENT_FREE) {
+            name_places(program, step, spots, &walk, loops);
+        }
     }
     return spots;
 }
@@ -66,10 +120,37 @@ static int64_t distance(enum form form, const struct end *end, int64_t count) {
     return form == FORM_OFFSET ? offset : (offset % count + count) % count;
 }
 
-static struct index index_of(enum form form, int64_t distance, int depth, int64_t count) {
+// In the whole step.
+static struct index index_of(const struct releaser *r, enum form form, const struct end *end,
+                             buffer_id buffer) {
+    const struct spot *spot = &r->spots[end->spot];
+    int64_t count = r->program->buffers[buffer].count;
+    struct end whole = {.item = whole_item(r->shortened, buffer, end->item)};
     if (form == FORM_CONSTANT)
-        return index_constant(distance);
-    return index_variable(depth - 1, distance, form == FORM_SLOT ? count : 0);
+        return index_constant(end->item);
+    whole.variable = whole_variable(r->shortened, spot->loop, end->variable);
+    return index_variable(spot->depth - 1, distance(form, &whole, count),
+                          form == FORM_SLOT ? count : 0);
+}
+
+// Items that are named by their numbers, of the short step, are put together where one follows the
+// other.
+static void push_freed(struct releaser *r, struct spot *spot, struct reference freed) {
+    struct freed *last = spot->n_freed ? &spot->freed[spot->n_freed - 1] : NULL;
+    if (last && last->first.buffer == freed.buffer && freed.index.variable < 0 &&
+        last->first.index.variable < 0 && spot->depth < LIMIT_LOOP_DEPTH &&
+        freed.index.offset == last->first.index.offset + last->count &&
+        r->program->buffers[freed.buffer].stack == STACK_LAYERS)
+        last->count++;
+    else
+        ARENA_PUSH(r->program->arena, spot->freed, spot->n_freed, spot->cap_freed,
+                   (struct freed){freed, 1});
+}
+
+// Does it stand for ends in several iterations, if for several?
+static bool is_whole(const struct releaser *r, buffer_id buffer, const struct end *end) {
+    return items_stood_for(r->shortened, buffer, end->item) == 1 ||
+           is_in_middle(r->shortened, r->spots[end->spot].loop, end->variable);
 }
 
 // Of the ends at a spot those at one distance; frees them if they are as many as the runs.
@@ -77,7 +158,7 @@ static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
                            const struct end *like) {
     struct spot *spot = &r->spots[like->spot];
     uint32_t at = like->spot, n = 0;
-    int64_t count = r->program->buffers[buffer].count, d = distance(form, like, count);
+    int64_t count = r->shortened->program->buffers[buffer].count, d = distance(form, like, count);
     if (like->tried >> form & 1)
         return;
     for (uint32_t i = 0; i < r->n_ends; i++)
@@ -89,11 +170,20 @@ static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
             continue;
         end->placed |= fits;
         end->tried |= 1u << form;
+        r->lost |= fits && form != FORM_CONSTANT && !is_whole(r, buffer, end);
     }
-    if (!fits)
-        return;
-    struct reference freed = {buffer, index_of(form, d, spot->depth, count)};
-    ARENA_PUSH(r->program->arena, spot->freed, spot->n_freed, spot->cap_freed, freed);
+    if (fits)
+        push_freed(r, spot, (struct reference){buffer, index_of(r, form, like, buffer)});
+}
+
+// May items that die here be named by the variable of the loop? Not if nothing else names them so:
+// as many of them as there are runs may stand in a row by chance.
+static bool is_named_here(const struct releaser *r, buffer_id buffer, const struct end *end) {
+    const struct spot *spot = &r->spots[end->spot];
+    if (spot->depth == 0 || r->program->buffers[buffer].count == 1)
+        return false;
+    const struct spot *loop = &r->spots[spot->loop];
+    return loop->is_fixed || loop->named[buffer];
 }
 
 // As the text names items elsewhere: layers by an offset, slots by a remainder.
@@ -101,8 +191,7 @@ static void place_ends(struct releaser *r, buffer_id buffer) {
     const struct buffer *b = &r->program->buffers[buffer];
     enum form own = b->stack == STACK_SLOTS ? FORM_SLOT : FORM_OFFSET;
     for (uint32_t i = 0; i < r->n_ends; i++) {
-        bool in_loop = r->spots[r->ends[i].spot].depth > 0;
-        if (!r->ends[i].placed && in_loop && b->count > 1)
+        if (!r->ends[i].placed && is_named_here(r, buffer, &r->ends[i]))
             place_distance(r, buffer, own, &r->ends[i]);
         if (!r->ends[i].placed)
             place_distance(r, buffer, FORM_CONSTANT, &r->ends[i]);
@@ -175,37 +264,117 @@ static void release_buffer(struct releaser *r, buffer_id buffer) {
 
 // ---- the text ---------------------------------------------------------------------------------
 
+// In terms of the whole step, where no end of a run may stand for several items.
+static void find_whole_items(struct releaser *r, struct spot *spot) {
+    for (uint32_t i = 0; i < spot->n_freed; i++) {
+        struct freed *freed = &spot->freed[i];
+        buffer_id buffer = freed->first.buffer;
+        int64_t first = freed->first.index.offset, last = first + freed->count - 1;
+        if (freed->first.index.variable >= 0)
+            continue;
+        r->lost |= items_stood_for(r->shortened, buffer, first) > 1 ||
+                   items_stood_for(r->shortened, buffer, last) > 1;
+        freed->first.index.offset = whole_item(r->shortened, buffer, first);
+        freed->count = whole_item(r->shortened, buffer, last) - freed->first.index.offset + 1;
+    }
+}
+
+// One statement for all single items, and one for each equal range of layers.
+static struct statement free_like(const struct releaser *r, const struct spot *spot, uint32_t like,
+                                  struct span span) {
+    struct statement s = {.kind = STATEMENT_FREE, .span = span};
+    int64_t first = spot->freed[like].first.index.offset, count = spot->freed[like].count;
+    uint32_t cap = 0;
+    for (uint32_t i = like; i < spot->n_freed; i++) {
+        struct reference freed = spot->freed[i].first;
+        if (spot->freed[i].count != count || (count > 1 && freed.index.offset != first))
+            continue;
+        if (count > 1)
+            freed.index = index_variable(spot->depth, 0, 0);
+        ARENA_PUSH(r->program->arena, s.free.items, s.free.n_items, cap, freed);
+    }
+    return s;
+}
+
+static bool stood_before(const struct spot *spot, uint32_t at) {
+    const struct freed *freed = &spot->freed[at];
+    for (uint32_t i = 0; i < at; i++)
+        if (spot->freed[i].count == freed->count &&
+            (freed->count == 1 || spot->freed[i].first.index.offset == freed->first.index.offset))
+            return true;
+    return false;
+}
+
+static void push_frees(const struct releaser *r, struct block *to, const struct spot *spot,
+                       struct span span) {
+    for (uint32_t i = 0; i < spot->n_freed; i++) {
+        if (stood_before(spot, i))
+            continue;
+        struct statement s = free_like(r, spot, i, span);
+        int64_t first = spot->freed[i].first.index.offset, count = spot->freed[i].count;
+        if (count > 1) {
+            struct loop loop = {.name = "l", .begin = first, .end = first + count};
+            block_push(r->program, &loop.body, s);
+            s = (struct statement){.kind = STATEMENT_LOOP, .span = span, .loop = loop};
+        }
+        block_push(r->program, to, s);
+    }
+}
+
+// Does it do nothing but free?
+static bool only_frees(const struct statement *s) {
+    if (s->kind != STATEMENT_LOOP)
+        return s->kind == STATEMENT_FREE;
+    for (uint32_t i = 0; i < s->loop.body.n; i++)
+        if (!only_frees(&s->loop.body.statements[i]))
+            return false;
+    return s->loop.body.n > 0;
+}
+
 static struct block with_frees(const struct releaser *r, const struct block *from,
                                uint32_t *place) {
     struct block to = {0};
     for (uint32_t i = 0; i < from->n; i++) {
         struct statement s = from->statements[i];
+        bool kept = !only_frees(&s);
         const struct spot *spot = &r->spots[(*place)++];
         if (s.kind == STATEMENT_LOOP)
             s.loop.body = with_frees(r, &s.loop.body, place);
-        if (s.kind != STATEMENT_FREE)
+        if (kept)
             block_push(r->program, &to, s);
-        if (spot->n_freed > 0)
-            block_push(r->program, &to,
-                       (struct statement){.kind = STATEMENT_FREE,
-                                          .span = s.span,
-                                          .free = {spot->freed, spot->n_freed}});
+        push_frees(r, &to, spot, s.span);
     }
     return to;
 }
 
+bool release_by(struct program *program, enum step_kind kind, const struct shortened *shortened,
+                struct arena *arena) {
+    struct step *step = &program->steps[kind];
+    struct releaser r = {.program = program, .shortened = shortened, .arena = arena};
+    r.uses = uses_of(shortened->program, kind, arena);
+    r.spots = find_spots(arena, program, step);
+    r.ends = ARENA_ARRAY(arena, struct end, r.uses.n_lives + 1);
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        release_buffer(&r, i);
+    uint32_t n = 0;
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk))
+        find_whole_items(&r, &r.spots[n++]);
+    if (r.lost)
+        return false;
+    uint32_t place = 0;
+    step->body = with_frees(&r, &step->body, &place);
+    return true;
+}
+
+// A step in which items of the middle die otherwise than layer by layer, or all together, is
+// followed as it is: none that is derived, but a person may write one.
 bool release(struct program *program, const struct pass_context *context) {
     struct arena arena = {0};
     for (int kind = 0; kind < N_STEPS; kind++) {
-        struct step *step = &program->steps[kind];
-        struct releaser r = {.program = program, .arena = &arena};
-        r.uses = uses_of(program, kind, &arena);
-        r.spots = find_spots(&arena, &step->body);
-        r.ends = ARENA_ARRAY(&arena, struct end, r.uses.n_lives + 1);
-        for (buffer_id i = 0; i < program->n_buffers; i++)
-            release_buffer(&r, i);
-        uint32_t place = 0;
-        step->body = with_frees(&r, &step->body, &place);
+        struct shortened shortened = shorten(program, kind, &arena), whole = not_shortened(program);
+        CHECK(release_by(program, kind, &shortened, &arena) ||
+              release_by(program, kind, &whole, &arena));
     }
     arena_free(&arena);
     program_number(program);

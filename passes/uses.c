@@ -1,13 +1,10 @@
-// Executes a step on places alone (see uses.h). What is followed is every iteration over layers,
-// some ten thousand references for the deepest models: exact, where a rule about indices would have
-// to foresee every shape of loop.
+// Executes a step on places alone (see uses.h): every iteration of every loop. So it knows nothing
+// of indices, and long loops are better shortened before (shorten.h).
 #include "passes/uses.h"
 
 #include "passes/lifetimes.h"
 
 #include "ir/check.h"
-
-enum { ITERATIONS_OF_EQUALS = 3 };
 
 struct item_state {
     bool alive;
@@ -22,12 +19,12 @@ struct open_loop {
     uint32_t n, cap;
 };
 
-// What one slot of a handle carries, while it is in flight: items, and the loops' variables by
-// which the start named them, as they stood then.
+// What one slot of a handle carries, while it is in flight: items, and the iterations of the loops
+// by whose variables the start named them.
 struct carried_item {
     struct reference at; // with a constant index
     int variable;        // -1: none
-    int64_t value;
+    uint32_t iteration;
 };
 struct carried {
     struct carried_item *items;
@@ -61,18 +58,18 @@ struct tracer {
     int depth;
     int64_t variables[LIMIT_LOOP_DEPTH];
     uint32_t runs[LIMIT_LOOP_DEPTH];
+    uint32_t iterations[LIMIT_LOOP_DEPTH], n_iterations; // of all loops, in the order of time
     struct open_loop loops[LIMIT_LOOP_DEPTH];
 };
 
 // ---- items ------------------------------------------------------------------------------------
 
-static const struct buffer *whole_of(const struct program *program, buffer_id *id) {
-    if (program->buffers[*id].window_of != NO_ID)
-        *id = program->buffers[*id].window_of;
-    return &program->buffers[*id];
+buffer_id whole_buffer(const struct program *program, buffer_id id) {
+    buffer_id whole = program->buffers[id].window_of;
+    return whole == NO_ID ? id : whole;
 }
 
-static bool is_followed(const struct buffer *buffer) {
+bool is_followed(const struct buffer *buffer) {
     return !buffer_is_persistent(buffer) && buffer->class != CLASS_INPUT &&
            buffer->class != CLASS_OUTPUT;
 }
@@ -132,9 +129,7 @@ static bool names_buffer(const struct tracer *t, const struct statement *s, bool
                          buffer_id whole) {
     struct access access;
     for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
-        buffer_id id = access.at->buffer;
-        whole_of(t->program, &id);
-        if (access.written == written && id == whole)
+        if (access.written == written && whole_buffer(t->program, access.at->buffer) == whole)
             return true;
     }
     return false;
@@ -147,9 +142,10 @@ static struct named_list list_named(const struct tracer *t, const struct stateme
     for (int written = 0; written < 2; written++)
         for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
             struct named named = {.at = *access.at, .written = written};
-            named.part = t->program->buffers[named.at.buffer].window_of != NO_ID;
+            named.at.buffer = whole_buffer(t->program, access.at->buffer);
+            named.part = named.at.buffer != access.at->buffer;
             if (access.written != (bool)written ||
-                !is_followed(whole_of(t->program, &named.at.buffer)))
+                !is_followed(&t->program->buffers[named.at.buffer]))
                 continue;
             named.maybe_read = names_buffer(t, s, false, named.at.buffer);
             ARENA_PUSH(t->arena, items, n, cap, named);
@@ -190,10 +186,11 @@ static void begin_flight(struct tracer *t, const struct transfer *start) {
     for (uint32_t i = 0; i < 2 * start->n_pieces; i++) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
         struct carried_item item = {.at = i % 2 ? piece->to : piece->from};
-        if (!is_followed(whole_of(t->program, &item.at.buffer)))
+        item.at.buffer = whole_buffer(t->program, item.at.buffer);
+        if (!is_followed(&t->program->buffers[item.at.buffer]))
             continue;
         item.variable = item.at.index.variable;
-        item.value = item.variable < 0 ? 0 : t->variables[item.variable];
+        item.iteration = item.variable < 0 ? 0 : t->iterations[item.variable];
         item.at.index = index_constant(index_at(item.at.index, t->variables));
         flight->items[flight->n++] = item;
     }
@@ -205,7 +202,7 @@ static int variable_at_wait(const struct tracer *t, const struct statement *wait
                             const struct carried_item *item) {
     int by = item->variable;
     if (wait->wait.index.variable >= 0 || by < 0 || by >= t->depth ||
-        t->variables[by] != item->value)
+        t->iterations[by] != item->iteration)
         return wait->wait.index.variable;
     return by;
 }
@@ -238,32 +235,6 @@ static void execute(struct tracer *t, const struct statement *s) {
 
 // ---- loops ------------------------------------------------------------------------------------
 
-// Does the statement, of the body of the loop that begins here, name items, among those that are
-// followed, or transfers by its variable?
-static bool names_by_loop(const struct tracer *t, const struct statement_walk *walk) {
-    const struct statement *s = walk->statement;
-    int first_inside = t->depth + 1; // of the variables of loops in the body
-    struct access access;
-    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
-        buffer_id buffer = access.at->buffer;
-        if (is_followed(whole_of(t->program, &buffer)) &&
-            walk_goes_with(walk, access.at->index.variable - first_inside, -1))
-            return true;
-    }
-    return (s->kind == STATEMENT_START &&
-            walk_goes_with(walk, s->start.handle_index.variable - first_inside, -1)) ||
-           (s->kind == STATEMENT_WAIT &&
-            walk_goes_with(walk, s->wait.index.variable - first_inside, -1));
-}
-
-static bool iterations_are_equal(const struct tracer *t, const struct loop *loop) {
-    struct statement_walk walk = walk_statements(&loop->body);
-    while (walk_next(&walk))
-        if (names_by_loop(t, &walk))
-            return false;
-    return true;
-}
-
 static uint32_t count_places(const struct block *block) {
     uint32_t n = 0;
     struct statement_walk walk = walk_statements(block);
@@ -277,17 +248,14 @@ static void execute_block(struct tracer *t, const struct block *block);
 static void execute_loop(struct tracer *t, const struct loop *loop) {
     uint32_t first = t->place;
     int64_t trips = loop->end - loop->begin;
-    int64_t followed = trips > ITERATIONS_OF_EQUALS && iterations_are_equal(t, loop)
-                           ? ITERATIONS_OF_EQUALS
-                           : trips;
     CHECK(t->depth < LIMIT_LOOP_DEPTH);
     t->runs[t->depth] = t->uses.runs[first - 1];
     // Of a single iteration the text can say where each use is the last.
     t->loops[t->depth] = (struct open_loop){loop, .begin = trips > 1 ? t->uses.n : 0};
-    for (int64_t i = 0; i < followed; i++) {
-        int64_t iteration = i == followed - 1 ? trips - 1 : i;
+    for (int64_t i = 0; i < trips; i++) {
         t->place = first;
-        t->variables[t->depth] = loop_variable(loop, t->depth, iteration, t->variables);
+        t->variables[t->depth] = loop_variable(loop, t->depth, i, t->variables);
+        t->iterations[t->depth] = t->n_iterations++;
         t->depth++;
         execute_block(t, &loop->body);
         t->depth--;
@@ -320,7 +288,7 @@ static void allocate(struct tracer *t) {
     t->first_item = ARENA_ARRAY(t->arena, int64_t, program->n_buffers + 1);
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         t->first_item[i] = items;
-        items += program->buffers[i].count;
+        items += is_followed(&program->buffers[i]) ? program->buffers[i].count : 0;
     }
     t->first_slot = ARENA_ARRAY(t->arena, int64_t, t->step->n_handles + 1);
     for (uint32_t i = 0; i < t->step->n_handles; i++) {
@@ -356,7 +324,8 @@ struct uses uses_of(const struct program *program, enum step_kind step, struct a
     allocate(&t);
     execute_block(&t, &t.step->body);
     for (uint32_t i = 0; i < program->n_buffers; i++)
-        for (int64_t item = 0; item < program->buffers[i].count; item++)
+        for (int64_t item = 0;
+             item < program->buffers[i].count && is_followed(&program->buffers[i]); item++)
             end_life(&t, i, item);
     group_lives(&t);
     return t.uses;

@@ -37,8 +37,12 @@ struct uses {
     uint32_t *runs; // of every place: how often its statement was executed
 };
 
-// Loops of which no iteration has items of its own, as over microbatches, are followed for three
-// iterations only: the first, the last, and one for all between. Allocates in `arena`.
+// Every iteration of every loop: of a step that may be long, look at a shorter one (shorten.h).
+// Allocates in `arena`.
 struct uses uses_of(const struct program *, enum step_kind, struct arena *);
+
+// The buffer that has the bytes: a window's is the one in which it lies.
+buffer_id whole_buffer(const struct program *, buffer_id);
+bool is_followed(const struct buffer *); // not if it persists, or is the host's
 
 #endif

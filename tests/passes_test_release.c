@@ -213,6 +213,38 @@ static void behind_the_loop(void **state) {
           "    free y[3]\n");
 }
 
+// Layers that die at once die in a loop, those of other buffers beside them: here what the loop over
+// microbatches needs to its end.
+static void all_layers_at_once(void **state) {
+    check("train",
+          "    for l = 0 .. 4 {\n"
+          "      zero x[l]\n"
+          "      zero y[l]\n"
+          "    }\n"
+          "    zero x[4]\n"
+          "    for m = 0 .. 3 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        call copy(a = x[l]) -> (b = out)\n"
+          "        call copy(a = y[l]) -> (b = out)\n"
+          "      }\n"
+          "    }\n",
+          "    for l = 0 .. 4 {\n"
+          "      zero x[l]\n"
+          "      zero y[l]\n"
+          "    }\n"
+          "    zero x[4]\n"
+          "    free x[4]\n"
+          "    for m = 0 .. 3 {\n"
+          "      for l = 0 .. 4 {\n"
+          "        call copy(a = x[l]) -> (b = out)\n"
+          "        call copy(a = y[l]) -> (b = out)\n"
+          "      }\n"
+          "    }\n"
+          "    for l = 0 .. 4 {\n"
+          "      free x[l], y[l]\n"
+          "    }\n");
+}
+
 // Inside the loop over microbatches behind the loop over layers; and not at all where the same item
 // is written in the loop for what comes behind it.
 static void out_of_one_loop_only(void **state) {
@@ -294,6 +326,7 @@ int main(void) {
         cmocka_unit_test(by_layer_and_slot),
         cmocka_unit_test(in_groups),
         cmocka_unit_test(behind_the_loop),
+        cmocka_unit_test(all_layers_at_once),
         cmocka_unit_test(out_of_one_loop_only),
         cmocka_unit_test(transfers_hold_their_pieces),
         cmocka_unit_test(unread_results),
