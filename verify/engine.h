@@ -49,7 +49,8 @@ struct engine {
     int32_t variables[LIMIT_LOOP_DEPTH];        // of each (number.h)
     bool time_loop[LIMIT_LOOP_DEPTH];           // the variable is the microbatch
     int depth;
-    bool one_by_one;              // no induction, no memo: every call is evaluated (tests)
+    bool one_by_one;              // loops are not proved by induction (tests)
+    bool without_memo;            // every call is evaluated (tests)
     uint32_t attempt, n_attempts; // to prove a loop: the innermost now, 0: none; how many so far
     int64_t budget;               // statements and ops that may still be executed in the step
     int64_t n_statements;         // that were executed, in all steps

@@ -81,12 +81,11 @@ struct term term_unnamed(struct terms *terms, struct term leaf) {
 }
 
 static struct term canonical(struct terms *terms, struct term term) {
-    // A node without aliases may get one later, while a memo of its evaluation lives: only the
-    // reference makes aliases, and its memos are not used by the final program.
-    if (!terms->nodes[term.node].alias)
+    bool named = terms->nodes[term.node].alias;
+    if (!named && !terms->naming)
         return term;
     uint32_t answers = terms->symbols.answers;
-    struct term followed = term_follow(terms, term);
+    struct term followed = named ? term_follow(terms, term) : term;
     log_use(terms, term, followed, answers);
     return followed;
 }

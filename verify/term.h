@@ -105,6 +105,7 @@ struct terms {
     struct alias_use *uses; // the log; only grows while `logging`
     uint32_t n_uses, cap_uses;
     bool logging;
+    bool naming; // aliases are being made: what has none yet may get one
     bool fixed; // set when a term is made that holds absolute indices, or when such a one is opened
     int32_t microbatches;
     const struct span *site; // what is being evaluated: origin of new nodes

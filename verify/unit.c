@@ -372,14 +372,6 @@ static bool scales_move(const struct engine *e) {
     return true;
 }
 
-// A value without a layer that got a name in one layer's call has that name in all others.
-static bool names_move(const struct engine *e) {
-    for (uint32_t i = 0; i < e->n_made; i++)
-        if (!term_indexed(e->terms, e->made[i].of))
-            return false;
-    return true;
-}
-
 // The entry's aliases, asked for again at this place. In the reference those that it made hold for
 // one layer more. What was decided by comparing numbers that depend on a symbol was noted for the
 // attempt in which it was asked, and would have to be asked again in another.
@@ -410,7 +402,7 @@ static void remember(struct engine *e, struct memo_entry *entry, const struct un
         .made = arena_copy(e->arena, e->made, e->n_made * sizeof *entry->made),
         .n_made = e->n_made,
         .base = base,
-        .movable = !e->terms->fixed && scales_move(e) && names_move(e),
+        .movable = !e->terms->fixed && scales_move(e),
         .attempt = decided ? e->attempt : 0,
     };
 }
@@ -427,7 +419,7 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
     }
     struct memo_entry *entry = &e->memos[key];
     struct coordinates by = from_to(entry->base, base);
-    if (!added && entry->results && !e->one_by_one && memo_fits(e, entry, by)) {
+    if (!added && entry->results && !e->without_memo && memo_fits(e, entry, by)) {
         memcpy(results, entry->results, unit->n_results * sizeof *results);
         memcpy(parameters, entry->parameters, unit->n_parameters * sizeof *parameters);
         move(e, results, unit->n_results, by);
@@ -438,6 +430,7 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
     e->n_made = 0;
     e->terms->fixed = false;
     e->terms->logging = true;
+    e->terms->naming = e->is_reference;
     uint32_t serial = e->terms->serial, answers = e->terms->symbols.answers;
     evaluate(e, unit, operands, results, parameters);
     e->terms->logging = false;

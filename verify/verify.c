@@ -446,6 +446,7 @@ static struct verdict judge(const struct program *reference, const struct progra
     engine_init(&c->reference, reference, terms, arena, diagnostics);
     engine_init(&c->final, final, terms, arena, diagnostics);
     c->reference.one_by_one = c->final.one_by_one = one_by_one;
+    c->reference.without_memo = c->final.without_memo = one_by_one;
     if (check_numbers(c, reference) && check_numbers(c, final)) {
         run_reference(c);
         run_final(c);
