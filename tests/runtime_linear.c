@@ -17,7 +17,7 @@
 #include "runtime/calls.h"
 #include "runtime/context.h"
 
-enum { VOCAB = 256, SEQUENCE = 16, BATCH = 8, MICROBATCHES = 2, ELEMENTS = VOCAB * VOCAB };
+enum { VOCAB = 256, SEQUENCE = 16, BATCH = 16, MICROBATCHES = 2, ELEMENTS = VOCAB * VOCAB };
 enum {
     W,
     G,
