@@ -244,11 +244,62 @@ static void copies_that_are_mixed_may_differ(void **state) {
     free(b);
 }
 
+// Which rule refuses, of one axis and dimension 0: what is wrong, not that something is.
+static void refusals_say_what_is_wrong(void **state) {
+    static const struct {
+        int spread;
+        const char *codes[N_MOVES]; // NULL: it is right
+    } rows[] = {
+        {COPY, {NULL, NULL, NULL, "E510", "E510", NULL, NULL}},
+        {SUMMAND, {NULL, "E410", NULL, "E410", "E410", NULL, "E410"}},
+        {MAXIMUM, {NULL, NULL, "E411", "E410", "E410", NULL, "E410"}},
+        {0, {"E411", "E411", "E411", NULL, "E510", NULL, "E510"}},
+        {1, {"E411", "E411", "E411", "E510", NULL, NULL, "E510"}},
+    };
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 3, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (enum move move = 0; move < N_MOVES; move++) {
+            b->spread[0] = (struct spreading){.of = {rows[i].spread, COPY}};
+            struct judgement judged =
+                judge_move(b, &(struct moving){move, &(struct axis_list){1, {0}}, 0, 1});
+            const char *found = judged.fault ? diagnostic_rows[judged.fault->code].text : "right";
+            const char *expected = rows[i].codes[move] ? rows[i].codes[move] : "right";
+            if (strcmp(found, expected))
+                fail_msg("%s of spread %d is %s, not %s", move_names[move], rows[i].spread, found,
+                         expected);
+        }
+    arena_free(&b->arena);
+    free(b);
+}
+
+// Zeros are of every form, and stay zeros.
+static void zeros_go_anywhere(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 3, 0);
+    struct scaled zero = {term_constant(b->engine.terms, NODE_ZERO), SCALE_ONE};
+    struct judgement zeros = judgement_of(&b->engine, zero, FORM_ANY, DTYPE_F64);
+    struct axis_list axes = {1, {0}};
+    for (enum collective_kind kind = 0; kind < N_COLLECTIVES; kind++) {
+        struct exchange exchange = exchange_flat(kind, &axes);
+        struct judgement moved = collective_apply(&b->engine, &exchange, 4, &zeros, span_nowhere());
+        assert_null(moved.fault);
+        assert_true(scaled_equal(moved.value, zero) && moved.form == FORM_ANY && !moved.partial);
+    }
+    assert_null(slice_apply(&b->engine, &axes, 0, 4, &zeros, span_nowhere()).fault);
+    arena_free(&b->arena);
+    free(b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moves_hold),
         cmocka_unit_test(shifted_parts_are_gathered_at_home_only),
         cmocka_unit_test(copies_that_are_mixed_may_differ),
+        cmocka_unit_test(refusals_say_what_is_wrong),
+        cmocka_unit_test(zeros_go_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
