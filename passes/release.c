@@ -54,8 +54,8 @@ struct releaser {
     bool lost; // some items of the whole step that one of the short one stands for have no free
 };
 
-// A variable names by the loop that it is of, and by those outside that this goes with. Not layers,
-// by a remainder: no free says them so.
+// By a variable the items of its loop are named; and of the loop around, if each iteration has one.
+// Not layers, by a remainder: no free says them so.
 static void name_by_loops(const struct program *program, struct spot *spots,
                           const struct statement_walk *walk, const uint32_t *loops,
                           const struct reference *at, int variable) {
@@ -64,7 +64,7 @@ static void name_by_loops(const struct program *program, struct spot *spots,
         return;
     while (variable >= 0) {
         spots[loops[variable]].named[buffer] = true;
-        variable = walk_loop(walk, variable)->stride ? variable - 1 : -1;
+        variable = walk_loop(walk, variable)->stride == 1 ? variable - 1 : -1;
     }
 }
 
@@ -99,7 +99,8 @@ static struct spot *find_spots(struct arena *arena, const struct program *progra
         if (walk.statement->kind == STATEMENT_LOOP) {
             loops[walk.depth] = n - 1;
             const struct loop *loop = &walk.statement->loop;
-            spots[n - 1].is_fixed = loop->end - loop->begin == 1 && !loop->stride;
+            spots[n - 1].is_fixed = loop->end - loop->begin == 1 &&
+                                    (!loop->stride || spots[loops[walk.depth - 1]].is_fixed);
             spots[n - 1].named = ARENA_ARRAY(arena, bool, program->n_buffers);
         } else if (walk.statement->kind != STATEMENT_FREE) {
             name_places(program, step, spots, &walk, loops);
