@@ -44,18 +44,18 @@ static bool alive_at(const struct interval *lives, int64_t position) {
     return lives->first <= position && position <= lives->last;
 }
 
-// What is alive there, and how far up in the arena it reaches.
-static struct moment moment_at(const struct program *program, const struct interval *lives,
-                               enum step_kind step, int64_t position) {
+// What is alive there, and how far up in the arena it reaches. `bytes`: of the buffers.
+static struct moment moment_at(const struct program *program, const int64_t *bytes,
+                               const struct interval *lives, enum step_kind step,
+                               int64_t position) {
     struct moment moment = {.position = position, .step = step};
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         const struct buffer *buffer = &program->buffers[i];
         if (buffer->window_of != NO_ID || !alive_at(&lives[i], position))
             continue;
-        int64_t bytes = buffer_bytes(program, buffer);
-        moment.live_bytes += bytes;
-        if (buffer->offset_bytes + bytes > moment.end_bytes)
-            moment.end_bytes = buffer->offset_bytes + bytes;
+        moment.live_bytes += bytes[i];
+        if (buffer->offset_bytes + bytes[i] > moment.end_bytes)
+            moment.end_bytes = buffer->offset_bytes + bytes[i];
     }
     return moment;
 }
@@ -104,11 +104,14 @@ static void account_memory(const struct program *program, struct arena *arena,
                            struct account *account) {
     struct moment best = {.position = -1};
     struct interval *lives[N_STEPS] = {NULL};
+    int64_t *bytes = ARENA_ARRAY(arena, int64_t, program->n_buffers + 1);
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        bytes[i] = buffer_bytes(program, &program->buffers[i]);
     for (int s = 0; s < N_STEPS; s++) {
         lives[s] = step_lifetimes(program, s, arena);
         int64_t n = count_positions(&program->steps[s].body);
         for (int64_t position = 0; position < n; position++) {
-            struct moment moment = moment_at(program, lives[s], s, position);
+            struct moment moment = moment_at(program, bytes, lives[s], s, position);
             if (moment.end_bytes > best.end_bytes ||
                 (moment.end_bytes == best.end_bytes && moment.live_bytes > best.live_bytes))
                 best = moment;

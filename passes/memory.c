@@ -36,11 +36,6 @@ static bool alive_together(const struct item *a, const struct item *b) {
     return false;
 }
 
-static int by_offset(const void *a, const void *b) {
-    const struct item *const *x = a, *const *y = b;
-    return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
-}
-
 static int by_size(const void *a, const void *b) {
     const struct item *x = a, *y = b;
     if (x->bytes != y->bytes)
@@ -48,31 +43,32 @@ static int by_size(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
-// Gives `items[at]` the lowest offset from `base` on where it fits; those before it are placed.
-static void place_one(struct item *items, uint32_t at, int64_t base, struct item **neighbours) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < at; i++)
-        if (alive_together(&items[i], &items[at]))
-            neighbours[n++] = &items[i];
-    qsort(neighbours, n, sizeof *neighbours, by_offset);
-    int64_t offset = base;
+// Gives the item the lowest offset from `base` on where it fits beside those that are placed, which
+// are listed by their offsets, and lists it there.
+static void place_one(struct item *item, int64_t base, struct item **placed, uint32_t n) {
+    item->offset = base;
     for (uint32_t i = 0; i < n; i++) {
-        if (neighbours[i]->offset - offset >= aligned(items[at].bytes))
+        if (!alive_together(placed[i], item))
+            continue;
+        if (placed[i]->offset - item->offset >= aligned(item->bytes))
             break;
-        int64_t end = neighbours[i]->offset + aligned(neighbours[i]->bytes);
-        if (end > offset)
-            offset = end;
+        int64_t end = placed[i]->offset + aligned(placed[i]->bytes);
+        if (end > item->offset)
+            item->offset = end;
     }
-    items[at].offset = offset;
+    uint32_t at = n;
+    for (; at > 0 && placed[at - 1]->offset > item->offset; at--)
+        placed[at] = placed[at - 1];
+    placed[at] = item;
 }
 
 // Places all items from `base` on; returns the end of the last.
 static int64_t first_fit(struct arena *arena, struct item *items, uint32_t n, int64_t base) {
-    struct item **neighbours = ARENA_ARRAY(arena, struct item *, n + 1);
+    struct item **placed = ARENA_ARRAY(arena, struct item *, n + 1);
     int64_t end = base;
     qsort(items, n, sizeof *items, by_size);
     for (uint32_t i = 0; i < n; i++) {
-        place_one(items, i, base, neighbours);
+        place_one(&items[i], base, placed, i);
         if (items[i].offset + items[i].bytes > end)
             end = items[i].offset + items[i].bytes;
     }

@@ -316,8 +316,13 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
     return done;
 }
 
+// Most values have one form, of 150 bytes.
 void add_form(struct maker *m, value_id v, struct form form) {
     struct forms *forms = &m->forms[v];
+    if (forms->cap == 0) {
+        forms->items = ARENA_NEW(m->p->arena, struct form);
+        forms->cap = 1;
+    }
     ARENA_PUSH(m->p->arena, forms->items, forms->n, forms->cap, form);
 }
 
