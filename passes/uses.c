@@ -49,6 +49,7 @@ struct tracer {
     const struct step *step;
     struct arena *arena;
     struct uses uses;
+    bool *followed; // of every buffer: whether it is, and is named
     struct item_state *items;
     int64_t *first_item; // of every buffer, in `items`
     struct carried *flights;
@@ -59,6 +60,9 @@ struct tracer {
     int64_t variables[LIMIT_LOOP_DEPTH];
     uint32_t runs[LIMIT_LOOP_DEPTH];
     uint32_t iterations[LIMIT_LOOP_DEPTH], n_iterations; // of all loops, in the order of time
+    // Copies, for what is executed until an iteration begins. NULL: one has begun.
+    const int64_t *kept_variables;
+    const uint32_t *kept_runs;
     struct open_loop loops[LIMIT_LOOP_DEPTH];
 };
 
@@ -125,31 +129,29 @@ static void use(struct tracer *t, buffer_id buffer, int64_t item, int variable, 
 
 // ---- statements -------------------------------------------------------------------------------
 
-static bool names_buffer(const struct tracer *t, const struct statement *s, bool written,
-                         buffer_id whole) {
-    struct access access;
-    for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
-        if (access.written == written && whole_buffer(t->program, access.at->buffer) == whole)
+static bool names_buffer(const struct named *items, uint32_t n, buffer_id buffer) {
+    for (uint32_t i = 0; i < n; i++)
+        if (items[i].at.buffer == buffer)
             return true;
-    }
     return false;
 }
 
 static struct named_list list_named(const struct tracer *t, const struct statement *s) {
     struct named *items = NULL;
-    uint32_t n = 0, cap = 0;
+    uint32_t n = 0, cap = 0, n_read = 0;
     struct access access;
-    for (int written = 0; written < 2; written++)
+    for (int written = 0; written < 2; written++) {
         for (uint32_t i = 0; (access = statement_access(t->program, s, i)).at; i++) {
             struct named named = {.at = *access.at, .written = written};
             named.at.buffer = whole_buffer(t->program, access.at->buffer);
             named.part = named.at.buffer != access.at->buffer;
-            if (access.written != (bool)written ||
-                !is_followed(&t->program->buffers[named.at.buffer]))
+            if (access.written != (bool)written || !t->followed[named.at.buffer])
                 continue;
-            named.maybe_read = names_buffer(t, s, false, named.at.buffer);
+            named.maybe_read = written && names_buffer(items, n_read, named.at.buffer);
             ARENA_PUSH(t->arena, items, n, cap, named);
         }
+        n_read = n;
+    }
     return (struct named_list){items, n, true};
 }
 
@@ -187,7 +189,7 @@ static void begin_flight(struct tracer *t, const struct transfer *start) {
         const struct transfer_piece *piece = &start->pieces[i / 2];
         struct carried_item item = {.at = i % 2 ? piece->to : piece->from};
         item.at.buffer = whole_buffer(t->program, item.at.buffer);
-        if (!is_followed(&t->program->buffers[item.at.buffer]))
+        if (!t->followed[item.at.buffer])
             continue;
         item.variable = item.at.index.variable;
         item.iteration = item.variable < 0 ? 0 : t->iterations[item.variable];
@@ -219,10 +221,12 @@ static void end_flight(struct tracer *t, const struct statement *s) {
 static void execute(struct tracer *t, const struct statement *s) {
     struct uses *uses = &t->uses;
     size_t depth = (size_t)t->depth;
+    if (!t->kept_variables) {
+        t->kept_variables = arena_copy(t->arena, t->variables, depth * sizeof(int64_t));
+        t->kept_runs = arena_copy(t->arena, t->runs, depth * sizeof(uint32_t));
+    }
     ARENA_PUSH(t->arena, uses->executions, uses->n, uses->cap,
-               (struct execution){t->place, s,
-                                  arena_copy(t->arena, t->variables, depth * sizeof(int64_t)),
-                                  arena_copy(t->arena, t->runs, depth * sizeof(uint32_t))});
+               (struct execution){t->place, s, t->kept_variables, t->kept_runs});
     uses->n--; // its number, until it is over
     if (s->kind == STATEMENT_WAIT)
         end_flight(t, s);
@@ -256,6 +260,7 @@ static void execute_loop(struct tracer *t, const struct loop *loop) {
         t->place = first;
         t->variables[t->depth] = loop_variable(loop, t->depth, i, t->variables);
         t->iterations[t->depth] = t->n_iterations++;
+        t->kept_variables = NULL;
         t->depth++;
         execute_block(t, &loop->body);
         t->depth--;
@@ -282,13 +287,27 @@ static void execute_block(struct tracer *t, const struct block *block) {
 
 // ---- the whole --------------------------------------------------------------------------------
 
+// Of a step that does not name a stack nothing is to be said for each of its items.
+static void find_followed(struct tracer *t) {
+    t->followed = ARENA_ARRAY(t->arena, bool, t->program->n_buffers + 1);
+    struct statement_walk walk = walk_statements(&t->step->body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(t->program, walk.statement, i)).at; i++) {
+            buffer_id id = whole_buffer(t->program, access.at->buffer);
+            t->followed[id] = is_followed(&t->program->buffers[id]);
+        }
+    }
+}
+
 static void allocate(struct tracer *t) {
     const struct program *program = t->program;
     int64_t items = 0, slots = 0;
+    find_followed(t);
     t->first_item = ARENA_ARRAY(t->arena, int64_t, program->n_buffers + 1);
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         t->first_item[i] = items;
-        items += is_followed(&program->buffers[i]) ? program->buffers[i].count : 0;
+        items += t->followed[i] ? program->buffers[i].count : 0;
     }
     t->first_slot = ARENA_ARRAY(t->arena, int64_t, t->step->n_handles + 1);
     for (uint32_t i = 0; i < t->step->n_handles; i++) {
@@ -324,8 +343,7 @@ struct uses uses_of(const struct program *program, enum step_kind step, struct a
     allocate(&t);
     execute_block(&t, &t.step->body);
     for (uint32_t i = 0; i < program->n_buffers; i++)
-        for (int64_t item = 0;
-             item < program->buffers[i].count && is_followed(&program->buffers[i]); item++)
+        for (int64_t item = 0; t.followed[i] && item < program->buffers[i].count; item++)
             end_life(&t, i, item);
     group_lives(&t);
     return t.uses;
