@@ -46,7 +46,7 @@ struct line {
     struct tie *from, *to;  // of which it is that end
     bool used_in_turn;      // items that are named by a remainder
     bool is_loop, stays;    // stays: none of its iterations can be taken out
-    bool carries;           // what is named in one of them is in use until another
+    bool names, carries;    // carries: what is named in one of them is in use until another
     int64_t stride;         // of a loop, as the following
     uint32_t top;           // of loops that go with each other the outermost, a line
     int64_t first, last;    // values of the variable
@@ -206,6 +206,7 @@ static int64_t multiple(int64_t a, int64_t b) {
 static void tie_named(struct shortener *s, const struct named *named) {
     struct line *line = &s->lines[named->line], *loop = &s->lines[named->loop];
     const struct flight *flight = named->handle == NO_ID ? NULL : &s->flights[named->handle];
+    loop->names = true;
     loop->carries |= flight && (flight->carries || flight->start);
     if (!line->used_in_turn) {
         int64_t offset = named->index->offset;
@@ -224,8 +225,21 @@ static void tie_named(struct shortener *s, const struct named *named) {
     }
 }
 
-// Backwards, so that each line's list is in the order of the text.
+// Backwards, so that each line's list is in the order of the text; and that it is known of a loop
+// that goes with another whether it names anything. If not it is tied to nothing.
 static void list_ties(struct shortener *s) {
+    uint32_t first = s->n_ties;
+    for (uint32_t i = s->n_ties; i-- > 0;) {
+        struct tie *tie = &s->ties[i];
+        if (s->lines[tie->to].is_loop && !s->lines[tie->to].names) {
+            s->lines[tie->to].stride = 0;
+            continue;
+        }
+        s->lines[tie->from].names = true;
+        s->ties[--first] = *tie;
+    }
+    s->ties += first;
+    s->n_ties -= first;
     for (uint32_t i = s->n_ties; i-- > 0;) {
         struct tie *tie = &s->ties[i];
         tie->next_from = s->lines[tie->from].from;

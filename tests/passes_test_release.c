@@ -213,8 +213,8 @@ static void behind_the_loop(void **state) {
           "    free y[3]\n");
 }
 
-// Layers that die at once die in a loop, those of other buffers beside them: here what the loop over
-// microbatches needs to its end.
+// Layers that die at once die in a loop, those of other buffers beside them: here what the loop
+// over microbatches needs to its end.
 static void all_layers_at_once(void **state) {
     check("train",
           "    for l = 0 .. 4 {\n"
@@ -243,6 +243,22 @@ static void all_layers_at_once(void **state) {
           "    for l = 0 .. 4 {\n"
           "      free x[l], y[l]\n"
           "    }\n");
+}
+
+// Of loops that name nothing by their variables a few iterations stand for all.
+static void longer_than_can_be_followed(void **state) {
+    static const char body[] = "    for g = 0 .. 3 {\n"
+                               "      for l = 1000000000*g .. 1000000000*g+1000000000 {\n"
+                               "        zero one\n"
+                               "        free one\n"
+                               "      }\n"
+                               "    }\n"
+                               "    for m = 0 .. 1000000000000000 {\n"
+                               "      zero two\n"
+                               "      call copy(a = two) -> (b = out)\n"
+                               "      free two\n"
+                               "    }\n";
+    check("train", body, body);
 }
 
 // Inside the loop over microbatches behind the loop over layers; and not at all where the same item
@@ -327,6 +343,7 @@ int main(void) {
         cmocka_unit_test(in_groups),
         cmocka_unit_test(behind_the_loop),
         cmocka_unit_test(all_layers_at_once),
+        cmocka_unit_test(longer_than_can_be_followed),
         cmocka_unit_test(out_of_one_loop_only),
         cmocka_unit_test(transfers_hold_their_pieces),
         cmocka_unit_test(unread_results),
