@@ -73,7 +73,7 @@ struct descriptor_facts {
     const int64_t *group_bytes; // predicted, of every group of program_groups; NULL: not known
     struct place_memory memory; // predicted
 };
-// The descriptor, without entries (train and evaluate are NULL), in the arena.
+// The descriptor, without entries (train, evaluate and average are NULL), in the arena.
 struct place_program *descriptor_make(struct arena *arena, const struct program *,
                                       const struct descriptor_facts *);
 // As a C file: the descriptor, and a main that calls place_main where the CPU has the level that

@@ -12,6 +12,7 @@
 #include "backend/handles.h"
 #include "backend/installation.h"
 #include "ir/config.h"
+#include "ir/diagnostic.h"
 #include "ir/source.h"
 
 // The runtime numbers classes, stacks, initial values and collectives as the compiler does.
@@ -269,6 +270,27 @@ static void describe_groups(struct arena *arena, const struct program *program,
     out->groups = groups;
 }
 
+// ---- what is relaxed --------------------------------------------------------------------------
+
+// One for each condition that a statement gives up.
+static void describe_relaxed(struct arena *arena, const struct descriptor_facts *facts,
+                             struct place_program *out) {
+    const struct strategy_config *strategy = &facts->config->strategy;
+    struct place_relaxed *relaxed =
+        ARENA_ARRAY(arena, struct place_relaxed, strategy->n_relaxations * N_CONDITIONS + 1);
+    for (uint32_t i = 0; i < strategy->n_relaxations; i++) {
+        const struct relax_statement *relax = &strategy->relaxations[i];
+        for (int condition = 0; condition < N_CONDITIONS; condition++)
+            if (relax->conditions[condition])
+                relaxed[out->n_relaxed++] = (struct place_relaxed){
+                    .condition = condition_names[condition],
+                    .axes = describe_axes(&relax->axes),
+                    .line =
+                        (int32_t)source_place(facts->sources, origin_span(&relax->origin)).line};
+    }
+    out->relaxed = relaxed;
+}
+
 // ---- the whole --------------------------------------------------------------------------------
 
 // FNV-1a of the program's text: equal plans have equal hashes, on every machine.
@@ -304,6 +326,8 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .sequence = program->sizes.sequence,
         .microbatches = program->sizes.microbatches,
         .vocab = program->sizes.vocab,
+        .islands = describe_axes(&program->policy.islands),
+        .average_every = program->policy.average_every,
         .seed = facts->config ? facts->config->train.seed : 0,
         .flops_per_token = flops_per_token(program),
         .library_directory = library_directory(arena),
@@ -315,5 +339,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
     describe_statements(arena, program, facts->sources, out);
     describe_effects(arena, program, out);
     find_wellknown(program, &out->wellknown);
+    if (facts->config)
+        describe_relaxed(arena, facts, out);
     return out;
 }

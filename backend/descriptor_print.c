@@ -158,6 +158,17 @@ static void print_groups(FILE *to, const struct place_program *p) {
     fputs("};\n", to);
 }
 
+static void print_relaxed(FILE *to, const struct place_program *p) {
+    begin_array(to, "place_relaxed", "relaxed", p->n_relaxed);
+    for (int32_t i = 0; i < p->n_relaxed; i++) {
+        fputs("    {", to);
+        print_field(to, "condition", p->relaxed[i].condition);
+        print_axes(to, "axes", &p->relaxed[i].axes);
+        fprintf(to, ".line = %d},\n", p->relaxed[i].line);
+    }
+    fputs("};\n", to);
+}
+
 // ---- the structure ----------------------------------------------------------------------------
 
 static void print_counts(FILE *to, const struct place_program *p) {
@@ -170,6 +181,9 @@ static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to, "    .n_statements = %d, .statements = statements,\n", p->n_statements);
     fprintf(to, "    .n_effects = %d, .effects = effects,\n", p->n_effects);
     fprintf(to, "    .n_groups = %d, .groups = groups,\n", p->n_groups);
+    fprintf(to, "    .n_relaxed = %d, .relaxed = relaxed,\n    ", p->n_relaxed);
+    print_axes(to, "islands", &p->islands);
+    fprintf(to, ".average_every = %" PRId64 ",\n", p->average_every);
 }
 
 static void print_predictions(FILE *to, const struct place_program *p) {
@@ -237,6 +251,7 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     print_statements(to, p);
     print_effects(to, p);
     print_groups(to, p);
+    print_relaxed(to, p);
     fprintf(to, "\nstatic const struct place_program program = {\n    .abi_version = %d, ",
             p->abi_version);
     print_field(to, "name", p->name);

@@ -182,6 +182,10 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
     case OP_MUL:
     case OP_SCALE:
         return LLVMBuildFMul(e->builder, a, convert(e, b, type), "");
+    case OP_DIVIDE: {
+        double divisor = (double)op_integer(op, ATTRIBUTE_DIVISOR, 1);
+        return LLVMBuildFDiv(e->builder, a, LLVMConstReal(type, divisor), "");
+    }
     case OP_GELU:
         return emit_math(e, is_erf(op) ? "gelu_erf" : "gelu_tanh", a);
     case OP_GELU_BACKWARD: {

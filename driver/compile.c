@@ -65,7 +65,7 @@ static bool run_resolve(struct compilation *c, const struct options *options) {
 static bool run_reference(struct compilation *c) {
     const struct pass_context context = {&c->config, c->diagnostics};
     c->reference = program_new(&c->arena, c->config.strategy.name);
-    return passes_run(c->reference, &context, PASS_BUILD, PASS_UPDATE);
+    return passes_run(c->reference, &context, PASS_BUILD, PASS_AVERAGE);
 }
 
 // The passes behind the reference; then, where the file writes a program out, that in its place.
@@ -74,7 +74,7 @@ static bool run_reference(struct compilation *c) {
 static bool run_final(struct compilation *c) {
     const struct pass_context context = {&c->config, c->diagnostics};
     c->final = program_clone(&c->arena, c->reference);
-    if (!passes_run(c->final, &context, PASS_UPDATE + 1, N_PASSES - 1))
+    if (!passes_run(c->final, &context, PASS_AVERAGE + 1, N_PASSES - 1))
         return false;
     if (!edited_replace(c))
         return false;

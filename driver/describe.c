@@ -3,7 +3,7 @@
 
 #include "backend/backend.h"
 
-// Bytes that one step sends over every group.
+// Bytes that one step sends over every group, but for averages.
 static const int64_t *predicted_bytes(struct compilation *c) {
     const struct account *account = c->account;
     uint32_t n;
@@ -11,7 +11,8 @@ static const int64_t *predicted_bytes(struct compilation *c) {
     int64_t *bytes = ARENA_ARRAY(&c->arena, int64_t, n + 1);
     for (uint32_t i = 0; i < account->n_transfers; i++)
         for (uint32_t g = 0; g < n; g++)
-            if (axis_list_equal(&groups[g], &account->transfers[i].axes))
+            if (axis_list_equal(&groups[g], &account->transfers[i].axes) &&
+                account->transfers[i].step == STEP_TRAIN)
                 bytes[g] += account->transfers[i].bytes;
     return bytes;
 }

@@ -143,6 +143,24 @@ static bool sizes_differ(const struct comparison *w) {
     return false;
 }
 
+static const char *relaxation_text(struct arena *arena, const struct program *program) {
+    const struct policy *policy = &program->policy;
+    if (policy->islands.n == 0)
+        return "nothing";
+    return arena_format(arena, "%s, every = %" PRId64,
+                        mesh_axes_text(&program->mesh, &policy->islands, arena),
+                        policy->average_every);
+}
+
+// Between islands less is proved: where they are is for the file to say.
+static bool relaxation_differs(const struct comparison *w) {
+    const struct strategy_config *strategy = &w->c->config.strategy;
+    const struct origin here = {.kind = ORIGIN_STATEMENT, .span = strategy->name_span};
+    return differ(w, w->text->policy_span, "relax over", relaxation_text(&w->c->arena, w->text),
+                  relaxation_text(&w->c->arena, w->file),
+                  strategy->n_relaxations ? &strategy->relaxations[0].origin : &here);
+}
+
 // The text's own policy is what the verifier holds its statements to: a laxer one than the file's
 // would let a lossy step pass.
 static bool policy_differs(const struct comparison *w) {
@@ -164,7 +182,7 @@ static bool policy_differs(const struct comparison *w) {
         if (differ(w, w->text->policy_span, rows[i].what, dtype_names[rows[i].text],
                    dtype_names[rows[i].file], &w->c->config.train.precision.origin))
             return true;
-    return false;
+    return relaxation_differs(w);
 }
 
 static const char *mesh_text(struct arena *arena, const struct mesh *mesh) {
@@ -255,8 +273,8 @@ static bool tensors_differ(const struct comparison *w) {
 static bool parts_are_missing(const struct comparison *w) {
     for (int s = 0; s < N_STEPS; s++)
         if (w->file->steps[s].present && !w->text->steps[s].present) {
-            report(w->c->diagnostics, E620, w->text->steps[!s].span,
-                   "this step has no `%s { ... }`", step_names[s]);
+            report(w->c->diagnostics, E620, w->text->policy_span, "this step has no `%s { ... }`",
+                   step_names[s]);
             return true;
         }
     return false;

@@ -247,6 +247,8 @@ static json_t *transfer_json(struct compilation *c, const struct account_transfe
     json_object_set_new(object, "stage", json_integer(0));
     json_object_set_new(object, "count", json_integer(t->count));
     json_object_set_new(object, "bytes", json_integer(t->bytes));
+    int64_t every = t->step == STEP_AVERAGE ? c->final->policy.average_every : 1;
+    json_object_set_new(object, "every", json_integer(every)); // beyond the contract: steps
     json_object_set_new(object, "line", place.file ? json_integer(place.line) : json_null());
     return object;
 }

@@ -188,24 +188,43 @@ static void print_memory(struct compilation *c, FILE *to) {
     fprintf(to, "\n");
 }
 
-// One line for each kind of collective and what it carries, in the order of the step.
-static void print_communication(struct compilation *c, FILE *to) {
+static void print_transfer(struct compilation *c, const struct account_transfer *t, FILE *to) {
+    const char *of = t->state == N_STATES ? "scalars" : state_names[t->state];
+    const char *role = t->role == ROLE_NONE ? "" : role_names[t->role];
+    fprintf(to, "    %-10s %-8s %-14s %-11s %-10s %6" PRId64 " times %12s\n",
+            mesh_axes_text(&c->final->mesh, &t->axes, &c->arena), phase_names[t->phase],
+            collective_names[t->kind], of, role, t->count, bytes_text(&c->arena, (double)t->bytes));
+}
+
+// One line for each kind of collective and what it carries, in the order of the step. Returns
+// bytes.
+static int64_t print_transfers(struct compilation *c, enum step_kind step, FILE *to) {
     const struct account *account = c->account;
-    if (account->n_transfers == 0) {
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < account->n_transfers; i++)
+        if (account->transfers[i].step == step) {
+            print_transfer(c, &account->transfers[i], to);
+            bytes += account->transfers[i].bytes;
+        }
+    fprintf(to, "    %-10s %s", "in all", bytes_text(&c->arena, (double)bytes));
+    return bytes;
+}
+
+static void print_communication(struct compilation *c, FILE *to) {
+    int64_t every = c->final->policy.average_every;
+    if (c->account->n_transfers == 0) {
         fprintf(to, "\n  nothing is sent\n");
         return;
     }
     fprintf(to, "\n  sent by a device in one step\n");
-    for (uint32_t i = 0; i < account->n_transfers; i++) {
-        const struct account_transfer *t = &account->transfers[i];
-        const char *of = t->state == N_STATES ? "scalars" : state_names[t->state];
-        const char *role = t->role == ROLE_NONE ? "" : role_names[t->role];
-        fprintf(to, "    %-10s %-8s %-14s %-11s %-10s %6" PRId64 " times %12s\n",
-                mesh_axes_text(&c->final->mesh, &t->axes, &c->arena), phase_names[t->phase],
-                collective_names[t->kind], of, role, t->count,
-                bytes_text(&c->arena, (double)t->bytes));
-    }
-    fprintf(to, "    %-10s %s\n", "in all", bytes_text(&c->arena, (double)account->total_bytes));
+    print_transfers(c, STEP_TRAIN, to);
+    fprintf(to, "\n");
+    if (every == 0)
+        return;
+    fprintf(to, "\n  sent to average parameters, after every %" PRId64 " step%s\n", every,
+            every == 1 ? "" : "s");
+    int64_t bytes = print_transfers(c, STEP_AVERAGE, to);
+    fprintf(to, ", %s for each step\n", bytes_text(&c->arena, (double)bytes / (double)every));
 }
 
 void report_text(struct compilation *c, FILE *to) {

@@ -42,6 +42,7 @@ static int train(struct compilation *c, const struct options *options) {
     struct place_program *descriptor = describe_program(c);
     descriptor->train = backend_entry(backend, code, STEP_TRAIN);
     descriptor->evaluate = backend_entry(backend, code, STEP_EVALUATE);
+    descriptor->average = backend_entry(backend, code, STEP_AVERAGE);
     struct place_run_options run = run_options(c, options);
     fflush(stdout);
     int status = place_run(descriptor, &run);

@@ -126,6 +126,8 @@ static const char *check_op(struct checker *c, struct unit *unit, const struct o
     for (unsigned i = 0; i < op->n_results; i++)
         defined[op->results[i]] = true;
     const char *wrong = check_attributes(c, unit, op);
+    if (!wrong && op->kind == OP_DIVIDE && op_integer(op, ATTRIBUTE_DIVISOR, 0) < 1)
+        wrong = arena_format(c->arena, "unit %s: `divide` by less than one", unit->name);
     return wrong ? wrong : check_op_types(c, unit, op);
 }
 
@@ -467,8 +469,24 @@ static const char *check_tensor(struct checker *c, const struct tensor *tensor) 
                                                 tensor->name);
 }
 
+// Between islands something must average, and only there. The reference program is one island's: it
+// has no mesh to name them by.
+static const char *check_islands(struct checker *c) {
+    const struct program *program = c->program;
+    const struct policy *policy = &program->policy;
+    bool averages = program->steps[STEP_AVERAGE].present;
+    if (averages ? policy->islands.n == 0 && program->mesh.n_axes > 0 : policy->islands.n > 0)
+        return "a step `average` and `relax over` in the policy go together";
+    return policy->islands.n > 0 && policy->average_every < 1
+               ? "`every` in the policy is less than one step"
+               : NULL;
+}
+
 static const char *check_program(struct checker *c) {
     const struct program *program = c->program;
+    c->at = program->policy_span;
+    if (check_islands(c))
+        return check_islands(c);
     for (uint32_t i = 0; i < program->n_tensors; i++) {
         c->at = program->tensors[i].span;
         const char *wrong = check_tensor(c, &program->tensors[i]);

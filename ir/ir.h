@@ -453,7 +453,9 @@ struct handle {
     const char *name;
     int64_t slots; // how many may be in flight at once
 };
-enum step_kind { STEP_TRAIN, STEP_EVALUATE, N_STEPS };
+// What the host executes: TRAIN for every step of training, EVALUATE on other data, AVERAGE now and
+// then behind a step, where `relax` lets devices take steps of their own between averages.
+enum step_kind { STEP_TRAIN, STEP_EVALUATE, STEP_AVERAGE, N_STEPS };
 extern const char *const step_names[N_STEPS];
 struct step {
     bool present;
@@ -469,6 +471,10 @@ struct step {
 struct policy {
     enum dtype parameters, master, moments, gradients, compute, accumulate, gather, reduce;
     int64_t reproducible; // W, or 0
+    // Axes over which devices take steps of their own, each on its part of the batch as if that were
+    // all of it; after so many steps parameters are averaged over them. No axes: 0 steps.
+    struct axis_list islands;
+    int64_t average_every;
 };
 
 struct sizes { // of the whole step, over all devices

@@ -68,6 +68,7 @@ static enum dtype parse_dtype_field(struct parser *p, const char *name) {
 static void parse_policy(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct policy *policy = &p->program->policy;
+    *policy = (struct policy){0};
     policy->parameters = parse_dtype_field(p, "parameters");
     policy->master = parse_dtype_field(p, "master");
     policy->moments = parse_dtype_field(p, "moments");
@@ -77,6 +78,11 @@ static void parse_policy(struct parser *p) {
     policy->gather = parse_dtype_field(p, "gather");
     policy->reduce = parse_dtype_field(p, "reduce");
     policy->reproducible = parse_field(p, "reproducible");
+    if (text_accept_word(p, "relax")) {
+        text_expect_word(p, "over");
+        policy->islands = text_axes(p);
+        policy->average_every = parse_field(p, "every");
+    }
     p->program->policy_span = text_span(p, begin);
 }
 
@@ -199,5 +205,6 @@ void parse_header(struct parser *p) {
     else if (text_accept_word(p, "buffer"))
         parse_buffer(p);
     else
-        FAIL(p, "expected axis, product, sizes, policy, arena, tensor, buffer, train or evaluate");
+        FAIL(p, "expected axis, product, sizes, policy, arena, tensor, buffer, train, "
+                "evaluate or average");
 }

@@ -143,6 +143,12 @@ static void print_policy(struct printer *p) {
     put(p, " compute = %s accumulate = %s gather = %s reduce = %s", dtype_names[policy->compute],
         dtype_names[policy->accumulate], dtype_names[policy->gather], dtype_names[policy->reduce]);
     put(p, " reproducible = %" PRId64, policy->reproducible);
+    if (policy->islands.n) {
+        break_before(p, 60);
+        put(p, " relax over ");
+        put_axes(p, &policy->islands);
+        put(p, " every = %" PRId64, policy->average_every);
+    }
     end_line(p);
 }
 

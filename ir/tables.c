@@ -101,7 +101,7 @@ const char *const collective_names[N_COLLECTIVES] = {
 #undef COLLECTIVE
 };
 const char *const phase_names[N_PHASES] = {"forward", "backward", "update"};
-const char *const step_names[N_STEPS] = {"train", "evaluate"};
+const char *const step_names[N_STEPS] = {"train", "evaluate", "average"};
 const char *const init_names[N_INITS] = {"normal", "ones", "zeros"};
 
 // Words of the column `cost`.

@@ -99,7 +99,7 @@ static void fill_states(const struct program *program, const struct interval *li
     account->transient = program->arena_bytes - counted;
 }
 
-// Both steps are looked through: an evaluation may need more than a step of training.
+// All steps are looked through: an evaluation may need more than a step of training.
 static void account_memory(const struct program *program, struct arena *arena,
                            struct account *account) {
     struct moment best = {.position = -1};
@@ -133,6 +133,7 @@ struct counting {
     struct arena *arena;
     struct account *account;
     enum phase phase; // of the last call
+    enum step_kind step;
 };
 
 static enum role outermost_role(const uint8_t *roles, unsigned n) {
@@ -140,7 +141,7 @@ static enum role outermost_role(const uint8_t *roles, unsigned n) {
 }
 
 static bool same_row(const struct account_transfer *a, const struct account_transfer *b) {
-    return a->kind == b->kind && a->state == b->state && a->role == b->role &&
+    return a->kind == b->kind && a->state == b->state && a->role == b->role && a->step == b->step &&
            a->phase == b->phase && a->dtype == b->dtype && axis_list_equal(&a->axes, &b->axes);
 }
 
@@ -149,6 +150,7 @@ static void add_transfer(struct counting *c, struct account_transfer transfer) {
     struct account *account = c->account;
     if (transfer.group <= 1)
         return;
+    transfer.step = c->step;
     account->total_bytes += transfer.bytes;
     account->sent[transfer.statement] += transfer.bytes;
     for (uint32_t i = 0; i < account->n_transfers; i++) {
@@ -329,14 +331,18 @@ static void account_communication(struct counting *c, const struct block *block)
     }
 }
 
-// Communication and arithmetic are those of `train`; memory is of both steps.
+// Arithmetic is that of `train`, communication also that of `average`; memory is of all steps.
 struct account *account(const struct program *program, struct arena *arena) {
     CHECK(program->arena_bytes >= 0);
     struct account *result = ARENA_NEW(arena, struct account);
     result->sent = ARENA_ARRAY(arena, int64_t, program->n_ids + 1);
-    struct counting counting = {program, arena, result, PHASE_FORWARD};
+    struct counting counting = {program, arena, result, PHASE_FORWARD, STEP_TRAIN};
     account_memory(program, arena, result);
     result->live = account_most_alive(program);
     account_communication(&counting, &program->steps[STEP_TRAIN].body);
+    double flops = result->flops;
+    counting.step = STEP_AVERAGE;
+    account_communication(&counting, &program->steps[STEP_AVERAGE].body);
+    result->flops = flops;
     return result;
 }

@@ -13,6 +13,7 @@
 
 #include "ir/check.h"
 #include "passes/emit.h"
+#include "passes/islands.h"
 #include "passes/passes.h"
 #include "passes/select.h"
 
@@ -118,7 +119,7 @@ static int64_t size_of(const struct config *config, enum dimension dimension) {
     const struct model_config *model = &config->model;
     switch (dimension) {
     case DIM_BATCH:
-        return config->train.batch;
+        return island_batch(config);
     case DIM_SEQUENCE:
         return config->train.sequence;
     case DIM_HIDDEN:
@@ -664,7 +665,7 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
 // What the text form says of the configuration. One microbatch: the partition pass cuts the batch.
 static void set_sizes(struct program *program, const struct config *config) {
     const struct precision_config *precision = &config->train.precision;
-    program->sizes = (struct sizes){.batch = config->train.batch,
+    program->sizes = (struct sizes){.batch = island_batch(config),
                                     .sequence = config->train.sequence,
                                     .microbatches = 1,
                                     .layers = config->model.layers,

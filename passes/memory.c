@@ -233,10 +233,11 @@ static void plan_frame(struct program *program, struct unit *unit) {
         if (value->storage != STORAGE_UNPLANNED || plan.first[i] < 0)
             continue;
         value->storage = STORAGE_FRAME;
-        items[n++] = (struct item){.bytes = type_bytes(&value->type),
-                                   .offset = -1,
-                                   .lives = {{plan.first[i], plan.last[i]}, {1, 0}},
-                                   .id = i};
+        struct item *item = &items[n++];
+        *item = (struct item){.bytes = type_bytes(&value->type), .offset = -1, .id = i};
+        for (int s = 0; s < N_STEPS; s++) // the unit stands for a step
+            item->lives[s] =
+                s ? (struct interval){1, 0} : (struct interval){plan.first[i], plan.last[i]};
     }
     unit->frame_bytes = aligned(first_fit(program->arena, items, n, 0));
     for (uint32_t i = 0; i < n; i++)

@@ -123,6 +123,8 @@ bool partition(struct program *program, const struct pass_context *context) {
             partition_step(&p, (enum step_kind)kind);
     if (p.diagnostics->n_errors > errors)
         return false;
+    if (p.placement.islands.n)
+        deal_out(&p);
     program_number(p.program);
     *program = *p.program;
     return true;

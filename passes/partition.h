@@ -9,6 +9,7 @@
 //   partition_ring.c     the schedule of keys that travel
 //   partition_storage.c  tensors' buffers, reductions of gradients
 //   partition_gathers.c  parameters that are gathered before use
+//   partition_islands.c  steps of several islands: the batch dealt out, the average
 //   partition_step.c     the schedule: microbatches, calls, what goes around them
 #ifndef PLACE_PASSES_PARTITION_H
 #define PLACE_PASSES_PARTITION_H
@@ -271,6 +272,14 @@ void gather_unit_wholes(struct partitioner *, const struct statement *from);
 // The same around the loop over microbatches: once, for the calls inside it.
 void gather_kept(struct partitioner *, const struct statement *from);
 void free_kept(struct partitioner *, const struct statement *from);
+
+// ---- islands (partition_islands.c) -----------------------------------------------------------
+// In the step that averages, parameters are summands over these axes, and what a call `from` has
+// made of them is summed behind it. In any other step: none.
+uint64_t axes_to_average(const struct partitioner *);
+void sum_averaged(struct partitioner *, const struct statement *from);
+// From the program of one island to that of all, once it is made.
+void deal_out(struct partitioner *);
 
 // ---- steps (partition_step.c) -----------------------------------------------------------------
 void partition_step(struct partitioner *, enum step_kind kind);

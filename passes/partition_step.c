@@ -206,6 +206,8 @@ static struct reference tensor_operand(struct partitioner *p, const struct makin
     // A gradient that backward adds to is a summand still; one that norms read has been reduced.
     if (gradient && c->per_microbatch)
         type->partial = p->states[r.buffer].type.partial;
+    if (!gradient)
+        type->partial = axes_to_average(p);
     return tensor_item(p, place, r);
 }
 
@@ -381,6 +383,7 @@ static void lower_call(struct partitioner *p, const struct statement *from) {
         lower_whole(p, from);
     free_after(p, from);
     reduce_after(p, from);
+    sum_averaged(p, from);
     gather_updated(p, from);
 }
 

@@ -66,7 +66,7 @@ bool placement_derive(const struct config *, const struct program *, struct aren
 // not estimated. `check` prints it, the descriptor carries it, tests hold it against what was
 // measured.
 
-// Collectives of the training step that say the same of what they carry, all executions of one step
+// Collectives of the training step, and of the one that averages behind some, that say the same of what they carry, all executions of one step
 // together. A statement that carries several roles has its bytes in a row of each.
 struct account_transfer {
     struct axis_list axes;
@@ -78,6 +78,7 @@ struct account_transfer {
     int64_t group;      // members
     int64_t count;      // executions in one step
     int64_t bytes;      // sent by one device in one step, all executions
+    enum step_kind step; // TRAIN, or AVERAGE, which is executed behind some steps only
     uint32_t statement; // id
     struct span span;
 };
@@ -102,7 +103,7 @@ struct account {
     struct account_transfer *transfers;
     uint32_t n_transfers, cap_transfers;
     int64_t *sent;       // by statement id: bytes that one device sends there in one step
-    int64_t total_bytes; // their sum
+    int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
     double flops;        // of one step on one device
 };
 

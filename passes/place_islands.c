@@ -87,10 +87,9 @@ static void report_no_batch(struct placing *p, unsigned axis) {
 static void report_other_split(struct placing *p, unsigned axis,
                                const struct split_statement *split) {
     const struct mode_statement *mode = find_mode(p, axis, never_reduces);
-    struct diagnostic *d =
-        report(p->diagnostics, E311, origin_span(&split->origin),
-               "`%s` splits `%s`, but its devices take steps of their own", axis_name(p, axis),
-               dimension_names[split->dimensions[0]]);
+    struct diagnostic *d = report(p->diagnostics, E311, origin_span(&split->origin),
+                                  "`%s` splits `%s`, but its devices take steps of their own",
+                                  axis_name(p, axis), dimension_names[split->dimensions[0]]);
     diagnostic_say(d, "parts of one model would be of different steps");
     diagnostic_label(d, origin_span(&mode->origin), "gradients are never summed over it");
     diagnostic_origin(d, &split->origin);
@@ -143,11 +142,11 @@ void check_islands(struct placing *p) {
 static void report_shared_state(struct placing *p, const struct mode_statement *mode,
                                 unsigned axis) {
     const struct mode_statement *never = find_mode(p, axis, never_reduces);
-    struct diagnostic *d = report(
-        p->diagnostics, E311, origin_span(&mode->origin),
-        "%s are kept as shards over `%s`, but its devices take steps of their own",
-        mode->state == STATE_OPTIMIZER ? "the optimizer's states" : state_names[mode->state],
-        axis_name(p, axis));
+    struct diagnostic *d =
+        report(p->diagnostics, E311, origin_span(&mode->origin),
+               "%s are kept as shards over `%s`, but its devices take steps of their own",
+               mode->state == STATE_OPTIMIZER ? "the optimizer's states" : state_names[mode->state],
+               axis_name(p, axis));
     diagnostic_say(d, "shards of one state would be of different steps");
     diagnostic_label(d, origin_span(&never->origin), "gradients are never summed over it");
     diagnostic_origin(d, &mode->origin);
@@ -181,7 +180,4 @@ void check_island_states(struct placing *p) {
         for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++)
             if (!check_tensor(p, &placement->tensors[t], placement->islands.axes[i]))
                 return;
-    if (placement->islands.n)
-        not_yet(p, &find_mode(p, placement->islands.axes[0], never_reduces)->origin,
-                "taking local steps");
 }

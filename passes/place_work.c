@@ -5,9 +5,12 @@
 #include "passes/select.h"
 #include "passes/work.h"
 
+// An axis between islands has its work in the batch that is dealt out to them: on an island all is
+// there.
 static void add_rule(struct placing *p, struct work_rule rule) {
     struct placement *placement = p->placement;
-    ARENA_PUSH(p->arena, placement->rules, placement->n_rules, placement->cap_rules, rule);
+    if (!axis_list_has(&placement->islands, rule.axis))
+        ARENA_PUSH(p->arena, placement->rules, placement->n_rules, placement->cap_rules, rule);
     if (rule.split && !placement->split_by[rule.axis])
         placement->split_by[rule.axis] = rule.split;
 }
@@ -34,7 +37,8 @@ static void add_split(struct placing *p, const struct split_statement *split) {
             p->placement->batch = axes;
         bool tokens = split->dimensions[d] == DIM_BATCH || split->dimensions[d] == DIM_SEQUENCE;
         for (unsigned i = 0; i < axes.n && tokens && split->scope.n_roles == 0; i++)
-            axis_list_add(&p->placement->tokens, axes.axes[i]);
+            if (!axis_list_has(&p->placement->islands, axes.axes[i]))
+                axis_list_add(&p->placement->tokens, axes.axes[i]);
         for (unsigned i = 0; i < axes.n; i++)
             add_rule(p, (struct work_rule){.axis = axes.axes[i],
                                            .dimension = split->dimensions[d],

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 5
+#define PLACE_ABI_VERSION 6
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -121,6 +121,13 @@ struct place_group {
     struct place_axes axes;
     const char *name;    /* "dp", "replica*shard" */
     int64_t train_bytes; /* predicted: sent over it in one step, by the device that sends most */
+};
+
+/* What of "trains as one device would" the program's file gives up on some axes, and in which line. */
+struct place_relaxed {
+    const char *condition; /* "gradient_integrity" */
+    struct place_axes axes;
+    int32_t line;
 };
 
 enum place_init {
@@ -287,6 +294,12 @@ struct place_program {
     /* Of one step, over all devices. The batch has microbatches * (axes that cut it) * local
      * sequences. */
     int64_t batch, sequence, microbatches, vocab;
+    /* Axes over which devices take steps of their own; after each `average_every` steps `average`
+     * makes one model of them again. None: 0. */
+    struct place_axes islands;
+    int64_t average_every;
+    int32_t n_relaxed;
+    const struct place_relaxed *relaxed;
     uint64_t seed;
     double flops_per_token; /* 0: not known */
     /* Where the installation keeps its shared objects (the MPI transport); null: beside the
@@ -296,6 +309,7 @@ struct place_program {
         *train; /* one step: reads tokens, targets, step; writes loss, grad_norm, learning_rate */
     place_entry
         *evaluate; /* reads tokens, targets; writes loss and logits; null: the program has none */
+    place_entry *average; /* averages parameters over the islands; null: there are none */
 };
 
 /* ---- running ----------------------------------------------------------------------------------

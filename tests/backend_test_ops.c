@@ -125,9 +125,17 @@ static void build_large(struct harness *h) { // several ranges for the team, wit
     finish(h, OP(h, ADD, x, y));
 }
 
+static void build_quotients(struct harness *h) {
+    value_id x = INPUT(h, 3, 37);
+    struct op *third = OP(h, DIVIDE, x);
+    op_set_integer(h->program, third, ATTRIBUTE_DIVISOR, 3);
+    finish(h, third);
+}
+
 static void elementwise(void **state) {
     for_types(build_elementwise, 10);
     for_types(build_casts, 1);
+    for_types(build_quotients, 1);
     for_types(build_large, 1);
 }
 

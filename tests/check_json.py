@@ -5,7 +5,7 @@ want of memory and by the verifier, unparsable, unreadable, not built, and a lib
     check_json.py PLACEC ROOT
 
 Always one object on stdout and nothing on stderr; a key that the contract lacks is a failure too,
-but for memory's `held` and `live`, which go beyond it."""
+but for memory's `held` and `live` and a transfer's `every`, which go beyond it."""
 import json
 import os
 import subprocess
@@ -43,7 +43,7 @@ REPORT = {
     "memory": Maybe({**BYTES, "stages": [BYTES]}),
     "communication": Maybe([{"axis": str, "op": str, "state": Maybe(str), "role": Maybe(str),
                              "phase": str, "dtype": str, "group": int, "stage": int, "count": int,
-                             "bytes": int, "line": Maybe(int)}]),
+                             "bytes": int, "every": int, "line": Maybe(int)}]),
     "communication_total": Maybe(int),
     "pipeline": Maybe({"schedule": str, "bubble": [int], "in_flight": [int]}),
 }

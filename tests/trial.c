@@ -6,7 +6,7 @@
 #include "tests/derive.h"
 
 bool trial_derive(struct trial *t, enum pass last) {
-    t->reference = derive_program(&t->arena, &t->config, PASS_UPDATE, NULL);
+    t->reference = derive_program(&t->arena, &t->config, PASS_AVERAGE, NULL);
     t->program = derive_program(&t->arena, &t->config, last, NULL);
     return t->program;
 }

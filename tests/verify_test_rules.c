@@ -52,7 +52,7 @@ static void set_attributes(struct bench *b, const char *labels) {
         {ATTRIBUTE_STEPS, 0, 30, NULL},         {ATTRIBUTE_MAX_NORM, 0.1, 0, NULL},
         {ATTRIBUTE_KEEP, 0, 1, NULL},           {ATTRIBUTE_PROBABILITY, 0.4, 0, NULL},
         {ATTRIBUTE_SITE, 0, 1, NULL},           {ATTRIBUTE_INDEX, 0, 1, NULL},
-        {ATTRIBUTE_SHIFT, 0, 1, NULL},
+        {ATTRIBUTE_SHIFT, 0, 1, NULL},          {ATTRIBUTE_DIVISOR, 0, 3, NULL},
     };
     char words[256];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

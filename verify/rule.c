@@ -343,6 +343,13 @@ static struct scaled scale_term(struct context *c) {
     return (struct scaled){x.of, scale_multiply(terms, x.scale, scale)};
 }
 
+static struct scaled quotient_term(struct context *c) {
+    struct terms *terms = c->engine->terms;
+    struct scaled x = c->operands[0].value;
+    scale_id scale = scale_rational(terms, 1, op_integer(c->op, ATTRIBUTE_DIVISOR, 1));
+    return (struct scaled){x.of, scale_multiply(terms, x.scale, scale)};
+}
+
 static struct scaled reciprocal_term(struct context *c) {
     struct terms *terms = c->engine->terms;
     struct scaled x = c->operands[0].value;
@@ -386,6 +393,8 @@ static struct scaled result_term(struct context *c, unsigned result) {
         return moved_term(c);
     case OP_SCALE:
         return scale_term(c);
+    case OP_DIVIDE:
+        return quotient_term(c);
     case OP_RECIPROCAL:
         return reciprocal_term(c);
     case OP_LOG_SHIFT:
@@ -485,7 +494,7 @@ static form_id result_form(struct context *c, unsigned result) {
 // Padding of flat shards stays zero in ops that make zeros of zeros.
 static bool result_clean(const struct context *c) {
     bool keeps = is_additive(c->row) || c->op->kind == OP_SCALE || c->op->kind == OP_MUL ||
-                 c->op->kind == OP_ADAMW || c->op->kind == OP_SGD || c->op->kind == OP_SGD_MOMENTUM;
+                 c->op->kind == OP_DIVIDE || c->op->kind == OP_ADAMW || c->op->kind == OP_SGD || c->op->kind == OP_SGD_MOMENTUM;
     for (unsigned i = 0; i < c->op->n_operands; i++)
         keeps = keeps && (c->operands[i].clean || !c->labels.operands[i][0]);
     return keeps;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "verify/engine.h"
+#include "verify/islands.h"
 
 enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
 
@@ -22,7 +23,8 @@ struct check {
     struct store train, evaluate; // of the reference, after its steps
     const struct fault **faults;  // what keeps the program from being accepted
     uint32_t n_faults, cap_faults;
-    bool refuted; // a difference was computed
+    bool refuted;                      // a difference was computed
+    const struct program *all_islands; // of which the final engine's program is one
 };
 
 static void add_fault(struct check *c, const struct fault *fault) {
@@ -146,6 +148,10 @@ static const struct fault *check_item(struct engine *e, buffer_id id, int64_t it
     const struct buffer *buffer = &e->program->buffers[id];
     struct expectation expectation = {
         .value = expected, .what = state_text(e, buffer, item), .span = buffer->span};
+    struct scaled before = initial_judgement(e, id, item).value;
+    *lost = false;
+    if (e->summands && scaled_same(e->terms, before, expected))
+        return islands_check_kept(e, id, item, expectation.what);
     struct judgement found = store_at_end(e, id, item, expectation.what);
     *lost = found.fault != NULL;
     const struct fault *fault = diagnose(e, &expectation, &found);
@@ -358,8 +364,12 @@ static void run_final(struct check *c) {
         if (c->reference.program->steps[s].present && !e->program->steps[s].present)
             add_fault(c, fault_make(e, E514, span_nowhere(), NULL, "there is no step `%s`",
                                     step_names[s]));
+    if (c->all_islands->policy.islands.n && !c->reference.program->steps[STEP_AVERAGE].present)
+        add_fault(c, fault_make(e, E515, c->all_islands->policy_span, NULL,
+                                "this program is of several islands, the training of one"));
     check_inputs(c);
     check_types(c);
+    islands_check(e, c->all_islands);
     if (e->program->steps[STEP_TRAIN].present && c->train.items && step_execute(e, STEP_TRAIN)) {
         check_states(c, &c->train);
         check_outputs(c, &c->train, STEP_TRAIN);
@@ -369,6 +379,34 @@ static void run_final(struct check *c) {
         check_states(c, NULL);
         check_outputs(c, &c->evaluate, STEP_EVALUATE);
     }
+}
+
+// The step that averages is of all islands at once, so it has engines of its own; their faults come
+// behind the others.
+static void check_average(struct check *c) {
+    const struct program *all = c->all_islands;
+    struct check average = {.all_islands = all};
+    struct engine *mine[] = {&average.reference, &average.final};
+    if (all->policy.islands.n == 0 || !all->steps[STEP_AVERAGE].present ||
+        !c->reference.program->steps[STEP_AVERAGE].present)
+        return;
+    for (int i = 0; i < 2; i++) {
+        engine_init(mine[i], i ? all : c->reference.program, c->final.terms, c->final.arena,
+                    c->final.diagnostics);
+        mine[i]->one_by_one = c->final.one_by_one;
+        mine[i]->n_faults = c->final.n_faults;
+    }
+    average.reference.is_reference = true;
+    islands_begin_average(&average.final);
+    step_execute(&average.reference, STEP_AVERAGE);
+    average.final.first_own_node = c->final.first_own_node;
+    if (step_execute(&average.final, STEP_AVERAGE))
+        check_states(&average, &average.reference.store);
+    c->final.n_statements += average.reference.n_statements + average.final.n_statements;
+    for (uint32_t i = 0; i < average.n_faults; i++)
+        add_fault(c, average.faults[i]);
+    for (uint32_t i = 0; i < average.final.n_insisted; i++)
+        add_fault(c, average.final.insisted[i]);
 }
 
 static int by_order(const void *left, const void *right) {
@@ -444,12 +482,14 @@ static struct verdict judge(const struct program *reference, const struct progra
     struct check *c = ARENA_NEW(arena, struct check);
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
     engine_init(&c->reference, reference, terms, arena, diagnostics);
-    engine_init(&c->final, final, terms, arena, diagnostics);
+    engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics);
+    c->all_islands = final;
     c->reference.one_by_one = c->final.one_by_one = one_by_one;
     c->reference.without_memo = c->final.without_memo = one_by_one;
     if (check_numbers(c, reference) && check_numbers(c, final)) {
         run_reference(c);
         run_final(c);
+        check_average(c);
     }
     report_faults(c);
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;

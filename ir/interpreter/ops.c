@@ -148,6 +148,12 @@ static void scale(const struct op *op, const struct array *in, struct array *out
         out->data[i] = in[0].data[i] * in[1].data[0];
 }
 
+static void divide(const struct op *op, const struct array *in, struct array *out) {
+    double divisor = (double)op_integer(op, ATTRIBUTE_DIVISOR, 1);
+    for (int64_t i = 0, n = elements(out); i < n; i++)
+        out->data[i] = in[0].data[i] / divisor;
+}
+
 static void copy(const struct op *op, const struct array *in, struct array *out) {
     memcpy(out->data, in->data, (size_t)elements(out) * sizeof(double));
 }
@@ -654,6 +660,7 @@ static const evaluator evaluators[N_OPS] = {
     [OP_ADD_BIAS] = add_bias,
     [OP_SUM_ROWS] = sum_rows,
     [OP_SCALE] = scale,
+    [OP_DIVIDE] = divide,
     [OP_GELU] = gelu,
     [OP_GELU_BACKWARD] = gelu_backward,
     [OP_SILU] = silu,

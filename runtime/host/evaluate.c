@@ -5,31 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/host/file.h"
+#include "runtime/host/islands.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
 #include "runtime/host/session.h"
 #include "runtime/live.h"
 #include "runtime/transport/transport.h"
 
-/* Whether anybody was interrupted, which all ranks find out together, and the sum of their
- * targets. */
+/* What every rank tells the others after an evaluation. */
+struct evaluated {
+    struct rank_loss loss; /* the first member */
+    int64_t interrupted;
+};
+
+/* Whether anybody was interrupted, which all ranks find out together, and the loss of all. */
 static int32_t agree_to_stop(struct session *session, struct place_context *context, bool *stop,
-                             int64_t *targets) {
-    struct {
-        int64_t interrupted, targets;
-    } mine = {interrupts_seen(), *targets}, *all;
+                             struct rank_loss *loss) {
     int64_t n = context->program->devices;
-    all = calloc((size_t)n, sizeof *all);
+    struct evaluated mine = {*loss, interrupts_seen()}, *all = calloc((size_t)n, sizeof *all);
     int32_t status = all ? host_share(context, &mine, all, sizeof mine)
                          : context_fail(context, -1, PLACE_ERROR_HOST, "no memory to agree");
     *stop = false;
-    *targets = 0;
-    for (int64_t i = 0; i < n && !status; i++) {
+    for (int64_t i = 0; i < n && !status; i++)
         *stop |= all[i].interrupted != 0;
-        *targets += all[i].targets;
-    }
     if (*stop)
         atomic_store(&session->interrupted, 1);
+    if (!status)
+        *loss = loss_of_all(context->program, all, sizeof *all);
     free(all);
     return status;
 }
@@ -46,17 +48,19 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
     bool stop = false;
     for (int64_t first = 0; first < set->windows && !stop; first += program->batch) {
         int32_t status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
-        int64_t count = status ? 0 : data_targets(context);
+        struct rank_loss loss = {.targets = status ? 0 : data_targets(context)};
         if (!status)
             status = rank_execute(context, program->evaluate, 0, &unused);
+        if (!status)
+            loss.loss =
+                *(double *)layout_item(context, &program->buffers[program->wellknown.loss], 0);
         if (!status) /* also: nobody fills the next batch while a peer may read this one */
-            status = agree_to_stop(session, context, &stop, &count);
+            status = agree_to_stop(session, context, &stop, &loss);
         if (status)
             return status;
-        const struct place_buffer *loss = &program->buffers[program->wellknown.loss];
-        if (count > 0)
-            sum += *(double *)layout_item(context, loss, 0) * (double)count;
-        tokens += count;
+        if (loss.targets > 0)
+            sum += loss.loss * (double)loss.targets;
+        tokens += loss.targets;
     }
     if (!stop && tokens == 0)
         return context_fail(context, -1, PLACE_ERROR_HOST,
@@ -162,7 +166,7 @@ static int32_t sampler_prompt(struct place_context *context, struct sampler *sam
 static int32_t sample_all(struct session *session, struct place_context *context,
                           struct sampler *sampler) {
     bool speaks = context->rank == 0, stop = false;
-    int64_t targets = 0; /* a sampled text has none */
+    struct rank_loss loss = {0, 0}; /* a sampled text has no targets */
     int32_t status = sampler_prompt(context, sampler, &session->data);
     if (status)
         return status;
@@ -173,7 +177,7 @@ static int32_t sample_all(struct session *session, struct place_context *context
     for (int64_t i = 0; i < session->options->sample && !stop; i++) {
         status = sample_token(session, context, sampler, i);
         if (!status)
-            status = agree_to_stop(session, context, &stop, &targets);
+            status = agree_to_stop(session, context, &stop, &loss);
         if (status)
             return status;
         if (speaks)

@@ -81,6 +81,19 @@ static int line_write(struct run_log *log, struct line *line, char *message, siz
     return -1;
 }
 
+/* As `check --json` says it. */
+static void line_relaxed(struct line *line, const struct place_program *program, int32_t i) {
+    const struct place_relaxed *relaxed = &program->relaxed[i];
+    line_add(line, "%s{\"condition\": ", i ? ", " : "");
+    line_string(line, relaxed->condition);
+    line_add(line, ", \"axes\": [");
+    for (int32_t k = 0; k < relaxed->axes.n; k++) {
+        line_add(line, k ? ", " : "");
+        line_string(line, program->axes[relaxed->axes.axes[k]].name);
+    }
+    line_add(line, "], \"line\": %d}", relaxed->line);
+}
+
 static int write_header(struct run_log *log, const struct place_program *program, char *message,
                         size_t message_bytes) {
     struct line line = {.used = 0};
@@ -92,6 +105,9 @@ static int write_header(struct run_log *log, const struct place_program *program
         line_string(&line, program->axes[i].name);
         line_add(&line, ", \"size\": %lld, \"factors\": null}", (long long)program->axes[i].size);
     }
+    line_add(&line, "], \"relaxed\": [");
+    for (int32_t i = 0; i < program->n_relaxed; i++)
+        line_relaxed(&line, program, i);
     line_add(&line, "], \"held\": {");
     for (int i = 0; i < LIVE_TRANSIENT; i++)
         line_add(&line, "%s\"%s\": %lld", i ? ", " : "", live_state_names[i],

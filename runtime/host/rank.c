@@ -8,6 +8,7 @@
 #include <string.h>
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
+#include "runtime/host/islands.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
 #include "runtime/host/session.h"
@@ -18,11 +19,11 @@
 
 /* What every rank tells the others after a step; `sent_bytes` has an entry for every group. */
 struct report {
-    double loss, grad_norm, learning_rate;
+    struct rank_loss loss; /* the first member */
+    double grad_norm, learning_rate;
     int64_t peak_bytes;
     struct live_report live;
     int64_t interrupted;
-    int64_t targets; /* this rank's share of the step's */
     int64_t sent_bytes[];
 };
 
@@ -80,18 +81,21 @@ static double draw_key(uint64_t seed, int64_t step) {
     return 1 + floor(random_uniform(random_key(seed, "draw"), (uint64_t)step) * (0x1p53 - 1));
 }
 
-/* Makes this rank's report; others may not yet have ended the step, but have read all they read
- * from here. */
-static void report_fill(struct place_context *context, struct reports *reports) {
-    const struct place_program *program = context->program;
-    const struct place_wellknown *known = &program->wellknown;
+/* What the step has left behind for the host; others may not yet have ended it, but have read all
+ * they read from here. */
+static void report_results(struct place_context *context, struct reports *reports) {
+    const struct place_wellknown *known = &context->program->wellknown;
     struct report *mine = reports->mine;
-    mine->loss = scalar_of(context, known->loss);
+    mine->loss = (struct rank_loss){scalar_of(context, known->loss), data_targets(context)};
     mine->grad_norm = scalar_of(context, known->grad_norm);
     mine->learning_rate = scalar_of(context, known->learning_rate);
+}
+
+static void report_measures(struct place_context *context, struct reports *reports) {
+    const struct place_program *program = context->program;
+    struct report *mine = reports->mine;
     mine->peak_bytes = arena_touched_bytes(context);
     mine->interrupted = interrupts_seen();
-    mine->targets = data_targets(context);
     for (int32_t i = 0; i < program->n_groups; i++) {
         int64_t sent = context->transport->sent_bytes(context, i);
         mine->sent_bytes[i] = sent - reports->sent_before[i];
@@ -112,28 +116,29 @@ static void merge_live(struct live_report *all, const struct live_report *one) {
     *all = most;
 }
 
-/* Over all ranks: maxima, the sum of targets, and whether anybody was interrupted. The loss has
- * equal bits on all. */
+/* Over all ranks: maxima, the loss, and whether anybody was interrupted. Norms differ between
+ * islands only. */
 static bool reports_merge(const struct place_program *program, struct reports *reports,
                           struct step_record *record) {
+    const struct report *first = (const struct report *)reports->all;
+    struct rank_loss loss = loss_of_all(program, reports->all, reports->bytes);
     bool interrupted = false;
     record->peak_bytes = 0;
-    record->tokens = 0;
+    record->grad_norm = first->grad_norm;
     record->live = (struct live_report){0};
     memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
     for (int64_t rank = 0; rank < program->devices; rank++) {
         const struct report *report =
             (const struct report *)(reports->all + (size_t)rank * reports->bytes);
         interrupted |= report->interrupted != 0;
-        record->tokens += report->targets;
+        record->grad_norm = fmax(record->grad_norm, report->grad_norm);
         record->peak_bytes = larger(record->peak_bytes, report->peak_bytes);
         merge_live(&record->live, &report->live);
         for (int32_t i = 0; i < program->n_groups; i++)
             reports->sent_most[i] = larger(reports->sent_most[i], report->sent_bytes[i]);
     }
-    const struct report *first = (const struct report *)reports->all;
-    record->loss = first->loss;
-    record->grad_norm = first->grad_norm;
+    record->loss = loss.loss;
+    record->tokens = loss.targets;
     record->learning_rate = first->learning_rate;
     record->sent_bytes = reports->sent_most;
     return interrupted;
@@ -191,6 +196,16 @@ static int32_t execute_step(struct session *session, struct place_context *conte
     return status;
 }
 
+/* What the islands have made of parameters becomes one model; counted with the step before. */
+static int32_t average(struct session *session, struct place_context *context,
+                       struct live_report *step) {
+    struct live_report here;
+    int32_t status = rank_execute(context, session->program->average, 0, &here);
+    step->unfreed = larger(step->unfreed, here.unfreed);
+    step->overlapping = larger(step->overlapping, here.overlapping);
+    return status;
+}
+
 /* One step; *stop says that it was the last. */
 static int32_t train_step(struct session *session, struct place_context *context,
                           struct reports *reports, int64_t step, bool *stop) {
@@ -204,9 +219,13 @@ static int32_t train_step(struct session *session, struct place_context *context
     set_scalar(context, program->wellknown.step, 0, (double)step);
     double begin = clock_seconds();
     status = execute_step(session, context, step, &reports->mine->live);
+    if (!status)
+        report_results(context, reports);
+    if (!status && averages_after(program, step, step == session->options->steps))
+        status = average(session, context, &reports->mine->live);
     if (status)
         return status;
-    report_fill(context, reports);
+    report_measures(context, reports);
     status = host_share(context, reports->mine, reports->all, reports->bytes);
     if (status)
         return status;
@@ -225,8 +244,13 @@ static int32_t train_steps(struct session *session, struct place_context *contex
     bool stop = false;
     if (!reports_allocate(&reports, session->program))
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory for reports");
-    for (int64_t step = 1; step <= session->options->steps && !status && !stop; step++)
-        status = train_step(session, context, &reports, step, &stop);
+    int64_t step = 0;
+    while (step < session->options->steps && !status && !stop)
+        status = train_step(session, context, &reports, ++step, &stop);
+    if (!status && stop && step < session->options->steps &&
+        !averages_after(session->program, step, false) &&
+        averages_after(session->program, step, true))
+        status = average(session, context, &reports.mine->live);
     reports_free(&reports);
     if (!status)
         atomic_store(&context->recorder.step, 0);

@@ -131,6 +131,17 @@ static double measure_peak(int cores) {
     return best * cores;
 }
 
+/* What was asked for that does not train as one device would. */
+static void print_relaxed(const struct place_program *program) {
+    for (int32_t i = 0; i < program->n_relaxed; i++) {
+        const struct place_relaxed *relaxed = &program->relaxed[i];
+        printf("relaxed: %s over", relaxed->condition);
+        for (int32_t k = 0; k < relaxed->axes.n; k++)
+            printf(" %s", program->axes[relaxed->axes.axes[k]].name);
+        printf(" (line %d)\n", relaxed->line);
+    }
+}
+
 static void print_header(const struct session *session, const struct kernels *kernels,
                          const struct launch *launch, int cores) {
     const struct place_program *program = session->program;
@@ -146,6 +157,7 @@ static void print_header(const struct session *session, const struct kernels *ke
            program->devices > cores ? ": more ranks than cores" : "");
     printf("products: %s; kernels: x86-64-%s; memory: %s per rank\n", product_description(),
            kernels->version, format_bytes(arena, sizeof arena, program->arena_bytes));
+    print_relaxed(program);
     if (product_warning())
         printf("note: %s\n", product_warning());
     fflush(stdout);

@@ -1,0 +1,60 @@
+// Partition, islands (islands.h): what a device of a mesh with several islands does beside what one
+// of a single island does. Sequences are dealt out to all of them; in the step that averages,
+// parameters are summands over the axes between them, and the sums are finished where each device
+// updates: of shards and windows its own.
+#include "passes/islands.h"
+#include "passes/partition.h"
+
+// ---- the step that averages -------------------------------------------------------------------
+
+uint64_t axes_to_average(const struct partitioner *p) {
+    bool averages = p->step == &p->program->steps[STEP_AVERAGE];
+    return averages ? axis_list_mask(&p->placement.islands) : 0;
+}
+
+void sum_averaged(struct partitioner *p, const struct statement *from) {
+    struct transfers transfers = {0};
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    struct axis_list axes = axes_of_sum(p, axes_to_average(p));
+    for (uint32_t i = 0; i < unit->n_results && axes.n; i++) {
+        struct reference result = from->call.results[i];
+        const struct buffer *buffer = reference_buffer(p, result);
+        struct reference place = tensor_item(p, storage_of(p, buffer)->updated, result);
+        add_piece(p, &transfers, COLLECTIVE_ALL_REDUCE, &axes, place, place,
+                  state_span(p, buffer, STATE_PARAMETERS, &axes),
+                  placement_of(&p->placement, buffer)->bucket_bytes);
+    }
+    emit_transfers(p, &transfers, arena_format(p->arena, "sum.%s", unit->name));
+}
+
+// ---- the batch --------------------------------------------------------------------------------
+
+// The axes that cut the batch, in the order of its split, those between islands among them.
+static struct axis_list batch_axes(const struct partitioner *p, const struct axis_list *cuts) {
+    struct axis_list axes = {0};
+    for (unsigned i = 0; i < p->placement.batch.n; i++) {
+        unsigned axis = p->placement.batch.axes[i];
+        if (axis_list_has(&p->placement.islands, axis) || axis_list_has(cuts, axis))
+            axis_list_add(&axes, axis);
+    }
+    for (unsigned i = 0; i < cuts->n; i++)
+        axis_list_add(&axes, cuts->axes[i]);
+    return axes;
+}
+
+// So far the program is that of one island. What is by sequences is dealt out to all of them; a
+// device keeps what it has.
+void deal_out(struct partitioner *p) {
+    int64_t islands = mesh_group_size(&p->program->mesh, &p->placement.islands);
+    p->program->policy.islands = p->placement.islands;
+    p->program->policy.average_every = steps_between_averages(p->config);
+    p->program->sizes.batch *= islands;
+    for (uint32_t b = 0; b < p->program->n_buffers; b++) {
+        struct buffer *buffer = &p->program->buffers[b];
+        for (unsigned d = 0; d < buffer->rank; d++)
+            if (buffer->dims[d].dimension == DIM_BATCH) {
+                buffer->dims[d].size *= islands;
+                buffer->layout.cuts[d] = batch_axes(p, &buffer->layout.cuts[d]);
+            }
+    }
+}

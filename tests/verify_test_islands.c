@@ -1,0 +1,200 @@
+// Devices that take steps of their own between averages: of every strategy, on two islands of the
+// mesh that it is for, what the compiler derives is accepted; and mistakes that join islands within
+// a step, deal the batch out otherwise, or average something else are refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/tiny_strategies.h"
+#include "tests/trial.h"
+
+// The strategy on two islands; each has the batch that it is for. The new axis is the innermost of
+// the mesh, and so of the batch.
+static void divide_into_islands(struct trial *t) {
+    struct config *config = &t->config;
+    struct axis_list island = tiny_axes((int)config->mesh.n_axes, -1);
+    tiny_axis(config, "island", 2);
+    axis_list_add(&config->strategy.splits[0].axes, island.axes[0]);
+    config->train.batch *= 2;
+    tiny_mode(&t->arena, config, STATE_GRADIENTS, EXTENT_REPLICATED, island)->reduce = REDUCE_NEVER;
+    tiny_mode(&t->arena, config, STATE_PARAMETERS, EXTENT_REPLICATED, island)->average_every = 5;
+}
+
+static void derive(struct trial *t, enum model_family family, enum tiny_strategy strategy,
+                   int64_t microbatches) {
+    *t = (struct trial){0};
+    t->config = tiny_strategy_config(&t->arena, family, strategy, microbatches);
+    divide_into_islands(t);
+    if (!trial_derive(t, N_PASSES - 1))
+        fail_msg("%s on islands has no program", tiny_strategy_names[strategy]);
+}
+
+static void expect_accepted(struct trial *t, const char *name) {
+    if (t->verdict.kind == VERDICT_ACCEPTED)
+        return;
+    diagnostics_print(t->diagnostics, stderr, false);
+    fail_msg("%s on islands is refused", name);
+}
+
+static void all_strategies(enum model_family family, int64_t microbatches) {
+    static const struct edit none[] = {{EDIT_END, NULL, NULL, 0, 0}};
+    for (int i = 0; i < N_TINY_STRATEGIES; i++) {
+        struct trial t;
+        derive(&t, family, (enum tiny_strategy)i, microbatches);
+        trial_judge(&t);
+        expect_accepted(&t, tiny_strategy_names[i]);
+        assert_true(trial_edit(&t, none)); // and its text says all that is judged
+        trial_judge_one_by_one(&t);
+        expect_accepted(&t, tiny_strategy_names[i]);
+        arena_free(&t.arena);
+    }
+}
+
+static void every_strategy_on_islands_is_accepted(void **state) {
+    all_strategies(FAMILY_GPT2, 3);
+    all_strategies(FAMILY_LLAMA, 1);
+}
+
+static const struct {
+    const char *name;
+    struct edit edits[4];
+    const char *code;
+    const char *at;
+} mistakes[] = {
+    {"the islands' parameters are not summed",
+     {DELETE("start all_reduce over island as sum.average["), DELETE("wait sum.average[")},
+     "E410",
+     "embedding.token :"},
+    {"they are summed twice",
+     {DOUBLE("wait sum.average["),
+      BEFORE("start all_reduce over island as sum.average[", "wait sum.average["),
+      {EDIT_INSERT_BEHIND, "wait sum.average[",
+       "start all_reduce over island as sum.average[0] { norm.gain.window -> norm.gain.window }", 0,
+       0}},
+     "E413",
+     "norm.gain :"},
+    {"the sum is divided by another number",
+     {REPLACE("%norm.gain.average = divide(%norm.gain) {divisor=2}",
+              "%norm.gain.average = divide(%norm.gain) {divisor=3}")},
+     "E413",
+     "norm.gain :"},
+    {"devices of one island are averaged, not the islands",
+     {REPLACE("start all_reduce over island as sum.average[",
+              "start all_reduce over dp as sum.average[")},
+     "E411",
+     "start all_reduce over dp as sum.average["},
+    {"what is averaged is not gathered",
+     {DELETE("start all_gather over dp as gather.average["), DELETE("wait gather.average[")},
+     "E511",
+     "start all_reduce over island as sum.average["},
+    {"the average reaches an optimizer's state",
+     {{EDIT_INSERT_BEHIND, "wait sum.average[",
+       "start all_reduce over island as sum.average[0] { norm.gain.moment1 -> norm.gain.moment1 }\n"
+       "wait sum.average[0]",
+       0, 0}},
+     "E515",
+     "norm.gain.moment1 :"},
+    {"an optimizer's states are divided",
+     {{EDIT_INSERT_BEHIND, "wait sum.average[",
+       "call average(embedding.token = embedding.token.moment1, norm.gain = norm.gain.moment1,\n"
+       "     head.weight = head.weight.moment1)",
+       0, 0}},
+     "E515",
+     "embedding.token.moment1 :"},
+    {"an optimizer's state is freed",
+     {{EDIT_INSERT_BEHIND, "wait sum.average[", "free norm.gain.moment1", 0, 0}},
+     "E611",
+     "free norm.gain.moment1"},
+    {"nothing waits for a sum of what is no state",
+     {{EDIT_INSERT_BEHIND, "wait sum.average[",
+       "start all_reduce over dp as late[0] { token_count -> token_count }", 0, 0}},
+     "E612",
+     "start all_reduce over dp as late"},
+    {"a sum of all islands within a step",
+     {REPLACE("start all_reduce over dp as sum.token_count[0]",
+              "start all_reduce over dp*island as sum.token_count[0]")},
+     "E515",
+     "start all_reduce over dp*island as sum.token_count"},
+    {"the same within a unit",
+     {REPLACE("%rows = iota() {dimension=vocab}", "%rows = iota() {dimension=vocab, axes=island}")},
+     "E515",
+     "%rows = iota"},
+    {"every island has all of the batch",
+     {REPLACE("buffer targets : input i32[batch=36/dp*island,",
+              "buffer targets : input i32[batch=18/dp,")},
+     "E515",
+     "targets"},
+    {"every island has all of all",
+     {REPLACE_ALL("input i32[batch=36/dp*island,", "input i32[batch=18/dp,"),
+      REPLACE("activations f64[batch=12/dp*island, sequence=7, vocab=18] host",
+              "activations f64[batch=6/dp, sequence=7, vocab=18] host")},
+     "E515",
+     "targets"},
+    {"tokens and targets dealt out in different orders",
+     {REPLACE("buffer targets : input i32[batch=36/dp*island,",
+              "buffer targets : input i32[batch=36/island*dp,")},
+     "E515",
+     "targets"},
+    {"islands with parts of sequences",
+     {REPLACE_ALL("batch=36/dp*island, sequence=7] host",
+                  "batch=36/dp*island, sequence=14/island] host")},
+     "E515",
+     "targets"},
+};
+
+static bool is_refused_as(const struct trial *t, const char *code, const char *at) {
+    if (t->verdict.kind == VERDICT_ACCEPTED || t->diagnostics->n_items == 0)
+        return false;
+    return strcmp(diagnostic_rows[t->diagnostics->items[0]->code].text, code) == 0 &&
+           strncmp(trial_place(t), at, strlen(at)) == 0;
+}
+
+static void mistakes_are_refused(void **state) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        struct trial t;
+        derive(&t, FAMILY_LLAMA, TINY_ZERO1, 3);
+        if (!trial_edit(&t, mistakes[i].edits))
+            fail_msg("%s: the edits find nothing, or make no program", mistakes[i].name);
+        trial_judge(&t);
+        if (!is_refused_as(&t, mistakes[i].code, mistakes[i].at)) {
+            print_error("%s: expected %s at `%s`\n", mistakes[i].name, mistakes[i].code,
+                        mistakes[i].at);
+            diagnostics_print(t.diagnostics, stderr, false);
+            n_failed++;
+        }
+        arena_free(&t.arena);
+    }
+    assert_int_equal(n_failed, 0);
+}
+
+// A program of islands is none of a model that is trained as a whole, and the other way round.
+static void relaxing_is_not_the_programs_own_choice(void **state) {
+    struct trial t = {0}, whole = {0};
+    derive(&t, FAMILY_LLAMA, TINY_ZERO1, 3);
+    whole.config = tiny_strategy_config(&whole.arena, FAMILY_LLAMA, TINY_ZERO1, 3);
+    assert_true(trial_derive(&whole, N_PASSES - 1));
+    struct program *program = t.program;
+    t.program = whole.program;
+    trial_judge(&t);
+    assert_int_not_equal(t.verdict.kind, VERDICT_ACCEPTED);
+    whole.program = program;
+    trial_judge(&whole);
+    assert_int_not_equal(whole.verdict.kind, VERDICT_ACCEPTED);
+    arena_free(&t.arena);
+    arena_free(&whole.arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_strategy_on_islands_is_accepted),
+        cmocka_unit_test(mistakes_are_refused),
+        cmocka_unit_test(relaxing_is_not_the_programs_own_choice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+// Islands; see islands.h.
+#include "verify/islands.h"
+
+static bool names_island(const struct program *program, const struct axis_list *axes) {
+    return axis_list_mask(axes) & axis_list_mask(&program->policy.islands);
+}
+
+// ---- the program of one island ----------------------------------------------------------------
+
+// Without the axes between islands; `*size`, if given, is that of what they leave.
+static struct axis_list without_islands(const struct program *program, const struct axis_list *axes,
+                                        int64_t *size) {
+    struct axis_list left = {0};
+    for (unsigned i = 0; i < axes->n; i++) {
+        unsigned axis = axes->axes[i];
+        if (!axis_list_has(&program->policy.islands, axis))
+            axis_list_add(&left, axis);
+        else if (size)
+            *size /= program->mesh.axes[axis].size;
+    }
+    return left;
+}
+
+static void leave_one_island(const struct program *all, struct buffer *buffer) {
+    struct layout *layout = &buffer->layout;
+    for (unsigned d = 0; d < buffer->rank; d++)
+        layout->cuts[d] = without_islands(all, &layout->cuts[d], &buffer->dims[d].size);
+    layout->flat = without_islands(all, &layout->flat, NULL);
+}
+
+const struct program *island_program(const struct program *all, struct arena *arena) {
+    if (all->policy.islands.n == 0)
+        return all;
+    struct program *one = ARENA_NEW(arena, struct program);
+    *one = *all;
+    one->buffers = arena_copy(arena, all->buffers, all->n_buffers * sizeof *all->buffers);
+    for (buffer_id i = 0; i < one->n_buffers; i++)
+        leave_one_island(all, &one->buffers[i]);
+    return one;
+}
+
+// ---- islands are apart ------------------------------------------------------------------------
+
+static void insist_apart(struct engine *e, struct span span, const char *what) {
+    fault_insist(
+        e, fault_make(e, E515, span, NULL,
+                      "%s over `%s`, but each of its devices takes steps of its own", what,
+                      mesh_axes_text(&e->program->mesh, &e->program->policy.islands, e->arena)));
+}
+
+// A collective, or an op that counts by the device's place.
+static void check_ops(struct engine *e, const struct program *program, const struct unit *unit) {
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        for (unsigned k = 0; k < op->n_attributes; k++)
+            if (attribute_kinds[op->attributes[k].name] == KIND_AXES &&
+                names_island(program, &op->attributes[k].axes))
+                insist_apart(e, op->span,
+                             arena_format(e->arena, "`%s` goes", op_rows[op->kind].text));
+    }
+}
+
+static void check_step(struct engine *e, const struct program *program, enum step_kind kind) {
+    struct statement_walk walk = walk_statements(&program->steps[kind].body);
+    bool *checked = ARENA_ARRAY(e->arena, bool, program->n_units + 1);
+    while (walk_next(&walk)) {
+        const struct statement *s = walk.statement;
+        if (s->kind == STATEMENT_START && names_island(program, &s->start.exchange.axes))
+            insist_apart(
+                e, s->span,
+                arena_format(e->arena, "`%s` goes", collective_names[s->start.exchange.kind]));
+        if (s->kind == STATEMENT_CALL && !checked[s->call.unit])
+            check_ops(e, program, &program->units[s->call.unit]);
+        if (s->kind == STATEMENT_CALL)
+            checked[s->call.unit] = true;
+    }
+}
+
+// How the host deals out the batch. NULL: it does not.
+static const struct axis_list *cuts_of_batch(const struct program *program) {
+    buffer_id tokens = program_host_buffer(program, HOST_TOKENS);
+    const struct buffer *buffer = tokens == NO_ID ? NULL : &program->buffers[tokens];
+    for (unsigned d = 0; buffer && d < buffer->rank; d++)
+        if (buffer->dims[d].dimension == DIM_BATCH)
+            return &buffer->layout.cuts[d];
+    return NULL;
+}
+
+// What the host deals out, or finds in parts, is cut among all islands, and all of it alike;
+// nothing else is.
+static void check_layout(struct engine *e, const struct program *program,
+                         const struct buffer *buffer, const struct axis_list *batch) {
+    bool apart = !names_island(program, &buffer->layout.flat);
+    uint64_t islands = axis_list_mask(&program->policy.islands);
+    for (unsigned d = 0; d < buffer->rank; d++) {
+        const struct axis_list *cuts = &buffer->layout.cuts[d];
+        bool dealt = buffer->host != HOST_NONE && buffer->dims[d].dimension == DIM_BATCH;
+        if (!dealt) {
+            apart =
+                apart && (!names_island(program, cuts) || buffer->dims[d].dimension == DIM_BATCH);
+            continue;
+        }
+        apart = apart && (axis_list_mask(cuts) & islands) == islands && batch &&
+                axis_list_equal(cuts, batch);
+    }
+    if (!apart)
+        insist_apart(e, buffer->span,
+                     arena_format(e->arena, "`%s` is not %s", buffer->name,
+                                  buffer->host == HOST_NONE ? "whole" : "dealt out like the rest"));
+}
+
+void islands_check(struct engine *e, const struct program *program) {
+    if (program->policy.islands.n == 0)
+        return;
+    check_step(e, program, STEP_TRAIN);
+    check_step(e, program, STEP_EVALUATE);
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        check_layout(e, program, &program->buffers[i], cuts_of_batch(program));
+}
+
+// ---- the average ------------------------------------------------------------------------------
+
+void islands_begin_average(struct engine *e) {
+    e->summands = (uint32_t)axis_list_mask(&e->program->policy.islands);
+    for (buffer_id i = 0; i < e->program->n_buffers; i++)
+        if (class_persistent[e->program->buffers[i].class])
+            e->initials[i].value.partial = e->summands;
+}
+
+const struct fault *islands_check_kept(struct engine *e, buffer_id id, int64_t item,
+                                       const char *what) {
+    struct judgement found = store_at_end(e, id, item, what);
+    struct judgement expected = initial_judgement(e, id, item);
+    if (found.fault)
+        return found.fault;
+    if (scaled_same(e->terms, found.value, expected.value) && found.form == expected.form &&
+        found.partial == expected.partial)
+        return NULL;
+    return fault_make(e, E515, e->program->buffers[id].span, NULL,
+                      "%s is each island's own, but is changed by the step that averages", what);
+}
