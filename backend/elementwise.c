@@ -182,6 +182,12 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
     case OP_MUL:
     case OP_SCALE:
         return LLVMBuildFMul(e->builder, a, convert(e, b, type), "");
+    case OP_WEIGHTED_SUM: {
+        LLVMValueRef left = LLVMConstReal(type, op_real(op, ATTRIBUTE_WEIGHT_A, 0));
+        LLVMValueRef right = LLVMConstReal(type, op_real(op, ATTRIBUTE_WEIGHT_B, 0));
+        left = LLVMBuildFMul(e->builder, left, a, "");
+        return LLVMBuildFAdd(e->builder, left, LLVMBuildFMul(e->builder, right, b, ""), "");
+    }
     case OP_DIVIDE: {
         double divisor = (double)op_integer(op, ATTRIBUTE_DIVISOR, 1);
         return LLVMBuildFDiv(e->builder, a, LLVMConstReal(type, divisor), "");

@@ -139,6 +139,9 @@ void resolve_mesh(struct resolver *r, const struct found_item *found);
 void finish_mesh(struct resolver *r, const struct found_item *found);
 void resolve_train(struct resolver *r, const struct found_item *found);
 void finish_train(struct resolver *r);
+// What takes an average of parameters for a step of its own.
+void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
+                          struct optimizer_config *out);
 void resolve_strategy(struct resolver *r, const struct found_item *found);
 // The atomic axes of a product, outermost first. False: reported.
 bool resolve_axes(struct resolver *r, const struct ast_names *names, struct axis_list *list);

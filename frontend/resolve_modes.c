@@ -204,28 +204,22 @@ static void read_average(const struct mode_reader *m, const struct ast_value *va
         m->out->average_every = every;
 }
 
-// Of a word or a call its name, looked up; what is built of none of them is refused by name.
-static void read_unbuilt(const struct mode_reader *m, const struct ast_value *value,
-                         const char *what, const char *const *names, int n,
-                         enum unsupported feature) {
+static void read_outer(const struct mode_reader *m, const struct ast_value *value) {
+    if (check_everywhere(m, value->span))
+        read_outer_optimizer(m->r, value, &m->out->outer);
+}
+
+// A word or a call, of which none is built.
+static void read_wire(const struct mode_reader *m, const struct ast_value *value) {
+    static const char *const names[] = {"sign", "topk", "int8"};
     struct ast_name name = {value->kind == AST_CALL   ? value->call.name.text
                             : value->kind == AST_NAME ? value->name
                                                       : "",
                             value->span};
-    if (table_find(names, n, name.text) < 0)
-        report_unknown(m->r, E103, name, what, names, (size_t)n);
+    if (table_find(names, 3, name.text) < 0)
+        report_unknown(m->r, E103, name, "way to compress", names, 3);
     else
-        report_unsupported(m->r, value->span, feature);
-}
-
-static void read_outer(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const names[] = {"adamw", "sgd"};
-    read_unbuilt(m, value, "outer optimizer", names, 2, UNSUPPORTED_OUTER_OPTIMIZER);
-}
-
-static void read_wire(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const names[] = {"sign", "topk", "int8"};
-    read_unbuilt(m, value, "way to compress", names, 3, UNSUPPORTED_COMPRESSED_WIRE);
+        report_unsupported(m->r, value->span, UNSUPPORTED_COMPRESSED_WIRE);
 }
 
 static const struct option_row {

@@ -220,6 +220,23 @@ static bool read_optimizer(struct resolver *r, const struct ast_value *value,
     return kind >= 0 && kind <= 2;
 }
 
+void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
+                          struct optimizer_config *out) {
+    struct optimizer_config outer = {.kind = OPTIMIZER_NONE};
+    uint32_t errors_before = r->diagnostics->n_errors;
+    if (!read_optimizer(r, value, &outer) || r->diagnostics->n_errors > errors_before)
+        return;
+    if (outer.kind == OPTIMIZER_NONE)
+        return; // as if nothing were said
+    if (outer.kind != OPTIMIZER_SGD || outer.rate.kind != RATE_CONSTANT)
+        report_unsupported(r, value->span, UNSUPPORTED_OUTER_OPTIMIZER);
+    else if (outer.rate.base <= 0)
+        report(r->diagnostics, E109, value->span,
+               "the outer optimizer's rate is not given: `sgd(lr = 0.7, ...)`");
+    else
+        *out = outer;
+}
+
 // True if every tensor that `inner` selects by its roles is one that `outer` does: the roles of
 // `outer` stand in `inner` in their order.
 static bool is_within(const struct selector *inner, const struct selector *outer) {

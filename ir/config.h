@@ -70,7 +70,7 @@ struct device_config {
 
 // ---- training ---------------------------------------------------------------------------------
 
-enum optimizer_kind { OPTIMIZER_ADAMW, OPTIMIZER_SGD, OPTIMIZER_NONE }; // NONE: frozen
+enum optimizer_kind { OPTIMIZER_NONE, OPTIMIZER_ADAMW, OPTIMIZER_SGD }; // NONE: frozen
 enum learning_rate_kind { RATE_CONSTANT, RATE_COSINE };
 struct learning_rate {
     enum learning_rate_kind kind;
@@ -165,7 +165,8 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum dimension by_dimension;
     enum reduce_when reduce;
     int64_t bucket_bytes;
-    int64_t average_every; // steps; 0: parameters are not averaged
+    int64_t average_every;         // steps; 0: parameters are not averaged
+    struct optimizer_config outer; // takes the average for a step of its own; NONE: it is taken
     struct origin origin;
 };
 

@@ -52,9 +52,9 @@ struct work_rule {
 };
 
 struct placement {
-    struct axis_list batch;  // axes that split the batch, outermost first: the data axes
-    struct axis_list tokens; // axes that split the batch or the sequence, everywhere: each device
-                             // runs the whole model there, on tokens of its own
+    struct axis_list batch;   // axes that split the batch, outermost first: the data axes
+    struct axis_list tokens;  // axes that split the batch or the sequence, everywhere: each device
+                              // runs the whole model there, on tokens of its own
     struct axis_list islands; // axes of `batch`, not of `tokens`, over which devices take steps of
                               // their own: copies of everything lie on them, of different steps
     struct axis_list ring; // the one of them, if any, round which keys and values travel; along it

@@ -274,9 +274,9 @@ void gather_kept(struct partitioner *, const struct statement *from);
 void free_kept(struct partitioner *, const struct statement *from);
 
 // ---- islands (partition_islands.c) -----------------------------------------------------------
-// In the step that averages, parameters are summands over these axes, and what a call `from` has
-// made of them is summed behind it. In any other step: none.
-uint64_t axes_to_average(const struct partitioner *);
+// When the step that averages begins, what is trained is a summand over the axes between islands;
+// what the first call `from` has made of it is summed behind that.
+void begin_average(struct partitioner *);
 void sum_averaged(struct partitioner *, const struct statement *from);
 // From the program of one island to that of all, once it is made.
 void deal_out(struct partitioner *);

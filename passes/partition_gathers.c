@@ -229,14 +229,14 @@ void free_kept(struct partitioner *p, const struct statement *from) {
     emit_free(p, from, &freed);
 }
 
-// After an update of windows, the whole parameters.
+// After the last update of windows, the whole parameters.
 void gather_updated(struct partitioner *p, const struct statement *from) {
     struct transfers transfers = {0};
     const struct unit *unit = &p->reference->units[from->call.unit];
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct reference result = from->call.results[i];
         const struct buffer *buffer = reference_buffer(p, result);
-        if (buffer->class != CLASS_PARAMETERS)
+        if (buffer->class != CLASS_PARAMETERS || p->reach.last_writer[result.buffer] != from)
             continue;
         const struct tensor_storage *storage = storage_of(p, buffer);
         struct axis_list axes =

@@ -7,18 +7,27 @@
 
 // ---- the step that averages -------------------------------------------------------------------
 
-uint64_t axes_to_average(const struct partitioner *p) {
-    bool averages = p->step == &p->program->steps[STEP_AVERAGE];
-    return averages ? axis_list_mask(&p->placement.islands) : 0;
+static bool is_trained(const struct partitioner *p, const struct buffer *buffer) {
+    return buffer->class == CLASS_PARAMETERS && p->reference->tensors[buffer->tensor].trainable;
+}
+
+void begin_average(struct partitioner *p) {
+    for (buffer_id b = 0; b < p->reference->n_buffers; b++)
+        if (is_trained(p, &p->reference->buffers[b]))
+            p->states[b].type.partial = axis_list_mask(&p->placement.islands);
 }
 
 void sum_averaged(struct partitioner *p, const struct statement *from) {
     struct transfers transfers = {0};
     const struct unit *unit = &p->reference->units[from->call.unit];
-    struct axis_list axes = axes_of_sum(p, axes_to_average(p));
-    for (uint32_t i = 0; i < unit->n_results && axes.n; i++) {
+    for (uint32_t i = 0; i < unit->n_results; i++) {
         struct reference result = from->call.results[i];
         const struct buffer *buffer = reference_buffer(p, result);
+        struct sharding *type = &p->states[result.buffer].type;
+        if (buffer->class != CLASS_PARAMETERS || type->partial == 0)
+            continue;
+        struct axis_list axes = axes_of_sum(p, type->partial);
+        type->partial = 0;
         struct reference place = tensor_item(p, storage_of(p, buffer)->updated, result);
         add_piece(p, &transfers, COLLECTIVE_ALL_REDUCE, &axes, place, place,
                   state_span(p, buffer, STATE_PARAMETERS, &axes),

@@ -204,10 +204,9 @@ static struct reference tensor_operand(struct partitioner *p, const struct makin
         gradient ? gradient_place(c, storage_of(p, buffer)) : parameter_place(p, c, r.buffer);
     *type = placed_sharding(p, place);
     // A gradient that backward adds to is a summand still; one that norms read has been reduced.
-    if (gradient && c->per_microbatch)
+    // So is a parameter of which every island has its own, until they have been averaged.
+    if (!gradient || c->per_microbatch)
         type->partial = p->states[r.buffer].type.partial;
-    if (!gradient)
-        type->partial = axes_to_average(p);
     return tensor_item(p, place, r);
 }
 
@@ -552,6 +551,8 @@ void partition_step(struct partitioner *p, enum step_kind kind) {
     *p->step = (struct step){.present = true, .span = from->span};
     p->block = &p->step->body;
     find_reach(p, &from->body);
+    if (kind == STEP_AVERAGE)
+        begin_average(p);
     const struct statement *statements = from->body.statements;
     for (uint32_t i = 0; i < from->body.n;) {
         uint32_t end = i;

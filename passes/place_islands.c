@@ -38,6 +38,11 @@ static struct axis_list unmatched(const struct placing *p, mode_test one, mode_t
     return axes;
 }
 
+static bool same_optimizer(const struct optimizer_config *a, const struct optimizer_config *b) {
+    return a->kind == b->kind && a->rate.base == b->rate.base && a->momentum == b->momentum &&
+           a->nesterov == b->nesterov;
+}
+
 // ---- E310: both or neither --------------------------------------------------------------------
 
 static void report_never_averaged(struct placing *p, const struct axis_list *axes) {
@@ -114,15 +119,31 @@ static void check_splits_of(struct placing *p, unsigned axis) {
             report_other_split(p, axis, &strategy->splits[s]);
 }
 
-static void check_intervals(struct placing *p) {
+static void report_outer_alone(struct placing *p, const struct mode_statement *mode) {
+    struct diagnostic *d =
+        report(p->diagnostics, E310, origin_span(&mode->origin),
+               "an outer optimizer steps from averages of parameters, and none is taken");
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "say how often: `average = every(100)` beside it");
+}
+
+// All that averages is one step of the program, so it says the same.
+static void check_alike(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
-    int64_t every = steps_between_averages(p->config);
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (averages(&strategy->modes[m]) && strategy->modes[m].average_every != every) {
-            not_yet(p, &strategy->modes[m].origin,
-                    "averaging over several axes, over each after its own number of steps,");
+    const struct mode_statement *first = NULL;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (mode->outer.kind != OPTIMIZER_NONE && !averages(mode)) {
+            report_outer_alone(p, mode);
             return;
         }
+        first = first || !averages(mode) ? first : mode;
+        if (!averages(mode) || (mode->average_every == first->average_every &&
+                                same_optimizer(&mode->outer, &first->outer)))
+            continue;
+        not_yet(p, &mode->origin, "averaging over several axes, over each in its own way,");
+        return;
+    }
 }
 
 void check_islands(struct placing *p) {
@@ -134,7 +155,7 @@ void check_islands(struct placing *p) {
         report_equal_averages(p, &equal);
     for (unsigned i = 0; i < p->placement->islands.n; i++)
         check_splits_of(p, p->placement->islands.axes[i]);
-    check_intervals(p);
+    check_alike(p);
 }
 
 // ---- E311: every island has all of its states -------------------------------------------------

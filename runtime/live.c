@@ -19,6 +19,8 @@ enum live_state live_state_of(enum place_class class) {
     case PLACE_MOMENT1:
     case PLACE_MOMENT2:
     case PLACE_MOMENTUM:
+    case PLACE_ANCHOR:
+    case PLACE_OUTER_MOMENTUM:
         return LIVE_OPTIMIZER;
     case PLACE_GRADIENTS:
         return LIVE_GRADIENTS;
@@ -57,7 +59,7 @@ struct live {
 
 /* Whether it holds something all the time: from step to step, or for the host around one. */
 static bool is_always_alive(const struct place_buffer *buffer) {
-    return buffer->class <= PLACE_MOMENTUM || buffer->class == PLACE_INPUT ||
+    return buffer->class <= PLACE_OUTER_MOMENTUM || buffer->class == PLACE_INPUT ||
            buffer->class == PLACE_OUTPUT;
 }
 

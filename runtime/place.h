@@ -171,6 +171,8 @@ enum place_class {
     PLACE_MOMENT1, /* AdamW's m */
     PLACE_MOMENT2, /* AdamW's v */
     PLACE_MOMENTUM,
+    PLACE_ANCHOR,         /* parameters as the outer optimizer left them */
+    PLACE_OUTER_MOMENTUM, /* the outer optimizer's; the last of those that live from step to step */
     PLACE_GRADIENTS,
     PLACE_ACTIVATIONS,
     PLACE_TRANSIENT,
@@ -233,7 +235,7 @@ struct place_statement {
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
 
 /* What executing a statement of a step does to what is alive in the arena. Buffers that live from
- * step to step and those of the host (classes up to MOMENTUM, INPUT, OUTPUT) always are. */
+ * step to step and those of the host (classes up to OUTER_MOMENTUM, INPUT, OUTPUT) always are. */
 enum place_effect_kind {
     PLACE_ALIVE,    /* the item holds something from here on, also while the statement works */
     PLACE_BORROWED, /* only while the statement works: the frame of a unit */

@@ -130,6 +130,10 @@ static void build_quotients(struct harness *h) {
     struct op *third = OP(h, DIVIDE, x);
     op_set_integer(h->program, third, ATTRIBUTE_DIVISOR, 3);
     finish(h, third);
+    struct op *sum = OP(h, WEIGHTED_SUM, x, INPUT(h, 3, 37));
+    op_set_real(h->program, sum, ATTRIBUTE_WEIGHT_A, 0.7);
+    op_set_real(h->program, sum, ATTRIBUTE_WEIGHT_B, -1.3);
+    finish(h, sum);
 }
 
 static void elementwise(void **state) {

@@ -6,7 +6,7 @@ difference means something, the losses and parameters of 3 steps to 1e-9. These 
 different lengths, filled up with the mask: every device and microbatch has another number of targets.
 
 Where devices take steps of their own between averages, one device trains on the samples of each island,
-and the average of what it makes of them is taken here.
+and the average of what it makes of them, and an outer optimizer's first step, are taken here.
 
 usage: examples.py PLACEC EXAMPLES_FOLDER TEXT
 """
@@ -79,6 +79,13 @@ def predicted_traffic(report, averages):
 def sizes(path):
     with open(path, encoding="utf-8") as text:
         return map(int, re.search(r"batch = (\d+)\s+sequence = (\d+)", text.read()).groups())
+
+
+def outer_stride(path):
+    """What of the way to the average the outer optimizer's first step goes: all of it without one."""
+    with open(path, encoding="utf-8") as text:
+        outer = re.search(r"outer = sgd\(lr = ([0-9.]+), momentum = ([0-9.]+), nesterov = true\)", text.read())
+    return float(outer.group(1)) * (1 + float(outer.group(2))) if outer else 1
 
 
 def padded_data(path, folder):
@@ -164,10 +171,13 @@ class Examples(unittest.TestCase):
             targets = [data_order.targets(whole, sequence, SEED, samples[i:i + share])
                        for i in range(0, len(samples), share)]
             apart.append((saved(file), own_steps, targets))
+        place("run", path, *alone, "--steps", "0", "--save", file, "--quiet")
+        began, stride = saved(file), outer_stride(path)
         for name, values in together.items():
             mean = [sum(column) / islands for column in zip(*(own[name] for own, _, _ in apart), strict=True)]
-            difference = max(abs(a - b) for a, b in zip(values, mean, strict=True))
-            self.assertLess(difference, 1e-9 * max(map(abs, mean)), name)
+            expected = [a + stride * (b - a) for a, b in zip(began[name], mean, strict=True)]
+            difference = max(abs(a - b) for a, b in zip(values, expected, strict=True))
+            self.assertLess(difference, 1e-9 * max(map(abs, expected)), name)
         for i, step in enumerate(steps):
             mean = sum(own[i]["loss"] * n[i] for _, own, n in apart) / sum(n[i] for _, _, n in apart)
             self.assertLess(abs(step["loss"] - mean), 1e-9 * mean, f"loss of step {i + 1}")

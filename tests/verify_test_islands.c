@@ -15,21 +15,26 @@
 
 // The strategy on two islands; each has the batch that it is for. The new axis is the innermost of
 // the mesh, and so of the batch.
-static void divide_into_islands(struct trial *t) {
+static void divide_into_islands(struct trial *t, bool outer) {
     struct config *config = &t->config;
     struct axis_list island = tiny_axes((int)config->mesh.n_axes, -1);
     tiny_axis(config, "island", 2);
     axis_list_add(&config->strategy.splits[0].axes, island.axes[0]);
     config->train.batch *= 2;
     tiny_mode(&t->arena, config, STATE_GRADIENTS, EXTENT_REPLICATED, island)->reduce = REDUCE_NEVER;
-    tiny_mode(&t->arena, config, STATE_PARAMETERS, EXTENT_REPLICATED, island)->average_every = 5;
+    struct mode_statement *average =
+        tiny_mode(&t->arena, config, STATE_PARAMETERS, EXTENT_REPLICATED, island);
+    average->average_every = 5;
+    if (outer)
+        average->outer = (struct optimizer_config){
+            .kind = OPTIMIZER_SGD, .rate.base = 0.7, .momentum = 0.9, .nesterov = true};
 }
 
 static void derive(struct trial *t, enum model_family family, enum tiny_strategy strategy,
-                   int64_t microbatches) {
+                   int64_t microbatches, bool outer) {
     *t = (struct trial){0};
     t->config = tiny_strategy_config(&t->arena, family, strategy, microbatches);
-    divide_into_islands(t);
+    divide_into_islands(t, outer);
     if (!trial_derive(t, N_PASSES - 1))
         fail_msg("%s on islands has no program", tiny_strategy_names[strategy]);
 }
@@ -41,11 +46,11 @@ static void expect_accepted(struct trial *t, const char *name) {
     fail_msg("%s on islands is refused", name);
 }
 
-static void all_strategies(enum model_family family, int64_t microbatches) {
+static void all_strategies(enum model_family family, int64_t microbatches, bool outer) {
     static const struct edit none[] = {{EDIT_END, NULL, NULL, 0, 0}};
     for (int i = 0; i < N_TINY_STRATEGIES; i++) {
         struct trial t;
-        derive(&t, family, (enum tiny_strategy)i, microbatches);
+        derive(&t, family, (enum tiny_strategy)i, microbatches, outer);
         trial_judge(&t);
         expect_accepted(&t, tiny_strategy_names[i]);
         assert_true(trial_edit(&t, none)); // and its text says all that is judged
@@ -56,16 +61,18 @@ static void all_strategies(enum model_family family, int64_t microbatches) {
 }
 
 static void every_strategy_on_islands_is_accepted(void **state) {
-    all_strategies(FAMILY_GPT2, 3);
-    all_strategies(FAMILY_LLAMA, 1);
+    all_strategies(FAMILY_GPT2, 3, false);
+    all_strategies(FAMILY_LLAMA, 1, false);
+    all_strategies(FAMILY_LLAMA, 3, true);
 }
 
-static const struct {
+struct mistake {
     const char *name;
     struct edit edits[4];
     const char *code;
     const char *at;
-} mistakes[] = {
+};
+static const struct mistake mistakes[] = {
     {"the islands' parameters are not summed",
      {DELETE("start all_reduce over island as sum.average["), DELETE("wait sum.average[")},
      "E410",
@@ -147,6 +154,31 @@ static const struct {
      "targets"},
 };
 
+static const struct mistake outer_mistakes[] = {
+    {"the outer optimizer steps from what an island has",
+     {BEHIND("wait sum.average[", "call outer("),
+      BEHIND("start all_reduce over island as sum.average[", "call outer(")},
+     "E410",
+     "%embedding.token.moved = weighted_sum"},
+    {"it takes another step",
+     {REPLACE("%norm.gain.stepped = weighted_sum(%norm.gain.anchor, %norm.gain.step) "
+              "{weight_a=1, weight_b=-0.7}",
+              "%norm.gain.stepped = weighted_sum(%norm.gain.anchor, %norm.gain.step) "
+              "{weight_a=1, weight_b=-0.6}")},
+     "E490",
+     "%norm.gain.stepped = weighted_sum"},
+    {"its momentum is that of an island",
+     {REPLACE("norm.gain.outer_momentum = norm.gain.outer_momentum",
+              "norm.gain.outer_momentum = norm.gain.moment1")},
+     "E410",
+     "%norm.gain.momentum = weighted_sum"},
+    {"it does not step", {DELETE("call outer(")}, "E511", "embedding.token :"},
+    {"a step of training moves where it steps from",
+     {INSERT("zero norm.gain.anchor", "call update_head(")},
+     "E490",
+     "norm.gain.anchor :"},
+};
+
 static bool is_refused_as(const struct trial *t, const char *code, const char *at) {
     if (t->verdict.kind == VERDICT_ACCEPTED || t->diagnostics->n_items == 0)
         return false;
@@ -154,29 +186,38 @@ static bool is_refused_as(const struct trial *t, const char *code, const char *a
            strncmp(trial_place(t), at, strlen(at)) == 0;
 }
 
-static void mistakes_are_refused(void **state) {
+static unsigned count_unrefused(const struct mistake *all, size_t n, bool outer) {
     unsigned n_failed = 0;
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct trial t;
-        derive(&t, FAMILY_LLAMA, TINY_ZERO1, 3);
-        if (!trial_edit(&t, mistakes[i].edits))
-            fail_msg("%s: the edits find nothing, or make no program", mistakes[i].name);
+        derive(&t, FAMILY_LLAMA, TINY_ZERO1, 3, outer);
+        if (!trial_edit(&t, all[i].edits))
+            fail_msg("%s: the edits find nothing, or make no program", all[i].name);
         trial_judge(&t);
-        if (!is_refused_as(&t, mistakes[i].code, mistakes[i].at)) {
-            print_error("%s: expected %s at `%s`\n", mistakes[i].name, mistakes[i].code,
-                        mistakes[i].at);
+        if (!is_refused_as(&t, all[i].code, all[i].at)) {
+            print_error("%s: expected %s at `%s`\n", all[i].name, all[i].code, all[i].at);
             diagnostics_print(t.diagnostics, stderr, false);
             n_failed++;
         }
         arena_free(&t.arena);
     }
-    assert_int_equal(n_failed, 0);
+    return n_failed;
+}
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static void mistakes_are_refused(void **state) {
+    assert_int_equal(count_unrefused(mistakes, LENGTH(mistakes), false), 0);
+}
+
+static void mistakes_of_outer_optimizers_are_refused(void **state) {
+    assert_int_equal(count_unrefused(outer_mistakes, LENGTH(outer_mistakes), true), 0);
 }
 
 // A program of islands is none of a model that is trained as a whole, and the other way round.
 static void relaxing_is_not_the_programs_own_choice(void **state) {
     struct trial t = {0}, whole = {0};
-    derive(&t, FAMILY_LLAMA, TINY_ZERO1, 3);
+    derive(&t, FAMILY_LLAMA, TINY_ZERO1, 3, false);
     whole.config = tiny_strategy_config(&whole.arena, FAMILY_LLAMA, TINY_ZERO1, 3);
     assert_true(trial_derive(&whole, N_PASSES - 1));
     struct program *program = t.program;
@@ -194,6 +235,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy_on_islands_is_accepted),
         cmocka_unit_test(mistakes_are_refused),
+        cmocka_unit_test(mistakes_of_outer_optimizers_are_refused),
         cmocka_unit_test(relaxing_is_not_the_programs_own_choice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,7 @@ static void set_attributes(struct bench *b, const char *labels) {
         {ATTRIBUTE_KEEP, 0, 1, NULL},           {ATTRIBUTE_PROBABILITY, 0.4, 0, NULL},
         {ATTRIBUTE_SITE, 0, 1, NULL},           {ATTRIBUTE_INDEX, 0, 1, NULL},
         {ATTRIBUTE_SHIFT, 0, 1, NULL},          {ATTRIBUTE_DIVISOR, 0, 3, NULL},
+        {ATTRIBUTE_WEIGHT_A, 0.7, 0, NULL},     {ATTRIBUTE_WEIGHT_B, -1.3, 0, NULL},
     };
     char words[256];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -185,6 +186,7 @@ static bool is_excused(const struct bench *b) {
         {OP_SGD_MOMENTUM, "012", ""},
         {OP_ATTENTION_MERGE, "02", ""},
         {OP_TOKEN_LOSS, "01", ""},
+        {OP_WEIGHTED_SUM, "01", ""},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (unsigned i = 0; i < b->op.n_operands && rows[r].kind == b->op.kind; i++)

@@ -35,7 +35,7 @@ struct engine {
     struct store store;
     struct found *found;
     uint32_t all_axes;
-    uint32_t summands; // axes on which states are summands when the step begins (islands.h)
+    uint32_t summands;     // axes on which states are summands when the step begins (islands.h)
     struct held *initials; // of every buffer's item 0, and what else is asked often of it
     int64_t *item_bytes;
     struct tensor_type *types;
@@ -55,7 +55,7 @@ struct engine {
     uint32_t attempt, n_attempts; // to prove a loop: the innermost now, 0: none; how many so far
     int64_t budget;               // statements and ops that may still be executed in the step
     int64_t n_statements;         // that were executed, in all steps
-    bool recording;               // train, not evaluate: found is filled
+    bool recording;               // not evaluate: found is filled
     void *scratch;                // of the unit that is being evaluated
     uint32_t scratch_values;
     // memo of units

@@ -120,10 +120,15 @@ void islands_check(struct engine *e, const struct program *program) {
 
 // ---- the average ------------------------------------------------------------------------------
 
+// What no island steps by itself is one on all of them.
+static bool is_each_islands(enum buffer_class class) {
+    return class_persistent[class] && class != CLASS_ANCHOR && class != CLASS_OUTER_MOMENTUM;
+}
+
 void islands_begin_average(struct engine *e) {
     e->summands = (uint32_t)axis_list_mask(&e->program->policy.islands);
     for (buffer_id i = 0; i < e->program->n_buffers; i++)
-        if (class_persistent[e->program->buffers[i].class])
+        if (is_each_islands(e->program->buffers[i].class))
             e->initials[i].value.partial = e->summands;
 }
 
@@ -134,7 +139,7 @@ const struct fault *islands_check_kept(struct engine *e, buffer_id id, int64_t i
     if (found.fault)
         return found.fault;
     if (scaled_same(e->terms, found.value, expected.value) && found.form == expected.form &&
-        found.partial == expected.partial)
+        found.partial == expected.partial && found.bits == expected.bits)
         return NULL;
     return fault_make(e, E515, e->program->buffers[id].span, NULL,
                       "%s is each island's own, but is changed by the step that averages", what);

@@ -494,7 +494,8 @@ static form_id result_form(struct context *c, unsigned result) {
 // Padding of flat shards stays zero in ops that make zeros of zeros.
 static bool result_clean(const struct context *c) {
     bool keeps = is_additive(c->row) || c->op->kind == OP_SCALE || c->op->kind == OP_MUL ||
-                 c->op->kind == OP_DIVIDE || c->op->kind == OP_ADAMW || c->op->kind == OP_SGD || c->op->kind == OP_SGD_MOMENTUM;
+                 c->op->kind == OP_DIVIDE || c->op->kind == OP_WEIGHTED_SUM ||
+                 c->op->kind == OP_ADAMW || c->op->kind == OP_SGD || c->op->kind == OP_SGD_MOMENTUM;
     for (unsigned i = 0; i < c->op->n_operands; i++)
         keeps = keeps && (c->operands[i].clean || !c->labels.operands[i][0]);
     return keeps;

@@ -107,7 +107,10 @@ static enum dtype least_type(const struct policy *policy, enum buffer_class clas
     case CLASS_MOMENT1:
     case CLASS_MOMENT2:
     case CLASS_MOMENTUM:
+    case CLASS_OUTER_MOMENTUM:
         return policy->moments;
+    case CLASS_ANCHOR:
+        return policy->parameters;
     case CLASS_GRADIENTS:
         return policy->gradients;
     default:
@@ -398,15 +401,19 @@ static void check_average(struct check *c) {
     }
     average.reference.is_reference = true;
     islands_begin_average(&average.final);
-    step_execute(&average.reference, STEP_AVERAGE);
-    average.final.first_own_node = c->final.first_own_node;
-    if (step_execute(&average.final, STEP_AVERAGE))
+    bool expected = step_execute(&average.reference, STEP_AVERAGE);
+    average.final.first_own_node = c->final.terms->n_nodes;
+    if (step_execute(&average.final, STEP_AVERAGE) && expected)
         check_states(&average, &average.reference.store);
     c->final.n_statements += average.reference.n_statements + average.final.n_statements;
+    for (buffer_id i = 0; i < all->n_buffers; i++)
+        if (!c->final.found[i].seen)
+            c->final.found[i] = average.final.found[i];
     for (uint32_t i = 0; i < average.n_faults; i++)
         add_fault(c, average.faults[i]);
-    for (uint32_t i = 0; i < average.final.n_insisted; i++)
-        add_fault(c, average.final.insisted[i]);
+    for (int i = 0; i < 2; i++)
+        for (uint32_t k = 0; k < mine[i]->n_insisted; k++)
+            add_fault(c, mine[i]->insisted[k]);
 }
 
 static int by_order(const void *left, const void *right) {

@@ -18,7 +18,8 @@ enum verdict_kind {
     VERDICT_UNPROVED, // no proof was found; reasons are in the diagnostics
 };
 
-// What the storage of a buffer was found to be in the train step, as masks over mesh axes.
+// What the storage of a buffer was found to be in the train step, or if that does not write it in
+// the one that averages, as masks over mesh axes.
 struct found {
     bool seen;         // something was ever stored there
     uint32_t sharded;  // axes that own a digit of what it holds

@@ -154,6 +154,12 @@ static void divide(const struct op *op, const struct array *in, struct array *ou
         out->data[i] = in[0].data[i] / divisor;
 }
 
+static void weighted_sum(const struct op *op, const struct array *in, struct array *out) {
+    double a = op_real(op, ATTRIBUTE_WEIGHT_A, 0), b = op_real(op, ATTRIBUTE_WEIGHT_B, 0);
+    for (int64_t i = 0, n = elements(out); i < n; i++)
+        out->data[i] = a * in[0].data[i] + b * in[1].data[i];
+}
+
 static void copy(const struct op *op, const struct array *in, struct array *out) {
     memcpy(out->data, in->data, (size_t)elements(out) * sizeof(double));
 }
@@ -661,6 +667,7 @@ static const evaluator evaluators[N_OPS] = {
     [OP_SUM_ROWS] = sum_rows,
     [OP_SCALE] = scale,
     [OP_DIVIDE] = divide,
+    [OP_WEIGHTED_SUM] = weighted_sum,
     [OP_GELU] = gelu,
     [OP_GELU_BACKWARD] = gelu_backward,
     [OP_SILU] = silu,
