@@ -100,10 +100,12 @@ static bool deviates(struct trace *trace, const struct moment *moment, uint32_t 
     if (entry->n != type_elements(&array->type)) // done where it was not before: what follows shows
         return false;
     const double *values = trace->values + entry->at;
-    for (int64_t i = 0; i < entry->n; i++)
-        largest = fmax(largest, fabs(values[i]));
+    for (int64_t i = 0; i < entry->n; i++) // a row of which all is masked has an infinite statistic
+        if (isfinite(values[i]))
+            largest = fmax(largest, fabs(values[i]));
     for (int64_t i = 0; i < entry->n; i++) // padding was spoilt before, too
-        if (!isnan(values[i]) && !(fabs(array->data[i] - values[i]) <= rounding_limit * largest))
+        if (!isnan(values[i]) && array->data[i] != values[i] &&
+            !(fabs(array->data[i] - values[i]) <= rounding_limit * largest))
             return true;
     return false;
 }
