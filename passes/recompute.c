@@ -131,7 +131,7 @@ static void remove_dropped(struct recomputing *r) {
 
 // A copy of unit `id` for the loops that begin at `layer`, in both steps.
 static void give_own_unit(struct program *program, uint32_t id, int64_t layer) {
-    const char *name = arena_format(program->arena, "%s.%" PRId64, program->units[id].name, layer);
+    const char *name = arena_format(program->arena, "%s_%" PRId64, program->units[id].name, layer);
     uint32_t made = program_clone_unit(program, id, name);
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct statement_walk walk = walk_statements(&program->steps[kind].body);

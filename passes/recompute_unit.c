@@ -216,7 +216,7 @@ void remake_backward(struct recomputing *r, buffer_id left, struct call *call) {
 
 // ---- a unit of its own ------------------------------------------------------------------------
 
-// `block_forward.4` has `block_recompute.4`, and with a suffix `block_recompute_last.4`.
+// `block_forward_4` has `block_recompute_4`, and with a suffix `block_recompute_last_4`.
 static const char *recomputing_name(struct program *program, const char *forward,
                                     const char *suffix) {
     static const char verb[] = "_forward";
