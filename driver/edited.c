@@ -413,8 +413,8 @@ static bool check_buffer_storage(struct compilation *c, const struct placement *
     const struct buffer *buffer = row->buffer;
     const char *found = mode_letter(row, axis);
     int64_t layers = buffer->stack == STACK_LAYERS ? buffer->count : 1;
-    uint32_t last = placement_range(placement, buffer->first_layer + layers - 1);
-    for (uint32_t range = placement_range(placement, buffer->first_layer); range <= last; range++) {
+    for (int64_t item = 0; item < layers; item++) {
+        uint32_t range = placement_range(placement, buffer_layer(buffer, item));
         const struct placed_tensor *placed =
             &placement->tensors[range * placement->n_tensors + buffer->tensor];
         const struct origin *origin;

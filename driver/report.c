@@ -24,18 +24,20 @@ static bool lie_alike(const struct placement_row *row, const struct buffer *buff
 // The layers over which a statement in a loop goes, with the loop around that one if the two go
 // together.
 struct layers {
-    int64_t begin, end; // both 0: it stands in no loop
+    int64_t begin, end;  // both 0: it stands in no loop
+    int64_t step, width; // of every `step` layers the first `width`
 };
 
 static struct layers layers_of(const struct statement_walk *walk) {
     const struct loop *loop = walk_loop(walk, walk->depth - 1);
     if (!loop)
-        return (struct layers){0, 0};
+        return (struct layers){0, 0, 1, 1};
     const struct loop *outer = loop->stride ? walk_loop(walk, walk->depth - 2) : NULL;
     if (!outer)
-        return (struct layers){loop->begin, loop->end};
+        return (struct layers){loop->begin, loop->end, 1, 1};
     return (struct layers){loop->begin + loop->stride * outer->begin,
-                           loop->end + loop->stride * (outer->end - 1)};
+                           loop->end + loop->stride * (outer->end - 1), loop->stride,
+                           loop->end - loop->begin};
 }
 
 static bool names(const struct reference *places, uint32_t n, buffer_id id) {
@@ -71,7 +73,8 @@ static void add_buffer(struct compilation *c, struct placement_table *table, buf
     const struct buffer *buffer = &c->final->buffers[id];
     const struct found *found = &c->verdict.buffers[id];
     enum state state = class_states[buffer->class];
-    struct layers layers = {buffer->first_layer, buffer->first_layer + buffer->count};
+    struct layers layers = {buffer->first_layer, buffer_layer(buffer, buffer->count - 1) + 1,
+                            buffer_layer_step(buffer), 1};
     bool activation = is_handed_on(c->final, id, &layers);
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
@@ -79,10 +82,11 @@ static void add_buffer(struct compilation *c, struct placement_table *table, buf
         activation ? "layers" : role_path(&c->arena, &c->final->tensors[buffer->tensor]);
     int64_t bytes = buffer_bytes(c->final, buffer), begin = layers.begin;
     int64_t end = activation || buffer->stack == STACK_LAYERS ? layers.end : 0;
+    int64_t step = end && !activation ? layers.step : end ? 1 : 0;
     for (uint32_t i = 0; i < table->n; i++) {
         struct placement_row *row = &table->rows[i];
         if (row->state == state && strcmp(row->role, role) == 0 && row->begin == begin &&
-            row->end == end && lie_alike(row, buffer, found)) {
+            row->end == end && row->step == step && lie_alike(row, buffer, found)) {
             row->bytes += bytes;
             return;
         }
@@ -91,6 +95,7 @@ static void add_buffer(struct compilation *c, struct placement_table *table, buf
                                 .role = role,
                                 .begin = begin,
                                 .end = end,
+                                .step = step,
                                 .buffer = buffer,
                                 .found = found,
                                 .bytes = bytes};
@@ -144,7 +149,8 @@ static bool is_work_of(struct compilation *c, const struct op *op, const char *r
 }
 
 static bool has_layer(struct layers layers, int64_t layer) {
-    return layers.end == 0 || (layers.begin <= layer && layer < layers.end);
+    return layers.end == 0 || (layers.begin <= layer && layer < layers.end &&
+                               (layer - layers.begin) % layers.step < layers.width);
 }
 
 // Does a call of the backward pass over this layer do the same?

@@ -10,7 +10,7 @@
 struct placement_row {
     enum state state;
     const char *role;            // "layers.attention.qkv"
-    int64_t begin, end;          // layers; both 0: not repeated by layer
+    int64_t begin, end, step;    // every so many layers; all 0: not repeated by layer
     const struct buffer *buffer; // the first of the group
     const struct found *found;
     int64_t bytes; // of all its buffers, on one device

@@ -148,6 +148,8 @@ static json_t *placement_json(struct compilation *c, const struct placement_tabl
         const char *layers = row->end ? arena_format(&c->arena, "%lld:%lld", (long long)row->begin,
                                                      (long long)row->end)
                                       : NULL;
+        if (row->step > 1)
+            layers = arena_format(&c->arena, "%s:%lld", layers, (long long)row->step);
         json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "state",
                                                state_names[row->state], "role", row->role, "layers",
                                                text_or_null(layers), "axes", axes, "residency",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "driver/report.h"
+#include "ir/placement.h"
 
 // What became of an axis over which heads are split.
 static void print_factors(const struct mesh *mesh, const struct mesh_product *product, FILE *to) {
@@ -54,7 +55,8 @@ static void print_cell(FILE *to, const char *text, bool last) {
 static bool is_of(const struct placement_row *row, enum state state, const char *role,
                   int64_t layer) {
     return row->state == state && strcmp(row->role, role) == 0 &&
-           (row->end == 0 || (row->begin <= layer && layer < row->end));
+           (row->end == 0 ||
+            (row->begin <= layer && layer < row->end && (layer - row->begin) % row->step == 0));
 }
 
 // As what blocks hand on lies; joined with M where what the role makes is recomputed, M alone where
@@ -94,24 +96,31 @@ static const char *tuples_text(struct compilation *c, const struct placement_tab
     return text;
 }
 
-// "layers[0:16].mlp.up"; of all layers "layers.mlp.up".
-static const char *sliced_role(struct compilation *c, const char *role, int64_t begin,
-                               int64_t end) {
-    size_t head = strcspn(role, ".");
-    if (begin == 0 && end == c->final->sizes.layers)
+// "layers[0:16].mlp.up", or "layers[1:16:2].mlp.up"; of all layers "layers.mlp.up".
+static const char *sliced_role(struct compilation *c, const char *role, struct layer_range layers) {
+    int head = (int)strcspn(role, ".");
+    if (layers.begin == 0 && layers.end == c->final->sizes.layers && layers.step == 1)
         return role;
-    return arena_format(&c->arena, "%.*s[%" PRId64 ":%" PRId64 "]%s", (int)head, role, begin, end,
-                        role + head);
+    const char *step = layers.step > 1 ? arena_format(&c->arena, ":%" PRId64, layers.step) : "";
+    return arena_format(&c->arena, "%.*s[%" PRId64 ":%" PRId64 "%s]%s", head, role, layers.begin,
+                        layers.end, step, role + head);
 }
 
-// Where the rows that speak of a layer end, and others may say something else.
-static int64_t end_of_rows(struct compilation *c, const struct placement_table *table,
-                           const char *role, int64_t layer) {
-    int64_t end = c->final->sizes.layers;
-    for (uint32_t i = 0; i < table->n; i++)
-        if (is_of(&table->rows[i], table->rows[i].state, role, layer) && table->rows[i].end < end)
-            end = table->rows[i].end;
-    return end;
+// Of the rows that speak of a layer: where they end, and others may say something else; and after
+// how many layers they speak again, where layers take turns. It is the first of a turn then.
+static struct layer_range stretch_from(struct compilation *c, const struct placement_table *table,
+                                       const char *role, int64_t layer) {
+    struct layer_range stretch = {layer, c->final->sizes.layers, 1};
+    for (uint32_t i = 0; i < table->n; i++) {
+        const struct placement_row *row = &table->rows[i];
+        if (!is_of(row, row->state, role, layer))
+            continue;
+        struct layer_range own = {row->begin, row->end, row->step};
+        int64_t end = row->begin + range_layers(&own) * row->step;
+        stretch.step = row->step > stretch.step ? row->step : stretch.step;
+        stretch.end = end < stretch.end ? end : stretch.end;
+    }
+    return stretch;
 }
 
 struct mode_line {
@@ -128,18 +137,40 @@ static void add_mode_line(struct compilation *c, struct mode_lines *lines, const
     ARENA_PUSH(&c->arena, lines->items, lines->n, lines->cap, line);
 }
 
+static bool turns_alike(struct compilation *c, const struct placement_table *table,
+                        const char *role, const struct layer_range *turn) {
+    const char *first = tuples_text(c, table, role, turn->begin);
+    for (int64_t i = 1; i < turn->step; i++)
+        if (strcmp(tuples_text(c, table, role, turn->begin + i), first) != 0)
+            return false;
+    return true;
+}
+
 // One line for a role, or for each range of layers in which it is kept alike.
 static void add_role(struct compilation *c, const struct placement_table *table,
                      const struct placement_row *row, struct mode_lines *lines) {
-    int64_t layers = row->end ? c->final->sizes.layers : 0, end = 0;
+    int64_t layers = row->end ? c->final->sizes.layers : 0;
     if (layers == 0)
         add_mode_line(c, lines, row->role, tuples_text(c, table, row->role, 0));
-    for (int64_t begin = 0; begin < layers; begin = end) {
-        const char *tuples = tuples_text(c, table, row->role, begin);
-        end = end_of_rows(c, table, row->role, begin);
-        while (end < layers && strcmp(tuples_text(c, table, row->role, end), tuples) == 0)
-            end = end_of_rows(c, table, row->role, end);
-        add_mode_line(c, lines, sliced_role(c, row->role, begin, end), tuples);
+    for (struct layer_range next = {0}; next.begin < layers; next.begin = next.end) {
+        next = stretch_from(c, table, row->role, next.begin);
+        for (int64_t i = 0; i < next.step && !turns_alike(c, table, row->role, &next); i++) {
+            struct layer_range one = {next.begin + i, next.end, next.step};
+            add_mode_line(c, lines, sliced_role(c, row->role, one),
+                          tuples_text(c, table, row->role, one.begin));
+        }
+        if (!turns_alike(c, table, row->role, &next))
+            continue;
+        const char *tuples = tuples_text(c, table, row->role, next.begin);
+        next.step = 1;
+        while (next.end < layers) {
+            struct layer_range behind = stretch_from(c, table, row->role, next.end);
+            if (!turns_alike(c, table, row->role, &behind) ||
+                strcmp(tuples_text(c, table, row->role, behind.begin), tuples) != 0)
+                break;
+            next.end = behind.end;
+        }
+        add_mode_line(c, lines, sliced_role(c, row->role, next), tuples);
     }
 }
 

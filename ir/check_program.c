@@ -187,7 +187,8 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
         memcmp(parent->layout.flat.axes, buffer->layout.flat.axes, parent->layout.flat.n) == 0 &&
         parent->tensor == buffer->tensor && parent->class == buffer->class &&
         parent->count == buffer->count && parent->first_layer == buffer->first_layer &&
-        parent->dtype == buffer->dtype && same_dimensions(parent, buffer);
+        buffer_layer_step(parent) == buffer_layer_step(buffer) && parent->dtype == buffer->dtype &&
+        same_dimensions(parent, buffer);
     if (!fits)
         return arena_format(c->arena, "buffer %s is no shard of its whole", buffer->name);
     struct tensor_type shard = buffer_type(program, buffer);
@@ -272,8 +273,11 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
     if (class_persistent[buffer->class] && buffer->tensor == NO_ID && buffer->window_of == NO_ID)
         return arena_format(c->arena, "buffer %s persists, but is about no tensor", buffer->name);
     int64_t layers = buffer->tensor == NO_ID ? 0 : program->tensors[buffer->tensor].layers;
+    int64_t step = buffer_layer_step(buffer);
+    int64_t last = layers ? layers - 1 : (int64_t)LIMIT_TEXT_NUMBER;
     if (buffer->first_layer < 0 || (buffer->first_layer > 0 && buffer->stack != STACK_LAYERS) ||
-        (layers && buffer->stack == STACK_LAYERS && buffer->first_layer > layers - buffer->count))
+        (buffer->stack == STACK_LAYERS &&
+         (buffer->first_layer > last || buffer->count - 1 > (last - buffer->first_layer) / step)))
         return arena_format(c->arena, "buffer %s holds layers that its tensor does not have",
                             buffer->name);
     const char *wrong = buffer->window_of == NO_ID ? NULL : check_window(c, buffer);

@@ -273,7 +273,8 @@ struct buffer {
     struct layout layout;      // of INPUT and persistent classes a fact, else what the pass intends
     enum stack_kind stack;
     int64_t count;        // items; 1 for STACK_NONE
-    int64_t first_layer;  // STACK_LAYERS: item i is of layer first_layer + i
+    int64_t first_layer;  // STACK_LAYERS: item i is of layer first_layer + i * layer_step
+    int64_t layer_step;   // 0 and 1: of all layers from the first on
     int64_t pad_elements; // an item is a multiple of so many: a shard's elements, which may be cut
                           // again, and the room of what is no shard; 0 and 1: no padding
     buffer_id window_of;  // NO_ID, or the buffer of which this is the device's own flat shard
@@ -625,6 +626,11 @@ int64_t buffer_bytes(const struct program *, const struct buffer *);      // 0 f
 // none.
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);
 bool buffer_is_persistent(const struct buffer *);
+// Of what is stacked by layers: of how many layers every item is the next one's, the layer of an
+// item, and the item of a layer (-1: it holds none).
+int64_t buffer_layer_step(const struct buffer *);
+int64_t buffer_layer(const struct buffer *, int64_t item);
+int64_t buffer_item_of_layer(const struct buffer *, int64_t layer);
 
 // Labels of operand or result `i` of an op, as one character per dimension, from its row's
 // signature (or the attribute). Capitals are expanded to the characters 'A'.. of their own

@@ -144,6 +144,11 @@ static void parse_stack(struct parser *p, struct buffer *buffer) {
         }
     if (buffer->stack == STACK_LAYERS && text_accept_word(p, "from"))
         buffer->first_layer = text_integer(p);
+    if (buffer->stack == STACK_LAYERS && text_accept_word(p, "by")) {
+        buffer->layer_step = text_integer(p);
+        if (buffer->layer_step < 1)
+            FAIL(p, "layers go on by at least 1");
+    }
 }
 
 // `buffer NAME : CLASS TYPE[dims/cuts] flat/AXES of TENSOR host ROLE STACK pad N window of BUFFER

@@ -51,6 +51,15 @@ struct work_rule {
     const struct mode_statement *mode;
 };
 
+// The layers begin, begin + step, ... before end.
+struct layer_range {
+    int64_t begin, end, step;
+};
+
+static inline int64_t range_layers(const struct layer_range *range) {
+    return (range->end - range->begin + range->step - 1) / range->step;
+}
+
 struct placement {
     struct axis_list batch;   // axes that split the batch, outermost first: the data axes
     struct axis_list tokens;  // axes that split the batch or the sequence, everywhere: each device
@@ -63,9 +72,10 @@ struct placement {
     uint32_t n_rules, cap_rules;
     const struct split_statement *split_by[MAX_AXES]; // a statement that gives the axis its work
     int64_t microbatches;
-    // Layers fall into ranges, from starts[r] to before starts[r + 1], in which every tensor is
-    // placed alike. What is not repeated by layer is placed alike in all of them.
-    int64_t *starts; // n_ranges + 1
+    // Layers fall into ranges in which every tensor is placed alike. What is not repeated by layer
+    // is placed alike in all of them. Those whose layers take turns have one end and stand one
+    // behind the other, in the order of their first layers.
+    struct layer_range *ranges;
     uint32_t n_ranges;
     struct placed_tensor *tensors; // tensor t in range r: tensors[r * n_tensors + t]
     uint32_t n_tensors;
@@ -73,10 +83,13 @@ struct placement {
 
 // The range that a layer lies in.
 static inline uint32_t placement_range(const struct placement *placement, int64_t layer) {
-    uint32_t range = placement->n_ranges - 1;
-    while (range > 0 && placement->starts[range] > layer)
-        range--;
-    return range;
+    uint32_t r = placement->n_ranges - 1;
+    for (; r > 0; r--) {
+        const struct layer_range *range = &placement->ranges[r];
+        if (range->begin <= layer && (layer - range->begin) % range->step == 0)
+            break;
+    }
+    return r;
 }
 
 // Where in `tensors` it stands how the tensor that a buffer holds is placed; of several layers, how

@@ -203,6 +203,8 @@ static void print_buffer(struct printer *p, const struct buffer *buffer) {
         put(p, " %s %" PRId64, stack_names[buffer->stack], buffer->count);
     if (buffer->first_layer)
         put(p, " from %" PRId64, buffer->first_layer);
+    if (buffer->layer_step > 1)
+        put(p, " by %" PRId64, buffer->layer_step);
     if (buffer->pad_elements > 1)
         put(p, " pad %" PRId64, buffer->pad_elements);
     if (buffer->window_of != NO_ID) {

@@ -80,6 +80,20 @@ bool buffer_is_persistent(const struct buffer *buffer) {
     return class_persistent[buffer->class];
 }
 
+int64_t buffer_layer_step(const struct buffer *buffer) {
+    return buffer->layer_step > 1 ? buffer->layer_step : 1;
+}
+
+int64_t buffer_layer(const struct buffer *buffer, int64_t item) {
+    return buffer->first_layer + item * buffer_layer_step(buffer);
+}
+
+int64_t buffer_item_of_layer(const struct buffer *buffer, int64_t layer) {
+    int64_t distance = layer - buffer->first_layer, step = buffer_layer_step(buffer);
+    bool held = distance >= 0 && distance % step == 0 && distance / step < buffer->count;
+    return held ? distance / step : -1;
+}
+
 // ---- orders -----------------------------------------------------------------------------------
 
 struct order order_of_cuts(const struct mesh *mesh, const struct axis_list *cuts, int zigzag) {

@@ -113,7 +113,10 @@ static struct reference forward_value(struct tape *tape, const struct call *call
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (unit->results[i].value == value)
             return call->results[i];
-    return save_value(tape->program, call, value, loop);
+    if (!loop)
+        return save_value(tape->program, call, value, NULL);
+    struct layer_range layers = {loop->begin, loop->end, 1};
+    return save_value(tape->program, call, value, &layers);
 }
 
 // ---- the calls ---------------------------------------------------------------------------------

@@ -41,3 +41,16 @@ struct statement cut_in_groups(struct program *program, const struct statement *
     block_push(program, &groups.loop.body, layers);
     return groups;
 }
+
+bool layers_around(const struct statement_walk *walk, struct layer_range *layers) {
+    const struct loop *loop = walk_loop(walk, walk->depth - 1);
+    if (!loop)
+        return false;
+    *layers = (struct layer_range){loop->begin, loop->end, 1};
+    if (loop->stride) {
+        const struct loop *turns = walk_loop(walk, walk->depth - 2);
+        layers->end = loop->begin + loop->stride * (turns->end - turns->begin);
+        layers->step = loop->stride;
+    }
+    return true;
+}

@@ -11,6 +11,7 @@
 #define PLACE_PASSES_LAYER_GROUPS_H
 
 #include "ir/ir.h"
+#include "ir/placement.h"
 
 // The loop over layers, or over groups of them, in groups of `n`; `name`: of the groups' variable.
 // Statements of the body are the same ones, changed.
@@ -19,6 +20,9 @@ struct statement cut_in_groups(struct program *, const struct statement *loop, i
 // A loop to stand beside that of a group's layers: over the `from`th to before the `to`th of them,
 // in ascending order. Its body is empty.
 struct statement loop_in_group(const struct statement *loop, int64_t n, int64_t from, int64_t to);
+// The layers over which a statement goes: of the innermost loop around it or, where layers take
+// turns, of the turns. False: it stands in no loop.
+bool layers_around(const struct statement_walk *, struct layer_range *);
 // Of a statement that comes to stand in one loop more: the variables that it names are one deeper.
 void deepen_variables(const struct program *, struct statement *);
 

@@ -269,6 +269,8 @@ void gather_updated(struct partitioner *, const struct statement *from);
 // First the parts that are kept, then what is gathered out of them.
 void gather_unit_parts(struct partitioner *, const struct statement *from);
 void gather_unit_wholes(struct partitioner *, const struct statement *from);
+// In front of those over the layers of a turn: what `from` reads of this turn's.
+void gather_turn(struct partitioner *, const struct statement *from);
 // The same around the loop over microbatches: once, for the calls inside it.
 void gather_kept(struct partitioner *, const struct statement *from);
 void free_kept(struct partitioner *, const struct statement *from);

@@ -43,6 +43,14 @@ static bool is_of_unit(const struct partitioner *p, buffer_id buffer) {
            readers_of_all(p, buffer).first;
 }
 
+// Of layers that take turns: is it the parameter of the one of this turn? What starts ahead of its
+// use does so by turns, so it is gathered in front of the loops over a turn's layers too.
+static bool is_of_turn(const struct partitioner *p, struct reference operand) {
+    const struct buffer *buffer = reference_buffer(p, operand);
+    return p->gather_unit && operand.index.variable == 0 &&
+           placement_of(&p->placement, buffer)->prefetch > 0;
+}
+
 // ---- one gather -------------------------------------------------------------------------------
 
 buffer_id gathered_buffer(struct partitioner *p, buffer_id parameter, uint32_t unit) {
@@ -156,6 +164,17 @@ void gather_unit_wholes(struct partitioner *p, const struct statement *from) {
     emit_wholes(p, &gathers, from);
 }
 
+void gather_turn(struct partitioner *p, const struct statement *from) {
+    struct gathers gathers = {0};
+    for (uint32_t i = 0; i < p->reference->units[from->call.unit].n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (is_gathered_operand(p, operand) && is_of_turn(p, operand) &&
+            gathers_here(p, from, operand.buffer))
+            add_gather(p, &gathers, from, operand);
+    }
+    emit_gathers(p, &gathers, from);
+}
+
 // ---- before and behind a call -----------------------------------------------------------------
 
 // All parameters that a call reads are one gather, side by side (or one each, by `unit = tensor`).
@@ -167,7 +186,7 @@ void gather_before(struct partitioner *p, const struct statement *from) {
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         struct reference operand = from->call.operands[i];
         if (is_gathered_operand(p, operand) && !is_of_unit(p, operand.buffer) &&
-            gathers_here(p, from, operand.buffer))
+            !is_of_turn(p, operand) && gathers_here(p, from, operand.buffer))
             add_gather(p, &gathers, from, operand);
     }
     emit_gathers(p, &gathers, from);

@@ -366,8 +366,7 @@ static struct reference crossing(const struct cutting *c, value_id v, int64_t la
     const char *name = arena_format(c->p->arena, "%s.%s", c->whole.name, value->name);
     uint32_t range = placement_range(placement, layer);
     if (placement->n_ranges > 1)
-        name = arena_format(c->p->arena, "%s.%" PRId64 "_%" PRId64, name, placement->starts[range],
-                            placement->starts[range + 1]);
+        name = range_name(c->p->arena, name, &placement->ranges[range]);
     buffer_id id = program_find_buffer(c->reference, name);
     if (id == NO_ID) {
         struct buffer buffer = {.name = name,

@@ -73,7 +73,7 @@ static buffer_id transient(struct rounds *r, const char *name, struct buffer lik
     like.host = HOST_NONE;
     like.stack = count > 1 ? STACK_SLOTS : STACK_NONE;
     like.count = count;
-    like.first_layer = 0;
+    like.first_layer = like.layer_step = 0;
     return program_add_buffer(r->p->program, like);
 }
 

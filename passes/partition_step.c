@@ -425,6 +425,10 @@ static void gather_unit(struct partitioner *p) {
     const struct block *body = &p->gather_unit->loop.body;
     visit_calls(p, body->statements, body->n, gather_unit_parts);
     visit_calls(p, body->statements, body->n, gather_unit_wholes);
+    struct statement_walk walk = walk_statements(body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL && !call_updates(p, &walk.statement->call))
+            gather_turn(p, walk.statement);
 }
 
 static void lower_loop(struct partitioner *p, const struct statement *from) {

@@ -77,7 +77,7 @@ buffer_id add_transient(struct partitioner *p, const struct buffer *reference, c
     struct buffer *buffer = &p->program->buffers[id];
     buffer->count = slots;
     buffer->stack = slots > 1 ? STACK_SLOTS : STACK_NONE;
-    buffer->first_layer = 0;
+    buffer->first_layer = buffer->layer_step = 0;
     return id;
 }
 

@@ -61,6 +61,9 @@ void factor_axes(struct config *, struct arena *);
 bool placement_derive(const struct config *, const struct program *, struct arena *,
                       struct diagnostics *, struct placement *out);
 
+// What `ranges` calls the part of a buffer that is of a range of layers.
+const char *range_name(struct arena *, const char *name, const struct layer_range *);
+
 // ---- account (account.c) ----------------------------------------------------------------------
 // What the final program holds and sends, to the byte: read off the memory plan and the schedule,
 // not estimated. `check` prints it, the descriptor carries it, tests hold it against what was

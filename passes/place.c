@@ -34,169 +34,6 @@ struct axis_list effective_axes(const struct placing *p, const struct axis_list 
     return list;
 }
 
-// ---- ranges of layers ---------------------------------------------------------------------------
-
-static void add_start(struct placement *placement, int64_t layer) {
-    uint32_t at = 0;
-    while (at < placement->n_ranges && placement->starts[at] < layer)
-        at++;
-    if (at < placement->n_ranges && placement->starts[at] == layer)
-        return;
-    memmove(placement->starts + at + 1, placement->starts + at,
-            (placement->n_ranges - at) * sizeof *placement->starts);
-    placement->starts[at] = layer;
-    placement->n_ranges++;
-}
-
-static void add_slice(struct placement *placement, const struct selector *selector,
-                      int64_t layers) {
-    if (!selector_is_partial(selector, layers))
-        return;
-    add_start(placement, selector->slice_begin);
-    if (selector->slice_end < layers)
-        add_start(placement, selector->slice_end);
-}
-
-// A range begins where the slice of some statement begins or ends.
-static void find_ranges(struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    struct placement *placement = p->placement;
-    int64_t layers = p->program->sizes.layers;
-    size_t n = (size_t)strategy->n_modes + strategy->n_splits;
-    placement->starts = ARENA_ARRAY(p->arena, int64_t, 3 * (2 * n + 1) + 1);
-    add_start(placement, 0);
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        add_slice(placement, &strategy->modes[m].selector, layers);
-    for (uint32_t s = 0; s < strategy->n_splits; s++)
-        add_slice(placement, &strategy->splits[s].scope, layers);
-    placement->starts[placement->n_ranges] = layers;
-    placement->n_tensors = p->program->n_tensors;
-    // Each may have two shorter groups at its end (cut_last_groups).
-    placement->tensors = ARENA_ARRAY(p->arena, struct placed_tensor,
-                                     3 * placement->n_ranges * placement->n_tensors + 1);
-}
-
-static bool placed_alike(const struct placed_tensor *a, const struct placed_tensor *b) {
-    for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        for (unsigned axis = 0; axis < MAX_AXES; axis++)
-            if (a->extents[state][axis].extent != b->extents[state][axis].extent)
-                return false;
-    return a->gather_unit == b->gather_unit && a->gather_layers == b->gather_layers &&
-           a->prefetch == b->prefetch && a->kept_after_forward == b->kept_after_forward &&
-           a->kept_after_backward == b->kept_after_backward &&
-           axis_list_equal(&a->kept_shards, &b->kept_shards) &&
-           a->bucket_bytes == b->bucket_bytes &&
-           axis_list_equal(&a->reduced_each, &b->reduced_each);
-}
-
-// Whether the same is recomputed in both ranges.
-static bool kept_alike(const struct placing *p, uint32_t a, uint32_t b) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    const int64_t *starts = p->placement->starts;
-    for (uint32_t u = 0; u < p->program->n_units; u++) {
-        const struct unit *unit = &p->program->units[u];
-        for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
-            const struct op *op = &unit->ops[i];
-            const struct mode_statement *modes[2];
-            for (int k = 0; k < 2; k++)
-                modes[k] = residency_of(strategy, STATE_ACTIVATIONS, op->roles, op->n_roles,
-                                        starts[k ? b : a]);
-            enum residency first = modes[0] ? modes[0]->residency : RESIDENCY_STORED;
-            enum residency second = modes[1] ? modes[1]->residency : RESIDENCY_STORED;
-            if (first != second)
-                return false;
-        }
-    }
-    return true;
-}
-
-static int64_t recomputed_at_once(const struct placing *p, uint32_t range) {
-    return layers_recomputed_at_once(&p->config->strategy, p->placement->starts[range]);
-}
-
-static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
-    const struct placement *placement = p->placement;
-    if (!kept_alike(p, a, b) || recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
-        !work_is_alike(placement, placement->starts[a], placement->starts[b]))
-        return false;
-    for (uint32_t t = 0; t < placement->n_tensors; t++)
-        if (!placed_alike(&placement->tensors[a * placement->n_tensors + t],
-                          &placement->tensors[b * placement->n_tensors + t]))
-            return false;
-    return true;
-}
-
-// A slice that says what holds for the layers beside it too makes no range.
-static void join_ranges(const struct placing *p) {
-    struct placement *placement = p->placement;
-    uint32_t n = placement->n_tensors, last = 0;
-    for (uint32_t r = 1; r < placement->n_ranges; r++) {
-        if (ranges_alike(p, last, r))
-            continue;
-        last++;
-        placement->starts[last] = placement->starts[r];
-        memmove(&placement->tensors[last * n], &placement->tensors[r * n],
-                n * sizeof *placement->tensors);
-    }
-    placement->starts[last + 1] = placement->starts[placement->n_ranges];
-    placement->n_ranges = last + 1;
-}
-
-// The most layers of a range that some of its tensors are gathered at once, each in its own place.
-static int64_t gathered_at_once(const struct placing *p, uint32_t range) {
-    const struct placement *placement = p->placement;
-    int64_t most = 1;
-    for (uint32_t t = 0; t < placement->n_tensors; t++) {
-        int64_t n = placement->tensors[range * placement->n_tensors + t].gather_layers;
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-// What is left over at the end of a range of layers that are taken n at once; 0: nothing, or all.
-static int64_t rest_of_groups(int64_t layers, int64_t n) {
-    return n < layers ? layers % n : 0;
-}
-
-static void cut_range(const struct placing *p, uint32_t r, int64_t rest) {
-    struct placement *placement = p->placement;
-    size_t n = placement->n_tensors;
-    struct placed_tensor *range = &placement->tensors[r * n];
-    memmove(placement->starts + r + 2, placement->starts + r + 1,
-            (placement->n_ranges - r) * sizeof *placement->starts);
-    placement->starts[r + 1] = placement->starts[r + 2] - rest;
-    memmove(range + n, range, (placement->n_ranges - r) * n * sizeof *range);
-    placement->n_ranges++;
-}
-
-// Layers that are gathered or recomputed n at once are whole groups; what is left over at the end
-// of a range becomes a range that is one shorter group.
-static void cut_last_groups(const struct placing *p) {
-    struct placement *placement = p->placement;
-    for (uint32_t r = 0; r < placement->n_ranges; r++) {
-        int64_t layers = placement->starts[r + 1] - placement->starts[r];
-        int64_t rest = rest_of_groups(layers, gathered_at_once(p, r));
-        if (rest == 0)
-            rest = rest_of_groups(layers, recomputed_at_once(p, r));
-        if (rest > 0)
-            cut_range(p, r, rest);
-    }
-}
-
-// Once ranges are what they will be: a unit is at most all layers of one, and what is not repeated
-// by layer is a unit by itself.
-static void bound_gathers(const struct placing *p) {
-    const struct placement *placement = p->placement;
-    for (uint32_t r = 0; r < placement->n_ranges; r++) {
-        int64_t layers = placement->starts[r + 1] - placement->starts[r];
-        for (uint32_t t = 0; t < placement->n_tensors; t++) {
-            int64_t *n = &placement->tensors[r * placement->n_tensors + t].gather_layers;
-            int64_t most = p->program->tensors[t].layers ? layers : 1;
-            *n = *n < most ? *n : most;
-        }
-    }
-}
-
 // ---- storage ----------------------------------------------------------------------------------
 
 // What the weighing needs to remember, so that every conflict is reported once.
@@ -262,7 +99,7 @@ static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t
     const struct tensor *tensor = &p->program->tensors[t];
     if (mode->state != state || !mode->sets_extent || !names_axis(mode, axis) ||
         !selector_matches(&mode->selector, tensor->roles, tensor->n_roles) ||
-        !selector_covers(&mode->selector, p->placement->starts[w->range]))
+        !selector_covers(&mode->selector, p->placement->ranges[w->range].begin))
         return false;
     w->placed[m]++;
     const struct split_statement *split = placed_here(w, t)->cut_by[axis];
@@ -428,9 +265,7 @@ static void place_storage(struct placing *p) {
     for (w.range = 0; w.range < p->placement->n_ranges; w.range++)
         for (uint32_t t = 0; t < p->program->n_tensors; t++)
             place_tensor(&w, t);
-    join_ranges(p);
-    cut_last_groups(p);
-    bound_gathers(p);
+    settle_ranges(p);
     check_reach(&w);
 }
 

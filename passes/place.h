@@ -3,6 +3,7 @@
 //   place.c         matches and weighs the statements, tensor by tensor
 //   place_work.c    the rules by which work is divided, and what they cut of the tensors
 //   place_splits.c  which divisions of work have a meaning together
+//   place_ranges.c  which layers are placed alike
 //   place_ring.c    the axis round which keys travel, and what it asks of the rest
 //   place_rules.c   which modes have a meaning, alone and together
 //   place_nesting.c whose shards lie in whose
@@ -35,6 +36,11 @@ void report_tie(struct placing *, const struct mode_statement *first,
 void report_selects_nothing(struct placing *, const struct mode_statement *, const char *words);
 // E199: understood, but not compiled yet.
 struct diagnostic *not_yet(struct placing *, const struct origin *origin, const char *what);
+
+// The ranges of layers that statements tell apart; then, when tensors are placed, those that are
+// placed differently, each of whole groups of layers.
+void find_ranges(struct placing *);
+void settle_ranges(struct placing *);
 
 // The rules by which work is divided, of any strategy; then, of one that has a meaning, what they
 // cut of the tensors.

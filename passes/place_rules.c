@@ -131,6 +131,8 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
                    role_names[last]);
         diagnostic_origin(d, &mode->origin);
         diagnostic_help(d, "leave `unit` out, or recompute whole layers");
+    } else if (mode->unit > UNIT_LAYER && selector->slice_step > 1) {
+        not_yet(p, &mode->origin, "recomputing several layers at once of every n-th");
     } else if (!reaches(p, &selector, 1)) {
         report_selects_nothing(p, mode, "nothing computed by");
     }
@@ -164,15 +166,9 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
 }
 
 static void check_mode(struct placing *p, const struct mode_statement *mode) {
-    bool extent = mode->sets_extent && touches_axes(p, mode);
-    if ((extent || mode->sets_residency) && mode->selector.has_slice &&
-        mode->selector.slice_step != 1) {
-        not_yet(p, &mode->origin, "a mode for every n-th layer");
-        return;
-    }
     if (mode->sets_residency)
         check_residency(p, mode);
-    if (!extent)
+    if (!mode->sets_extent || !touches_axes(p, mode))
         return;
     if (mode->state == STATE_ACTIVATIONS)
         check_activations(p, mode);

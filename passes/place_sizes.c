@@ -293,13 +293,20 @@ static void check_gathers_fit(struct placing *p, uint32_t range) {
         }
 }
 
+// Groups are of layers that follow one another.
+static void check_turns(struct placing *p, uint32_t range, const struct placed_tensor *placed) {
+    if (p->placement->ranges[range].step > 1)
+        not_yet(p, gather_origin(placed),
+                "gathering several layers at once where every n-th is placed differently");
+}
+
 // Groups of layers begin where the groups do that are recomputed: each of the one holds some of the
 // other.
 static void check_recomputed_groups(struct placing *p, uint32_t range,
                                     const struct placed_tensor *placed) {
-    const int64_t *starts = p->placement->starts;
-    int64_t layers = starts[range + 1] - starts[range];
-    int64_t again = layers_recomputed_at_once(&p->config->strategy, starts[range]);
+    const struct layer_range *of = &p->placement->ranges[range];
+    int64_t layers = range_layers(of);
+    int64_t again = layers_recomputed_at_once(&p->config->strategy, of->begin);
     again = again < layers ? again : layers;
     if (placed->gather_layers % again == 0)
         return;
@@ -334,8 +341,10 @@ static bool check_units(struct placing *p, uint32_t range) {
         }
         first = first ? first : placed;
     }
-    if (first)
+    if (first) {
+        check_turns(p, range, first);
         check_recomputed_groups(p, range, first);
+    }
     return true;
 }
 

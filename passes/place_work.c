@@ -177,7 +177,7 @@ static void check_reach(struct placing *p) {
         const struct unit *unit = &p->program->units[u];
         for (uint32_t i = 0; i < unit->n_ops && unit->phase != PHASE_UPDATE; i++)
             for (uint32_t r = 0; unit->ops[i].n_operands && r < p->placement->n_ranges; r++)
-                reach_op(p, unit, &unit->ops[i], p->placement->starts[r], reach);
+                reach_op(p, unit, &unit->ops[i], p->placement->ranges[r].begin, reach);
     }
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
@@ -203,7 +203,7 @@ void place_work(struct placing *p) {
         const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
         struct placed_tensor *placed = &placement->tensors[i];
         const struct work_rule *by[MAX_AXES];
-        int64_t layer = placement->starts[i / placement->n_tensors];
+        int64_t layer = placement->ranges[i / placement->n_tensors].begin;
         work_cuts_of_dims(placement, (struct part){tensor->roles, tensor->n_roles, layer},
                           tensor->dims, tensor->rank, placed->cuts, by);
         for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)

@@ -9,6 +9,12 @@
 //   for l = 0 .. 3 { call block(x = hidden[l], w = w.0_3[l]) -> (y = hidden[l+1]) }
 //   for l = 3 .. 8 { call block(x = hidden[l], w = w.3_8[l-3]) -> (y = hidden[l+1]) }
 //
+// Where every n-th layer is placed differently, layers take turns: with n = 2,
+//   for g = 0 .. 4 {
+//     for l = 2*g .. 2*g+1 { call block(x = hidden[l], w = w.0_8_2[g]) -> (y = hidden[l+1]) }
+//     for l = 2*g+1 .. 2*g+2 { call block(x = hidden[l], w = w.1_8_2[g]) -> (y = hidden[l+1]) }
+//   }
+//
 // What layers hand on to one another (`hidden`) is the only kind whose items a loop names by
 // another number than its own layer's. It stays one buffer as long as the ranges divide it alike
 // and keep it of every layer: then the border between two of them is an item that one writes and
@@ -88,9 +94,9 @@ static bool find_writer(const struct cutter *c, const struct step *step, buffer_
 static bool divided_alike(const struct cutter *c, const struct unit *unit, uint32_t result,
                           bool kept, uint32_t range) {
     struct axis_list before[MAX_RANK], here[MAX_RANK];
-    const int64_t *starts = c->placement->starts;
-    if (!work_cuts_of_result(c->placement, unit, result, starts[range - 1], kept, before) ||
-        !work_cuts_of_result(c->placement, unit, result, starts[range], kept, here))
+    const struct layer_range *ranges = c->placement->ranges;
+    if (!work_cuts_of_result(c->placement, unit, result, ranges[range - 1].begin, kept, before) ||
+        !work_cuts_of_result(c->placement, unit, result, ranges[range].begin, kept, here))
         return true;
     for (unsigned d = 0; d < unit->values[unit->results[result].value].type.rank; d++)
         if (!axis_list_equal(&before[d], &here[d]))
@@ -100,8 +106,8 @@ static bool divided_alike(const struct cutter *c, const struct unit *unit, uint3
 
 // Groups of layers that are recomputed at once have slots for what their layers hand on.
 static bool has_groups(const struct cutter *c, uint32_t range) {
-    int64_t begin = c->placement->starts[range], end = c->placement->starts[range + 1];
-    return end - begin > 1 && layers_recomputed_at_once(c->strategy, begin) > 1;
+    const struct layer_range *of = &c->placement->ranges[range];
+    return range_layers(of) > 1 && layers_recomputed_at_once(c->strategy, of->begin) > 1;
 }
 
 static void find_borders(struct cutter *c, buffer_id id) {
@@ -135,28 +141,33 @@ static uint32_t piece_of(const struct cutter *c, buffer_id id, uint32_t range, u
 // Of what is handed on: the layers from one border to the next, with what one layer more is handed.
 static void add_handed_on(struct cutter *c, buffer_id id) {
     const struct buffer *whole = &c->old[id];
-    const int64_t *starts = c->placement->starts;
+    const struct layer_range *ranges = c->placement->ranges;
     for (uint32_t begin = 0, end; begin < c->placement->n_ranges; begin = end) {
         for (end = begin + 1; end < c->placement->n_ranges && !c->borders[id][end];)
             end++;
+        struct layer_range layers = {ranges[begin].begin, ranges[end - 1].end, 1};
         struct buffer piece = *whole;
-        piece.name = arena_format(c->program->arena, "%s.%" PRId64 "_%" PRId64, whole->name,
-                                  starts[begin], starts[end]);
+        piece.name = range_name(c->program->arena, whole->name, &layers);
         if (whole->stack == STACK_LAYERS) {
-            piece.first_layer = starts[begin];
-            piece.count -= starts[c->placement->n_ranges] - (starts[end] - starts[begin]);
+            piece.first_layer = layers.begin;
+            piece.count -= c->program->sizes.layers - range_layers(&layers);
         }
         program_add_buffer(c->program, piece);
     }
 }
 
+const char *range_name(struct arena *arena, const char *name, const struct layer_range *range) {
+    name = arena_format(arena, "%s.%" PRId64 "_%" PRId64, name, range->begin, range->end);
+    return range->step > 1 ? arena_format(arena, "%s_%" PRId64, name, range->step) : name;
+}
+
 static void add_piece(struct cutter *c, const struct buffer *whole, uint32_t range) {
-    int64_t begin = c->placement->starts[range], end = c->placement->starts[range + 1];
+    const struct layer_range *layers = &c->placement->ranges[range];
     struct buffer piece = *whole;
-    piece.name =
-        arena_format(c->program->arena, "%s.%" PRId64 "_%" PRId64, whole->name, begin, end);
-    piece.first_layer = begin;
-    piece.count = end - begin;
+    piece.name = range_name(c->program->arena, whole->name, layers);
+    piece.first_layer = layers->begin;
+    piece.layer_step = layers->step > 1 ? layers->step : 0;
+    piece.count = range_layers(layers);
     program_add_buffer(c->program, piece);
 }
 
@@ -186,23 +197,30 @@ static void move_handed_on(const struct cutter *c, struct reference *reference, 
         range = placement_range(c->placement, item > 0 ? item - 1 : 0);
     reference->buffer = c->first_piece[id] + piece_of(c, id, range, &first);
     if (stacked)
-        reference->index.offset -= c->placement->starts[first];
+        reference->index.offset -= c->placement->ranges[first].begin;
 }
 
 // `range`: of the loop that the reference stands in, or of the nearest that uses the buffer.
 static void move_reference(const struct cutter *c, struct reference *reference, uint32_t range) {
     buffer_id id = reference->buffer;
-    if (c->borders[id]) {
+    bool inside = reference->index.variable >= 0;
+    bool takes_turns = inside && c->placement->ranges[range].step > 1;
+    if (c->borders[id])
         move_handed_on(c, reference, range);
+    else
+        reference->buffer = c->first_piece[id];
+    if (!is_cut(c, id)) {
+        reference->index.variable += takes_turns; // the loop over turns is around it
         return;
     }
-    reference->buffer = c->first_piece[id];
-    if (!is_cut(c, id))
-        return;
-    if (reference->index.variable < 0)
+    if (!inside)
         range = placement_range(c->placement, reference->index.offset);
     reference->buffer += range;
-    reference->index.offset -= c->placement->starts[range];
+    reference->index.offset -= c->placement->ranges[range].begin;
+    if (takes_turns)
+        reference->index = index_variable(0, 0, 0); // an item for each turn
+    else if (!inside)
+        reference->index.offset /= c->placement->ranges[range].step;
 }
 
 static void push_moved(const struct cutter *c, struct block *to, const struct statement *from,
@@ -214,15 +232,48 @@ static void push_moved(const struct cutter *c, struct block *to, const struct st
     block_push(c->program, to, made);
 }
 
-static void push_range(const struct cutter *c, struct block *to, const struct statement *loop,
-                       uint32_t range) {
+// Of layers that take turns, the one of a turn: inside the loop over turns.
+static struct statement loop_over_range(const struct cutter *c, const struct statement *loop,
+                                        uint32_t range) {
+    const struct layer_range *layers = &c->placement->ranges[range];
     struct statement made = *loop;
-    made.loop.begin = c->placement->starts[range];
-    made.loop.end = c->placement->starts[range + 1];
+    made.loop.begin = layers->begin;
+    made.loop.end = layers->step > 1 ? layers->begin + 1 : layers->end;
+    made.loop.stride = layers->step > 1 ? layers->step : 0;
     made.loop.body = (struct block){0};
     for (uint32_t i = 0; i < loop->loop.body.n; i++)
         push_moved(c, &made.loop.body, &loop->loop.body.statements[i], range);
-    block_push(c->program, to, made);
+    return made;
+}
+
+// The ranges from `first` on whose layers take turns, or one: how many.
+static uint32_t turns_from(const struct cutter *c, uint32_t first) {
+    return (uint32_t)c->placement->ranges[first].step;
+}
+
+static uint32_t first_of_turn(const struct cutter *c, uint32_t range) {
+    while (range > 0 && c->placement->ranges[range].step > 1 &&
+           c->placement->ranges[range - 1].end == c->placement->ranges[range].end)
+        range--;
+    return range;
+}
+
+static void push_ranges(const struct cutter *c, struct block *to, const struct statement *loop,
+                        uint32_t first) {
+    uint32_t n = turns_from(c, first);
+    if (n == 1) {
+        block_push(c->program, to, loop_over_range(c, loop, first));
+        return;
+    }
+    struct statement turns = *loop;
+    turns.loop = (struct loop){.name = "g",
+                               .end = range_layers(&c->placement->ranges[first]),
+                               .descending = loop->loop.descending};
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t range = loop->loop.descending ? first + n - 1 - i : first + i;
+        block_push(c->program, &turns.loop.body, loop_over_range(c, loop, range));
+    }
+    block_push(c->program, to, turns);
 }
 
 // The last item that a loop hands on at the end of a range, as the range behind it finds it.
@@ -233,7 +284,7 @@ static struct reference at_border(const struct cutter *c, const struct reference
     uint32_t first;
     item.buffer = c->first_piece[written->buffer] + piece_of(c, written->buffer, range, &first);
     if (c->old[written->buffer].stack == STACK_LAYERS)
-        item.index.offset -= c->placement->starts[first];
+        item.index.offset -= c->placement->ranges[first].begin;
     return item;
 }
 
@@ -252,9 +303,9 @@ static uint32_t border_unit(struct cutter *c, buffer_id id, uint32_t of, uint32_
 // What the loop hands on, between its ranges.
 static void push_borders(struct cutter *c, struct block *to, const struct statement *loop,
                          uint32_t from_range, uint32_t to_range) {
-    const int64_t *starts = c->placement->starts;
+    const struct layer_range *from = &c->placement->ranges[from_range];
     uint32_t border = from_range > to_range ? from_range : to_range;
-    int64_t last = loop->loop.descending ? starts[from_range] : starts[from_range + 1] - 1;
+    int64_t last = loop->loop.descending ? from->begin : from->end - 1;
     for (uint32_t i = 0; i < loop->loop.body.n; i++) {
         const struct statement *s = &loop->loop.body.statements[i];
         for (uint32_t k = 0; k < c->program->units[s->call.unit].n_results; k++) {
@@ -272,6 +323,24 @@ static void push_borders(struct cutter *c, struct block *to, const struct statem
     }
 }
 
+static void push_upwards(struct cutter *c, struct block *to, const struct statement *loop) {
+    for (uint32_t first = 0, next; first < c->placement->n_ranges; first = next) {
+        next = first + turns_from(c, first);
+        push_ranges(c, to, loop, first);
+        if (next < c->placement->n_ranges)
+            push_borders(c, to, loop, next - 1, next);
+    }
+}
+
+static void push_downwards(struct cutter *c, struct block *to, const struct statement *loop) {
+    for (uint32_t end = c->placement->n_ranges, first; end > 0; end = first) {
+        first = first_of_turn(c, end - 1);
+        push_ranges(c, to, loop, first);
+        if (first > 0)
+            push_borders(c, to, loop, first, first - 1);
+    }
+}
+
 // Of a statement outside of loops: the range in which the loop behind it begins, else that in which
 // the loop before it has ended.
 static uint32_t nearest_range(const struct cutter *c, const struct step *step, uint32_t at) {
@@ -286,7 +355,6 @@ static uint32_t nearest_range(const struct cutter *c, const struct step *step, u
 }
 
 static void cut_step(struct cutter *c, struct step *step) {
-    uint32_t n = c->placement->n_ranges;
     struct block made = {0};
     for (uint32_t i = 0; i < step->body.n; i++) {
         const struct statement *statement = &step->body.statements[i];
@@ -295,14 +363,11 @@ static void cut_step(struct cutter *c, struct step *step) {
             continue;
         }
         // The reference program's loops are those over layers.
-        CHECK(statement->loop.begin == 0 && statement->loop.end == c->placement->starts[n]);
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t range = statement->loop.descending ? n - 1 - k : k;
-            push_range(c, &made, statement, range);
-            if (k + 1 < n)
-                push_borders(c, &made, statement, range,
-                             statement->loop.descending ? range - 1 : range + 1);
-        }
+        CHECK(statement->loop.begin == 0 && statement->loop.end == c->program->sizes.layers);
+        if (statement->loop.descending)
+            push_downwards(c, &made, statement);
+        else
+            push_upwards(c, &made, statement);
     }
     step->body = made;
 }

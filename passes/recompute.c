@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #include "ir/check.h"
+#include "passes/layer_groups.h"
 #include "passes/recompute.h"
 #include "passes/select.h"
 
@@ -29,11 +30,15 @@ static void find_forward(struct recomputing *r) {
     while (walk_next(&walk)) {
         if (!is_call_of(r->program, walk.statement, PHASE_FORWARD))
             continue;
+        struct layer_range around;
+        const struct layer_range *layers = NULL;
+        if (layers_around(&walk, &around))
+            layers = arena_copy(r->program->arena, &around, sizeof around);
         struct access access;
         for (uint32_t i = 0; (access = statement_access(r->program, walk.statement, i)).at; i++)
             if (access.written) {
                 r->writer[access.at->buffer] = walk.statement;
-                r->loop[access.at->buffer] = walk_loop(&walk, walk.depth - 1);
+                r->layers[access.at->buffer] = layers;
             } else {
                 r->feeds_forward[access.at->buffer] = true;
             }
@@ -49,9 +54,10 @@ value_id left_value(const struct recomputing *r, buffer_id buffer) {
     CHECK(false);
 }
 
-bool is_recomputed(const struct recomputing *r, const struct op *op, const struct loop *loop) {
+bool is_recomputed(const struct recomputing *r, const struct op *op,
+                   const struct layer_range *layers) {
     const struct mode_statement *mode = residency_of(r->strategy, STATE_ACTIVATIONS, op->roles,
-                                                     op->n_roles, loop ? loop->begin : 0);
+                                                     op->n_roles, layers ? layers->begin : 0);
     return mode && mode->residency == RESIDENCY_MATERIALIZED;
 }
 
@@ -63,7 +69,7 @@ static bool is_dropped(const struct recomputing *r, buffer_id buffer,
         return false;
     const struct unit *unit = &r->program->units[r->writer[buffer]->call.unit];
     const struct op *op = unit_producer(unit, left_value(r, buffer));
-    return op && is_recomputed(r, op, r->loop[buffer]);
+    return op && is_recomputed(r, op, r->layers[buffer]);
 }
 
 // Marks what the backward call does without. Returns one of it, or NO_ID: nothing. A call reverses
@@ -136,7 +142,7 @@ static void give_own_unit(struct program *program, uint32_t id, int64_t layer) {
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct statement_walk walk = walk_statements(&program->steps[kind].body);
         while (walk_next(&walk)) {
-            const struct loop *loop = walk_loop(&walk, 0);
+            const struct loop *loop = walk_loop(&walk, walk.depth - 1);
             if (walk.statement->kind == STATEMENT_CALL && walk.statement->call.unit == id && loop &&
                 loop->begin == layer)
                 walk.statement->call.unit = made;
@@ -154,7 +160,7 @@ static void separate_ranges(struct program *program) {
         struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
         bool seen = false;
         while (walk_next(&walk)) {
-            const struct loop *loop = walk_loop(&walk, 0);
+            const struct loop *loop = walk_loop(&walk, walk.depth - 1);
             if (walk.statement->kind != STATEMENT_CALL || walk.statement->call.unit != id || !loop)
                 continue; // between two ranges nothing is recomputed
             if (seen)
@@ -183,7 +189,8 @@ bool recompute(struct program *program, const struct pass_context *context) {
                             .strategy = &context->config->strategy,
                             .n_buffers = n,
                             .writer = ARENA_ARRAY(program->arena, const struct statement *, n + 1),
-                            .loop = ARENA_ARRAY(program->arena, const struct loop *, n + 1),
+                            .layers =
+                                ARENA_ARRAY(program->arena, const struct layer_range *, n + 1),
                             .feeds_forward = ARENA_ARRAY(program->arena, bool, n + 1),
                             .dropped = ARENA_ARRAY(program->arena, bool, n + 1)};
     find_forward(&r);

@@ -23,16 +23,16 @@ struct layer_group {
 struct recomputing {
     struct program *program;
     const struct strategy_config *strategy;
-    uint32_t n_buffers;              // of the arrays; those that are added later have greater ids
-    const struct statement **writer; // of buffers: the forward call that leaves it; NULL: none
-    const struct loop **loop;        // of buffers: around their writer; NULL: none
-    bool *feeds_forward;             // of buffers: a forward call reads it
-    bool *dropped;                   // of buffers: forward leaves it no more
+    uint32_t n_buffers;                // of the arrays; those that are added later have greater ids
+    const struct statement **writer;   // of buffers: the forward call that leaves it; NULL: none
+    const struct layer_range **layers; // of buffers: over which their writer goes; NULL: none
+    bool *feeds_forward;               // of buffers: a forward call reads it
+    bool *dropped;                     // of buffers: forward leaves it no more
     struct layer_group *groups;
     uint32_t n_groups, cap_groups;
 };
 
-bool is_recomputed(const struct recomputing *, const struct op *, const struct loop *);
+bool is_recomputed(const struct recomputing *, const struct op *, const struct layer_range *);
 // The value of the writer's unit that a buffer holds.
 value_id left_value(const struct recomputing *, buffer_id buffer);
 
@@ -43,7 +43,7 @@ void remake_backward(struct recomputing *, buffer_id left, struct call *call);
 // A new unit that computes these values of forward's unit, from what forward read and from what is
 // kept. The call of it has no results' places yet.
 struct call make_recomputing(struct recomputing *, const struct call *forward,
-                             const struct loop *loop, const char *suffix, const value_id *wanted,
+                             const struct layer_range *, const char *suffix, const value_id *wanted,
                              uint32_t n);
 
 // ---- groups (recompute_groups.c) --------------------------------------------------------------

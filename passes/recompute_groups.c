@@ -37,9 +37,10 @@ static uint32_t handed_on(const struct program *program, const struct call *call
     return NO_ID;
 }
 
-// Ranges of layers begin at different ones.
+// Ranges of layers begin at different ones, and turns are counted from 0.
 static bool is_backward_of(const struct loop *loop, int64_t begin) {
-    return loop->descending && loop->begin == begin && !loop->stride;
+    bool over_turns = loop->body.statements[0].kind == STATEMENT_LOOP;
+    return loop->descending && loop->begin == begin && !loop->stride && !over_turns;
 }
 
 static bool has_backward(const struct program *program, const struct loop *loop) {
@@ -61,7 +62,8 @@ static void find_group(struct recomputing *r, const struct loop *loop) {
         !has_backward(r->program, loop))
         return;
     const struct op *op = unit_producer(unit, unit->results[result].value);
-    if (!op || !is_recomputed(r, op, loop)) // then every layer's input is kept
+    const struct layer_range layers = {loop->begin, loop->end, 1};
+    if (!op || !is_recomputed(r, op, &layers)) // then every layer's input is kept
         return;
     CHECK(loop->body.n == 1 && (loop->end - loop->begin) % n == 0);
     struct layer_group group = {.begin = loop->begin,
@@ -109,7 +111,8 @@ static struct call recompute_layer(struct recomputing *r, const struct layer_gro
     }
     if (n == 0)
         return (struct call){.unit = NO_ID};
-    struct call call = make_recomputing(r, group->forward, group->loop, suffix, wanted, n);
+    const struct layer_range layers = {group->begin, group->end, 1};
+    struct call call = make_recomputing(r, group->forward, &layers, suffix, wanted, n);
     call.results = results;
     return call;
 }
@@ -135,7 +138,7 @@ struct group_cutter {
 static void give_slots(struct program *program, buffer_id id, int64_t n) {
     program->buffers[id].stack = STACK_SLOTS;
     program->buffers[id].count = n;
-    program->buffers[id].first_layer = 0;
+    program->buffers[id].first_layer = program->buffers[id].layer_step = 0;
 }
 
 static buffer_id add_slots(struct group_cutter *c, const char *prefix, int64_t n) {

@@ -15,8 +15,8 @@
 struct segment {
     struct recomputing *r;
     struct program *program;
-    const struct call *call; // of forward
-    const struct loop *loop; // around it
+    const struct call *call;          // of forward
+    const struct layer_range *layers; // over which it goes
     const struct unit *forward;
     struct unit old;   // the backward unit as it was
     struct unit *unit; // as it will be
@@ -90,7 +90,7 @@ static struct reference forward_value(struct segment *s, value_id v) {
     for (uint32_t i = 0; i < s->forward->n_results; i++)
         if (s->forward->results[i].value == v)
             return s->call->results[i];
-    return save_value(s->program, s->call, v, s->loop);
+    return save_value(s->program, s->call, v, s->layers);
 }
 
 // Cheap in any case; a part only where what it is taken from is kept anyway.
@@ -106,7 +106,7 @@ static void add_sources(struct segment *s, value_id v, bool *visited) {
         return;
     visited[v] = true;
     const struct op *op = unit_producer(s->forward, v);
-    if (op && (is_recomputed(s->r, op, s->loop) || is_cheap(s, op))) {
+    if (op && (is_recomputed(s->r, op, s->layers) || is_cheap(s, op))) {
         for (unsigned i = 0; i < op->n_operands; i++)
             add_sources(s, op->operands[i], visited);
         return;
@@ -179,13 +179,13 @@ static void follow_parameters(const struct segment *s, struct call *call) {
 }
 
 static struct segment segment_of(struct recomputing *r, const struct call *forward,
-                                 const struct loop *loop, uint32_t unit) {
+                                 const struct layer_range *layers, uint32_t unit) {
     struct arena *arena = r->program->arena;
     struct segment s = {
         .r = r,
         .program = r->program,
         .call = forward,
-        .loop = loop,
+        .layers = layers,
         .forward = &r->program->units[forward->unit],
         .old = r->program->units[unit],
         .unit = &r->program->units[unit],
@@ -200,7 +200,7 @@ static struct segment segment_of(struct recomputing *r, const struct call *forwa
 }
 
 void remake_backward(struct recomputing *r, buffer_id left, struct call *call) {
-    struct segment s = segment_of(r, &r->writer[left]->call, r->loop[left], call->unit);
+    struct segment s = segment_of(r, &r->writer[left]->call, r->layers[left], call->unit);
     *s.unit = (struct unit){.name = s.old.name,
                             .phase = s.old.phase,
                             .frame_bytes = s.old.frame_bytes,
@@ -227,14 +227,14 @@ static const char *recomputing_name(struct program *program, const char *forward
 }
 
 struct call make_recomputing(struct recomputing *r, const struct call *forward,
-                             const struct loop *loop, const char *suffix, const value_id *wanted,
-                             uint32_t n) {
+                             const struct layer_range *layers, const char *suffix,
+                             const value_id *wanted, uint32_t n) {
     struct program *program = r->program;
     const struct unit *from = &program->units[forward->unit];
     uint32_t made =
         program_add_unit(program, recomputing_name(program, from->name, suffix), from->span);
     program->units[made].phase = PHASE_BACKWARD;
-    struct segment s = segment_of(r, forward, loop, made);
+    struct segment s = segment_of(r, forward, layers, made);
     bool *visited = ARENA_ARRAY(program->arena, bool, s.forward->n_values);
     for (uint32_t i = 0; i < n; i++)
         add_sources(&s, wanted[i], visited);

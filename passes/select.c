@@ -17,8 +17,12 @@ bool selector_covers(const struct selector *selector, int64_t layer) {
 }
 
 bool selectors_overlap(const struct selector *a, const struct selector *b) {
-    return !a->has_slice || !b->has_slice ||
-           (a->slice_begin < b->slice_end && b->slice_begin < a->slice_end);
+    if (!a->has_slice || !b->has_slice)
+        return true;
+    for (int64_t layer = a->slice_begin; layer < a->slice_end; layer += a->slice_step)
+        if (selector_covers(b, layer))
+            return true;
+    return false;
 }
 
 bool selector_is_partial(const struct selector *selector, int64_t layers) {

@@ -15,7 +15,7 @@ bool selector_matches(const struct selector *selector, const uint8_t *roles, uns
 // Is a layer among those that the selector's slice selects?
 bool selector_covers(const struct selector *selector, int64_t layer);
 
-// Is there a layer that both cover? (Of slices with steps the answer may be yes without one.)
+// Is there a layer that both cover?
 bool selectors_overlap(const struct selector *a, const struct selector *b);
 
 // Does the selector's slice leave out some of `layers` layers?

@@ -58,11 +58,25 @@ static bool is_stronger(const struct work_rule *rule, const struct work_rule *th
     return !than || !rule->mode || than->mode;
 }
 
+// That activations are whole on an axis says something only where they would be cut.
+static bool says_something(const struct placement *placement, const struct work_rule *rule) {
+    if (!rule->mode || rule->dimension != DIM_NONE)
+        return true;
+    for (uint32_t i = 0; i < placement->n_rules; i++) {
+        const struct work_rule *other = &placement->rules[i];
+        if (other->mode && other->axis == rule->axis && other->dimension != DIM_NONE)
+            return true;
+    }
+    return false;
+}
+
 bool work_is_alike(const struct placement *placement, int64_t a, int64_t b) {
-    for (uint32_t i = 0; i < placement->n_rules; i++)
-        if (selector_covers(placement->rules[i].scope, a) !=
-            selector_covers(placement->rules[i].scope, b))
+    for (uint32_t i = 0; i < placement->n_rules; i++) {
+        const struct work_rule *rule = &placement->rules[i];
+        if (selector_covers(rule->scope, a) != selector_covers(rule->scope, b) &&
+            says_something(placement, rule))
             return false;
+    }
     return true;
 }
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 6
+#define PLACE_ABI_VERSION 7
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -183,7 +183,7 @@ enum place_class {
 
 enum place_stack {
     PLACE_STACK_NONE,
-    PLACE_STACK_LAYERS,       /* item i is layer first_item + i */
+    PLACE_STACK_LAYERS,       /* item i is layer first_item + i * item_step */
     PLACE_STACK_MICROBATCHES, /* item i is microbatch i of the device */
     PLACE_STACK_SLOTS,        /* items are used in turn */
 };
@@ -214,6 +214,7 @@ struct place_buffer {
     enum place_stack stack;
     int64_t count;
     int64_t first_item;
+    int64_t item_step; /* of layers, at least 1 */
     int64_t stride_bytes;
     int64_t offset_bytes; /* not read for a window */
     /* -1, or the buffer of which this is the device's own flat chunk: item i lies inside item i of

@@ -85,6 +85,7 @@ static void test_overlap(void **state) {
     check_strategy(FAMILY_LLAMA, TINY_KEEP_PART, 1, PASS_OVERLAP, "keep_part", false);
     check_strategy(FAMILY_LLAMA, TINY_RECOMPUTE_LAYERS, 1, PASS_OVERLAP, "recompute_layers", false);
     check_strategy(FAMILY_LLAMA, TINY_GATHER_LAYERS, 2, PASS_OVERLAP, "gather_layers_m2", false);
+    check_strategy(FAMILY_LLAMA, TINY_TURNS, 1, PASS_OVERLAP, "turns", false);
 }
 
 static void test_release(void **state) {

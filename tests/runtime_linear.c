@@ -209,6 +209,7 @@ static void add_buffer(int index, const char *name, enum place_class class, enum
                        struct place_dimension c) {
     struct place_buffer *buffer = &buffers[index];
     *buffer = (struct place_buffer){.name = name,
+                                    .item_step = 1,
                                     .tensor = -1,
                                     .class = class,
                                     .dtype = dtype,

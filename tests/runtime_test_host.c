@@ -30,6 +30,7 @@ enum { D0 = 4, D1 = 5, D2 = 6, WHOLE = D0 * D1 * D2 };
 /* [4, 5, 6] with dimensions 0 and 2 cut and the rest flat, as bits say. */
 static struct place_buffer make_buffer(int form) {
     struct place_buffer buffer = {
+        .item_step = 1,
         .name = "w",
         .class = PLACE_PARAMETERS,
         .dtype = PLACE_F64,

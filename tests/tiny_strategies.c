@@ -39,6 +39,7 @@ const char *const tiny_strategy_names[N_TINY_STRATEGIES] = {
     "dropout",
     "recompute_layers",
     "gather_layers",
+    "turns",
 };
 
 static const struct span nowhere = {.source = NO_SOURCE};
@@ -222,6 +223,14 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         add_zero3(arena, config, dp);
         config->strategy.modes[0].unit = UNIT_LAYERS;
         config->strategy.modes[0].unit_layers = 2;
+        break;
+    case TINY_TURNS:
+        tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
+        add_zero3(arena, config, dp);
+        select_layers(&config->strategy.modes[1], 3, 0, 5);
+        for (int i = 1; i < 4; i++)
+            config->strategy.modes[i].selector.slice_step = 2;
+        tiny_recomputed(arena, config, config->strategy.modes[1].selector);
         break;
     case N_TINY_STRATEGIES:
         break;
@@ -462,7 +471,7 @@ static struct selector some_layers(struct choice *t) {
                                 .has_slice = true,
                                 .slice_begin = begin,
                                 .slice_end = begin + 1 + pick(t, layers - begin),
-                                .slice_step = 1,
+                                .slice_step = pick(t, 3) ? 1 : 2,
                                 .span = nowhere};
     if (pick(t, 2))
         selector.n_roles = 2;

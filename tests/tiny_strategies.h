@@ -37,6 +37,7 @@ enum tiny_strategy {
     TINY_DROPOUT,
     TINY_RECOMPUTE_LAYERS,
     TINY_GATHER_LAYERS,
+    TINY_TURNS,
     N_TINY_STRATEGIES,
 };
 extern const char *const tiny_strategy_names[N_TINY_STRATEGIES];

@@ -28,20 +28,28 @@ def placements(placec, path):
     return axes, roles
 
 
-def short(role):
-    if role.startswith("layers["):
+def short(role, whole_slice):
+    if role.startswith("layers[") and whole_slice:
         return role[:role.index("]") + 1]
     return role.split(".", 1)[1] if role.startswith("layers.") else role
+
+
+def slice_of(role):
+    return role[:role.index("]") + 1] if role.startswith("layers[") else None
 
 
 def rows(placec, path):
     axes, roles = placements(placec, path)
     for i, axis in enumerate(axes):
         groups = {}
+        said = {}
+        for role, tuples in roles.items():
+            said.setdefault(slice_of(role), set()).add(tuples[i])
         for role, tuples in roles.items():
             names = groups.setdefault(tuples[i], [])
-            if short(role) not in names:
-                names.append(short(role))
+            name = short(role, len(said[slice_of(role)]) == 1)
+            if name not in names:
+                names.append(name)
         for modes, names in groups.items():
             yield axis, modes, "all" if len(groups) == 1 else ", ".join(names)
 

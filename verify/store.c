@@ -101,15 +101,25 @@ void initials_init(struct engine *e) {
     regions_init(e);
 }
 
-struct run initial_run(const struct engine *e, buffer_id id) {
+struct run initial_run(struct engine *e, buffer_id id, int32_t item) {
     int32_t count = (int32_t)buffer_of(e, id)->count;
+    int32_t step = (int32_t)buffer_layer_step(buffer_of(e, id));
     if (!is_filled(buffer_of(e, id)))
         return (struct run){.end = count, .state = ITEM_EMPTY};
-    return (struct run){.end = count, .state = ITEM_READY, .held = &e->initials[id], .n_held = 1};
+    if (step == 1)
+        return (struct run){
+            .end = count, .state = ITEM_READY, .held = &e->initials[id], .n_held = 1};
+    // From one item to the next a layer's number grows by more than the items' do.
+    struct held *held = arena_copy(e->arena, &e->initials[id], sizeof *held);
+    if (held->moves >> HELD_LAYER & 1)
+        *held_number(held, HELD_LAYER) += item * step;
+    held->moves = 0;
+    return (struct run){
+        .begin = item, .end = item + 1, .state = ITEM_READY, .held = held, .n_held = 1};
 }
 
-struct judgement initial_judgement(const struct engine *e, buffer_id id, int64_t item) {
-    struct run run = initial_run(e, id);
+struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t item) {
+    struct run run = initial_run(e, id, (int32_t)item);
     return run_held(&run, 0, (int32_t)item).value;
 }
 
@@ -128,12 +138,17 @@ static const struct buffer *filled_with(const struct engine *e, buffer_id id) {
 }
 
 static void fill(struct engine *e, buffer_id id) {
-    struct run *run = &e->store.items[id].runs[0];
+    struct series *series = &e->store.items[id];
+    int32_t count = (int32_t)buffer_of(e, id)->count;
     const struct buffer *other = e->region_of[id] == NO_ID ? NULL : filled_with(e, id);
-    if (other)
-        *run = (struct run){.end = run->end, .state = ITEM_OVERWRITTEN, .by = &other->span};
-    else
-        bytes_take(e, id, 0, run->end, &buffer_of(e, id)->span);
+    if (other) {
+        series->runs[0] = (struct run){.end = count, .state = ITEM_OVERWRITTEN, .by = &other->span};
+        return;
+    }
+    struct run run = {0};
+    for (; run.end < count; series_put(e, series, run))
+        run = initial_run(e, id, run.end);
+    bytes_take(e, id, 0, count, &buffer_of(e, id)->span);
 }
 
 static struct series *series_new(struct engine *e, uint32_t n) {
@@ -151,7 +166,8 @@ void store_init(struct engine *e, const struct step *step) {
                               .n_handles = step->n_handles};
     regions_clear(e);
     for (buffer_id id = 0; id < n; id++)
-        e->store.items[id].runs[0] = initial_run(e, id);
+        e->store.items[id].runs[0] =
+            (struct run){.end = (int32_t)buffer_of(e, id)->count, .state = ITEM_EMPTY};
     for (buffer_id id = 0; id < n; id++)
         if (is_filled(buffer_of(e, id)))
             fill(e, id);

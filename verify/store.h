@@ -108,8 +108,9 @@ struct address bytes_begin(const struct engine *, buffer_id, int32_t item);
 
 // store.c
 void initials_init(struct engine *); // what persistent and input buffers hold before a step
-struct run initial_run(const struct engine *, buffer_id);
-struct judgement initial_judgement(const struct engine *, buffer_id, int64_t item);
+// Of the item and those that are to it as what follows it is.
+struct run initial_run(struct engine *, buffer_id, int32_t item);
+struct judgement initial_judgement(struct engine *, buffer_id, int64_t item);
 void note_found(struct engine *, buffer_id, const struct judgement *value); // for the report
 void store_init(struct engine *, const struct step *);
 int32_t number_of(struct engine *, struct index);

@@ -117,7 +117,8 @@ static void note_gather(struct engine *e, const struct transfer *start, buffer_i
     for (buffer_id id = 0; source->class == CLASS_TRANSIENT && id < e->program->n_buffers; id++) {
         const struct buffer *buffer = &e->program->buffers[id];
         if (buffer->class == CLASS_PARAMETERS && buffer->tensor == source->tensor &&
-            buffer->first_layer == source->first_layer)
+            buffer->first_layer == source->first_layer &&
+            buffer_layer_step(buffer) == buffer_layer_step(source))
             e->found[id].gathered |= axes;
     }
 }

@@ -76,8 +76,7 @@ static buffer_id expected_state(const struct check *c, const struct buffer *buff
 
 // The item of `theirs` that holds the layer of item `item` of `ours`; -1: it does not hold it.
 static int64_t item_of_layer(const struct buffer *theirs, const struct buffer *ours, int64_t item) {
-    int64_t at = ours->first_layer + item - theirs->first_layer;
-    return at >= 0 && at < theirs->count ? at : -1;
+    return buffer_item_of_layer(theirs, buffer_layer(ours, item));
 }
 
 static const char *state_text(const struct engine *e, const struct buffer *buffer, int64_t item) {
@@ -86,7 +85,7 @@ static const char *state_text(const struct engine *e, const struct buffer *buffe
     if (tensor->layers == 0)
         return arena_format(e->arena, "%s `%s`", kind, tensor->name);
     return arena_format(e->arena, "%s `%s` of layer %" PRId64, kind, tensor->name,
-                        buffer->first_layer + item);
+                        buffer_layer(buffer, item));
 }
 
 static bool same_dims(const struct buffer *a, const struct buffer *b) {
@@ -161,10 +160,13 @@ static const struct fault *check_item(struct engine *e, buffer_id id, int64_t it
     return fault ? fault : check_form(e, buffer, &found, expectation.what);
 }
 
-// What the items from this one on must hold, of which the reference's are `shift` further.
+// What the items from this one on must hold, of which the reference's are `shift` further. Where
+// they are of every n-th layer, this one alone.
 static struct run expected_run(struct check *c, const struct series *theirs, int32_t item,
-                               int32_t shift) {
+                               int32_t shift, bool alone) {
     struct run run = *series_find(&c->reference, theirs, item + shift);
+    if (alone)
+        run = run_part(&c->reference, &run, item + shift, item + shift + 1);
     run.begin -= shift;
     run.end -= shift;
     return run;
@@ -194,10 +196,11 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
                                 state_text(e, buffer, 0)));
         return;
     }
-    int32_t shift = (int32_t)item_of_layer(whole, buffer, 0);
+    bool alone = buffer_layer_step(buffer) > 1;
     for (int32_t i = 0; i < buffer->count;) {
-        struct run expected =
-            reference ? expected_run(c, &reference->items[other], i, shift) : initial_run(e, id);
+        int32_t shift = (int32_t)item_of_layer(whole, buffer, i) - i;
+        struct run expected = reference ? expected_run(c, &reference->items[other], i, shift, alone)
+                                        : initial_run(e, id, i);
         struct scaled value = run_held(&expected, 0, i).value.value;
         bool lost;
         const struct fault *fault = check_item(e, id, i, value, &lost);
@@ -216,7 +219,7 @@ static int64_t held_from(const struct check *c, const struct buffer *theirs, int
         const struct buffer *buffer = &ours->buffers[i];
         int64_t at = item_of_layer(buffer, theirs, item);
         if (at >= 0 && is_state(ours, buffer, theirs->class, tensor))
-            return buffer->count - at;
+            return buffer_layer_step(buffer) > 1 ? 1 : buffer->count - at;
     }
     return 0;
 }
@@ -344,7 +347,7 @@ static bool check_numbers(struct check *c, const struct program *program) {
     bool fit = fits_numbers(program->sizes.microbatches);
     struct span span = program->sizes_span;
     for (buffer_id i = 0; i < program->n_buffers; i++)
-        if (!fits_numbers(program->buffers[i].first_layer + program->buffers[i].count)) {
+        if (!fits_numbers(buffer_layer(&program->buffers[i], program->buffers[i].count))) {
             fit = false;
             span = program->buffers[i].span;
         }

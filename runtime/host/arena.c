@@ -109,7 +109,7 @@ static void initialize_item(struct place_context *context, const struct place_bu
     struct initialization init = {
         .tensor = tensor,
         .dtype = buffer->dtype,
-        .layer = (uint32_t)(tensor->layers ? buffer->first_item + item : 0),
+        .layer = (uint32_t)(tensor->layers ? buffer->first_item + item * buffer->item_step : 0),
         .item = layout_item(context, buffer, item),
     };
     init.keys[0] = random_key(seed, tensor->name);

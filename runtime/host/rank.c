@@ -72,7 +72,9 @@ static void write_inputs(struct place_context *context, double key) {
     data_number_samples(context);
     set_scalar(context, program->wellknown.draw_key, 0, key);
     for (int64_t i = 0; layer >= 0 && i < program->buffers[layer].count; i++)
-        set_scalar(context, layer, i, (double)(program->buffers[layer].first_item + i));
+        set_scalar(
+            context, layer, i,
+            (double)(program->buffers[layer].first_item + i * program->buffers[layer].item_step));
 }
 
 /* A whole number below 2^53, so that a double holds it, and never 0, which says that nothing is

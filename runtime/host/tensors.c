@@ -100,9 +100,18 @@ static struct entry *entry_named(struct entries *entries, const char *name) {
     return entry;
 }
 
+/* -1: it has no item of this layer. */
+static int64_t item_of_layer(const struct place_buffer *buffer, int64_t layer) {
+    int64_t distance = layer - buffer->first_item;
+    if (distance < 0 || distance % buffer->item_step ||
+        distance / buffer->item_step >= buffer->count)
+        return -1;
+    return distance / buffer->item_step;
+}
+
 static bool covers(const struct place_buffer *buffer, int32_t tensor, int64_t layer) {
     return buffer->tensor == tensor && buffer->stack <= PLACE_STACK_LAYERS &&
-           layer >= buffer->first_item && layer < buffer->first_item + buffer->count;
+           item_of_layer(buffer, layer) >= 0;
 }
 
 /* The buffer of a class that holds a layer of a tensor: of a whole buffer and a window into it, the
@@ -174,7 +183,7 @@ static void format_name(char *to, size_t bytes, const char *name, int64_t layer)
 static bool add_saved(struct entries *entries, const struct place_tensor *tensor, int64_t layer,
                       const struct place_buffer *buffer) {
     char name[256];
-    int64_t item = layer - buffer->first_item;
+    int64_t item = item_of_layer(buffer, layer);
     if (!tensor->saved_name) {
         snprintf(name, sizeof name, tensor->layers ? "%s.%lld" : "%s", tensor->name,
                  (long long)layer);
@@ -223,7 +232,7 @@ static bool list_states(const struct place_program *program, struct entries *ent
                 char name[256];
                 snprintf(name, sizeof name, tensor->layers ? "%s/%s/%lld" : "%s/%s", names[class],
                          tensor->name, (long long)layer);
-                if (!add_logical(entries, name, buffer, layer - buffer->first_item))
+                if (!add_logical(entries, name, buffer, item_of_layer(buffer, layer)))
                     return false;
             }
         }

@@ -156,7 +156,10 @@ static void keep_states_of_some(struct composer *c) {
 static void keep_states_of_layers(struct composer *c) {
     if (!c->tokens)
         return;
-    fprintf(c->to, "  in layers[%d:] {\n", 1 + (int)pick(c, c->dims->layers - 1));
+    if (chance(c, 300))
+        fprintf(c->to, "  in layers[%d::2] {\n", (int)pick(c, c->dims->layers));
+    else
+        fprintf(c->to, "  in layers[%d:] {\n", 1 + (int)pick(c, c->dims->layers - 1));
     write_tuple(c, some_axes(c));
     fprintf(c->to, "  }\n");
 }
@@ -175,7 +178,8 @@ static void recompute(struct composer *c) {
         "",     "", ".attention", ".attention.core", ".attention.qkv", ".mlp", ".mlp.activation",
         ".norm"};
     if (chance(c, 150))
-        fprintf(c->to, "  activations.layers[%d:] : recomputed\n", (int)pick(c, c->dims->layers));
+        fprintf(c->to, "  activations.layers[%d:%s] : recomputed\n", (int)pick(c, c->dims->layers),
+                chance(c, 400) ? ":2" : "");
     else if (chance(c, 250))
         fprintf(c->to, "  activations : recomputed(unit = layers(%d))\n  activations%s : stored\n",
                 2 + (int)pick(c, c->dims->layers - 1), which[2 + pick(c, 6)]);

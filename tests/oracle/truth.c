@@ -286,8 +286,7 @@ static bool same_state(const struct program *a, const struct buffer *x, const st
 
 // The item of `buffer` that holds what item `item` of `other` does: the same layer; -1: none.
 static int64_t same_item(const struct buffer *buffer, const struct buffer *other, int64_t item) {
-    int64_t at = other->first_layer + item - buffer->first_layer;
-    return at >= 0 && at < buffer->count ? at : -1;
+    return buffer_item_of_layer(buffer, buffer_layer(other, item));
 }
 
 // Of the final program: the buffer that holds the same as an item of one of the reference.
