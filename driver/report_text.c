@@ -154,12 +154,13 @@ static void add_role(struct compilation *c, const struct placement_table *table,
         add_mode_line(c, lines, row->role, tuples_text(c, table, row->role, 0));
     for (struct layer_range next = {0}; next.begin < layers; next.begin = next.end) {
         next = stretch_from(c, table, row->role, next.begin);
-        for (int64_t i = 0; i < next.step && !turns_alike(c, table, row->role, &next); i++) {
+        bool alike = turns_alike(c, table, row->role, &next);
+        for (int64_t i = 0; i < next.step && !alike; i++) {
             struct layer_range one = {next.begin + i, next.end, next.step};
             add_mode_line(c, lines, sliced_role(c, row->role, one),
                           tuples_text(c, table, row->role, one.begin));
         }
-        if (!turns_alike(c, table, row->role, &next))
+        if (!alike)
             continue;
         const char *tuples = tuples_text(c, table, row->role, next.begin);
         next.step = 1;

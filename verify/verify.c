@@ -217,8 +217,10 @@ static int64_t held_from(const struct check *c, const struct buffer *theirs, int
     const char *tensor = c->reference.program->tensors[theirs->tensor].name;
     for (buffer_id i = 0; i < ours->n_buffers; i++) {
         const struct buffer *buffer = &ours->buffers[i];
+        if (!is_state(ours, buffer, theirs->class, tensor))
+            continue;
         int64_t at = item_of_layer(buffer, theirs, item);
-        if (at >= 0 && is_state(ours, buffer, theirs->class, tensor))
+        if (at >= 0)
             return buffer_layer_step(buffer) > 1 ? 1 : buffer->count - at;
     }
     return 0;
