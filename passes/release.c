@@ -30,6 +30,7 @@ struct spot {
     int depth;     // loops around it
     bool *named;   // of a loop, by its variable: items of which buffers
     bool is_fixed; // its variable has one value
+    bool is_once;  // it is executed once in each iteration of the loop that it goes with
     struct freed *freed;
     uint32_t n_freed, cap_freed;
 };
@@ -38,7 +39,9 @@ struct spot {
 struct end {
     const struct life *life;
     uint32_t spot, run;     // which run of the spot's statement
-    int64_t item, variable; // of the innermost loop around the spot; 0: none
+    uint32_t loop;          // around the spot, by whose variable the item may be named; NO_ID: none
+    int depth;              // loops around the spot up to that one
+    int64_t item, variable; // of that loop; 0: none
     bool placed;
     unsigned tried; // forms in which those like it are not as many as the runs
 };
@@ -101,6 +104,7 @@ static struct spot *find_spots(struct arena *arena, const struct program *progra
             const struct loop *loop = &walk.statement->loop;
             spots[n - 1].is_fixed = loop->end - loop->begin == 1 &&
                                     (!loop->stride || spots[loops[walk.depth - 1]].is_fixed);
+            spots[n - 1].is_once = loop->end - loop->begin == 1 && loop->stride;
             spots[n - 1].named = ARENA_ARRAY(arena, bool, program->n_buffers);
         } else if (walk.statement->kind != STATEMENT_FREE) {
             name_places(program, step, spots, &walk, loops);
@@ -124,13 +128,12 @@ static int64_t distance(enum form form, const struct end *end, int64_t count) {
 // In the whole step.
 static struct index index_of(const struct releaser *r, enum form form, const struct end *end,
                              buffer_id buffer) {
-    const struct spot *spot = &r->spots[end->spot];
     int64_t count = r->program->buffers[buffer].count;
     struct end whole = {.item = whole_item(r->shortened, buffer, end->item)};
     if (form == FORM_CONSTANT)
         return index_constant(end->item);
-    whole.variable = whole_variable(r->shortened, spot->loop, end->variable);
-    return index_variable(spot->depth - 1, distance(form, &whole, count),
+    whole.variable = whole_variable(r->shortened, end->loop, end->variable);
+    return index_variable(end->depth - 1, distance(form, &whole, count),
                           form == FORM_SLOT ? count : 0);
 }
 
@@ -151,7 +154,7 @@ static void push_freed(struct releaser *r, struct spot *spot, struct reference f
 // Does it stand for ends in several iterations, if for several?
 static bool is_whole(const struct releaser *r, buffer_id buffer, const struct end *end) {
     return items_stood_for(r->shortened, buffer, end->item) == 1 ||
-           is_in_middle(r->shortened, r->spots[end->spot].loop, end->variable);
+           is_in_middle(r->shortened, end->loop, end->variable);
 }
 
 // Of the ends at a spot those at one distance; frees them if they are as many as the runs.
@@ -180,10 +183,9 @@ static void place_distance(struct releaser *r, buffer_id buffer, enum form form,
 // May items that die here be named by the variable of the loop? Not if nothing else names them so:
 // as many of them as there are runs may stand in a row by chance.
 static bool is_named_here(const struct releaser *r, buffer_id buffer, const struct end *end) {
-    const struct spot *spot = &r->spots[end->spot];
-    if (spot->depth == 0 || r->program->buffers[buffer].count == 1)
+    if (end->loop == NO_ID || r->program->buffers[buffer].count == 1)
         return false;
-    const struct spot *loop = &r->spots[spot->loop];
+    const struct spot *loop = &r->spots[end->loop];
     return loop->is_fixed || loop->named[buffer];
 }
 
@@ -201,14 +203,24 @@ static void place_ends(struct releaser *r, buffer_id buffer) {
 
 // ---- from a statement to the loops around it --------------------------------------------------
 
+// It may be named by the variable of the innermost loop; where that is executed once for each
+// iteration of the one around it and does not name the buffer, by that one's.
 static struct end end_of(const struct releaser *r, const struct life *life, uint32_t spot) {
     const struct execution *last = &r->uses.executions[life->last];
     int depth = r->spots[spot].depth;
-    return (struct end){.life = life,
-                        .spot = spot,
-                        .run = spot == last->place ? life->last : last->runs[depth],
-                        .item = life->item,
-                        .variable = depth ? last->variables[depth - 1] : 0};
+    uint32_t loop = r->spots[spot].loop;
+    struct end end = {.life = life,
+                      .spot = spot,
+                      .run = spot == last->place ? life->last : last->runs[depth],
+                      .item = life->item};
+    while (loop != NO_ID && r->spots[loop].is_once && !r->spots[loop].named[life->buffer]) {
+        loop = r->spots[loop].loop;
+        depth--;
+    }
+    end.loop = loop;
+    end.depth = depth;
+    end.variable = depth ? last->variables[depth - 1] : 0;
+    return end;
 }
 
 // Has the item a life that goes on behind the run of the loop in which this one ends?

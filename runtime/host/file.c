@@ -31,8 +31,10 @@ static void on_interrupt(int signal_number) {
     static const char told[] =
         "\ninterrupted: the step is ended and files are written first; once more ends it at once\n";
     if (atomic_fetch_add(&interrupts, 1) == 0) {
+        int before = errno; /* of whatever was interrupted */
         if (is_watched)
             (void)!write(STDERR_FILENO, told, sizeof told - 1);
+        errno = before;
         return;
     }
     new_file_abandon();
