@@ -618,6 +618,8 @@ struct span *program_spans(const struct program *, struct arena *arena);
 
 // Up to the next multiple; of multiples 0 and 1 the value itself.
 int64_t round_up(int64_t value, int64_t multiple);
+int64_t greatest_common_divisor(int64_t a, int64_t b); // of positive numbers
+int64_t least_common_multiple(int64_t a, int64_t b);   // the same
 // The local tensor of one item of a buffer.
 struct tensor_type buffer_type(const struct program *, const struct buffer *);
 int64_t buffer_item_bytes(const struct program *, const struct buffer *); // padded: the stride

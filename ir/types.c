@@ -33,6 +33,14 @@ int64_t round_up(int64_t value, int64_t multiple) {
     return multiple > 1 ? (value + multiple - 1) / multiple * multiple : value;
 }
 
+int64_t greatest_common_divisor(int64_t a, int64_t b) {
+    return b ? greatest_common_divisor(b, a % b) : a;
+}
+
+int64_t least_common_multiple(int64_t a, int64_t b) {
+    return a / greatest_common_divisor(a, b) * b;
+}
+
 // One item before the flat cut: every dimension divided by the axes that cut it, a batch that is
 // stacked by microbatches by their number too.
 static struct tensor_type whole_type(const struct program *program, const struct buffer *buffer) {

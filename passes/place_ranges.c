@@ -67,16 +67,6 @@ static struct borders find_borders(const struct placing *p) {
 
 // ---- layers that take turns -------------------------------------------------------------------
 
-static int64_t least_common_multiple(int64_t a, int64_t b) {
-    int64_t x = a, y = b;
-    while (y) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
 // After how many layers all slices with a step that take in this one select alike. The text has so
 // many bodies of a loop.
 static int64_t period_at(struct placing *p, int64_t layer) {

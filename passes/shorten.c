@@ -190,15 +190,11 @@ static void read_step(struct shortener *s, const struct block *body) {
 
 // ---- ties -------------------------------------------------------------------------------------
 
-static int64_t divisor(int64_t a, int64_t b) {
-    return b ? divisor(b, a % b) : a;
-}
-
 // The least common one. 0: it is beyond counting, as what it is of may be already.
 static int64_t multiple(int64_t a, int64_t b) {
-    if (a == 0 || b == 0 || a / divisor(a, b) > max_place / b)
+    if (a == 0 || b == 0 || a / greatest_common_divisor(a, b) > max_place / b)
         return 0;
-    return a / divisor(a, b) * b;
+    return least_common_multiple(a, b);
 }
 
 // Slots that are used in turn stay where they are, so their loops may lose whole rounds only; and

@@ -51,16 +51,6 @@ struct course { // of one execution of a loop
 
 // ---- slots that come round --------------------------------------------------------------------
 
-static int64_t least_common_multiple(int64_t a, int64_t b) {
-    int64_t x = a, y = b;
-    while (y) {
-        int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
 // Of slots that come round while the loop lasts; others are as good as items of their own.
 static void add_to_period(struct course *c, struct index index) {
     if (index.variable != c->engine->depth || index.modulus <= 1 || c->trips <= 2 * index.modulus ||
