@@ -118,9 +118,10 @@ static void print_buffers(FILE *to, const struct place_program *p) {
         print_axes(to, "flat", &b->flat);
         fprintf(to,
                 ".stack = %d, .count = %" PRId64 ", .first_item = %" PRId64
-                ", .item_step = %" PRId64 ", .stride_bytes = %" PRId64 ", .offset_bytes = %" PRId64 ", .window_of = %d},\n",
-                (int)b->stack, b->count, b->first_item, b->item_step, b->stride_bytes, b->offset_bytes,
-                b->window_of);
+                ", .item_step = %" PRId64 ", .stride_bytes = %" PRId64 ", .offset_bytes = %" PRId64
+                ", .window_of = %d},\n",
+                (int)b->stack, b->count, b->first_item, b->item_step, b->stride_bytes,
+                b->offset_bytes, b->window_of);
     }
     fputs("};\n", to);
 }

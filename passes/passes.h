@@ -69,8 +69,9 @@ const char *range_name(struct arena *, const char *name, const struct layer_rang
 // not estimated. `check` prints it, the descriptor carries it, tests hold it against what was
 // measured.
 
-// Collectives of the training step, and of the one that averages behind some, that say the same of what they carry, all executions of one step
-// together. A statement that carries several roles has its bytes in a row of each.
+// Collectives of the training step, and of the one that averages behind some, that say the same of
+// what they carry, all executions of one step together. A statement that carries several roles has
+// its bytes in a row of each.
 struct account_transfer {
     struct axis_list axes;
     enum collective_kind kind;
@@ -78,11 +79,11 @@ struct account_transfer {
     enum role role;   // outermost role of what it carries; ROLE_NONE: scalars
     enum phase phase;
     enum dtype dtype;
-    int64_t group;      // members
-    int64_t count;      // executions in one step
-    int64_t bytes;      // sent by one device in one step, all executions
+    int64_t group;       // members
+    int64_t count;       // executions in one step
+    int64_t bytes;       // sent by one device in one step, all executions
     enum step_kind step; // TRAIN, or AVERAGE, which is executed behind some steps only
-    uint32_t statement; // id
+    uint32_t statement;  // id
     struct span span;
 };
 

@@ -123,7 +123,8 @@ struct place_group {
     int64_t train_bytes; /* predicted: sent over it in one step, by the device that sends most */
 };
 
-/* What of "trains as one device would" the program's file gives up on some axes, and in which line. */
+/* What of "trains as one device would" the program's file gives up on some axes, and in which line.
+ */
 struct place_relaxed {
     const char *condition; /* "gradient_integrity" */
     struct place_axes axes;

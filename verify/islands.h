@@ -3,7 +3,8 @@
 //
 //   train, evaluate  Every island does what one device does with the island's part of the batch.
 //                    Nothing crosses the axes between islands, so the program of one island is the
-//                    final program with buffers that they do not cut, and it is judged as any other.
+//                    final program with buffers that they do not cut, and it is judged as any
+//                    other.
 //   average          What the islands have of a state are the summands of one value over the axes
 //                    between them. Where the reference divides that value by their number, every
 //                    device must end with the whole; any other state must stay each island's own.

@@ -21,9 +21,8 @@ static bool deviates(const double follows[N]) {
     struct statement call = {.kind = STATEMENT_CALL, .span = {.begin = 10, .end = 20}};
     struct op op = {.kind = OP_ADD, .n_results = 1, .span = {.begin = 30, .end = 40}};
     struct moment moment = {.statement = &call, .op = &op, .timing = AT_START};
-    struct array made = array_new(&arena, (struct tensor_type){.dtype = DTYPE_F64,
-                                                               .rank = 1,
-                                                               .dims = {{DIM_HIDDEN, N}}});
+    struct array made = array_new(
+        &arena, (struct tensor_type){.dtype = DTYPE_F64, .rank = 1, .dims = {{DIM_HIDDEN, N}}});
     memcpy(made.data, recorded, sizeof recorded);
     recorder.op(recorder.data, &moment, NULL, &made);
     memcpy(made.data, follows, sizeof recorded);
