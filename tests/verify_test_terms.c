@@ -85,7 +85,7 @@ static void layers_join_to_ranges(void **state) {
 // Beyond a bound nothing is claimed of a sum.
 static void sums_of_very_many_are_unknown(void **state) {
     struct terms *t = &((struct table *)*state)->terms;
-    static const uint32_t counts[] = {1000, 1100};
+    static const uint32_t counts[] = {3000, 5000};
     static const int kinds[] = {NODE_SUM, NODE_UNKNOWN};
     for (int i = 0; i < 2; i++) {
         struct sum sum = {0};

@@ -10,7 +10,7 @@
 
 // The norm of all gradients has some dozens, and inserting takes time with their number; of a
 // longer sum nothing is proved.
-enum { MAX_SUMMANDS = 1024 };
+enum { MAX_SUMMANDS = 4096 };
 
 struct range {
     int32_t begin, end;
