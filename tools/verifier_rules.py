@@ -1,21 +1,31 @@
 #!/usr/bin/env python3
-"""Deletes each rule of the verifier in turn, and says which tests notice.
+"""Deletes each rule of the verifier in turn, and says which test misses it.
 
-usage: verifier_rules.py BUILD [--sample N] [--seed N] [--only TEXT] [--tests REGEX] [--list]
+usage: verifier_rules.py BUILD [--sample N] [--only REGEX] [--tests REGEX] [--jobs N] [--list]; --help says more
 
 A rule is a condition under which verify/ refuses: an `if` whose statement makes a fault, directly or
 through a function of verify/ that can. Where several conditions are joined by ||, each is a rule of
 its own; so is each that a function joins by && to answer a question. A deleted rule never holds
 (one of &&: always does). BUILD is a folder for a copy of the tree and its own build; the tree itself
-is not changed. Prints a line for each rule and a count; the status is 1 if a rule was not missed.
+is not changed.
+
+The copy is built once, with every rule made a question of its own: is it the one that the environment
+deletes? Then each test is run once with all rules in place; it must pass, and the rules that decided
+something in it are noted. A test in which a rule decided nothing cannot miss it. So a rule is deleted
+only for the tests in which it decided something, from the shortest to the longest, until one fails.
+Tests are those of ctest and, as lit/FOLDER/FILE, each of lit's. Prints a line for each rule and a
+count; the status is 1 if a rule was not missed.
 """
 import argparse
+import concurrent.futures
+import json
 import os
 import random
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 # What words refusals and tries to explain them decides nothing.
 LEFT_OUT = {"diagnose.c", "fault.c", "witness.c"}
@@ -105,12 +115,44 @@ def run(command, **options):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
 
 
+# Every file of verify/ includes this in the copy.
+QUESTION = """
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int rule_deleted = -1;
+static const char *rules_decided;
+__attribute__((constructor)) static void rules_begin(void) {
+    const char *deleted = getenv("PLACE_RULE_DELETED");
+    rule_deleted = deleted ? atoi(deleted) : -1;
+    rules_decided = getenv("PLACE_RULES_DECIDED");
+}
+static inline bool rule_stands(int rule) { return rule != rule_deleted; }
+static inline bool rule_decides(int rule, bool is) {
+    static bool noted[1000];
+    if (is && rules_decided && !noted[rule]) {
+        noted[rule] = true;
+        FILE *file = fopen(rules_decided, "a");
+        fprintf(file, "%d\\n", rule);
+        fclose(file);
+    }
+    return is;
+}
+"""
+
+
+def write(path, text):
+    if not os.path.exists(path) or open(path).read() != text:
+        with open(path, "w") as file:
+            file.write(text)
+
+
 def copy_tree(root, build):
     tree = os.path.join(build, "tree")
     names = run(["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"]).stdout.split("\n")
     for name in filter(None, names):
         source, target = os.path.join(root, name), os.path.join(tree, name)
-        if not os.path.isfile(source):
+        if not os.path.isfile(source) or re.fullmatch(r"verify/\w+\.c", name):
             continue
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if not os.path.exists(target) or open(source, "rb").read() != open(target, "rb").read():
@@ -118,38 +160,94 @@ def copy_tree(root, build):
     return tree
 
 
-def configure(tree, build):
-    made = os.path.join(build, "made")
-    # Without warnings: what only a deleted rule used is unused.
-    done = run(["cmake", "-S", tree, "-B", made, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS=-w -O1"])
+def copy_questioned(tree, texts, rules):
+    write(os.path.join(tree, "verify", "rule_question.h"), QUESTION)
+    for name, text in texts.items():
+        numbered = [(rule[3], number) for number, rule in enumerate(rules) if rule[0] == name]
+        for (begin, end, by), number in sorted(numbered, reverse=True):
+            if by == "false":
+                asked = f"(rule_stands({number}) && rule_decides({number}, {text[begin:end]}))"
+            else:
+                asked = f"(!rule_stands({number}) || !rule_decides({number}, !({text[begin:end]})))"
+            text = text[:begin] + asked + text[end:]
+        write(os.path.join(tree, "verify", name), '#include "verify/rule_question.h"\n' + text)
+
+
+def execute(command):
+    done = run(command)
     if done.returncode:
         sys.exit(done.stdout)
-    return made
+    return done.stdout
 
 
-def outcome(made, tests):
-    """What noticed: the first test that failed, or None."""
-    done = run(["cmake", "--build", made, "-j", str(os.cpu_count())])
-    if done.returncode:
-        return "does not compile"
-    done = run(["ctest", "--test-dir", made, "-R", tests, "--stop-on-failure", "--timeout", "120"])
-    failed = re.search(r"^\t *\d+ - (\S+)", done.stdout, re.M)
-    return failed.group(1) if failed else None
+def build_tests(tree, made, wanted):
+    """Builds the tests that are programs, and for all others the command."""
+    execute(["cmake", "-S", tree, "-B", made, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS=-O1"])
+    names = re.findall(r"^ *Test +#\d+: (\S+)", execute(["ctest", "--test-dir", made, "--show-only"]), re.M)
+    programs = set(re.findall(r"^bin/(\w+):", execute(["ninja", "-C", made, "-t", "targets", "all"]), re.M))
+    tests = {name for name in names if re.search(wanted, name) or (name == "lit" and "lit" in wanted)}
+    targets = tests & programs | ({"command"} if tests - programs else set())
+    execute(["cmake", "--build", made, "-j", str(os.cpu_count()), "--target", *sorted(targets)])
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("build")
-    parser.add_argument("--sample", type=int, help="so many of the rules, chosen by --seed")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="rules whose `file:line function` has this")
-    parser.add_argument("--tests", default="^verify_test|^judge$", help="of ctest; stops at the first that fails")
-    parser.add_argument("--list", action="store_true", help="the rules only")
-    arguments = parser.parse_args()
+class Test:
+    def __init__(self, name, command, folder):
+        self.name, self.command, self.folder = name, command, folder
+        self.seconds, self.decided = None, set()
 
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    folder = os.path.join(root, "verify")
-    texts = {name: open(os.path.join(folder, name)).read() for name in sorted(os.listdir(folder)) if name.endswith(".c")}
+    def passes(self, seconds, **environment):
+        try:
+            done = run(self.command, cwd=self.folder, timeout=seconds, env={**os.environ, **environment})
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode == 0
+
+    def note(self, made):
+        """Runs it with every rule in place."""
+        decided = os.path.join(made, "decided." + self.name.replace("/", "."))
+        if os.path.exists(decided):
+            os.remove(decided)
+        begin = time.monotonic()
+        passed = self.passes(3600, PLACE_RULES_DECIDED=decided)
+        self.seconds = time.monotonic() - begin
+        if os.path.exists(decided):
+            self.decided = set(map(int, open(decided)))
+        return passed
+
+
+def tests_of(tree, made, wanted):
+    listed = json.loads(run(["ctest", "--test-dir", made, "--show-only=json-v1"]).stdout)["tests"]
+    tests = []
+    for test in listed:
+        properties = {p["name"]: p["value"] for p in test["properties"]}
+        folder = properties.get("WORKING_DIRECTORY", made)
+        if test["name"] != "lit":
+            if re.search(wanted, test["name"]):
+                tests.append(Test(test["name"], test["command"], folder))
+            continue
+        # lit builds the environment of its tests up from nothing.
+        with open(os.path.join(made, "tests", "lit", "lit.site.cfg.py"), "a") as file:
+            file.write('import os\n'
+                       'config.environment.update({k: v for k, v in os.environ.items() if k.startswith("PLACE_RULE")})\n')
+        lit = os.path.join(tree, "tests", "lit")
+        for place, _, files in os.walk(lit):
+            for file in files:
+                name = os.path.relpath(os.path.join(place, file), lit)
+                if re.search(wanted, "lit/" + name) and "RUN:" in open(os.path.join(place, file), errors="replace").read():
+                    command = [*test["command"], "--filter", f"(^|[^\\w]){re.escape(name)}$"]
+                    tests.append(Test("lit/" + name, command, folder))
+    return tests
+
+
+def missed_by(number, tests):
+    """The first test that fails without the rule, from the shortest to the longest; or None."""
+    for test in sorted(tests, key=lambda test: test.seconds):
+        if number in test.decided and not test.passes(120 + 20 * test.seconds, PLACE_RULE_DELETED=str(number)):
+            return test
+    return None
+
+
+def find_rules(texts):
     codes = {name: blanked(text) for name, text in texts.items()}
     refusing = refusing_functions(codes)
     rules = []
@@ -158,33 +256,49 @@ def main():
             line = texts[name].count("\n", 0, begin + 1) + 1
             rule = " ".join(texts[name][begin:end].split())
             rules.append((name, line, f"verify/{name}:{line} {function}: {rule}", (begin, end, by)))
-    rules = sorted(rule for rule in rules if arguments.only in rule[2])
-    if arguments.sample and arguments.sample < len(rules):
-        rules = sorted(random.Random(arguments.seed).sample(rules, arguments.sample))
+    return sorted(rules)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--sample", type=int, help="so many of the rules, chosen by --seed")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="a regular expression for `file:line function: rule`")
+    parser.add_argument("--tests", default="^verify_test|^lit/edited/|^judge$", help="names to search for")
+    parser.add_argument("--jobs", type=int, default=2, help="rules at a time")
+    parser.add_argument("--list", action="store_true", help="the rules only")
+    arguments = parser.parse_args()
+
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folder = os.path.join(root, "verify")
+    texts = {name: open(os.path.join(folder, name)).read() for name in sorted(os.listdir(folder)) if name.endswith(".c")}
+    rules = find_rules(texts)
+    chosen = [number for number, rule in enumerate(rules) if re.search(arguments.only, rule[2])]
+    if arguments.sample and arguments.sample < len(chosen):
+        chosen = sorted(random.Random(arguments.seed).sample(chosen, arguments.sample))
     if arguments.list:
-        for rule in rules:
-            print(rule[2])
+        for number in chosen:
+            print(rules[number][2])
         return 0
 
-    tree = copy_tree(root, arguments.build)
-    made = configure(tree, arguments.build)
-    whole = outcome(made, arguments.tests)
-    if whole:
-        sys.exit(f"with every rule in place: {whole}")
-    missed = 0
-    for name, _, text, (begin, end, by) in rules:
-        path = os.path.join(tree, "verify", name)
-        source = texts[name]
-        operator = "&&" if by == "false" else "||"
-        with open(path, "w") as file:
-            file.write(f"{source[:begin]}({by} {operator} ({source[begin:end]})){source[end:]}")
-        noticed = outcome(made, arguments.tests)
-        with open(path, "w") as file:
-            file.write(source)
-        missed += noticed is None
-        print(f"{text}: {noticed or 'NOT NOTICED'}", flush=True)
-    print(f"{len(rules)} rules deleted in turn, {missed} not noticed")
-    return 1 if missed else 0
+    build = os.path.abspath(arguments.build)
+    tree, made = copy_tree(root, build), os.path.join(build, "made")
+    copy_questioned(tree, texts, rules)
+    build_tests(tree, made, arguments.tests)
+    tests = tests_of(tree, made, arguments.tests)
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for test, passed in zip(tests, pool.map(lambda test: test.note(made), tests)):
+            if not passed:
+                sys.exit(f"with every rule in place: {test.name} fails")
+            print(f"{test.name}: {test.seconds:.1f} s, {len(test.decided)} rules decide something", flush=True)
+        unmissed = 0
+        for number, test in zip(chosen, pool.map(lambda number: missed_by(number, tests), chosen)):
+            deciding = sum(number in test.decided for test in tests)
+            print(f"{rules[number][2]}: {test.name if test else f'NOT MISSED, decides in {deciding} tests'}", flush=True)
+            unmissed += test is None
+    print(f"{len(chosen) - unmissed} of {len(chosen)} rules missed by a test when deleted")
+    return 1 if unmissed else 0
 
 
 sys.exit(main())
