@@ -116,6 +116,21 @@ static void emit_gathers(struct partitioner *p, struct gathers *gathers,
     emit_wholes(p, gathers, from);
 }
 
+// Is an operand of the call, a parameter that is gathered, gathered here?
+typedef bool gather_condition(const struct partitioner *p, const struct statement *from,
+                              struct reference operand);
+
+static struct gathers gathers_of_call(struct partitioner *p, const struct statement *from,
+                                      gather_condition *here) {
+    struct gathers gathers = {0};
+    for (uint32_t i = 0; i < p->reference->units[from->call.unit].n_parameters; i++) {
+        struct reference operand = from->call.operands[i];
+        if (is_gathered_operand(p, operand) && here(p, from, operand))
+            add_gather(p, &gathers, from, operand);
+    }
+    return gathers;
+}
+
 // Is this the use before which the parameter is gathered? Of a kept one the first of the step's
 // reads, or none where it has been gathered before the loop over microbatches.
 static bool gathers_here(const struct partitioner *p, const struct statement *from,
@@ -140,16 +155,18 @@ static void share_gathered(struct partitioner *p, const struct statement *from, 
             gathered[walk.statement->call.unit] = gathered[from->call.unit];
 }
 
+static bool is_first_of_unit(const struct partitioner *p, const struct statement *from,
+                             struct reference operand) {
+    return is_of_unit(p, operand.buffer) && readers_of_all(p, operand.buffer).first == from &&
+           gathers_here(p, from, operand.buffer);
+}
+
 static struct gathers gathers_of_unit(struct partitioner *p, const struct statement *from) {
-    struct gathers gathers = {0};
+    struct gathers gathers = gathers_of_call(p, from, is_first_of_unit);
     for (uint32_t i = 0; i < p->reference->units[from->call.unit].n_parameters; i++) {
         struct reference operand = from->call.operands[i];
-        if (!is_gathered_operand(p, operand) || !is_of_unit(p, operand.buffer) ||
-            readers_of_all(p, operand.buffer).first != from ||
-            !gathers_here(p, from, operand.buffer))
-            continue;
-        add_gather(p, &gathers, from, operand);
-        share_gathered(p, from, operand.buffer);
+        if (is_gathered_operand(p, operand) && is_first_of_unit(p, from, operand))
+            share_gathered(p, from, operand.buffer);
     }
     return gathers;
 }
@@ -164,31 +181,29 @@ void gather_unit_wholes(struct partitioner *p, const struct statement *from) {
     emit_wholes(p, &gathers, from);
 }
 
+static bool is_turns_first(const struct partitioner *p, const struct statement *from,
+                           struct reference operand) {
+    return is_of_turn(p, operand) && gathers_here(p, from, operand.buffer);
+}
+
 void gather_turn(struct partitioner *p, const struct statement *from) {
-    struct gathers gathers = {0};
-    for (uint32_t i = 0; i < p->reference->units[from->call.unit].n_parameters; i++) {
-        struct reference operand = from->call.operands[i];
-        if (is_gathered_operand(p, operand) && is_of_turn(p, operand) &&
-            gathers_here(p, from, operand.buffer))
-            add_gather(p, &gathers, from, operand);
-    }
+    struct gathers gathers = gathers_of_call(p, from, is_turns_first);
     emit_gathers(p, &gathers, from);
 }
 
 // ---- before and behind a call -----------------------------------------------------------------
 
+static bool is_calls_own(const struct partitioner *p, const struct statement *from,
+                         struct reference operand) {
+    return !is_of_unit(p, operand.buffer) && !is_of_turn(p, operand) &&
+           gathers_here(p, from, operand.buffer);
+}
+
 // All parameters that a call reads are one gather, side by side (or one each, by `unit = tensor`).
 void gather_before(struct partitioner *p, const struct statement *from) {
-    struct gathers gathers = {0};
-    const struct unit *unit = &p->reference->units[from->call.unit];
     if (call_updates(p, &from->call))
         return;
-    for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        struct reference operand = from->call.operands[i];
-        if (is_gathered_operand(p, operand) && !is_of_unit(p, operand.buffer) &&
-            !is_of_turn(p, operand) && gathers_here(p, from, operand.buffer))
-            add_gather(p, &gathers, from, operand);
-    }
+    struct gathers gathers = gathers_of_call(p, from, is_calls_own);
     emit_gathers(p, &gathers, from);
 }
 
@@ -221,16 +236,15 @@ void free_after(struct partitioner *p, const struct statement *from) {
     emit_free(p, from, &freed);
 }
 
+static bool is_kept_from_here(const struct partitioner *p, const struct statement *from,
+                              struct reference operand) {
+    return p->reach.first_reader[operand.buffer] == from &&
+           placement_of(&p->placement, reference_buffer(p, operand))->kept_after_backward;
+}
+
 // Parameters that stay gathered for the whole step, outside the loop over microbatches.
 void gather_kept(struct partitioner *p, const struct statement *from) {
-    struct gathers gathers = {0};
-    const struct unit *unit = &p->reference->units[from->call.unit];
-    for (uint32_t i = 0; i < unit->n_parameters; i++) {
-        struct reference operand = from->call.operands[i];
-        if (is_gathered_operand(p, operand) && p->reach.first_reader[operand.buffer] == from &&
-            placement_of(&p->placement, reference_buffer(p, operand))->kept_after_backward)
-            add_gather(p, &gathers, from, operand);
-    }
+    struct gathers gathers = gathers_of_call(p, from, is_kept_from_here);
     emit_gathers(p, &gathers, from);
 }
 
