@@ -258,8 +258,21 @@ static bool check_turn(struct placing *p, uint32_t a, uint32_t b) {
     return !apart;
 }
 
+// Groups are of layers that follow one another.
+static bool check_turns_groups(struct placing *p, uint32_t range) {
+    const struct layer_range *of = &p->placement->ranges[range];
+    bool apart = of->step > 1 && recomputed_at_once(p, range) > 1;
+    if (apart)
+        not_yet(p, &recomputes_layer(&p->config->strategy, of->begin)->origin,
+                "recomputing several layers at once where every n-th is placed differently");
+    return !apart;
+}
+
 static void check_turns(struct placing *p) {
     const struct layer_range *ranges = p->placement->ranges;
+    for (uint32_t r = 0; r < p->placement->n_ranges; r++)
+        if (!check_turns_groups(p, r))
+            return;
     for (uint32_t r = 1; r < p->placement->n_ranges; r++)
         if (ranges[r].step > 1 && ranges[r - 1].end == ranges[r].end && !check_turn(p, r - 1, r))
             return;
@@ -273,7 +286,8 @@ static int64_t gathered_at_once(const struct placing *p, uint32_t range) {
     int64_t most = 1;
     for (uint32_t t = 0; t < placement->n_tensors; t++) {
         int64_t n = placement->tensors[range * placement->n_tensors + t].gather_layers;
-        most = n > most ? n : most;
+        if (p->program->tensors[t].layers && n > most)
+            most = n;
     }
     return most;
 }

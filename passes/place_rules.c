@@ -131,8 +131,6 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
                    role_names[last]);
         diagnostic_origin(d, &mode->origin);
         diagnostic_help(d, "leave `unit` out, or recompute whole layers");
-    } else if (mode->unit > UNIT_LAYER && selector->slice_step > 1) {
-        not_yet(p, &mode->origin, "recomputing several layers at once of every n-th");
     } else if (!reaches(p, &selector, 1)) {
         report_selects_nothing(p, mode, "nothing computed by");
     }

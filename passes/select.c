@@ -69,9 +69,15 @@ int64_t layers_of_unit(const struct mode_statement *mode) {
     return mode->unit == UNIT_LAYERS ? mode->unit_layers : INT64_MAX;
 }
 
-int64_t layers_recomputed_at_once(const struct strategy_config *strategy, int64_t layer) {
+const struct mode_statement *recomputes_layer(const struct strategy_config *strategy,
+                                              int64_t layer) {
     const uint8_t whole_layer[] = {ROLE_LAYERS};
     const struct mode_statement *mode =
         residency_of(strategy, STATE_ACTIVATIONS, whole_layer, 1, layer);
-    return mode && mode->residency == RESIDENCY_MATERIALIZED ? layers_of_unit(mode) : 1;
+    return mode && mode->residency == RESIDENCY_MATERIALIZED ? mode : NULL;
+}
+
+int64_t layers_recomputed_at_once(const struct strategy_config *strategy, int64_t layer) {
+    const struct mode_statement *mode = recomputes_layer(strategy, layer);
+    return mode ? layers_of_unit(mode) : 1;
 }

@@ -39,6 +39,8 @@ const struct mode_statement *residency_of(const struct strategy_config *, enum s
 // How many layers the statement's `unit` takes at once: INT64_MAX is all that there are.
 int64_t layers_of_unit(const struct mode_statement *);
 
+// By which statement the layer is recomputed as a whole; NULL: by none.
+const struct mode_statement *recomputes_layer(const struct strategy_config *, int64_t layer);
 // How many layers are recomputed at once, around this one: the input of every so many is kept. 1:
 // of each, or nothing is recomputed.
 int64_t layers_recomputed_at_once(const struct strategy_config *, int64_t layer);
