@@ -225,6 +225,36 @@ static void shifted_parts_are_gathered_at_home_only(void **state) {
     free(b);
 }
 
+// 36 elements over both axes: in chunks of 18 the first device of b has all, the others zeros.
+static void zeros_behind_all_elements_are_summands(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 2, 3);
+    b->spread[0] = (struct spreading){.of = {COPY, COPY}};
+    struct judgement whole = judge_operand(b, 0);
+    int64_t elements = form_get(&b->engine.digits, whole.form)->elements;
+    struct exchange exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &(struct axis_list){1, {1}});
+    for (int64_t chunk = elements / 6; chunk <= elements / 2 + 1; chunk++) {
+        struct judgement cut = whole, expected = whole, found;
+        const struct axis_list ba = {2, {1, 0}}, a_only = {1, {0}};
+        assert_null(form_cut_flat(&b->engine.digits, &cut.form, &ba, chunk));
+        found = collective_apply(&b->engine, &exchange, 0, &cut, span_nowhere());
+        assert_non_null(found.fault); // nobody said that they are zeros
+        cut.clean = true;
+        found = collective_apply(&b->engine, &exchange, 0, &cut, span_nowhere());
+        assert_true((found.fault == NULL) == (chunk * 2 >= elements));
+        if (found.fault)
+            continue;
+        assert_null(form_cut_flat(&b->engine.digits, &expected.form, &a_only, chunk));
+        assert_int_equal(found.form, expected.form);
+        assert_int_equal(found.partial, 0);
+        assert_int_equal(found.bits & 2, 2);
+        assert_true(scaled_same(b->engine.terms, found.value, whole.value));
+    }
+    arena_free(&b->arena);
+    free(b);
+}
+
 // Copies over `b` are equal to the bit, those over `a` are not; over `a * b` the last of b takes
 // from the first of another row.
 static void copies_that_are_mixed_may_differ(void **state) {
@@ -297,6 +327,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moves_hold),
         cmocka_unit_test(shifted_parts_are_gathered_at_home_only),
+        cmocka_unit_test(zeros_behind_all_elements_are_summands),
         cmocka_unit_test(copies_that_are_mixed_may_differ),
         cmocka_unit_test(refusals_say_what_is_wrong),
         cmocka_unit_test(zeros_go_anywhere),

@@ -71,10 +71,19 @@ static const struct fault *add_maxima(struct engine *e, enum collective_kind kin
     return NULL;
 }
 
+// Chunks of a flat tensor so large that the first device of the axis has all: the others have
+// zeros, so each has a summand.
+static bool parts_are_summands(struct engine *e, struct judgement *value, unsigned axis) {
+    if (!value->clean || !form_leave_idle(&e->digits, &value->form, axis))
+        return false;
+    value->partial |= 1u << axis;
+    return true;
+}
+
 // The adding half of all_reduce and reduce_scatter.
 static const struct fault *add_over(struct engine *e, enum collective_kind kind, unsigned axis,
                                     struct judgement *value, struct span span) {
-    if (is_cut(e, value, axis))
+    if (is_cut(e, value, axis) && !parts_are_summands(e, value, axis))
         return different_parts_fault(e, collective_names[kind], "add up", axis, value, span);
     if (is_maximum(value, axis))
         return add_maxima(e, kind, axis, value, span);

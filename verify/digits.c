@@ -238,6 +238,29 @@ const char *form_join_flat(struct digits *digits, form_id *form, const struct ax
     return NULL;
 }
 
+bool form_leave_idle(struct digits *digits, form_id *form, unsigned axis) {
+    if (!form_is_flat(digits, *form))
+        return false;
+    struct dim_key key = *dim_get(digits, form_get(digits, *form)->key->dims[0])->key;
+    uint32_t at = 0;
+    while (at < key.n_levels && key.levels[at].axis != (int32_t)axis)
+        at++;
+    if (at == key.n_levels || key.levels[at].shift)
+        return false;
+    int64_t elements = at ? key.levels[at - 1].chunk : form_get(digits, key.whole)->elements;
+    bool last = at + 1 == key.n_levels; // then its chunk is the local part
+    if (last ? key.levels[at].chunk != elements : key.levels[at].chunk < elements)
+        return false;
+    memmove(&key.levels[at], &key.levels[at + 1], (key.n_levels - at - 1) * sizeof *key.levels);
+    memset(&key.levels[--key.n_levels], 0, sizeof *key.levels);
+    *form = key.whole;
+    if (key.n_levels) {
+        dim_id dim = dim_intern(digits, &key);
+        *form = form_make(digits, &dim, 1);
+    }
+    return true;
+}
+
 // ---- permutations -----------------------------------------------------------------------------
 
 static dim_id dim_shift(struct digits *digits, dim_id id, unsigned axis, int64_t by) {

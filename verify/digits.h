@@ -95,6 +95,9 @@ const char *form_cut_flat(struct digits *, form_id *form, const struct axis_list
                           int64_t chunk);
 const char *form_join_flat(struct digits *, form_id *form, const struct axis_list *axes,
                            int64_t chunk);
+// Has the first device of the axis all elements of a flat tensor, and what every other one holds
+// stands behind them? Then `*form` is the one that the axis does not cut.
+bool form_leave_idle(struct digits *, form_id *form, unsigned axis);
 // Every device has what the one `by` before it on the axis had, counted round.
 void form_shift(struct digits *, form_id *form, unsigned axis, int64_t by);
 // The digits of `axes` in front of `local` elements, as iota and buffers say them. `zigzag`: the
