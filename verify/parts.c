@@ -42,7 +42,7 @@ static unsigned char contracted_of_pair(struct context *c, unsigned result, unsi
         return 0;
     bool first = strchr(c->labels.results[result], pair[0]) != NULL;
     bool second = strchr(c->labels.results[result], pair[1]) != NULL;
-    if (first == second || c->row->combine == MONOID_MAX) {
+    if (first == second) {
         c->fault = pairs_fault(c, 1u << axis);
         return 0;
     }

@@ -7,16 +7,11 @@ enum { MAX_STATEMENTS = 1000 * 1000 };
 
 // ---- calls ------------------------------------------------------------------------------------
 
-// What a call writes anew is undefined from its beginning, since it may write before it has read
-// all: so an operand which shares bytes with a result or with the unit's frame is poisoned first.
-static void claim_places(struct engine *e, const struct call *call, const struct unit *unit,
-                         struct span span) {
+// Whatever had the bytes of the frame is gone.
+static void take_frame(struct engine *e, const struct unit *unit, struct span span) {
     if (unit->frame != NO_ID && unit->frame_bytes > 0)
         store_clobber(e, (struct reference){unit->frame, index_constant(0)}, ITEM_OVERWRITTEN,
                       span);
-    for (uint32_t i = 0; i < unit->n_results; i++)
-        if (unit->results[i].in_parameter == NO_ID)
-            store_clobber(e, call->results[i], ITEM_OVERWRITTEN, span);
 }
 
 static struct judgement read_operand(struct engine *e, const struct call *call,
@@ -56,8 +51,9 @@ static void check_places(struct engine *e, const struct call *call, const struct
     }
 }
 
-// Inside the unit nothing knows that two places are one: what it writes must be apart from the rest
-// of what it is given, from its frame, and from what else it writes.
+// Inside the unit nothing knows that two places are one, and it may write before it has read all:
+// what it writes must be apart from the rest of what it is given, from its frame, and from what
+// else it writes.
 static bool places_are_apart(struct engine *e, const struct call *call, const struct unit *unit) {
     bool apart = true;
     store_begin_claims(e);
@@ -91,7 +87,7 @@ static void execute_call(struct engine *e, const struct statement *statement) {
             : fault_make(e, E611, statement->span, NULL,
                          "unit `%s` is given the same bytes for two things, of which it writes one",
                          unit->name);
-    claim_places(e, call, unit, statement->span);
+    take_frame(e, unit, statement->span);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         operands[i] =
             mixed ? judgement_fault(mixed) : read_operand(e, call, unit, i, statement->span);

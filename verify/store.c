@@ -73,10 +73,10 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
     return judgement_of(e, value, form_declared(&e->digits, e->program, buffer), buffer->dtype);
 }
 
-// What the host writes before the step, or the step before left.
+// What the host writes before the step, or the step before left. Of a window nobody asks: it is
+// read and written as a part of its whole.
 static bool is_filled(const struct buffer *buffer) {
-    return buffer->window_of == NO_ID &&
-           (class_persistent[buffer->class] || buffer->class == CLASS_INPUT);
+    return class_persistent[buffer->class] || buffer->class == CLASS_INPUT;
 }
 
 void initials_init(struct engine *e) {

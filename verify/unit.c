@@ -52,11 +52,6 @@ static bool share_bytes(const struct evaluation *v, value_id a, value_id b) {
            right->offset_bytes < left->offset_bytes + type_bytes(&left->type);
 }
 
-static bool has_bytes(const struct evaluation *v, value_id id) {
-    enum value_storage storage = v->unit->values[id].storage;
-    return storage != STORAGE_UNPLANNED && storage != STORAGE_INLINE;
-}
-
 static bool may_overwrite(const struct evaluation *v, uint32_t parameter) {
     if (v->unit->consumed[parameter])
         return true;
@@ -69,11 +64,9 @@ static bool may_overwrite(const struct evaluation *v, uint32_t parameter) {
 // An op wrote value `id`: what had its bytes before is gone. A wait moves nothing.
 static void overwrite(struct evaluation *v, value_id id, const struct op *op) {
     struct engine *e = v->engine;
-    if (!has_bytes(v, id))
-        return;
     for (value_id other = 0; other < v->unit->n_values; other++) {
         bool exists = other < v->unit->n_parameters || v->made[other];
-        if (other == id || !exists || !has_bytes(v, other) || !share_bytes(v, id, other))
+        if (other == id || !exists || !share_bytes(v, id, other))
             continue;
         v->dead[other] = op;
         if (other < v->unit->n_parameters && !may_overwrite(v, other))
@@ -280,7 +273,7 @@ struct call_key {
 };
 
 static bool is_of_time(const struct engine *e, const struct judgement *value) {
-    return !value->fault && value->form != FORM_ANY && form_get(&e->digits, value->form)->time;
+    return value->form != FORM_ANY && form_get(&e->digits, value->form)->time;
 }
 
 // Those of the first operand that has any. What was collected from some microbatches holds their

@@ -47,14 +47,15 @@ void engine_init(struct engine *e, const struct program *program, struct terms *
 
 // ---- pairs of buffers -------------------------------------------------------------------------
 
+// What persists is about a tensor (program_check).
 static bool is_state_buffer(const struct buffer *buffer) {
-    return class_persistent[buffer->class] && buffer->tensor != NO_ID && buffer->window_of == NO_ID;
+    return class_persistent[buffer->class] && buffer->window_of == NO_ID;
 }
 
+// `class` persists. A window serves as well: it holds the layers that its whole holds.
 static bool is_state(const struct program *in, const struct buffer *buffer, enum buffer_class class,
                      const char *tensor) {
-    return buffer->class == class && is_state_buffer(buffer) &&
-           strcmp(in->tensors[buffer->tensor].name, tensor) == 0;
+    return buffer->class == class && strcmp(in->tensors[buffer->tensor].name, tensor) == 0;
 }
 
 static buffer_id find_state(const struct program *in, enum buffer_class class, const char *tensor) {
@@ -189,8 +190,8 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
     const struct program *theirs = c->reference.program;
     buffer_id other = expected_state(c, buffer);
     const struct buffer *whole = other == NO_ID ? NULL : &theirs->buffers[other];
-    if (!whole || !same_dims(buffer, whole) || item_of_layer(whole, buffer, 0) < 0 ||
-        item_of_layer(whole, buffer, buffer->count - 1) < 0) {
+    if (!whole || !same_dims(buffer, whole) ||
+        item_of_layer(whole, buffer, buffer->count - 1) < 0) { // the reference holds all before it
         add_fault(c, fault_make(e, E514, buffer->span, NULL,
                                 "%s is no state of the model's training on one device",
                                 state_text(e, buffer, 0)));
@@ -265,15 +266,11 @@ static void check_output(struct check *c, buffer_id theirs, const struct judgeme
                                       .span = buffer->span};
     struct judgement found =
         store_read(e, (struct reference){.buffer = id, .index = index_constant(0)}, buffer->span);
-    const struct fault *fault = diagnose(e, &expectation, &found);
-    if (!fault && buffer->class == CLASS_OUTPUT && found.form != FORM_ANY &&
-        form_get(&e->digits, found.form)->owners)
-        fault = fault_make(e, E510, buffer->span, NULL, "%s is in parts", expectation.what);
-    add_fault(c, fault);
+    add_fault(c, diagnose(e, &expectation, &found));
 }
 
-// Outputs, which every device has in whole, and what evaluation leaves behind, which the host finds
-// in its parts.
+// Outputs, which are scalars and so have no parts, and what evaluation leaves behind, which the
+// host finds in its parts.
 static bool host_reads(const struct buffer *buffer, enum step_kind kind) {
     return buffer->host != HOST_NONE &&
            (buffer->class == CLASS_OUTPUT ||
