@@ -1,0 +1,567 @@
+// Steps of a few statements, each with one mistake: the step as it should be is accepted, and is
+// the reference; the edited one is refused as what it is, at its place. Without the rule that says
+// so it would be accepted, or refused as something else (tools/verifier_rules.py deletes each).
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/diagnostic.h"
+#include "tests/program_edit.h"
+#include "verify/engine.h"
+
+// ---- programs ---------------------------------------------------------------------------------
+
+static const char head[] =
+    "step main {\n"
+    "axis a = 2\n"
+    "axis b = 2\n"
+    "sizes batch = 16 sequence = 2 microbatches = 8 layers = 4 vocab = 3\n"
+    "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
+    "  accumulate = f32 gather = f32 reduce = f32 reproducible = 0\n"
+    "arena 100000\n"
+    "tensor w [hidden=4] role norm layers 4 init ones saved \"w\"\n"
+    "tensor v [hidden=4] role norm init ones saved \"v\"\n"
+    "tensor u [ffn=4, hidden=4] role norm init ones saved \"u\"\n"
+    "tensor q [batch=1, sequence=4, heads=1, group=1, head_dim=2] role norm init ones saved \"q\"\n"
+    "tensor k [batch=1, sequence=4, kv_heads=1, head_dim=2] role norm init ones saved \"k\"\n"
+    "tensor table [vocab=3, hidden=4] role embedding init ones saved \"t\"\n"
+    "tensor cube [ffn=4, heads=4, hidden=4] role norm init ones saved \"c\"\n"
+    "tensor line [hidden=4] role norm init ones saved \"l\"\n"
+    "buffer w : parameters f32[hidden=4] of w layers 4 at 1024\n"
+    "buffer v : parameters f32[hidden=4] flat/b of v at 2048\n"
+    "buffer u : parameters f32[ffn=4/b, hidden=4] of u at 3072\n"
+    "buffer q : parameters f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2] of q at 4096\n"
+    "buffer k : parameters f32[batch=1, sequence=4/a, kv_heads=1, head_dim=2] of k at 5120\n"
+    "buffer table : parameters f32[vocab=3, hidden=4] of table at 6144\n"
+    "buffer cube : parameters f32[ffn=4, heads=4, hidden=4/b] of cube at 16384\n"
+    "buffer line : parameters f32[hidden=4/b] of line at 17408\n"
+    "buffer targets : input i32[batch=16/a, sequence=2] host targets microbatches 8 at 7168\n"
+    "buffer spare : transient f32[hidden=4] slots 4 at 8192\n"
+    "buffer whole : transient f32[hidden=4] at 9216\n"
+    "buffer part.a : transient f32[hidden=4] flat/a window of whole\n"
+    "buffer part.b : transient f32[hidden=4] flat/b window of whole\n"
+    "buffer part.ba : transient f32[hidden=4] flat/b*a window of whole\n"
+    "buffer other : transient f32[hidden=4] at 14336\n"
+    "buffer other.a : transient f32[hidden=4] flat/a window of other\n"
+    "buffer other.b : transient f32[hidden=4] flat/b window of other\n"
+    "buffer other.ba : transient f32[hidden=4] flat/b*a window of other\n"
+    "buffer work : transient f32[hidden=4] at 10240\n"
+    "buffer moved : transient f32[ffn=4/b, hidden=4] at 11264\n"
+    "buffer next : transient f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2] at 12288\n"
+    "buffer rows : transient f32[batch=1, sequence=2, hidden=4] slots 8 at 13312\n"
+    "train {\n";
+
+#define ROW "f32[hidden=4]"
+static const char units[] =
+    "}\n}\n"
+    "unit main.copy { phase forward parameter %x : " ROW " result %y\n"
+    "%y = cast(%x) : " ROW " out }\n"
+    "unit main.bend { phase forward parameter %x : " ROW " result %y\n"
+    "%y = silu(%x) : " ROW " out }\n"
+    "unit main.times { phase forward parameter %x : " ROW " parameter %z : " ROW " result %y\n"
+    "%y = einsum(%x, %z) {labels=\"h,h->h\"} : " ROW " out }\n"
+    "unit main.add { phase forward parameter %x : " ROW " parameter %sum : " ROW "\n"
+    "result %y in %sum\n%y = accumulate(%sum, %x) : " ROW " in %sum }\n"
+    "unit main.sum { phase forward parameter %x : f32[ffn=2, hidden=4] result %y\n"
+    "%y = sum_rows(%x) {keep=1} : " ROW " out }\n"
+    "unit main.square { phase forward parameter %x : f32[ffn=2, hidden=4] result %y\n"
+    "%y = mul(%x, %x) : f32[ffn=2, hidden=4] out }\n"
+    "unit main.copy_u { phase forward parameter %x : f32[ffn=2, hidden=4] result %y\n"
+    "%y = cast(%x) : f32[ffn=2, hidden=4] out }\n"
+    "unit main.flatten { phase forward parameter %x : f32[ffn=4, heads=4, hidden=2] result %y\n"
+    "%y = sum_rows(%x) {keep=1} : f32[hidden=2] out }\n"
+    "unit main.weigh { phase forward parameter %x : f32[flat=2] parameter %z : " ROW " result %y\n"
+    "%y = mul(%x, %x) : f32[flat=2] out }\n"
+    "unit main.keep { phase forward parameter %x : f32[flat=2] result %y\n"
+    "%y = cast(%x) : f32[flat=2] out }\n"
+    "unit main.keep_one { phase forward parameter %x : f32[flat=1] result %y\n"
+    "%y = cast(%x) : f32[flat=1] out }\n"
+    "unit main.twice { phase forward parameter %x : " ROW " result %y\n"
+    "%s = silu(%x) : " ROW "\n"
+    "%y = silu(%s) : " ROW " out }\n"
+    "unit main.framed { phase forward frame 16 of work parameter %x : " ROW " result %y\n"
+    "%s = silu(%x) : " ROW " at 0\n"
+    "%y = silu(%s) : " ROW " out }\n"
+    "unit main.both { phase forward parameter %x : " ROW " result %y\n"
+    "%s = silu(%x) : " ROW "\n"
+    "%i = cast(%s) : " ROW " inline\n"
+    "%t = silu(%x) : " ROW "\n"
+    "%y = add(%i, %t) : " ROW " out }\n"
+    "unit main.total { phase forward parameter %x : " ROW " result %y\n"
+    "%s = all_reduce(%x) {axes=a} : " ROW "\n"
+    "%y = wait(%s) : " ROW " out }\n"
+    "unit main.look { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
+    "parameter %x : i32[batch=1, sequence=2] result %y\n"
+    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
+    "%y = embedding(%x, %t, %r) : f32[batch=1, sequence=2, hidden=4] out }\n"
+    "unit main.copy_q { phase forward\n"
+    "parameter %x : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] result %y\n"
+    "%y = cast(%x) : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] out }\n"
+    "unit main.ring { phase forward\n"
+    "parameter %q : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2]\n"
+    "parameter %k : f32[batch=1, sequence=2, kv_heads=1, head_dim=2] result %o\n"
+    "%p = iota() {dimension=sequence, axes=a} : i32[sequence=2]\n"
+    "%at = iota() {dimension=sequence, axes=a} : i32[sequence=2]\n"
+    "%o.0, %lse.0 = attention(%q, %k, %k, %p, %at) {scale=0.5} :\n"
+    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2],\n"
+    "  f32[batch=1, sequence=2, heads=1, group=1]\n"
+    "%k.sent = permute(%k) {axes=a, shift=1} : f32[batch=1, sequence=2, kv_heads=1, head_dim=2]\n"
+    "%k.1 = wait(%k.sent) : f32[batch=1, sequence=2, kv_heads=1, head_dim=2]\n"
+    "%at.sent = permute(%at) {axes=a, shift=1} : i32[sequence=2]\n"
+    "%at.1 = wait(%at.sent) : i32[sequence=2]\n"
+    "%o.1, %lse.1 = attention(%q, %k.1, %k.1, %p, %at.1) {scale=0.5} :\n"
+    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2],\n"
+    "  f32[batch=1, sequence=2, heads=1, group=1]\n"
+    "%o, %lse = attention_merge(%o.0, %lse.0, %o.1, %lse.1) :\n"
+    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] out,\n"
+    "  f32[batch=1, sequence=2, heads=1, group=1] }\n";
+
+struct trial {
+    struct arena arena;
+    struct source_files sources;
+    struct diagnostics *diagnostics;
+    const char *text;
+    struct program *program;
+};
+
+static struct program *parse(struct trial *t, const char *name, const char *text) {
+    struct text_error error;
+    uint32_t source = source_add(&t->sources, &t->arena, "step.place", text, strlen(text));
+    struct program *program = program_parse(&t->arena, text, strlen(text), source, &error);
+    if (!program)
+        fail_msg("%s: %s at `%.60s`", name, error.message, text + error.span.begin);
+    program_number(program);
+    return program;
+}
+
+static void begin(struct trial *t, const char *name, const char *statements) {
+    *t = (struct trial){0};
+    t->diagnostics = diagnostics_new(&t->arena, &t->sources);
+    t->text = arena_format(&t->arena, "%s%s%s", head, statements, units);
+    t->program = parse(t, name, t->text);
+}
+
+// ---- one mistake each -------------------------------------------------------------------------
+
+struct mistake {
+    const char *name, *statements;
+    struct edit edits[5];
+    const char *code;      // NULL: it is none
+    const char *at, *says; // NULL: anything
+};
+
+#define GATHER_V                                                                                   \
+    "start all_gather over b as gather[0] { v -> whole }\n"                                        \
+    "wait gather[0]\ncall copy(x = whole) -> (y = w[0])\n"
+#define RING "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
+#define WHOLE_QUERIES                                                                              \
+    REPLACE_ALL("sequence=4/a, heads", "sequence=4, heads"),                                       \
+        REPLACE_ALL("sequence=2, heads", "sequence=4, heads"),                                     \
+        REPLACE("%p = iota() {dimension=sequence, axes=a} : i32[sequence=2]",                      \
+                "%p = iota() {dimension=sequence} : i32[sequence=4]")
+
+static const struct mistake mistakes[] = {
+    // What the next step finds.
+    {"parts that are left with another device",
+     "start permute over b shift 1 as away[0] { u -> moved }\nwait away[0]\n"
+     "start permute over b shift 1 as back[0] { moved -> u }\nwait back[0]\n",
+     {REPLACE("shift 1 as back", "shift 0 as back")},
+     "E510",
+     "u : parameters",
+     "begins the step as"},
+    {"copies that are merged in another order on every device",
+     RING,
+     {WHOLE_QUERIES},
+     "E513",
+     "q : parameters",
+     NULL},
+    {"a moment that the training has not",
+     "",
+     {REPLACE("train {", "buffer m : moment1 f32[hidden=4] of w layers 4 at 15360\ntrain {")},
+     "E514",
+     "m : moment1",
+     NULL},
+    {"a larger model", "", {REPLACE_ALL("hidden=4", "hidden=8")}, "E514", "w : parameters", NULL},
+    {"a layer that the model has not",
+     "",
+     {REPLACE("norm layers 4", "norm layers 7"),
+      REPLACE("train {", "buffer x : parameters f32[hidden=4] of w layers 1 from 6 at 15360\n"
+                         "train {")},
+     "E514",
+     "x : parameters",
+     NULL},
+    {"more targets than there are",
+     "",
+     {REPLACE("i32[batch=16/a", "i32[batch=32/a")},
+     "E514",
+     "targets : input",
+     NULL},
+    {"targets that are freed when nothing reads them any more",
+     "free spare[0]\n",
+     {REPLACE("free spare[0]", "free targets[0]")},
+     NULL,
+     NULL,
+     NULL},
+
+    // Types as declared.
+    {"narrow parameters",
+     "",
+     {REPLACE("parameters = f32", "parameters = f64")},
+     "E415",
+     "w : parameters",
+     NULL},
+    {"a narrow product",
+     "call times(x = w[0], z = w[1]) -> (y = w[2])\n",
+     {REPLACE("compute = f32", "compute = f64")},
+     "E415",
+     "%y = einsum",
+     NULL},
+    {"a narrow sum",
+     "call add(x = w[0], sum = w[1])\n",
+     {REPLACE("accumulate = f32", "accumulate = f64")},
+     "E415",
+     "%y = accumulate",
+     NULL},
+    {"a narrow gather",
+     GATHER_V,
+     {REPLACE("gather = f32", "gather = f64")},
+     "E415",
+     "start all_gather",
+     NULL},
+    {"a narrow reduction",
+     "start all_reduce over a as sum[0] { w[0] -> w[0] }\nwait sum[0]\n",
+     {REPLACE("reduce = f32", "reduce = f64")},
+     "E415",
+     "start all_reduce",
+     NULL},
+    {"a cast to what is narrow everywhere",
+     "call copy(x = w[0]) -> (y = w[1])\n",
+     {REPLACE("compute = f32", "compute = f64"), REPLACE("gather = f32", "gather = f64")},
+     "E415",
+     "%y = cast",
+     NULL},
+
+    // Windows.
+    {"gathered in place where another axis has its parts",
+     "call copy(x = w[0]) -> (y = other)\ncall keep(x = other.b) -> (y = part.b)\n"
+     "start all_gather over b as gather[0] { part.b -> whole }\nwait gather[0]\n"
+     "call copy(x = whole) -> (y = w[0])\n",
+     {REPLACE("x = other.b", "x = other.a"), REPLACE("over b as gather", "over a as gather")},
+     "E610",
+     "start all_gather over a",
+     "share bytes"},
+    {"gathered in place into another axis's part",
+     "start all_gather over b as gather[0] { v -> other }\nwait gather[0]\n"
+     "call keep_one(x = other.ba) -> (y = part.ba)\n"
+     "start all_gather over a as again[0] { part.ba -> part.b }\nwait again[0]\n"
+     "call keep(x = part.b) -> (y = v)\n",
+     {REPLACE("part.ba -> part.b", "part.ba -> part.a"), REPLACE("x = part.b)", "x = part.a)")},
+     "E610",
+     "start all_gather over a",
+     "share bytes"},
+    {"a part of what nobody has written",
+     "call copy(x = w[0]) -> (y = whole)\ncall keep(x = part.b) -> (y = v)\n",
+     {DELETE("call copy(x = w[0]) -> (y = whole)")},
+     "E611",
+     "call keep",
+     NULL},
+    {"a part of a summand",
+     "call sum(x = u) -> (y = whole)\n"
+     "start all_reduce over b as sum[0] { whole -> whole }\nwait sum[0]\n"
+     "call keep(x = part.b) -> (y = v)\n",
+     {DELETE("start all_reduce over b"), DELETE("wait sum[0]")},
+     "E410",
+     "call keep",
+     "is read as a part of"},
+
+    // Transfers.
+    {"waited for twice",
+     "start all_reduce over a as sum[0] { w[0] -> w[0] }\nwait sum[0]\n",
+     {DOUBLE("wait sum[0]")},
+     "E612",
+     "wait sum[0]",
+     NULL},
+    {"waited for twice inside a unit",
+     "call total(x = w[0]) -> (y = w[1])\n",
+     {REPLACE("%y = wait(%s)", "%t = wait(%s) : " ROW "\n%y = wait(%t)")},
+     "E612",
+     "%y = wait",
+     NULL},
+    {"a part of an attention passed on over several axes",
+     RING,
+     {WHOLE_QUERIES,
+      REPLACE("%o, %lse = attention_merge(%o.0,",
+              "%far.sent = permute(%o.0) {axes=a*b, shift=1} :\n"
+              "  f32[batch=1, sequence=4, heads=1, group=1, head_dim=2]\n"
+              "%far = wait(%far.sent) : f32[batch=1, sequence=4, heads=1, group=1, head_dim=2]\n"
+              "%o, %lse = attention_merge(%far,")},
+     "E412",
+     "%far.sent = permute",
+     "over several axes"},
+
+    // Ops.
+    {"a product of rows with rows of the same part only",
+     "call square(x = u) -> (y = moved)\ncall copy_u(x = moved) -> (y = u)\n",
+     {REPLACE("mul(%x, %x) : f32[ffn", "einsum(%x, %x) {labels=\"fh,gh->gh\"} : f32[ffn")},
+     "E510",
+     "%y = einsum",
+     "pairs parts"},
+    {"a diagonal of blocks",
+     "call flatten(x = cube) -> (y = line)\n",
+     {REPLACE("[ffn=4, heads=4, hidden=4/b]", "[ffn=4/b, heads=4/b, hidden=4/b]"),
+      REPLACE("[ffn=4, heads=4, hidden=2]", "[ffn=2, heads=2, hidden=2]")},
+     "E510",
+     "%y = sum_rows",
+     "pairs parts"},
+    {"what is no sum, of zeros",
+     "call copy(x = w[0]) -> (y = spare[0])\ncall bend(x = spare[0]) -> (y = w[1])\n",
+     {REPLACE("call copy(x = w[0]) -> (y = spare[0])", "zero spare[0]")},
+     "E490",
+     "%y = silu",
+     "made of zeros"},
+    {"a matrix whose rows lie in flat shards",
+     "call weigh(x = v, z = w[0]) -> (y = part.b)\ncall keep(x = part.b) -> (y = v)\n",
+     {REPLACE("%y = mul(%x, %x) : f32[flat=2] out",
+              "%m = einsum(%x, %z) {labels=\"x,h->xh\"} : f32[flat=2, hidden=4]\n"
+              "%y = einsum(%m, %z) {labels=\"xh,h->x\"} : f32[flat=2] out")},
+     "E490",
+     "%m = einsum",
+     "flat shards"},
+
+    // Bytes.
+    {"a frame where a parameter is",
+     "call framed(x = w[0]) -> (y = w[1])\n",
+     {REPLACE("at 10240", "at 1056")}, // that of layer 2
+     "E611",
+     "call framed",
+     "is lost"},
+    {"the place of a parameter that the caller keeps",
+     "call twice(x = w[0]) -> (y = w[1])\n",
+     {REPLACE("%s = silu(%x) : " ROW, "%s = silu(%x) : " ROW " in %x")},
+     "E611",
+     NULL,
+     "which its caller keeps"},
+    {"the place of what a value without one is made of",
+     "call both(x = w[0]) -> (y = w[1])\n",
+     {REPLACE("%t = silu(%x) : " ROW, "%t = silu(%x) : " ROW " in %s")},
+     "E611",
+     "%y = add",
+     NULL},
+    {"one of two that are written side by side lies where a parameter is",
+     "call copy(x = w[2]) -> (y = spare[0])\ncall bend(x = w[3]) -> (y = spare[1])\n",
+     {REPLACE("slots 4 at 8192", "slots 4 at 1008")},
+     "E611",
+     "call bend",
+     "is lost"},
+
+    // Numbers.
+    {"a loop beyond what is counted",
+     "for i = 0 .. 2 { call copy(x = w[0]) -> (y = spare[0]) }\n",
+     {REPLACE("i = 0 .. 2", "i = 2000000 .. 2000002")},
+     "E491",
+     NULL,
+     "beyond"},
+};
+
+static bool is_judged_as(const struct trial *t, enum verdict_kind kind,
+                         const struct mistake *mistake) {
+    if (kind == VERDICT_ACCEPTED || !mistake->code || !t->diagnostics->n_items)
+        return kind == VERDICT_ACCEPTED && !mistake->code;
+    const struct diagnostic *first = t->diagnostics->items[0];
+    const char *place = t->text + first->span.begin;
+    return strcmp(diagnostic_rows[first->code].text, mistake->code) == 0 &&
+           (!mistake->at || strncmp(place, mistake->at, strlen(mistake->at)) == 0) &&
+           (!mistake->says || strstr(first->message, mistake->says));
+}
+
+// Judges the program, and what the edits make of it.
+static bool is_found(const struct mistake *mistake) {
+    struct trial t;
+    begin(&t, mistake->name, mistake->statements);
+    struct program *reference = t.program;
+    bool found = verify(reference, t.program, &t.arena, t.diagnostics).kind == VERDICT_ACCEPTED;
+    if (found) {
+        t.text = program_edit(&t.arena, t.text, mistake->edits);
+        t.program = parse(&t, mistake->name, t.text);
+        enum verdict_kind kind = verify(reference, t.program, &t.arena, t.diagnostics).kind;
+        found = is_judged_as(&t, kind, mistake);
+    }
+    if (!found || getenv("PRINT")) {
+        print_error("%s: expected %s\n", mistake->name, mistake->code ? mistake->code : "none");
+        diagnostics_print(t.diagnostics, stderr, false);
+    }
+    arena_free(&t.arena);
+    return found;
+}
+
+static void each_mistake_is_found(void **state) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+        n_failed += !is_found(&mistakes[i]);
+    assert_int_equal(n_failed, 0);
+}
+
+// The text has no negative bounds, but programs are made in other ways too.
+static void loops_below_what_is_counted_are_refused(void **state) {
+    struct trial t;
+    begin(&t, "below", "for i = 0 .. 2 { call copy(x = w[0]) -> (y = spare[0]) }\n");
+    struct program *reference = parse(&t, "reference", t.text);
+    struct loop *loop = &t.program->steps[STEP_TRAIN].body.statements[0].loop;
+    loop->begin = -(1 << 21);
+    loop->end = loop->begin + 2;
+    struct verdict verdict = verify(reference, t.program, &t.arena, t.diagnostics);
+    assert_int_not_equal(verdict.kind, VERDICT_ACCEPTED);
+    assert_int_equal(t.diagnostics->items[0]->code, E491);
+    arena_free(&t.arena);
+}
+
+// ---- the store --------------------------------------------------------------------------------
+
+static void begin_engine(struct trial *t, struct engine *e, const char *statements) {
+    begin(t, "engine", statements);
+    struct terms *terms = ARENA_NEW(&t->arena, struct terms);
+    terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
+    engine_init(e, t->program, terms, &t->arena, t->diagnostics);
+}
+
+static buffer_id move_to(struct trial *t, const char *name, int64_t offset) {
+    buffer_id id = program_find_buffer(t->program, name);
+    t->program->buffers[id].offset_bytes = offset;
+    return id;
+}
+
+// Of three in a row only neighbours meet; what has no offset meets nobody.
+static void bytes_meet_where_they_are_shared(void **state) {
+    struct trial t;
+    struct engine e;
+    begin(&t, "bytes", "");
+    buffer_id first = move_to(&t, "spare", 0), second = move_to(&t, "whole", 56);
+    buffer_id third = move_to(&t, "work", 68), none = move_to(&t, "moved", -1);
+    struct terms *terms = ARENA_NEW(&t.arena, struct terms);
+    terms_init(terms, &t.arena, 1);
+    engine_init(&e, t.program, terms, &t.arena, t.diagnostics);
+    assert_true(buffers_meet(&e, first, second) && buffers_meet(&e, second, first));
+    assert_true(buffers_meet(&e, second, third) && buffers_meet(&e, third, second));
+    assert_false(buffers_meet(&e, first, third) || buffers_meet(&e, third, first));
+    assert_false(buffers_meet(&e, first, none) || buffers_meet(&e, none, first));
+    struct place low = {first, 0}, high = {first, 3}, at = {second, 0};
+    assert_true(bytes_intersect(&e, high, at) && bytes_intersect(&e, at, high));
+    assert_false(bytes_intersect(&e, low, at) || bytes_intersect(&e, at, low));
+    arena_free(&t.arena);
+}
+
+// Neighbours of which one is told what the other is must be alike in all that a run says of both.
+static void items_that_differ_in_anything_are_no_run(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    struct judgement value = {.partial = 1}, fault, others[9];
+    struct span elsewhere = t.program->steps[STEP_TRAIN].span;
+    fault = judgement_fault(fault_make(&e, E611, span_nowhere(), NULL, "one"));
+    for (size_t i = 0; i < 9; i++)
+        others[i] = value;
+    others[0].value.scale = value.value.scale + 1;
+    others[1].form = value.form + 1;
+    others[2].partial = 2;
+    others[3].partial_max = 2;
+    others[4].bits = 2;
+    others[5].coverage = COVERAGE_UNKNOWN;
+    others[6].dtype = value.dtype + 1;
+    others[7].clean = !value.clean;
+    others[8] = fault;
+    assert_true(judgement_alike(&value, &value) && judgement_alike(&fault, &fault));
+    for (size_t i = 0; i < 9; i++)
+        assert_false(judgement_alike(&value, &others[i]) || judgement_alike(&others[i], &value));
+    struct judgement other = judgement_fault(fault_make(&e, E611, elsewhere, NULL, "other"));
+    assert_false(judgement_alike(&fault, &other));
+    arena_free(&t.arena);
+}
+
+// Two parts of one contraction over axis b; of another one too, where one is a summand over a.
+static void parts_that_are_joined_are_summands_alike(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    const struct unit *unit = &t.program->units[program_find_unit(t.program, "both")];
+    const struct op *add = &unit->ops[unit->n_ops - 1];
+    form_id rows = initial_judgement(&e, program_find_buffer(t.program, "u"), 0).form;
+    struct judgement parts[2], sum;
+    parts[0] = parts[1] = initial_judgement(&e, program_find_buffer(t.program, "w"), 0);
+    parts[0].coverage =
+        coverage_of(&e, MONOID_SUM, 1, 'x', form_get(&e.digits, rows)->key->dims[0]);
+    parts[1].coverage = coverage_shift(&e, parts[0].coverage, 1, 1);
+    rule_apply(&e, unit, add, parts, &sum);
+    assert_true(!sum.fault && sum.coverage == COVERAGE_COMPLETE);
+    parts[1].partial = 1;
+    rule_apply(&e, unit, add, parts, &sum);
+    assert_true(sum.fault && sum.fault->code == E412);
+    arena_free(&t.arena);
+}
+
+// ---- cost -------------------------------------------------------------------------------------
+
+static void what_is_left_to_follow_is_bounded(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = w[1]) -> (y = spare[1])\n");
+    assert_true(step_execute(&e, STEP_TRAIN));
+    e.budget = 1; // the first statement; its unit is remembered
+    block_execute(&e, &e.step->body);
+    assert_true(e.overrun);
+    arena_free(&t.arena);
+}
+
+// How often an invariant is looked for in a loop that has none.
+static uint32_t attempts(int n_iterations) {
+    struct trial t;
+    struct engine e;
+    char statements[256];
+    snprintf(statements, sizeof statements,
+             "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = w[0]) -> (y = spare[1])\n"
+             "for i = 0 .. %d {\n"
+             "call bend(x = spare[i mod 1]) -> (y = spare[1])\n"
+             "call bend(x = spare[1]) -> (y = spare[0])\n}\n",
+             n_iterations);
+    begin_engine(&t, &e, statements);
+    assert_true(step_execute(&e, STEP_TRAIN));
+    arena_free(&t.arena);
+    return e.n_attempts;
+}
+
+static void invariants_are_looked_for_where_that_may_pay(void **state) {
+    assert_int_equal(attempts(5), 1); // then fewer iterations are left than a proof costs
+    assert_true(attempts(200) < 16);  // at distances that grow
+}
+
+// A call that reads a whole parameter beside one microbatch's tokens is evaluated once for all.
+static void calls_are_remembered_for_all_microbatches(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "for m = 0 .. 8 { call look(t = table, x = targets[m]) -> (y = rows[m]) }\n");
+    e.one_by_one = true;
+    assert_true(step_execute(&e, STEP_TRAIN));
+    assert_int_equal(e.n_memos, 1);
+    arena_free(&t.arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_mistake_is_found),
+        cmocka_unit_test(loops_below_what_is_counted_are_refused),
+        cmocka_unit_test(bytes_meet_where_they_are_shared),
+        cmocka_unit_test(items_that_differ_in_anything_are_no_run),
+        cmocka_unit_test(parts_that_are_joined_are_summands_alike),
+        cmocka_unit_test(what_is_left_to_follow_is_bounded),
+        cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),
+        cmocka_unit_test(calls_are_remembered_for_all_microbatches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
