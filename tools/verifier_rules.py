@@ -4,10 +4,11 @@
 usage: verifier_rules.py BUILD [--sample N] [--only REGEX] [--tests REGEX] [--jobs N] [--list]; --help says more
 
 A rule is a condition under which verify/ refuses: an `if` whose statement makes a fault, directly or
-through a function of verify/ that can. Where several conditions are joined by ||, each is a rule of
-its own; so is each that a function joins by && to answer a question. A deleted rule never holds
-(one of &&: always does). BUILD is a folder for a copy of the tree and its own build; the tree itself
-is not changed.
+through a function of verify/ that can, or a ?: of which one side does. Where several conditions are
+joined by ||, each is a rule of its own; so is each that a function joins by && to answer a question.
+A deleted rule never holds (one of &&: always does). What leaves a function, or goes on with its loop,
+before a fault is made is a rule too; deleted, it always leaves. BUILD is a folder for a copy of the
+tree and its own build; the tree itself is not changed.
 
 The copy is built once, with every rule made a question of its own: is it the one that the environment
 deletes? Then each test is run once with all rules in place; it must pass, and the rules that decided
@@ -88,22 +89,36 @@ def refusing_functions(files):
     while found != before:
         before = set(found)
         for name, body in bodies.items():
-            called = set(re.findall(r"\b(\w+)\(", body[body.index("{"):]))
-            if called & before:
+            if calls(body[body.index("{"):]) & before:
                 found.add(name)
     return found
 
 
+def calls(code):
+    return set(re.findall(r"\b(\w+)\(", code))
+
+
+def leaves(statement):
+    return re.match(r"(return\b|continue;|\{\s*return\b)", statement.strip())
+
+
 def rules_of(code, refusing):
-    """(begin, end, replacement, why) in the text, without what `why` says."""
+    """(begin, end, replacement, function) in the text, without what the function is for."""
+    makers = {name for name in refusing if name == "fault_make" or name.endswith("_fault")} | {"step_overrun"}
     for name, body, start in functions(code):
         for match in re.finditer(r"\bif \(", body):
             begin = start + match.end()
             end = closing(code, begin - 1) - 1
-            controlled = code[end + 1:statement_end(code, end + 1)]
-            if set(re.findall(r"\b(\w+)\(", controlled)) & refusing:
+            behind = statement_end(code, end + 1)
+            controlled = code[end + 1:behind]
+            if calls(controlled) & refusing:
                 for place in operands(code, begin, end, "||"):
                     yield (*place, "false", name)
+            elif leaves(controlled) and calls(code[behind:start + len(body)]) & makers:
+                yield (begin, end, "true", name)
+        for match in re.finditer(r"(?:\breturn|=)\s+([^;?={}]*?)\s*\?\s*(NULL\s*:\s*)?(\w+)\(", body):
+            if match.group(3) in makers:
+                yield (start + match.start(1), start + match.end(1), "true" if match.group(2) else "false", name)
         if re.match(r"(static )?bool ", body):
             for match in re.finditer(r"\breturn ([^;]*);", body):
                 places = operands(code, start + match.start(1), start + match.end(1), "&&")
@@ -265,7 +280,7 @@ def main():
     parser.add_argument("--sample", type=int, help="so many of the rules, chosen by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="a regular expression for `file:line function: rule`")
-    parser.add_argument("--tests", default="^verify_test|^lit/edited/|^judge$", help="names to search for")
+    parser.add_argument("--tests", default="^verify_test", help="a regular expression for their names")
     parser.add_argument("--jobs", type=int, default=2, help="rules at a time")
     parser.add_argument("--list", action="store_true", help="the rules only")
     arguments = parser.parse_args()
