@@ -255,6 +255,27 @@ static void zeros_behind_all_elements_are_summands(void **state) {
     free(b);
 }
 
+static const char *slice(struct bench *b, struct judgement *value, int axis, int dim,
+                         int64_t chunk) {
+    struct axis_list axes = {1, {(uint8_t)axis}};
+    *value = slice_apply(&b->engine, &axes, dim, chunk, value, span_nowhere());
+    return value->fault ? diagnostic_rows[value->fault->code].text : "right";
+}
+
+// 36 elements in two chunks of 18 or more; a chunk has no dimensions.
+static void flat_shards_hold_all_and_have_no_dimensions(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 2, 3);
+    b->spread[0] = (struct spreading){.of = {COPY, COPY}};
+    struct judgement small = judge_operand(b, 0), flat = small;
+    assert_string_equal(slice(b, &small, 0, -1, 17), "E510");
+    assert_string_equal(slice(b, &flat, 0, -1, 18), "right");
+    assert_string_equal(slice(b, &flat, 1, 0, 6), "E510");
+    arena_free(&b->arena);
+    free(b);
+}
+
 // Copies over `b` are equal to the bit, those over `a` are not; over `a * b` the last of b takes
 // from the first of another row.
 static void copies_that_are_mixed_may_differ(void **state) {
@@ -328,6 +349,7 @@ int main(void) {
         cmocka_unit_test(moves_hold),
         cmocka_unit_test(shifted_parts_are_gathered_at_home_only),
         cmocka_unit_test(zeros_behind_all_elements_are_summands),
+        cmocka_unit_test(flat_shards_hold_all_and_have_no_dimensions),
         cmocka_unit_test(copies_that_are_mixed_may_differ),
         cmocka_unit_test(refusals_say_what_is_wrong),
         cmocka_unit_test(zeros_go_anywhere),

@@ -52,6 +52,7 @@ static const char head[] =
     "buffer other.b : transient f32[hidden=4] flat/b window of other\n"
     "buffer other.ba : transient f32[hidden=4] flat/b*a window of other\n"
     "buffer work : transient f32[hidden=4] at 10240\n"
+    "buffer loose : transient f32[hidden=4] at 18432\n"
     "buffer moved : transient f32[ffn=4/b, hidden=4] at 11264\n"
     "buffer next : transient f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2] at 12288\n"
     "buffer rows : transient f32[batch=1, sequence=2, hidden=4] slots 8 at 13312\n"
@@ -78,6 +79,8 @@ static const char units[] =
     "%y = sum_rows(%x) {keep=1} : f32[hidden=2] out }\n"
     "unit main.weigh { phase forward parameter %x : f32[flat=2] parameter %z : " ROW " result %y\n"
     "%y = mul(%x, %x) : f32[flat=2] out }\n"
+    "unit main.mix { phase forward parameter %n : f32[hidden=4] parameter %z : " ROW " result %y\n"
+    "%y = einsum(%n, %z) {labels=\"n,h->h\"} : " ROW " out }\n"
     "unit main.keep { phase forward parameter %x : f32[flat=2] result %y\n"
     "%y = cast(%x) : f32[flat=2] out }\n"
     "unit main.keep_one { phase forward parameter %x : f32[flat=1] result %y\n"
@@ -281,6 +284,20 @@ static const struct mistake mistakes[] = {
      "is read as a part of"},
 
     // Transfers.
+    {"never waited for, into what nothing reads",
+     "start all_reduce over a as sum[0] { w[0] -> spare[0] }\nwait sum[0]\n",
+     {DELETE("wait sum[0]")},
+     "E612",
+     "start all_reduce",
+     "nothing waits"},
+    {"gathered into less room than all parts take",
+     "start all_gather over b as gather[0] { v -> loose }\nwait gather[0]\n"
+     "call mix(n = loose, z = w[0]) -> (y = w[1])\n",
+     {REPLACE("loose : transient f32[hidden=4]", "loose : transient f32[hidden=3] pad 4"),
+      REPLACE("%n : f32[hidden=4]", "%n : f32[hidden=3]")},
+     "E510",
+     "start all_gather",
+     "has no room"},
     {"waited for twice",
      "start all_reduce over a as sum[0] { w[0] -> w[0] }\nwait sum[0]\n",
      {DOUBLE("wait sum[0]")},
@@ -407,18 +424,42 @@ static void each_mistake_is_found(void **state) {
     assert_int_equal(n_failed, 0);
 }
 
-// The text has no negative bounds, but programs are made in other ways too.
+// What no text can say, but a program that is made in another way.
+static void expect_refused(struct trial *t, enum diagnostic_code code) {
+    struct program *reference = parse(t, "reference", t->text);
+    struct verdict verdict = verify(reference, t->program, &t->arena, t->diagnostics);
+    assert_int_not_equal(verdict.kind, VERDICT_ACCEPTED);
+    assert_int_equal(t->diagnostics->items[0]->code, code);
+    arena_free(&t->arena);
+}
+
 static void loops_below_what_is_counted_are_refused(void **state) {
     struct trial t;
     begin(&t, "below", "for i = 0 .. 2 { call copy(x = w[0]) -> (y = spare[0]) }\n");
-    struct program *reference = parse(&t, "reference", t.text);
     struct loop *loop = &t.program->steps[STEP_TRAIN].body.statements[0].loop;
     loop->begin = -(1 << 21);
     loop->end = loop->begin + 2;
-    struct verdict verdict = verify(reference, t.program, &t.arena, t.diagnostics);
-    assert_int_not_equal(verdict.kind, VERDICT_ACCEPTED);
-    assert_int_equal(t.diagnostics->items[0]->code, E491);
-    arena_free(&t.arena);
+    expect_refused(&t, E491);
+}
+
+// `value`: of a unit with one operand and one result.
+static void expect_size_refused(value_id value) {
+    struct trial t;
+    begin(&t, "sizes", "call copy(x = w[0]) -> (y = w[1])\n");
+    t.program->units[program_find_unit(t.program, "copy")].values[value].type.dims[0].size = 3;
+    expect_refused(&t, E510);
+}
+
+static void values_of_other_sizes_are_refused(void **state) {
+    expect_size_refused(0);
+    expect_size_refused(1);
+}
+
+static void results_bound_elsewhere_than_they_are_made_are_refused(void **state) {
+    struct trial t;
+    begin(&t, "places", "call add(x = w[0], sum = w[1])\n");
+    t.program->steps[STEP_TRAIN].body.statements[0].call.results[0].index = index_constant(2);
+    expect_refused(&t, E611);
 }
 
 // ---- the store --------------------------------------------------------------------------------
@@ -556,6 +597,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_mistake_is_found),
         cmocka_unit_test(loops_below_what_is_counted_are_refused),
+        cmocka_unit_test(values_of_other_sizes_are_refused),
+        cmocka_unit_test(results_bound_elsewhere_than_they_are_made_are_refused),
         cmocka_unit_test(bytes_meet_where_they_are_shared),
         cmocka_unit_test(items_that_differ_in_anything_are_no_run),
         cmocka_unit_test(parts_that_are_joined_are_summands_alike),
