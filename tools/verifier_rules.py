@@ -156,6 +156,15 @@ static inline bool rule_decides(int rule, bool is) {
 """
 
 
+# lit builds the environment of its tests up from nothing.
+PASS_ON = """
+import os
+for name in "PLACE_RULE_DELETED", "PLACE_RULES_DECIDED":
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+"""
+
+
 def write(path, text):
     if not os.path.exists(path) or open(path).read() != text:
         with open(path, "w") as file:
@@ -240,15 +249,14 @@ def tests_of(tree, made, wanted):
             if re.search(wanted, test["name"]):
                 tests.append(Test(test["name"], test["command"], folder))
             continue
-        # lit builds the environment of its tests up from nothing.
         with open(os.path.join(made, "tests", "lit", "lit.site.cfg.py"), "a") as file:
-            file.write('import os\n'
-                       'config.environment.update({k: v for k, v in os.environ.items() if k.startswith("PLACE_RULE")})\n')
+            file.write(PASS_ON)
         lit = os.path.join(tree, "tests", "lit")
         for place, _, files in os.walk(lit):
             for file in files:
                 name = os.path.relpath(os.path.join(place, file), lit)
-                if re.search(wanted, "lit/" + name) and "RUN:" in open(os.path.join(place, file), errors="replace").read():
+                text = open(os.path.join(place, file), errors="replace").read()
+                if re.search(wanted, "lit/" + name) and "RUN:" in text:
                     command = [*test["command"], "--filter", f"(^|[^\\w]){re.escape(name)}$"]
                     tests.append(Test("lit/" + name, command, folder))
     return tests
@@ -287,7 +295,8 @@ def main():
 
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     folder = os.path.join(root, "verify")
-    texts = {name: open(os.path.join(folder, name)).read() for name in sorted(os.listdir(folder)) if name.endswith(".c")}
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".c"))
+    texts = {name: open(os.path.join(folder, name)).read() for name in names}
     rules = find_rules(texts)
     chosen = [number for number, rule in enumerate(rules) if re.search(arguments.only, rule[2])]
     if arguments.sample and arguments.sample < len(chosen):
@@ -310,7 +319,8 @@ def main():
         unmissed = 0
         for number, test in zip(chosen, pool.map(lambda number: missed_by(number, tests), chosen)):
             deciding = sum(number in test.decided for test in tests)
-            print(f"{rules[number][2]}: {test.name if test else f'NOT MISSED, decides in {deciding} tests'}", flush=True)
+            outcome = test.name if test else f"NOT MISSED, decides in {deciding} tests"
+            print(f"{rules[number][2]}: {outcome}", flush=True)
             unmissed += test is None
     print(f"{len(chosen) - unmissed} of {len(chosen)} rules missed by a test when deleted")
     return 1 if unmissed else 0
