@@ -10,6 +10,7 @@
 
 #include "passes/uses.h"
 #include "tests/derive.h"
+#include "tests/program_edit.h"
 #include "tests/tiny_strategies.h"
 
 static const char head[] =
@@ -36,10 +37,7 @@ static const char units[] = "  }\n"
 static bool share_bytes(const char *body, const char *first, const char *second) {
     struct arena arena = {0};
     const char *text = arena_format(&arena, "%s%s%s", head, body, units);
-    struct text_error error = {0};
-    struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
-    if (!program)
-        fail_msg("%s: %.60s", error.message, text + error.span.begin);
+    struct program *program = program_read(&arena, text, 0);
     assert_true(passes_run(program, &(struct pass_context){0}, PASS_FUSE, PASS_MEMORY));
     const struct buffer *a = &program->buffers[program_find_buffer(program, first)];
     const struct buffer *b = &program->buffers[program_find_buffer(program, second)];

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "passes/passes.h"
+#include "tests/program_edit.h"
 
 // x and y are stacked by layers, slot is used in turn, one is alone; copy reads a and writes b, add
 // adds a to b.
@@ -48,10 +49,7 @@ static const char units[] = "}\n"
 // The text of one step after the pass, without its first and last line.
 static char *released(struct arena *arena, const char *kind, const char *body) {
     const char *text = arena_format(arena, "%s  %s {\n%s  }\n%s", head, kind, body, units);
-    struct text_error error = {0};
-    struct program *program = program_parse(arena, text, strlen(text), 0, &error);
-    if (!program)
-        fail_msg("%s: %.60s", error.message, text + error.span.begin);
+    struct program *program = program_read(arena, text, 0);
     assert_true(passes_run(program, &(struct pass_context){0}, PASS_RELEASE, PASS_RELEASE));
     const char *wrong = program_check(program, arena, NULL);
     if (wrong)

@@ -12,6 +12,7 @@
 
 #include "passes/release.h"
 #include "tests/derive.h"
+#include "tests/program_edit.h"
 #include "tests/random.h"
 #include "tests/tiny_strategies.h"
 
@@ -264,14 +265,7 @@ static void random_steps(void **state) {
     for (int i = 0; i < n; i++) {
         struct arena arena = {0};
         char *text = random_step((uint64_t)i), name[32];
-        struct text_error error = {0};
-        struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
-        if (!program)
-            fail_msg("%s: %.60s\n%s", error.message, text + error.span.begin, text);
-        const char *wrong = program_check(program, &arena, NULL);
-        if (wrong)
-            fail_msg("%s\n%s", wrong, text);
-        program_number(program);
+        struct program *program = program_read(&arena, text, 0);
         snprintf(name, sizeof name, "step %d", i);
         n_shorter += is_shorter(program, &arena);
         check_account(program, &arena, name);

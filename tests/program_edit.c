@@ -110,3 +110,14 @@ char *program_edit(struct arena *arena, const char *text, const struct edit *edi
     }
     return result;
 }
+
+struct program *program_read(struct arena *arena, const char *text, uint32_t source) {
+    struct text_error error = {0};
+    struct program *program = program_parse(arena, text, strlen(text), source, &error);
+    if (!program) {
+        fprintf(stderr, "%s\n%s at `%.60s`\n", text, error.message, text + error.span.begin);
+        abort();
+    }
+    program_number(program);
+    return program;
+}

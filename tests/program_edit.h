@@ -1,9 +1,9 @@
 // Edits of a program's text, as a person or a mistake would make them: statements are found by a
-// piece of their text and deleted, doubled, moved or changed.
+// piece of their text and deleted, doubled, moved or changed. And the program that a text is.
 #ifndef PLACE_TESTS_PROGRAM_EDIT_H
 #define PLACE_TESTS_PROGRAM_EDIT_H
 
-#include "ir/arena.h"
+#include "ir/ir.h"
 
 enum edit_kind {
     EDIT_END, // of a list of edits
@@ -43,5 +43,8 @@ struct edit {
 char *program_try_edit(struct arena *arena, const char *text, const struct edit *edits);
 // The same; ends the process where one finds nothing.
 char *program_edit(struct arena *arena, const char *text, const struct edit *edits);
+
+// The program of a text, numbered; ends the process, and says why, where it is none.
+struct program *program_read(struct arena *arena, const char *text, uint32_t source);
 
 #endif

@@ -145,14 +145,7 @@ static void try_variant(struct trial *t, const struct variant *variant) {
     t->text = program_edit(&t->arena, program_text(derived, &t->arena), by_parts);
     t->text = program_edit(&t->arena, t->text, variant->edits);
     uint32_t source = source_add(&t->sources, &t->arena, "edited.place", t->text, strlen(t->text));
-    struct text_error error;
-    struct program *program = program_parse(&t->arena, t->text, strlen(t->text), source, &error);
-    if (!program)
-        fail_msg("%s: %s at `%.60s`", variant->name, error.message, t->text + error.span.begin);
-    const char *wrong = program_check(program, &t->arena, NULL);
-    if (wrong)
-        fail_msg("%s: %s", variant->name, wrong);
-    program_number(program);
+    struct program *program = program_read(&t->arena, t->text, source);
     t->verdict = verify(reference, program, &t->arena, t->diagnostics);
 }
 

@@ -219,14 +219,7 @@ static void judge(struct trial *t, int64_t devices, bool zigzag, const struct ed
         t->text = in_zigzag(&t->arena, t->text, devices);
     t->text = program_edit(&t->arena, t->text, edits);
     uint32_t source = source_add(&t->sources, &t->arena, "ring.place", t->text, strlen(t->text));
-    struct text_error error;
-    struct program *program = program_parse(&t->arena, t->text, strlen(t->text), source, &error);
-    if (!program)
-        fail_msg("%s at `%.80s`", error.message, t->text + error.span.begin);
-    const char *wrong = program_check(program, &t->arena, NULL);
-    if (wrong)
-        fail_msg("%s", wrong);
-    program_number(program);
+    struct program *program = program_read(&t->arena, t->text, source);
     t->verdict = verify(reference, program, &t->arena, t->diagnostics);
 }
 

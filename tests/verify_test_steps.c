@@ -133,21 +133,16 @@ struct trial {
     struct program *program;
 };
 
-static struct program *parse(struct trial *t, const char *name, const char *text) {
-    struct text_error error;
+static struct program *read_text(struct trial *t, const char *text) {
     uint32_t source = source_add(&t->sources, &t->arena, "step.place", text, strlen(text));
-    struct program *program = program_parse(&t->arena, text, strlen(text), source, &error);
-    if (!program)
-        fail_msg("%s: %s at `%.60s`", name, error.message, text + error.span.begin);
-    program_number(program);
-    return program;
+    return program_read(&t->arena, text, source);
 }
 
-static void begin(struct trial *t, const char *name, const char *statements) {
+static void begin(struct trial *t, const char *statements) {
     *t = (struct trial){0};
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
     t->text = arena_format(&t->arena, "%s%s%s", head, statements, units);
-    t->program = parse(t, name, t->text);
+    t->program = read_text(t, t->text);
 }
 
 // ---- one mistake each -------------------------------------------------------------------------
@@ -400,12 +395,12 @@ static bool is_judged_as(const struct trial *t, enum verdict_kind kind,
 // Judges the program, and what the edits make of it.
 static bool is_found(const struct mistake *mistake) {
     struct trial t;
-    begin(&t, mistake->name, mistake->statements);
+    begin(&t, mistake->statements);
     struct program *reference = t.program;
     bool found = verify(reference, t.program, &t.arena, t.diagnostics).kind == VERDICT_ACCEPTED;
     if (found) {
         t.text = program_edit(&t.arena, t.text, mistake->edits);
-        t.program = parse(&t, mistake->name, t.text);
+        t.program = read_text(&t, t.text);
         enum verdict_kind kind = verify(reference, t.program, &t.arena, t.diagnostics).kind;
         found = is_judged_as(&t, kind, mistake);
     }
@@ -426,7 +421,7 @@ static void each_mistake_is_found(void **state) {
 
 // What no text can say, but a program that is made in another way.
 static void expect_refused(struct trial *t, enum diagnostic_code code) {
-    struct program *reference = parse(t, "reference", t->text);
+    struct program *reference = read_text(t, t->text);
     struct verdict verdict = verify(reference, t->program, &t->arena, t->diagnostics);
     assert_int_not_equal(verdict.kind, VERDICT_ACCEPTED);
     assert_int_equal(t->diagnostics->items[0]->code, code);
@@ -435,7 +430,7 @@ static void expect_refused(struct trial *t, enum diagnostic_code code) {
 
 static void loops_below_what_is_counted_are_refused(void **state) {
     struct trial t;
-    begin(&t, "below", "for i = 0 .. 2 { call copy(x = w[0]) -> (y = spare[0]) }\n");
+    begin(&t, "for i = 0 .. 2 { call copy(x = w[0]) -> (y = spare[0]) }\n");
     struct loop *loop = &t.program->steps[STEP_TRAIN].body.statements[0].loop;
     loop->begin = -(1 << 21);
     loop->end = loop->begin + 2;
@@ -445,7 +440,7 @@ static void loops_below_what_is_counted_are_refused(void **state) {
 // `value`: of a unit with one operand and one result.
 static void expect_size_refused(value_id value) {
     struct trial t;
-    begin(&t, "sizes", "call copy(x = w[0]) -> (y = w[1])\n");
+    begin(&t, "call copy(x = w[0]) -> (y = w[1])\n");
     t.program->units[program_find_unit(t.program, "copy")].values[value].type.dims[0].size = 3;
     expect_refused(&t, E510);
 }
@@ -457,7 +452,7 @@ static void values_of_other_sizes_are_refused(void **state) {
 
 static void results_bound_elsewhere_than_they_are_made_are_refused(void **state) {
     struct trial t;
-    begin(&t, "places", "call add(x = w[0], sum = w[1])\n");
+    begin(&t, "call add(x = w[0], sum = w[1])\n");
     t.program->steps[STEP_TRAIN].body.statements[0].call.results[0].index = index_constant(2);
     expect_refused(&t, E611);
 }
@@ -465,7 +460,7 @@ static void results_bound_elsewhere_than_they_are_made_are_refused(void **state)
 // ---- the store --------------------------------------------------------------------------------
 
 static void begin_engine(struct trial *t, struct engine *e, const char *statements) {
-    begin(t, "engine", statements);
+    begin(t, statements);
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
     engine_init(e, t->program, terms, &t->arena, t->diagnostics);
@@ -481,7 +476,7 @@ static buffer_id move_to(struct trial *t, const char *name, int64_t offset) {
 static void bytes_meet_where_they_are_shared(void **state) {
     struct trial t;
     struct engine e;
-    begin(&t, "bytes", "");
+    begin(&t, "");
     buffer_id first = move_to(&t, "spare", 0), second = move_to(&t, "whole", 56);
     buffer_id third = move_to(&t, "work", 68), none = move_to(&t, "moved", -1);
     struct terms *terms = ARENA_NEW(&t.arena, struct terms);
