@@ -325,6 +325,29 @@ static void emit_sgd_momentum(struct emitter *e, const struct op *op) {
                  flag(e, op_integer(op, ATTRIBUTE_NESTEROV, 0)));
 }
 
+// ---- compressed gradients ---------------------------------------------------------------------
+
+_Static_assert((int)WIRE_BLOCK == PLACE_WIRE_BLOCK && (int)WIRE_SIGN == (int)PLACE_SIGN &&
+                   (int)WIRE_INT8 == (int)PLACE_INT8 && (int)WIRE_TOPK == (int)PLACE_TOPK,
+               "the runtime codes what wire.c measures");
+
+static void emit_compress(struct emitter *e, const struct op *op) {
+    LLVMValueRef residual = updated_place(e, op, 1, 1);
+    struct wire wire = op_wire(op);
+    CALL_RUNTIME(e, compress, op->id, dtype_of(e, op, 0), constant_i32(e, (int)wire.way),
+                 constant_i64(e, wire.kept), elements_of(e, op, 0), operand_place(e, op, 0),
+                 residual, result_place(e, op, 0));
+}
+
+static void emit_decompress(struct emitter *e, const struct op *op) {
+    struct wire wire = op_wire(op);
+    int64_t elements = type_elements(operand_type(e, op, 1));
+    int64_t codes = type_elements(operand_type(e, op, 0)) / wire_words(wire, elements);
+    CALL_RUNTIME(e, decompress, op->id, dtype_of(e, op, 1), constant_i32(e, (int)wire.way),
+                 constant_i64(e, wire.kept), constant_i64(e, elements), constant_i64(e, codes),
+                 operand_place(e, op, 0), result_place(e, op, 0));
+}
+
 // ---- all of them ------------------------------------------------------------------------------
 
 static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
@@ -355,6 +378,8 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_ADAMW] = emit_adamw,
     [OP_SGD] = emit_sgd,
     [OP_SGD_MOMENTUM] = emit_sgd_momentum,
+    [OP_COMPRESS] = emit_compress,
+    [OP_DECOMPRESS] = emit_decompress,
 };
 
 // SLICE is CALL in the table but not a kernel: it is copies (collectives.c).

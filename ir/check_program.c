@@ -486,9 +486,20 @@ static const char *check_islands(struct checker *c) {
                : NULL;
 }
 
+// What gradients are compressed to, and over which axes, go together.
+static const char *check_wire(const struct policy *policy) {
+    struct wire wire = policy->wire;
+    bool kept = wire.way == WIRE_TOPK ? wire.kept >= 1 && wire.kept <= WIRE_BLOCK : wire.kept == 0;
+    return (policy->wire_axes.n > 0) == (wire.way != WIRE_NONE) && kept
+               ? NULL
+               : "`wire over` in the policy says no way to compress";
+}
+
 static const char *check_program(struct checker *c) {
     const struct program *program = c->program;
     c->at = program->policy_span;
+    if (check_wire(&program->policy))
+        return check_wire(&program->policy);
     if (check_islands(c))
         return check_islands(c);
     for (uint32_t i = 0; i < program->n_tensors; i++) {

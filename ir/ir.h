@@ -395,6 +395,27 @@ extern const char *const collective_names[N_COLLECTIVES];
 enum operation { OPERATION_SUM, OPERATION_MAX, N_OPERATIONS }; // by which values become one
 extern const char *const operation_names[N_OPERATIONS];
 
+// How a gradient is compressed before it travels, inside `relax` (wire.c).
+enum wire_way {
+    WIRE_NONE, // it is not
+#define WAY(name, text, what) WIRE_##name,
+#include "ir/ways.def"
+#undef WAY
+    N_WIRE_WAYS
+};
+extern const char *const wire_way_names[N_WIRE_WAYS]; // "" of NONE
+enum { WIRE_BLOCK = 256 };                            // elements that are coded together
+struct wire {
+    enum wire_way way;
+    int64_t kept; // TOPK: elements of every block that travel; else 0
+};
+bool wire_equal(struct wire a, struct wire b);
+const char *wire_text(struct wire, struct arena *arena); // "int8", "topk 3"
+// The code's length, in words of i32.
+int64_t wire_words(struct wire, int64_t elements);
+// Of compress and decompress; NONE where the attributes make no sense.
+struct wire op_wire(const struct op *);
+
 // What a collective does with the values that the members of its group give it.
 struct exchange {
     enum collective_kind kind;
@@ -476,6 +497,10 @@ struct policy {
     // were all of it; after so many steps parameters are averaged over them. No axes: 0 steps.
     struct axis_list islands;
     int64_t average_every;
+    // Axes over which what devices have of a gradient may be summed as codes of it; what a code
+    // lacks stays with the device until the next step. No axes: NONE.
+    struct axis_list wire_axes;
+    struct wire wire;
 };
 
 struct sizes { // of the whole step, over all devices

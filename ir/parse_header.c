@@ -63,6 +63,17 @@ static enum dtype parse_dtype_field(struct parser *p, const char *name) {
     return text_dtype(p);
 }
 
+// `way = topk kept = 3`
+static struct wire parse_wire(struct parser *p) {
+    text_expect_word(p, "way");
+    text_expect(p, '=');
+    int way = text_choice(p, wire_way_names + 1, N_WIRE_WAYS - 1, "a way to compress");
+    struct wire wire = {.way = (enum wire_way)(way + 1)};
+    if (wire.way == WIRE_TOPK)
+        wire.kept = parse_field(p, "kept");
+    return wire;
+}
+
 // What the verifier holds every statement to; the file that takes the text in compares it with its
 // own.
 static void parse_policy(struct parser *p) {
@@ -82,6 +93,11 @@ static void parse_policy(struct parser *p) {
         text_expect_word(p, "over");
         policy->islands = text_axes(p);
         policy->average_every = parse_field(p, "every");
+    }
+    if (text_accept_word(p, "wire")) {
+        text_expect_word(p, "over");
+        policy->wire_axes = text_axes(p);
+        policy->wire = parse_wire(p);
     }
     p->program->policy_span = text_span(p, begin);
 }

@@ -149,6 +149,14 @@ static void print_policy(struct printer *p) {
         put_axes(p, &policy->islands);
         put(p, " every = %" PRId64, policy->average_every);
     }
+    if (policy->wire_axes.n) {
+        break_before(p, 60);
+        put(p, " wire over ");
+        put_axes(p, &policy->wire_axes);
+        put(p, " way = %s", wire_way_names[policy->wire.way]);
+        if (policy->wire.way == WIRE_TOPK)
+            put(p, " kept = %" PRId64, policy->wire.kept);
+    }
     end_line(p);
 }
 

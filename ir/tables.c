@@ -95,6 +95,13 @@ const enum attribute_kind attribute_kinds[N_ATTRIBUTES] = {
 
 const char *const operation_names[N_OPERATIONS] = {"sum", "max"};
 
+const char *const wire_way_names[N_WIRE_WAYS] = {
+    "",
+#define WAY(name, text, what) text,
+#include "ir/ways.def"
+#undef WAY
+};
+
 const char *const collective_names[N_COLLECTIVES] = {
 #define COLLECTIVE(name, text) text,
 #include "ir/collectives.def"

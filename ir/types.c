@@ -326,6 +326,25 @@ static void name_like_operand(const struct unit *unit, const struct op *op,
     }
 }
 
+// How long a code is follows from what is in it, and of how many it is from how long they are.
+// NULL, or what is wrong.
+static const char *size_codes(const struct unit *unit, const struct op *op,
+                              struct label_sizes *sizes) {
+    bool compresses = op->kind == OP_COMPRESS;
+    const struct tensor_type *g = &unit->values[op->operands[compresses ? 0 : 1]].type;
+    const struct tensor_type *other = &unit->values[op->operands[compresses ? 1 : 0]].type;
+    struct wire wire = op_wire(op);
+    if (wire.way == WIRE_NONE)
+        return "says no way to compress";
+    if (g->dtype == DTYPE_I32 || other->dtype != (compresses ? g->dtype : DTYPE_I32))
+        return "is given numbers where it wants codes, or the other way round";
+    int64_t words = wire_words(wire, type_elements(g));
+    if (compresses)
+        sizes->dims['w'] = (struct dim){DIM_FLAT, words};
+    sizes->known['w'] = true;
+    return compresses || sizes->dims['w'].size % words == 0 ? NULL : "is given no whole codes";
+}
+
 bool op_infer_types(struct program *program, struct unit *unit, struct op *op, const char **why) {
     struct op_labels labels;
     struct label_sizes sizes;
@@ -344,6 +363,12 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
                             text);
         return false;
     }
+    bool codes = op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;
+    const char *wrong = codes ? size_codes(unit, op, &sizes) : NULL;
+    if (wrong) {
+        *why = arena_format(program->arena, "`%s` %s", text, wrong);
+        return false;
+    }
     for (unsigned i = 0; i < op->n_results; i++) {
         struct tensor_type type = {.rank = (uint8_t)strlen(labels.results[i])};
         for (unsigned k = 0; k < type.rank; k++) {
@@ -358,7 +383,8 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
         name_like_operand(unit, op, &labels, labels.results[i], &type);
         struct tensor_type *old = &unit->values[op->results[i]].type;
         bool cast = op->kind == OP_CAST && old->dtype != DTYPE_NONE;
-        type.dtype = cast ? old->dtype : result_dtype(unit, op, type.rank);
+        bool code = op->kind == OP_COMPRESS && i == 0;
+        type.dtype = cast ? old->dtype : code ? DTYPE_I32 : result_dtype(unit, op, type.rank);
         *old = type;
     }
     return true;

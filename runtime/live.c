@@ -22,6 +22,7 @@ enum live_state live_state_of(enum place_class class) {
     case PLACE_ANCHOR:
     case PLACE_OUTER_MOMENTUM:
         return LIVE_OPTIMIZER;
+    case PLACE_RESIDUAL:
     case PLACE_GRADIENTS:
         return LIVE_GRADIENTS;
     case PLACE_ACTIVATIONS:
@@ -59,7 +60,7 @@ struct live {
 
 /* Whether it holds something all the time: from step to step, or for the host around one. */
 static bool is_always_alive(const struct place_buffer *buffer) {
-    return buffer->class <= PLACE_OUTER_MOMENTUM || buffer->class == PLACE_INPUT ||
+    return buffer->class <= PLACE_RESIDUAL || buffer->class == PLACE_INPUT ||
            buffer->class == PLACE_OUTPUT;
 }
 

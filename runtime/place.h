@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 7
+#define PLACE_ABI_VERSION 8
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -40,6 +40,14 @@ enum place_dtype {
 };
 
 /* Learning rate over the steps. */
+/* How gradients are compressed; the order of ir/ways.def. Elements are coded in blocks. */
+enum place_way {
+    PLACE_SIGN = 1,
+    PLACE_INT8 = 2,
+    PLACE_TOPK = 3,
+};
+#define PLACE_WIRE_BLOCK 256
+
 enum place_schedule {
     PLACE_CONSTANT = 0,
     PLACE_COSINE = 1,
@@ -173,7 +181,9 @@ enum place_class {
     PLACE_MOMENT2, /* AdamW's v */
     PLACE_MOMENTUM,
     PLACE_ANCHOR,         /* parameters as the outer optimizer left them */
-    PLACE_OUTER_MOMENTUM, /* the outer optimizer's; the last of those that live from step to step */
+    PLACE_OUTER_MOMENTUM, /* the outer optimizer's */
+    PLACE_RESIDUAL,       /* what compression has not sent yet of a gradient; the last of those
+                             that live from step to step */
     PLACE_GRADIENTS,
     PLACE_ACTIVATIONS,
     PLACE_TRANSIENT,
@@ -237,7 +247,7 @@ struct place_statement {
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
 
 /* What executing a statement of a step does to what is alive in the arena. Buffers that live from
- * step to step and those of the host (classes up to OUTER_MOMENTUM, INPUT, OUTPUT) always are. */
+ * step to step and those of the host (classes up to RESIDUAL, INPUT, OUTPUT) always are. */
 enum place_effect_kind {
     PLACE_ALIVE,    /* the item holds something from here on, also while the statement works */
     PLACE_BORROWED, /* only while the statement works: the frame of a unit */

@@ -1,6 +1,7 @@
 // Every op that is arithmetic, in f32 and f64: the generated code against the interpreter.
 #include "backend_harness.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -542,6 +543,92 @@ static void accumulation(void **state) {
     for_types(build_accumulation, 100);
 }
 
+// ---- compressed gradients ---------------------------------------------------------------------
+
+static const struct wire ways[] = {
+    {WIRE_SIGN, 0}, {WIRE_INT8, 0}, {WIRE_TOPK, 5}, {WIRE_TOPK, 256}};
+enum { N_WAYS = sizeof ways / sizeof *ways, CODED = 3 * 257 }; // three blocks and a short one
+
+static struct op *coded(struct harness *h, struct op *op, struct wire wire) {
+    op_set_word(h->program, op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
+    if (wire.way == WIRE_TOPK)
+        op_set_integer(h->program, op, ATTRIBUTE_KEPT, wire.kept);
+    return op;
+}
+
+// A gradient of zeros but for its first block, where magnitudes are equal; then random ones.
+static void codes(void **state) {
+    for (int i = 0; i < 4 * N_WAYS; i++) {
+        struct harness h;
+        struct wire wire = ways[i / 4];
+        harness_open(&h, dtypes[i % 2]);
+        value_id g = INPUT(&h, 3, 257), residual = INPUT(&h, 3, 257), like = INPUT(&h, 3, 257);
+        struct op *op = coded(&h, OP(&h, COMPRESS, g, residual), wire);
+        harness_infer(&h, op);
+        value_id code = op->results[0];
+        assert_int_equal(count(&h, code), wire_words(wire, CODED));
+        harness_output(&h, code);
+        harness_update(&h, op->results[1], residual);
+        finish(&h, coded(&h, OP(&h, DECOMPRESS, code, like), wire));
+        harness_ready(&h);
+        for (int k = 0; k < CODED && i / 2 % 2; k++) {
+            set(&h, g, k, k < 256 ? k % 3 - 1 : 0);
+            set(&h, residual, k, 0);
+        }
+        harness_compare(&h, 4);
+        harness_close(&h);
+    }
+}
+
+// Of three devices, in their order.
+static void codes_are_added(void **state) {
+    for (int i = 0; i < 2 * N_WAYS; i++) {
+        struct harness h;
+        struct wire wire = ways[i / 2];
+        harness_open(&h, dtypes[i % 2]);
+        int64_t words = wire_words(wire, CODED);
+        value_id codes = harness_input(&h, DTYPE_I32, SIZES(3 * words)), like = INPUT(&h, 3, 257);
+        finish(&h, coded(&h, OP(&h, DECOMPRESS, codes, like), wire));
+        harness_ready(&h);
+        struct op made = {.kind = OP_COMPRESS, .n_operands = 2, .n_results = 2};
+        struct tensor_type whole = {.dtype = DTYPE_F64, .rank = 1, .dims = {{DIM_FLAT, CODED}}};
+        struct tensor_type code = {.dtype = DTYPE_I32, .rank = 1, .dims = {{DIM_FLAT, words}}};
+        coded(&h, &made, wire);
+        for (int device = 0; device < 3; device++) {
+            struct array given[2] = {array_new(&h.arena, whole), array_new(&h.arena, whole)};
+            struct array results[2] = {array_new(&h.arena, code), array_new(&h.arena, whole)};
+            for (int k = 0; k < CODED; k++)
+                given[0].data[k] = sin(k * (device + 1));
+            interpret_op(&made, given, results);
+            for (int64_t k = 0; k < words; k++)
+                set(&h, codes, device * words + k, results[0].data[k]);
+        }
+        harness_compare(&h, 4);
+        harness_close(&h);
+    }
+}
+
+// What is no number, or none that can travel, is not made one: the run ends where it is seen.
+static void codes_of_no_numbers_are_none(void **state) {
+    for (int i = 0; i < 4 * N_WAYS; i++) {
+        struct harness h;
+        harness_open(&h, dtypes[i % 2]);
+        value_id g = INPUT(&h, 300), residual = INPUT(&h, 300), like = INPUT(&h, 300);
+        struct op *op = coded(&h, OP(&h, COMPRESS, g, residual), ways[i / 4]);
+        harness_infer(&h, op);
+        harness_output(&h, op->results[0]);
+        harness_update(&h, op->results[1], residual);
+        struct op *sum = coded(&h, OP(&h, DECOMPRESS, op->results[0], like), ways[i / 4]);
+        finish(&h, sum);
+        harness_ready(&h);
+        set(&h, g, 7, i / 2 % 2 ? INFINITY : NAN);
+        harness_run(&h);
+        assert_false(isfinite(get(&h, sum->results[0], 7)));
+        assert_true(isfinite(get(&h, sum->results[0], 270))); // of the next block
+        harness_close(&h);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
@@ -558,6 +645,9 @@ int main(void) {
         cmocka_unit_test(positions_in_memory),
         cmocka_unit_test(scalars),
         cmocka_unit_test(updates),
+        cmocka_unit_test(codes),
+        cmocka_unit_test(codes_are_added),
+        cmocka_unit_test(codes_of_no_numbers_are_none),
         cmocka_unit_test(accumulation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

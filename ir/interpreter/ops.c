@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/interpreter/compress.h"
 #include "ir/interpreter/draws.h"
 
 typedef void (*evaluator)(const struct op *, const struct array *, struct array *);
@@ -706,6 +707,8 @@ static const evaluator evaluators[N_OPS] = {
     [OP_ADAMW] = adamw,
     [OP_SGD] = sgd,
     [OP_SGD_MOMENTUM] = sgd_momentum,
+    [OP_COMPRESS] = interpret_compress,
+    [OP_DECOMPRESS] = interpret_decompress,
 };
 
 void interpret_op(const struct op *op, const struct array *operands, struct array *results) {

@@ -126,7 +126,7 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed) {
          pass++) /* all zeros first: padding, and windows into whole buffers */
         for (int32_t i = 0; i < program->n_buffers; i++) {
             const struct place_buffer *buffer = &program->buffers[i];
-            if (buffer->class > PLACE_OUTER_MOMENTUM)
+            if (buffer->class > PLACE_RESIDUAL)
                 continue;
             bool values = buffer->class <= PLACE_MASTER || buffer->class == PLACE_ANCHOR;
             if (values && buffer->dtype != PLACE_F32 && buffer->dtype != PLACE_F64)

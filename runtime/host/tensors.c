@@ -219,8 +219,9 @@ static bool list_parameters(const struct place_program *program, struct entries 
 }
 
 static bool list_states(const struct place_program *program, struct entries *entries) {
-    static const char *const names[] = {"parameters", "master", "moment1",        "moment2",
-                                        "momentum",   "anchor", "outer_momentum", "gradients"};
+    static const char *const names[] = {"parameters",     "master",   "moment1",
+                                        "moment2",        "momentum", "anchor",
+                                        "outer_momentum", "residual", "gradients"};
     for (int32_t class = PLACE_PARAMETERS; class <= PLACE_GRADIENTS; class ++)
         for (int32_t t = 0; t < program->n_tensors; t++) {
             const struct place_tensor *tensor = &program->tensors[t];

@@ -88,6 +88,15 @@ struct square_sum {
     double partial[SQUARE_SUM_PIECES];
 };
 
+struct compress {
+    int way;
+    int64_t kept, count, codes;
+    int64_t block_words, code_words; /* of a whole block, and of one code */
+    const void *g;
+    void *residual, *sum;
+    uint32_t *code; /* decompress: only read */
+};
+
 struct accumulate {
     void *target;
     const void *source;
