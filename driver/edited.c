@@ -152,13 +152,26 @@ static const char *relaxation_text(struct arena *arena, const struct program *pr
                         policy->average_every);
 }
 
-// Between islands less is proved: where they are is for the file to say.
+static const char *compression_text(struct arena *arena, const struct program *program) {
+    const struct policy *policy = &program->policy;
+    if (policy->wire_axes.n == 0)
+        return "nothing";
+    return arena_format(arena, "%s, way = %s",
+                        mesh_axes_text(&program->mesh, &policy->wire_axes, arena),
+                        wire_text(policy->wire, arena));
+}
+
+// Between islands less is proved, and less of gradients that are compressed: where is for the file
+// to say.
 static bool relaxation_differs(const struct comparison *w) {
     const struct strategy_config *strategy = &w->c->config.strategy;
     const struct origin here = {.kind = ORIGIN_STATEMENT, .span = strategy->name_span};
-    return differ(w, w->text->policy_span, "relax over", relaxation_text(&w->c->arena, w->text),
-                  relaxation_text(&w->c->arena, w->file),
-                  strategy->n_relaxations ? &strategy->relaxations[0].origin : &here);
+    const struct origin *said = strategy->n_relaxations ? &strategy->relaxations[0].origin : &here;
+    struct arena *arena = &w->c->arena;
+    return differ(w, w->text->policy_span, "relax over", relaxation_text(arena, w->text),
+                  relaxation_text(arena, w->file), said) ||
+           differ(w, w->text->policy_span, "wire over", compression_text(arena, w->text),
+                  compression_text(arena, w->file), said);
 }
 
 // The text's own policy is what the verifier holds its statements to: a laxer one than the file's
@@ -433,7 +446,8 @@ static void check_state_storage(struct compilation *c, const struct placement *p
     for (buffer_id id = 0; id < c->final->n_buffers; id++) {
         const struct buffer *buffer = &c->final->buffers[id];
         if (class_states[buffer->class] != state || buffer->tensor == NO_ID ||
-            buffer->window_of != NO_ID || !c->verdict.buffers[id].seen)
+            buffer->window_of != NO_ID || !c->verdict.buffers[id].seen ||
+            buffer->class == CLASS_RESIDUAL) // nobody declares it: it lies as what is compressed
             continue;
         struct placement_row row = {
             .state = state, .buffer = buffer, .found = &c->verdict.buffers[id]};

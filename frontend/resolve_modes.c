@@ -9,6 +9,8 @@
 // told in its own words (E199), and after everything that would be wrong in any compiler.
 #include "frontend/expand.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum mode {
@@ -209,17 +211,39 @@ static void read_outer(const struct mode_reader *m, const struct ast_value *valu
         read_outer_optimizer(m->r, value, &m->out->outer);
 }
 
-// A word or a call, of which none is built.
+// `topk(share)`: of each block, at least one element.
+static bool read_kept(const struct mode_reader *m, const struct ast_value *value, int64_t *kept) {
+    const struct ast_arguments *arguments = &value->call.arguments;
+    double share;
+    if (value->kind != AST_CALL || arguments->n != 1 || arguments->items[0].name.text ||
+        arguments->items[0].kind != ARGUMENT_VALUE) {
+        report_wrong_kind(m->r, value, "`topk`", "the share of elements that travel: `topk(0.01)`");
+        return false;
+    }
+    if (!read_real(m->r, substitute(m->frame, arguments->items[0].value), "the share of `topk`",
+                   DBL_MIN, 1, &share))
+        return false;
+    *kept = (int64_t)ceil(share * WIRE_BLOCK);
+    return true;
+}
+
+// A word, or the call `topk(share)`.
 static void read_wire(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const names[] = {"sign", "topk", "int8"};
+    const char *const *names = wire_way_names + 1;
     struct ast_name name = {value->kind == AST_CALL   ? value->call.name.text
                             : value->kind == AST_NAME ? value->name
                                                       : "",
                             value->span};
-    if (table_find(names, 3, name.text) < 0)
-        report_unknown(m->r, E103, name, "way to compress", names, 3);
-    else
-        report_unsupported(m->r, value->span, UNSUPPORTED_COMPRESSED_WIRE);
+    int way = table_find(names, N_WIRE_WAYS - 1, name.text);
+    struct wire wire = {.way = (enum wire_way)(way + 1)};
+    if (way < 0)
+        report_unknown(m->r, E103, name, "way to compress", names, N_WIRE_WAYS - 1);
+    else if (wire.way != WIRE_TOPK && value->kind == AST_CALL)
+        report_wrong_kind(m->r, value, "`wire`", "`sign`, `int8` or `topk(share)`");
+    else if (m->mode == MODE_SHARDED)
+        report_unsupported(m->r, value->span, UNSUPPORTED_COMPRESSED_SHARDS);
+    else if (wire.way != WIRE_TOPK || read_kept(m, value, &wire.kept))
+        m->out->wire = wire;
 }
 
 static const struct option_row {

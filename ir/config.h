@@ -165,6 +165,7 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum dimension by_dimension;
     enum reduce_when reduce;
     int64_t bucket_bytes;
+    struct wire wire;              // how gradients are compressed on the way
     int64_t average_every;         // steps; 0: parameters are not averaged
     struct optimizer_config outer; // takes the average for a step of its own; NONE: it is taken
     struct origin origin;

@@ -35,7 +35,8 @@ struct placed_tensor {
     // Of a part that is kept between forward and backward: the axes that cut it, the first of the
     // parameter's. None: nothing is kept, or all.
     struct axis_list kept_shards;
-    int64_t bucket_bytes; // the most that one all_reduce of gradients carries
+    struct axis_list wire; // over which its gradient travels compressed: the placement's, or none
+    int64_t bucket_bytes;  // the most that one all_reduce of gradients carries
 };
 
 // One way in which work is divided: what has the roles of the scope and the dimension is cut over
@@ -66,6 +67,8 @@ struct placement {
                               // runs the whole model there, on tokens of its own
     struct axis_list islands; // axes of `batch`, not of `tokens`, over which devices take steps of
                               // their own: copies of everything lie on them, of different steps
+    struct axis_list wire_axes; // axes of `tokens` over which gradients travel as codes
+    struct wire wire;           // how; NONE: there are no such axes
     struct axis_list ring; // the one of them, if any, round which keys and values travel; along it
                            // the sequence lies in zigzag
     struct work_rule *rules; // in the order in which cuts of one dimension nest, outermost first

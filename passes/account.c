@@ -178,7 +178,8 @@ static enum state state_of_piece(const struct exchange *exchange, const struct b
     enum state state = class_states[from->class];
     if (from->tensor == NO_ID)
         return from->rank ? STATE_ACTIVATIONS : N_STATES;
-    return state != N_STATES ? state : reduces ? STATE_GRADIENTS : STATE_PARAMETERS;
+    bool codes = from->dtype == DTYPE_I32; // of gradients: no parameter is an integer
+    return state != N_STATES ? state : reduces || codes ? STATE_GRADIENTS : STATE_PARAMETERS;
 }
 
 static bool names_value(const struct unit *unit, const struct call *call, const struct op *op,

@@ -116,6 +116,8 @@ bool partition(struct program *program, const struct pass_context *context) {
     p.states = ARENA_ARRAY(p.arena, struct buffer_state, reference.n_buffers + 1);
     for (uint32_t i = 0; i < reference.n_buffers; i++)
         p.states[i].buffer = NO_ID;
+    p.program->policy.wire_axes = p.placement.wire_axes;
+    p.program->policy.wire = p.placement.wire;
     divide_values(&p);
     make_storage(&p);
     for (int kind = 0; kind < N_STEPS; kind++)

@@ -9,6 +9,7 @@
 //   partition_ring.c     the schedule of keys that travel
 //   partition_storage.c  tensors' buffers, reductions of gradients
 //   partition_gathers.c  parameters that are gathered before use
+//   partition_wire.c     gradients that travel as codes
 //   partition_islands.c  steps of several islands: the batch dealt out, the average
 //   partition_step.c     the schedule: microbatches, calls, what goes around them
 #ifndef PLACE_PASSES_PARTITION_H
@@ -88,11 +89,15 @@ struct tensor_storage {
     buffer_id gradient;  // as it is stored
     buffer_id sum;       // of `gradient`: what accumulates, and is reduced after the last
     buffer_id own_gradient; // of `gradient`: what this device's update reads
-    buffer_id unreduced;    // transient whole gradient of one microbatch; NO_ID: none
-    buffer_id reduced;      // transient shard of it, when shards accumulate; NO_ID: none
+    // Of a gradient that travels as codes: what of it is compressed, and put together again there;
+    // what the last code lacked; the device's code, and those of all. NO_ID: it does not.
+    buffer_id sent, residual, code, codes;
+    buffer_id unreduced; // transient whole gradient of one microbatch; NO_ID: none
+    buffer_id reduced;   // transient shard of it, when shards accumulate; NO_ID: none
     // Axes over which the gradient is summed: in every microbatch, and after the last.
     struct axis_list scatter_each, reduce_each, scatter_last, reduce_last;
-    uint64_t summand; // axes of the model among those of the scatters
+    struct axis_list wire; // summed as codes, behind all these
+    uint64_t summand;      // axes of the model among those of the scatters
 };
 
 // What makes a ring of a unit that is one op whose keys travel: further units of the reference.
@@ -130,6 +135,11 @@ struct accumulation {
     uint32_t of, unit;
 };
 
+// The units that compress what a unit of the reference makes, and put it together again.
+struct coding {
+    uint32_t of, compress, decompress;
+};
+
 // First and last calls of a step that touch a buffer of the reference program.
 struct reach {
     const struct statement **first_reader, **last_reader, **last_writer;
@@ -152,6 +162,8 @@ struct partitioner {
     uint32_t n_cut_calls, cap_cut_calls;
     struct accumulation *accumulations;
     uint32_t n_accumulations, cap_accumulations;
+    struct coding *codings;
+    uint32_t n_codings, cap_codings;
     struct buffer_state *states;    // of the reference's buffers
     struct tensor_storage *storage; // like placement.tensors: of every tensor in every range
     // The step being made:
@@ -251,6 +263,16 @@ struct freed {
 void free_item(struct partitioner *, struct freed *, struct reference);
 void emit_free(struct partitioner *, const struct statement *from, const struct freed *);
 
+// The gradients that a call is the last to write, as results of the reference program.
+struct written {
+    struct reference *results;
+    uint32_t n;
+};
+struct tensor_storage *gradient_storage(const struct partitioner *, struct reference gradient);
+// Are these the types of the unit's parameters?
+bool has_types(const struct partitioner *, const struct unit *, const struct reference *operands,
+               uint32_t n);
+
 // What goes behind a call `from` that writes gradients; then around the loop over microbatches,
 // once, for the calls inside it.
 void reduce_after(struct partitioner *, const struct statement *from);
@@ -274,6 +296,12 @@ void gather_turn(struct partitioner *, const struct statement *from);
 // The same around the loop over microbatches: once, for the calls inside it.
 void gather_kept(struct partitioner *, const struct statement *from);
 void free_kept(struct partitioner *, const struct statement *from);
+
+// ---- codes (partition_wire.c) -----------------------------------------------------------------
+// What a gradient has beside `sent`, where it travels as codes.
+void make_codes(struct partitioner *, const struct buffer *reference);
+// Sums what `from` has written over the axes of its wire, once that is a sum over all others.
+void send_codes(struct partitioner *, const struct statement *from, const struct written *);
 
 // ---- islands (partition_islands.c) -----------------------------------------------------------
 // When the step that averages begins, what is trained is a summand over the axes between islands;

@@ -145,9 +145,13 @@ static void plan_reduction(const struct partitioner *p, const struct placed_tens
     if (p->placement.microbatches > 1) // else each and last are the same
         each = tensor->reduced_each;
     storage->scatter_each = tensor->scattered_each;
+    storage->wire = tensor->wire;
     storage->scatter_last = without(owners, &tensor->scattered_each);
     storage->reduce_last = without(&rest, &each);
     storage->reduce_each = without(&rest, &storage->reduce_last);
+    // Codes are summed over their axes, to the whole that all of these have.
+    storage->scatter_last = without(&storage->scatter_last, &tensor->wire);
+    storage->reduce_last = without(&storage->reduce_last, &tensor->wire);
     storage->summand = axis_list_mask(owners) & ~axis_list_mask(&p->placement.tokens);
 }
 
@@ -166,6 +170,7 @@ static void make_gradient(struct partitioner *p, const struct buffer *reference)
         axis_list_equal(&storage->scatter_each, &tensor->shards[STATE_OPTIMIZER])
             ? storage->own_gradient
             : add_window(p, reference, storage->gradient, ".sum", &storage->scatter_each);
+    make_codes(p, reference);
     if (storage->scatter_each.n + storage->reduce_each.n == 0)
         return;
     // Layers whose parameters are gathered together are reduced together.
@@ -185,6 +190,10 @@ void make_storage(struct partitioner *p) {
                                                 .gradient = NO_ID,
                                                 .sum = NO_ID,
                                                 .own_gradient = NO_ID,
+                                                .sent = NO_ID,
+                                                .residual = NO_ID,
+                                                .code = NO_ID,
+                                                .codes = NO_ID,
                                                 .unreduced = NO_ID,
                                                 .reduced = NO_ID};
     for (uint32_t b = 0; b < p->reference->n_buffers; b++) {
@@ -296,12 +305,6 @@ void emit_free(struct partitioner *p, const struct statement *from, const struct
 
 // ---- gradients --------------------------------------------------------------------------------
 
-// The gradients that a call is the last to write, as results of the reference program.
-struct written {
-    struct reference *results;
-    uint32_t n;
-};
-
 static struct written last_written(struct partitioner *p, const struct statement *from) {
     const struct unit *unit = &p->reference->units[from->call.unit];
     struct written written = {.results =
@@ -315,8 +318,7 @@ static struct written last_written(struct partitioner *p, const struct statement
     return written;
 }
 
-static struct tensor_storage *gradient_storage(const struct partitioner *p,
-                                               struct reference gradient) {
+struct tensor_storage *gradient_storage(const struct partitioner *p, struct reference gradient) {
     return storage_of(p, reference_buffer(p, gradient));
 }
 
@@ -333,8 +335,8 @@ static void add_reduction(struct partitioner *p, struct transfers *transfers,
               kind == COLLECTIVE_ALL_REDUCE ? placed(p, buffer)->bucket_bytes : NO_BUCKET);
 }
 
-static bool has_types(const struct partitioner *p, const struct unit *unit,
-                      const struct reference *operands, uint32_t n) {
+bool has_types(const struct partitioner *p, const struct unit *unit,
+               const struct reference *operands, uint32_t n) {
     bool equal = unit->n_parameters == n;
     for (uint32_t i = 0; equal && i < n; i++) {
         struct tensor_type type = buffer_type(p->program, &p->program->buffers[operands[i].buffer]);
@@ -449,11 +451,12 @@ void reduce_last(struct partitioner *p, const struct statement *from) {
         add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_last, written.results[i],
                       s->sum, s->own_gradient);
         struct axis_list summed = last_sums(p, written.results[i]);
-        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &summed, written.results[i], s->own_gradient,
-                      s->own_gradient);
+        buffer_id place = s->sent != NO_ID ? s->sent : s->own_gradient;
+        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &summed, written.results[i], place, place);
     }
     emit_transfers(p, &scatters, name);
     emit_transfers(p, &sums, name);
+    send_codes(p, from, &written);
 }
 
 // After a call of the backward pass. A gradient with several contributions (a tied table) is

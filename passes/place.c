@@ -243,6 +243,7 @@ static void place_tensor(struct weighing *w, uint32_t t) {
     }
     place_options(p, placed);
     order_shards(p, placed);
+    place_wire(p, placed);
 }
 
 // A mode that reached no tensor says something about nothing.
@@ -293,6 +294,7 @@ bool placement_derive(const struct config *config, const struct program *program
     check_splits(&p);
     check_modes(&p);
     check_islands(&p);
+    find_wire(&p);
     if (diagnostics->n_errors == errors)
         check_ring(&p); // of what has a meaning: what is not compiled yet
     if (diagnostics->n_errors > errors)
@@ -306,6 +308,8 @@ bool placement_derive(const struct config *config, const struct program *program
         check_states(&p);
     if (diagnostics->n_errors == errors)
         check_island_states(&p);
+    if (diagnostics->n_errors == errors)
+        check_wires(&p);
     if (diagnostics->n_errors == errors)
         check_gathers(&p);
     return diagnostics->n_errors == errors && check_microbatches(&p);

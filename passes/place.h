@@ -8,6 +8,7 @@
 //   place_rules.c   which modes have a meaning, alone and together
 //   place_nesting.c whose shards lie in whose
 //   place_islands.c which local steps have a meaning
+//   place_wire.c    which gradients travel compressed
 //   place_sizes.c   which sizes divide
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
@@ -69,6 +70,10 @@ void check_gathers(struct placing *);
 // Local steps: the statements by themselves, then how the tensors came to be placed.
 void check_islands(struct placing *);
 void check_island_states(struct placing *);
+// Compressed gradients: the statements by themselves, which say how; then of every tensor whether.
+void find_wire(struct placing *);
+void place_wire(struct placing *, struct placed_tensor *);
+void check_wires(struct placing *);
 void check_states(struct placing *);
 void check_nesting(struct placing *, const struct placed_tensor *);
 

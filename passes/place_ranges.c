@@ -130,7 +130,7 @@ static bool placed_alike(const struct placed_tensor *a, const struct placed_tens
            a->prefetch == b->prefetch && a->kept_after_forward == b->kept_after_forward &&
            a->kept_after_backward == b->kept_after_backward &&
            axis_list_equal(&a->kept_shards, &b->kept_shards) &&
-           a->bucket_bytes == b->bucket_bytes &&
+           axis_list_equal(&a->wire, &b->wire) && a->bucket_bytes == b->bucket_bytes &&
            axis_list_equal(&a->reduced_each, &b->reduced_each);
 }
 

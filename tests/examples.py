@@ -5,6 +5,9 @@ device: the losses of 10 steps agree to 1e-5 (fp32, sums in another order), and 
 difference means something, the losses and parameters of 3 steps to 1e-9. These are on sequences of
 different lengths, filled up with the mask: every device and microbatch has another number of targets.
 
+Where gradients travel compressed, losses stay near one device's; what is sent so that nothing is lost but the
+roundings of fp32 trains like one device.
+
 Where devices take steps of their own between averages, one device trains on the samples of each island,
 and the average of what it makes of them, and an outer optimizer's first step, are taken here.
 
@@ -31,6 +34,8 @@ STEPS = 10
 EXACT = ["-Dtrain.precision=fp64", "-Dtrain.optimizer=sgd(lr = 0.05, momentum = 0.9)", "-Dtrain.clip=1e9"]
 EXACT_STEPS = 3
 SEED = 1  # of every example
+LOSSY = 1e-2  # of a loss, in the first steps, by gradients of bytes
+LOSSLESS = "topk(1)"  # all elements of every block, in fp32
 STATES = ("parameters", "optimizer", "gradients", "activations")
 
 
@@ -147,15 +152,30 @@ class Examples(unittest.TestCase):
                 averages = any(step["step"] % row["every"] == 0 for row in report["communication"] if row["every"] > 1)
                 traffic = predicted_traffic(report, averages or step["step"] == STEPS)
                 self.assertEqual(sent, {a: b for a, b in traffic.items() if b})
-            if report["relaxed"]:
+            if "state_consistency" in (row["condition"] for row in report["relaxed"]):
                 self.check_islands(path, folder, report)
                 return
             alone = [f"-D{axis}=1" for axis in axes_of(report)]
             _, reference = run(path, folder, *alone)
-            self.check_exact(path, folder, alone)
+            if report["relaxed"]:
+                self.check_compressed(path, folder, alone, report)
+            else:
+                self.check_exact(path, folder, alone)
         self.assertLess(steps[-1]["loss"], steps[0]["loss"])
+        limit = LOSSY if report["relaxed"] else 1e-5
         for many, one in zip(steps, reference):
-            self.assertLess(abs(many["loss"] - one["loss"]), 1e-5 * one["loss"], f"step {one['step']}")
+            self.assertLess(abs(many["loss"] - one["loss"]), limit * one["loss"], f"step {one['step']}")
+
+    def check_compressed(self, path, folder, alone, report):
+        """All that travels, in fp32, with residuals of what that rounds off: as one device to 1e-6. Then what is
+        sent of each layer says how much smaller codes are."""
+        with open(path, encoding="utf-8") as text:
+            said = re.search(r"wire = (\w+)", text.read()).group(1)
+        lossless = os.path.join(folder, "lossless.place")
+        with open(path, encoding="utf-8") as text, open(lossless, "w", encoding="utf-8") as copy:
+            copy.write(text.read().replace(f"wire = {said}", f"wire = {LOSSLESS}"))
+        self.check_exact(lossless, folder, alone, within=1e-6)
+        self.assertEqual({row["op"] for row in report["communication"] if row["state"] == "gradients"}, {"all_gather"})
 
     def check_islands(self, path, folder, report):
         """Each island's steps done by one device, then averaged: parameters and losses are those."""
@@ -189,7 +209,7 @@ class Examples(unittest.TestCase):
         # The islands' own parameters differ: an average that did nothing would be seen.
         self.assertNotEqual(apart[0][0], apart[1][0])
 
-    def check_exact(self, path, folder, alone):
+    def check_exact(self, path, folder, alone, within=1e-9):
         outcomes, data = [], padded_data(path, folder)
         for number, axes in enumerate(([], alone)):
             file = os.path.join(folder, f"{number}.safetensors")
@@ -199,11 +219,11 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(many_steps), EXACT_STEPS)
         for ours, theirs in zip(many_steps, one_steps):
             for what in ("loss", "grad_norm"):
-                self.assertLess(abs(ours[what] - theirs[what]), 1e-9 * theirs[what], f"{what} of step {ours['step']}")
+                self.assertLess(abs(ours[what] - theirs[what]), within * theirs[what], f"{what} of step {ours['step']}")
         self.assertEqual(many.keys(), one.keys())
         for name, values in one.items():
             difference = max(abs(a - b) for a, b in zip(many[name], values, strict=True))
-            self.assertLess(difference, 1e-9 * max(map(abs, values)), name)
+            self.assertLess(difference, within * max(map(abs, values)), name)
 
 
 def add_tests():

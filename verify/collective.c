@@ -317,6 +317,10 @@ struct judgement collective_apply(struct engine *e, const struct exchange *excha
     e->terms->site = &e->statement->span;
     check_wire(e, exchange, from, span);
     const struct fault *fault = NULL;
+    if (form_is_code(&e->digits, from->form)) {
+        fault = codes_gather(e, exchange, &value, span);
+        return fault ? judgement_fault(fault) : value;
+    }
     if (exchange->kind != COLLECTIVE_PERMUTE)
         fault = parts_fault(e, collective_names[exchange->kind], &exchange->axes, from, span);
     if (!fault)
@@ -330,6 +334,8 @@ struct judgement slice_apply(struct engine *e, const struct axis_list *axes, int
     if (value.fault)
         return value;
     const struct fault *fault = parts_fault(e, "a slice", axes, from, span);
+    if (form_is_code(&e->digits, from->form))
+        fault = codes_cut(e, span);
     for (unsigned i = 0; i < axes->n && !fault; i++) {
         unsigned axis = axes->axes[i];
         if (e->program->mesh.axes[axis].size == 1)

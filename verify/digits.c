@@ -64,24 +64,40 @@ dim_id dim_make(struct digits *digits, const struct digit *list, uint32_t n, str
     return dim_intern(digits, &key);
 }
 
-form_id form_make(struct digits *digits, const dim_id *dims, uint32_t rank) {
-    struct form_key key = {.rank = rank};
-    for (uint32_t i = 0; i < rank; i++)
-        key.dims[i] = dims[i];
+static form_id form_intern(struct digits *digits, const struct form_key *key) {
     bool added;
-    form_id id = intern(&digits->form_keys, &key, sizeof key, &added);
+    form_id id = intern(&digits->form_keys, key, sizeof *key, &added);
     if (!added)
         return id;
     struct form_info info = {.key = interned(&digits->form_keys, id), .elements = 1};
-    for (uint32_t i = 0; i < rank; i++) {
-        const struct dim_info *dim = dim_get(digits, dims[i]);
+    for (uint32_t i = 0; i < key->rank; i++) {
+        const struct dim_info *dim = dim_get(digits, key->dims[i]);
         info.owners |= dim->owners;
         info.time |= dim->time;
         info.padded |= dim->padded;
         info.elements *= dim->local;
     }
+    if (key->codes)
+        info.owners |= form_get(digits, key->of)->owners;
     ARENA_PUSH(digits->arena, digits->forms, digits->n_forms, digits->cap_forms, info);
     return id;
+}
+
+form_id form_make(struct digits *digits, const dim_id *dims, uint32_t rank) {
+    struct form_key key = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        key.dims[i] = dims[i];
+    return form_intern(digits, &key);
+}
+
+form_id form_of_codes(struct digits *digits, form_id of, int64_t words, int64_t codes, bool clean) {
+    struct form_key key = {.rank = 1, .codes = (uint32_t)codes, .of = of, .clean = clean};
+    key.dims[0] = dim_cut(digits, &(struct axis_list){0}, -1, 1, words * codes);
+    return form_intern(digits, &key);
+}
+
+bool form_is_code(const struct digits *digits, form_id form) {
+    return form != FORM_ANY && form_get(digits, form)->key->codes > 0;
 }
 
 dim_id dim_cut(struct digits *digits, const struct axis_list *axes, int zigzag, int64_t time,
@@ -341,6 +357,9 @@ const char *form_text(const struct digits *digits, struct arena *arena, form_id 
     CHECK(to);
     if (form == FORM_ANY) {
         fputs("zeros", to);
+    } else if (form_is_code(digits, form)) {
+        uint32_t codes = form_get(digits, form)->key->codes;
+        fprintf(to, codes == 1 ? "one code" : "%u codes", codes);
     } else if (form_is_flat(digits, form)) {
         const struct dim_key *key = dim_get(digits, form_get(digits, form)->key->dims[0])->key;
         fputs("flat over ", to);

@@ -52,6 +52,11 @@ struct dim_info {
 struct form_key {
     uint32_t rank;
     dim_id dims[MAX_RANK];
+    // Of codes (compress.c), so many one behind the other, each of a tensor of this form; 0: of
+    // none.
+    uint32_t codes;
+    form_id of;
+    uint32_t clean; // the padding of that tensor is zeros
 };
 struct form_info {
     const struct form_key *key;
@@ -82,6 +87,10 @@ static inline const struct dim_info *dim_get(const struct digits *d, dim_id id) 
 static inline const struct form_info *form_get(const struct digits *d, form_id id) {
     return &d->forms[id];
 }
+// Of so many codes, each of so many words, that hold tensors of this form. No other function here
+// takes it for what is cut: codes are neither joined nor taken apart.
+form_id form_of_codes(struct digits *, form_id of, int64_t words, int64_t codes, bool clean);
+bool form_is_code(const struct digits *, form_id form);
 bool form_is_flat(const struct digits *, form_id form);
 // Whether the local part has these sizes.
 bool form_fits(const struct digits *, form_id form, const struct tensor_type *type);

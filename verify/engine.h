@@ -99,8 +99,31 @@ bool op_reads(enum op_kind, unsigned result, unsigned operand); // reads.def
 void rule_apply(struct engine *, const struct unit *, const struct op *,
                 const struct judgement *operands, struct judgement *results);
 
-// laws.c: terms of log-sum-exp, so that the loss over all of the vocabulary and the same over its
+uint32_t attributes_of(struct engine *, const struct op *); // of an op's terms
+
+// compress.c: gradients that travel as codes, where `relax` lets them. Whether the op is one of
+// these two; codes are operands of nothing else.
+bool codes_apply(struct engine *, const struct unit *, const struct op *,
+                 const struct judgement *operands, struct judgement *results);
+const struct fault *codes_check_operands(struct engine *, const struct op *,
+                                         const struct judgement *operands);
+// The codes of all members of a group; `value` is what one gives. NULL: done.
+const struct fault *codes_gather(struct engine *, const struct exchange *, struct judgement *value,
+                                 struct span span);
+const struct fault *codes_cut(struct engine *, struct span span); // a part of one is nothing
+// What a residual is when the step begins: each device's own, its padding zeros.
+void codes_begin(struct engine *, struct judgement *residual);
+// What a residual must be when the step has ended, if `gradient` is what it is of; NULL: it is.
+const struct fault *codes_check_residual(struct engine *, buffer_id residual, int64_t item,
+                                         struct scaled gradient, const char *what);
+// The same of a step that sends no gradients.
+const struct fault *codes_check_kept(struct engine *, buffer_id residual, int64_t item,
+                                     const char *what);
+
+// laws.c: operand `i` of the op that made the term, with the scale that it has there; and
+// terms of log-sum-exp, so that the loss over all of the vocabulary and the same over its
 // parts have one term.
+struct scaled term_operand(const struct terms *, struct term term, unsigned i);
 struct scaled law_log_shift(struct terms *, struct scaled sum, struct scaled shift);
 struct scaled law_cross_entropy(struct terms *, struct scaled logits, struct term targets,
                                 struct term rows);

@@ -129,7 +129,7 @@ void islands_begin_average(struct engine *e) {
     e->summands = (uint32_t)axis_list_mask(&e->program->policy.islands);
     for (buffer_id i = 0; i < e->program->n_buffers; i++)
         if (is_each_islands(e->program->buffers[i].class))
-            e->initials[i].value.partial = e->summands;
+            e->initials[i].value.partial |= e->summands;
 }
 
 const struct fault *islands_check_kept(struct engine *e, buffer_id id, int64_t item,

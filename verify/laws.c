@@ -15,15 +15,14 @@ static struct term lse_term(struct terms *terms, struct part x) {
     return term_make(terms, OP_CROSS_ENTROPY, 1, 0, &x, 1);
 }
 
-// Operand `i` of the op that made the term, with the scale that it has there.
-static struct scaled operand_of(const struct terms *terms, struct term term, unsigned i) {
+struct scaled term_operand(const struct terms *terms, struct term term, unsigned i) {
     const struct part *part = &terms->nodes[term.node].key->parts[i];
     bool indexed = terms->nodes[part->node].key->indexed;
     struct scaled operand = {{part->node, part->at + (indexed ? term.at : 0)}, SCALE_ONE};
     if (term_kind(terms, operand.of) != NODE_SCALED)
         return operand;
     scale_id scale = terms->nodes[operand.of.node].key->parts[0].scale;
-    return (struct scaled){operand_of(terms, operand.of, 0).of, scale};
+    return (struct scaled){term_operand(terms, operand.of, 0).of, scale};
 }
 
 static struct term log_shift_term(struct terms *terms, struct scaled sum, struct scaled shift) {
@@ -41,7 +40,7 @@ static struct scaled log_of_scale(struct terms *terms, scale_id scale) {
 struct scaled law_log_shift(struct terms *terms, struct scaled sum, struct scaled shift) {
     if (term_kind(terms, sum.of) != OP_SUM_EXP)
         return (struct scaled){log_shift_term(terms, sum, shift), SCALE_ONE};
-    struct scaled x = operand_of(terms, sum.of, 0), taken = operand_of(terms, sum.of, 1);
+    struct scaled x = term_operand(terms, sum.of, 0), taken = term_operand(terms, sum.of, 1);
     struct scaled lse = {lse_term(terms, part_of(term_with_scale(terms, x))), SCALE_ONE};
     struct sum all = {0};
     sum_add(terms, &all, lse, SCALE_ONE);
@@ -69,7 +68,7 @@ bool law_is_statistic(struct terms *terms, struct scaled o, struct scaled lse) {
         a->attributes != b->attributes || lse.scale != SCALE_ONE)
         return false;
     for (unsigned i = 0; i < 4; i++)
-        if (!scaled_same(terms, operand_of(terms, of_o, read[i]), operand_of(terms, of_lse, i)))
+        if (!scaled_same(terms, term_operand(terms, of_o, read[i]), term_operand(terms, of_lse, i)))
             return false;
     return true;
 }

@@ -274,7 +274,7 @@ static uint32_t contracted_owners(struct context *c, unsigned result, bool *time
 // ---- terms ------------------------------------------------------------------------------------
 
 // Equal attributes get equal numbers. What says where, not what (axes, dim), is left out.
-static uint32_t attributes_of(struct engine *e, const struct op *op) {
+uint32_t attributes_of(struct engine *e, const struct op *op) {
     char bytes[512];
     uint32_t size = 0;
     for (unsigned name = 0; name < N_ATTRIBUTES; name++) {
@@ -619,6 +619,11 @@ void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
     if (first)
         return;
     e->terms->site = &op->span;
+    first = codes_check_operands(e, op, operands);
+    for (unsigned i = 0; first && i < op->n_results; i++)
+        results[i] = judgement_fault(first);
+    if (first)
+        return;
     if (op->kind == OP_IOTA) {
         results[0] = iota_of(e, unit, op);
         return;
@@ -627,6 +632,8 @@ void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
         results[0] = cast_of(e, unit, op, &operands[0]);
         return;
     }
+    if (codes_apply(e, unit, op, operands, results))
+        return;
     struct context c = {
         .engine = e, .unit = unit, .op = op, .row = &op_rows[op->kind], .operands = operands};
     CHECK(op_labels_of(unit, op, &c.labels));

@@ -70,7 +70,11 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
         value.of = term_leaf(e->terms, NODE_STATE, leaf_name(e, (char)('A' + class), tensor->name),
                              tensor->layers > 0, (int32_t)buffer->first_layer);
     }
-    return judgement_of(e, value, form_declared(&e->digits, e->program, buffer), buffer->dtype);
+    struct judgement made =
+        judgement_of(e, value, form_declared(&e->digits, e->program, buffer), buffer->dtype);
+    if (buffer->class == CLASS_RESIDUAL)
+        codes_begin(e, &made);
+    return made;
 }
 
 // What the host writes before the step, or the step before left. Of a window nobody asks: it is

@@ -205,9 +205,11 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
         value_id id = v->unit->results[i].value;
         const struct op *made = v->made[id] ? v->made[id] : &end;
         results[i] = read_value(v, id, made);
-        // Elements behind an accumulator's are untouched where it is added to in place.
+        // Bytes behind an accumulator's elements are untouched where it is added to in place, and
+        // where a sum of codes takes its place.
         uint32_t place = v->unit->results[i].in_parameter;
-        if (place != NO_ID && !results[i].fault && made->kind == OP_ACCUMULATE &&
+        bool untouched = made->kind == OP_ACCUMULATE || made->kind == OP_DECOMPRESS;
+        if (place != NO_ID && !results[i].fault && untouched &&
             !(results[i].form != FORM_ANY && form_is_flat(&e->digits, results[i].form)))
             results[i].clean = v->values[place].clean;
     }

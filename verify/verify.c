@@ -111,6 +111,7 @@ static enum dtype least_type(const struct policy *policy, enum buffer_class clas
         return policy->moments;
     case CLASS_ANCHOR:
         return policy->parameters;
+    case CLASS_RESIDUAL:
     case CLASS_GRADIENTS:
         return policy->gradients;
     default:
@@ -183,6 +184,43 @@ static int32_t alike_until(struct engine *e, buffer_id id, int32_t item,
     return bytes_alike(e, id, item, end);
 }
 
+static buffer_id find_gradient(const struct program *in, const char *tensor) {
+    for (buffer_id i = 0; i < in->n_buffers; i++)
+        if (in->buffers[i].class == CLASS_GRADIENTS &&
+            strcmp(in->tensors[in->buffers[i].tensor].name, tensor) == 0)
+            return i;
+    return NO_ID;
+}
+
+// One device has no residuals: it sends nothing. What they are of are its gradients.
+static void check_residual(struct check *c, buffer_id id, const struct store *reference) {
+    struct engine *e = &c->final;
+    const struct buffer *buffer = &e->program->buffers[id];
+    const struct program *theirs = c->reference.program;
+    buffer_id other = find_gradient(theirs, e->program->tensors[buffer->tensor].name);
+    const struct buffer *whole = other == NO_ID ? NULL : &theirs->buffers[other];
+    if (!whole || e->program->policy.wire_axes.n == 0 || !same_dims(buffer, whole)) {
+        add_fault(c, fault_make(e, E516, buffer->span, NULL,
+                                "%s is of no gradient that travels compressed",
+                                state_text(e, buffer, 0)));
+        return;
+    }
+    bool alone = buffer_layer_step(buffer) > 1;
+    for (int32_t i = 0; i < buffer->count;) {
+        int32_t shift = (int32_t)item_of_layer(whole, buffer, i) - i;
+        struct run expected = reference ? expected_run(c, &reference->items[other], i, shift, alone)
+                                        : initial_run(e, id, i);
+        struct scaled gradient = run_held(&expected, 0, i).value.value;
+        const char *what = state_text(e, buffer, i);
+        const struct fault *fault = reference ? codes_check_residual(e, id, i, gradient, what)
+                                              : codes_check_kept(e, id, i, what);
+        add_fault(c, fault);
+        if (fault)
+            return;
+        i = alike_until(e, id, i, &expected);
+    }
+}
+
 // One difference per buffer is enough: the other layers' are alike.
 static void check_state(struct check *c, buffer_id id, const struct store *reference) {
     struct engine *e = &c->final;
@@ -240,7 +278,9 @@ static void check_held(struct check *c, const struct buffer *theirs) {
 static void check_states(struct check *c, const struct store *reference) {
     const struct program *ours = c->final.program, *theirs = c->reference.program;
     for (buffer_id i = 0; i < ours->n_buffers; i++)
-        if (is_state_buffer(&ours->buffers[i]))
+        if (is_state_buffer(&ours->buffers[i]) && ours->buffers[i].class == CLASS_RESIDUAL)
+            check_residual(c, i, c->final.summands ? NULL : reference);
+        else if (is_state_buffer(&ours->buffers[i]))
             check_state(c, i, reference);
     for (buffer_id i = 0; i < theirs->n_buffers; i++)
         if (is_state_buffer(&theirs->buffers[i]))

@@ -1,0 +1,319 @@
+// Gradients that travel compressed: of every strategy, on a mesh with one more axis over which they
+// do, and over the data axes of those that leave gradients whole, what the compiler derives is
+// accepted; and codes that are of something else, arrive elsewhere or are used otherwise, and
+// residuals that are not what codes lack, are refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/tiny_strategies.h"
+#include "tests/trial.h"
+
+static const struct wire sign = {WIRE_SIGN, 0}, int8 = {WIRE_INT8, 0}, topk = {WIRE_TOPK, 13};
+
+// Where a strategy says already that gradients are whole there, it says this too.
+static void compress(struct trial *t, struct axis_list axes, struct wire wire) {
+    struct strategy_config *strategy = &t->config.strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (strategy->modes[m].state == STATE_GRADIENTS &&
+            axis_list_equal(&strategy->modes[m].axes, &axes)) {
+            strategy->modes[m].wire = wire;
+            return;
+        }
+    tiny_mode(&t->arena, &t->config, STATE_GRADIENTS, EXTENT_REPLICATED, axes)->wire = wire;
+}
+
+// The new axis is the innermost of the mesh, and so of the batch.
+static void add_wire(struct trial *t, struct wire wire) {
+    struct config *config = &t->config;
+    struct axis_list axes = tiny_axes((int)config->mesh.n_axes, -1);
+    tiny_axis(config, "wire", 2);
+    axis_list_add(&config->strategy.splits[0].axes, axes.axes[0]);
+    config->train.batch *= 2;
+    compress(t, axes, wire);
+}
+
+static void derive(struct trial *t, const char *name) {
+    if (!trial_derive(t, N_PASSES - 1))
+        fail_msg("%s has no program", name);
+}
+
+static void expect_accepted(struct trial *t, const char *name) {
+    if (t->verdict.kind == VERDICT_ACCEPTED)
+        return;
+    diagnostics_print(t->diagnostics, stderr, false);
+    fail_msg("%s is refused", name);
+}
+
+static void expect_all_accepted(struct trial *t, const char *name) {
+    static const struct edit none[] = {{EDIT_END, NULL, NULL, 0, 0}};
+    trial_judge(t);
+    expect_accepted(t, name);
+    assert_true(trial_edit(t, none)); // and its text says all that is judged
+    trial_judge_one_by_one(t);
+    expect_accepted(t, name);
+}
+
+static void all_strategies(enum model_family family, int64_t microbatches, struct wire wire) {
+    for (int i = 0; i < N_TINY_STRATEGIES; i++) {
+        struct trial t = {0};
+        t.config = tiny_strategy_config(&t.arena, family, (enum tiny_strategy)i, microbatches);
+        add_wire(&t, wire);
+        derive(&t, tiny_strategy_names[i]);
+        expect_all_accepted(&t, tiny_strategy_names[i]);
+        arena_free(&t.arena);
+    }
+}
+
+static void every_strategy_is_accepted(void **state) {
+    all_strategies(FAMILY_GPT2, 3, int8);
+    all_strategies(FAMILY_LLAMA, 1, topk);
+}
+
+// Whole gradients, of which the optimizer may take a part.
+static void over_the_data_axis(struct trial *t, enum tiny_strategy strategy, int64_t microbatches,
+                               struct wire wire) {
+    *t = (struct trial){0};
+    t->config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, strategy, microbatches);
+    compress(t, tiny_axes(0, -1), wire);
+    derive(t, tiny_strategy_names[strategy]);
+}
+
+static bool is_refused_as(const struct trial *t, const char *code, const char *at) {
+    if (t->verdict.kind == VERDICT_ACCEPTED || t->diagnostics->n_items == 0)
+        return false;
+    return strcmp(diagnostic_rows[t->diagnostics->items[0]->code].text, code) == 0 &&
+           strncmp(trial_place(t), at, strlen(at)) == 0;
+}
+
+// Devices of an island compress what they sum in every step; what islands have of residuals is
+// their own, as optimizers' states are.
+static void islands(struct trial *t) {
+    *t = (struct trial){0};
+    t->config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, TINY_ZERO1, 3);
+    struct axis_list island = tiny_axes((int)t->config.mesh.n_axes, -1);
+    axis_list_add(&t->config.strategy.splits[0].axes, t->config.mesh.n_axes);
+    tiny_axis(&t->config, "island", 2);
+    t->config.train.batch *= 2;
+    compress(t, tiny_axes(0, -1), int8);
+    tiny_mode(&t->arena, &t->config, STATE_GRADIENTS, EXTENT_REPLICATED, island)->reduce =
+        REDUCE_NEVER;
+    tiny_mode(&t->arena, &t->config, STATE_PARAMETERS, EXTENT_REPLICATED, island)->average_every =
+        2;
+    derive(t, "islands");
+}
+
+static void islands_compress_apart(void **state) {
+    static const struct edit cleared[] = {
+        {EDIT_INSERT_BEHIND, "wait sum.average[", "zero norm.gain.gradient.residual", 0, 0},
+        {EDIT_END, NULL, NULL, 0, 0}};
+    struct trial t;
+    islands(&t);
+    expect_all_accepted(&t, "islands");
+    arena_free(&t.arena);
+    islands(&t);
+    assert_true(trial_edit(&t, cleared));
+    trial_judge(&t);
+    assert_true(is_refused_as(&t, "E516", "norm.gain.gradient.residual :"));
+    arena_free(&t.arena);
+}
+
+// Over one axis of two gradients are summed as they are.
+static void two_axes(struct trial *t) {
+    *t = (struct trial){0};
+    t->config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, TINY_DDP, 3);
+    axis_list_add(&t->config.strategy.splits[0].axes, t->config.mesh.n_axes);
+    tiny_axis(&t->config, "other", 3);
+    t->config.train.batch *= 3;
+    compress(t, tiny_axes(0, -1), int8);
+    derive(t, "two axes");
+}
+
+static void every_way_is_accepted(void **state) {
+    const struct wire ways[] = {sign, int8, topk};
+    for (int i = 0; i < 3; i++)
+        for (int64_t microbatches = 1; microbatches < 4; microbatches += 2) {
+            struct trial t;
+            over_the_data_axis(&t, TINY_DDP, microbatches, ways[i]);
+            expect_all_accepted(&t, wire_text(ways[i], &t.arena));
+            arena_free(&t.arena);
+        }
+    for (int64_t microbatches = 1; microbatches < 4; microbatches += 2) {
+        struct trial t;
+        over_the_data_axis(&t, TINY_ZERO1, microbatches, int8);
+        expect_all_accepted(&t, "zero1");
+        arena_free(&t.arena);
+    }
+}
+
+struct mistake {
+    const char *name;
+    struct edit edits[4];
+    const char *code;
+    const char *at;
+};
+
+static const struct mistake mistakes[] = {
+    {"no code is gathered",
+     {DELETE("start all_gather over dp as gather.head_backward["),
+      DELETE("wait gather.head_backward[")},
+     "E412",
+     "call decompress_head_backward"},
+    {"one's own code is taken for all",
+     {REPLACE("norm.gain.codes = norm.gain.gradient.codes",
+              "norm.gain.codes = norm.gain.gradient.code"),
+      REPLACE("parameter %norm.gain.codes : i32[flat=12]",
+              "parameter %norm.gain.codes : i32[flat=4]"),
+      REPLACE("free norm.gain.gradient.code, ", "free ")},
+     "E516",
+     "%norm.gain.total = decompress"},
+    {"what has arrived is not put together",
+     {DELETE("call decompress_head_backward")},
+     "E410",
+     "%norm.gain.square"},
+    {"gradients are compressed again",
+     {{EDIT_INSERT_BEHIND, "call decompress_head_backward",
+       "call compress_head_backward(norm.gain.gradient = norm.gain.gradient,\n"
+       "     norm.gain.residual = norm.gain.gradient.residual,\n"
+       "     head.weight.gradient = head.weight.gradient,\n"
+       "     head.weight.residual = head.weight.gradient.residual) -> (\n"
+       "    norm.gain.sent.code = norm.gain.gradient.code,\n"
+       "     head.weight.sent.code = head.weight.gradient.code)",
+       0, 0}},
+     "E516",
+     "%norm.gain.sent.code, %norm.gain.sent.residual = compress"},
+    {"a code is gathered over another axis",
+     {REPLACE("start all_gather over dp as gather.head_backward[",
+              "start all_gather over other as gather.head_backward[")},
+     "E516",
+     "start all_gather over other as gather.head_backward["},
+    {"codes go round",
+     {REPLACE("norm.gain.gradient.code -> norm.gain.gradient.codes",
+              "block.mlp.norm.gain.gradient.code -> norm.gain.gradient.codes"),
+      INSERT("start permute over dp shift 1 as round[0] {\n"
+             "     norm.gain.gradient.code -> block.mlp.norm.gain.gradient.code }\n"
+             "wait round[0]\n",
+             "start all_gather over dp as gather.head_backward[")},
+     "E516",
+     "start permute over dp"},
+    {"the new residual is not kept",
+     {REPLACE("  result %norm.gain.sent.residual in %norm.gain.residual\n", ""),
+      REPLACE("f64[hidden=10] in %norm.gain.residual role norm", "f64[hidden=10] at 0 role norm"),
+      REPLACE("  frame 0\n  %norm.gain.sent.code",
+              "  frame 80 of frame.block_forward\n  %norm.gain.sent.code")},
+     "E516",
+     "norm.gain.gradient.residual :"},
+    {"the residual is cleared",
+     {{EDIT_INSERT_BEHIND, "call decompress_head_backward", "zero norm.gain.gradient.residual", 0,
+       0}},
+     "E516",
+     "norm.gain.gradient.residual :"},
+    {"it is cleared before the code is made",
+     {INSERT("zero norm.gain.gradient.residual", "call compress_head_backward")},
+     "E516",
+     "%norm.gain.sent.code, %norm.gain.sent.residual = compress"},
+    {"the residual is that of another gradient",
+     {REPLACE("block.mlp.gate.weight.residual = block.mlp.gate.weight.gradient.residual[l]",
+              "block.mlp.gate.weight.residual = block.mlp.up.weight.gradient.residual[l]"),
+      REPLACE("block.mlp.up.weight.residual = block.mlp.up.weight.gradient.residual[l]",
+              "block.mlp.up.weight.residual = block.mlp.gate.weight.gradient.residual[l]")},
+     "E516",
+     "block.mlp.gate.weight.gradient.residual :"},
+    {"it is that of another layer",
+     {REPLACE("block.mlp.gate.weight.residual = block.mlp.gate.weight.gradient.residual[l]",
+              "block.mlp.gate.weight.residual = block.mlp.gate.weight.gradient.residual[0]")},
+     "E516",
+     "%block.mlp.gate.weight.sent.code"},
+    {"the code is of another gradient",
+     {REPLACE("block.mlp.gate.weight.gradient = block.mlp.gate.weight.gradient[l]",
+              "block.mlp.gate.weight.gradient = block.mlp.up.weight.gradient[l]")},
+     "E412",
+     "%sum.2 = accumulate"},
+    {"gradients are coded before the last microbatch",
+     {BEHIND("call compress_head_backward", "call head_backward")},
+     "E516",
+     "%norm.gain.sent.code"},
+    {"a sum is compressed",
+     {INSERT("start all_reduce over dp as early[0] { norm.gain.gradient -> norm.gain.gradient }\n",
+             "call compress_head_backward"),
+      INSERT("wait early[0]\n", "call compress_head_backward")},
+     "E516",
+     "%norm.gain.sent.code"},
+    {"one way for two",
+     {REPLACE("%norm.gain.residual) {way=\"int8\"} : i32[flat=4] out",
+              "%norm.gain.residual) {way=\"topk\", kept=3} : i32[flat=4] out")},
+     "E516",
+     "%norm.gain.sent.code"},
+    {"they are put together in another way",
+     {REPLACE("%norm.gain.gradient) {way=\"int8\"}",
+              "%norm.gain.gradient) {way=\"topk\", kept=3}")},
+     "E516",
+     "%norm.gain.total = decompress"},
+    {"summands over another axis are compressed",
+     {BEHIND("wait reduce.head_backward[", "call compress_head_backward"),
+      BEHIND("start all_reduce over other as reduce.head_backward[",
+             "call compress_head_backward")},
+     "E516",
+     "%norm.gain.sent.code"},
+    {"codes are taken for numbers",
+     {INSERT("%copy = cast(%norm.gain.codes) : i32[flat=12]\n", "%norm.gain.total = decompress"),
+      REPLACE("decompress(%norm.gain.codes,", "decompress(%copy,")},
+     "E516",
+     "%copy = cast"},
+    {"a part of the codes is taken",
+     {INSERT("%part = slice(%norm.gain.codes) {axes=dp, dim=0} : i32[flat=4]\n",
+             "%norm.gain.total = decompress"),
+      REPLACE("decompress(%norm.gain.codes,", "decompress(%part,")},
+     "E516",
+     "%part = slice"},
+    {"numbers are taken for codes",
+     {INSERT("zero norm.gain.gradient.codes\n", "call decompress_head_backward")},
+     "E516",
+     "%norm.gain.total = decompress"},
+    {"residuals lie otherwise",
+     {REPLACE("norm.gain.gradient.residual : residual f64[hidden=10]",
+              "norm.gain.gradient.residual : residual f64[hidden=30/other]")},
+     "E510",
+     "%norm.gain.sent.code"},
+    {"an evaluation changes a residual",
+     {INSERT("zero norm.gain.gradient.residual\n", "call mean_loss")},
+     "E516",
+     "norm.gain.gradient.residual :"},
+    {"nobody has relaxed it", {REPLACE(" wire over dp way = int8", "")}, "E516", ""},
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static void mistakes_are_refused(void **state) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < LENGTH(mistakes); i++) {
+        struct trial t;
+        two_axes(&t);
+        if (!trial_edit(&t, mistakes[i].edits))
+            fail_msg("%s: the edits find nothing, or make no program", mistakes[i].name);
+        trial_judge(&t);
+        if (!is_refused_as(&t, mistakes[i].code, mistakes[i].at)) {
+            print_error("%s: expected %s at `%s`\n", mistakes[i].name, mistakes[i].code,
+                        mistakes[i].at);
+            diagnostics_print(t.diagnostics, stderr, false);
+            n_failed++;
+        }
+        arena_free(&t.arena);
+    }
+    assert_int_equal(n_failed, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_strategy_is_accepted),
+        cmocka_unit_test(every_way_is_accepted),
+        cmocka_unit_test(islands_compress_apart),
+        cmocka_unit_test(mistakes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+// Gradients that travel as codes, where `relax` lets them. A code holds less than what it was made
+// of, so nothing about numbers can be proved of it; what is proved is that nothing else goes wrong.
+//
+//   compress    makes, of what a device has of a sum over exactly the axes of the wire, a code that
+//               stands for that, and the residual, which is for the next step. It is given this
+//               step's residual of the same gradient, once.
+//   all_gather  over exactly these axes, and no other collective, brings the codes of all together.
+//   decompress  of all of them stands for the sum, equal in all bits wherever it is computed.
+//
+// So a code has the term of what compress made, in a form that nothing but these takes. What is
+// relaxed is that decompress has the term of the gradient itself, as if residuals were zero. That
+// they are what codes lack, each of its own gradient, is checked when the step has ended.
+#include <inttypes.h>
+#include <string.h>
+
+#include "verify/engine.h"
+
+static uint32_t wire_mask(const struct engine *e) {
+    return (uint32_t)axis_list_mask(&e->program->policy.wire_axes);
+}
+
+static const char *wire_axes_text(struct engine *e) {
+    return mesh_axes_text(&e->program->mesh, &e->program->policy.wire_axes, e->arena);
+}
+
+static int64_t members(const struct engine *e) {
+    return mesh_group_size(&e->program->mesh, &e->program->policy.wire_axes);
+}
+
+static bool is_padded_shard(const struct engine *e, form_id form) {
+    return form_is_flat(&e->digits, form) && form_get(&e->digits, form)->padded;
+}
+
+// Zeros are coded as zeros, but for signs, of which there are two.
+static bool keeps_zeros(const struct op *op) {
+    return op_wire(op).way != WIRE_SIGN;
+}
+
+// ---- compress ---------------------------------------------------------------------------------
+
+static const struct fault *check_permitted(struct engine *e, const struct op *op) {
+    const struct policy *policy = &e->program->policy;
+    const char *text = op_rows[op->kind].text;
+    if (policy->wire_axes.n == 0)
+        return fault_make(e, E516, op->span, "what it loses changes the result of training",
+                          "`%s` stands where the policy has no `wire over`", text);
+    if (!wire_equal(op_wire(op), policy->wire))
+        return fault_make(e, E516, op->span, NULL, "`%s` goes the way %s, but the policy says %s",
+                          text, wire_text(op_wire(op), e->arena),
+                          wire_text(policy->wire, e->arena));
+    return NULL;
+}
+
+// What is wrong otherwise, as a sum that lacks parts, still is when it has been put together again.
+static const struct fault *check_gradient(struct engine *e, const struct op *op,
+                                          const struct judgement *g) {
+    uint32_t wire = wire_mask(e);
+    const char *axes = wire_axes_text(e);
+    if (!(g->partial & wire))
+        return fault_make(e, E516, op->span, "there is nothing to send",
+                          "`compress` is given what is no summand over `%s`", axes);
+    if (g->partial != wire)
+        return fault_make(e, E516, op->span, NULL,
+                          "`compress` is given a summand over %s, but codes are of summands over "
+                          "exactly %s",
+                          mask_text(e, g->partial), mask_text(e, wire));
+    if (term_is_collected(e->terms, g->value.of))
+        return fault_make(e, E516, op->span, NULL,
+                          "`compress` is given what is not yet collected from all microbatches");
+    return NULL;
+}
+
+static bool is_residual(const struct engine *e, struct scaled value) {
+    if (term_kind(e->terms, value.of) != NODE_STATE || value.scale != SCALE_ONE)
+        return false;
+    uint32_t name = e->terms->nodes[value.of.node].key->attributes;
+    const char *kind = interned(&e->terms->attributes, name);
+    return kind[0] == 'A' + CLASS_RESIDUAL;
+}
+
+static const struct fault *check_old_residual(struct engine *e, const struct op *op,
+                                              const struct judgement *g,
+                                              const struct judgement *r) {
+    if (!is_residual(e, r->value))
+        return fault_make(e, E516, op->span, NULL,
+                          "`compress` is given %s, which is no residual as the step found it",
+                          term_text(e, r->value, 2));
+    if (r->form != g->form)
+        return fault_make(e, E510, op->span, NULL,
+                          "`compress` meets parts that are cut differently: the gradient is %s, "
+                          "the residual %s",
+                          form_text(&e->digits, e->arena, g->form),
+                          form_text(&e->digits, e->arena, r->form));
+    return NULL;
+}
+
+static void compress(struct engine *e, const struct op *op, const struct judgement *operands,
+                     struct judgement *results) {
+    const struct judgement *g = &operands[0], *r = &operands[1];
+    const struct fault *fault = check_permitted(e, op);
+    if (!fault)
+        fault = check_gradient(e, op, g);
+    if (!fault)
+        fault = check_old_residual(e, op, g, r);
+    for (unsigned i = 0; i < 2; i++) {
+        if (fault) {
+            results[i] = judgement_fault(fault);
+            continue;
+        }
+        struct part parts[2] = {part_of(term_with_scale(e->terms, g->value)), part_of(r->value.of)};
+        struct term of = term_make(e->terms, OP_COMPRESS, i, attributes_of(e, op), parts, 2);
+        results[i] = *g;
+        results[i].value = (struct scaled){of, SCALE_ONE};
+        results[i].bits = g->bits & r->bits;
+        results[i].clean = g->clean && r->clean && keeps_zeros(op);
+    }
+    if (fault)
+        return;
+    int64_t words = wire_words(op_wire(op), form_get(&e->digits, g->form)->elements);
+    results[0].form = form_of_codes(&e->digits, g->form, words, 1, results[0].clean);
+    results[0].dtype = DTYPE_I32;
+}
+
+// ---- codes ------------------------------------------------------------------------------------
+
+const struct fault *codes_check_operands(struct engine *e, const struct op *op,
+                                         const struct judgement *operands) {
+    for (unsigned i = 0; i < op->n_operands; i++)
+        if (form_is_code(&e->digits, operands[i].form) && (op->kind != OP_DECOMPRESS || i > 0))
+            return fault_make(e, E516, op->span, NULL, "`%s` takes a code for numbers",
+                              op_rows[op->kind].text);
+    return NULL;
+}
+
+const struct fault *codes_cut(struct engine *e, struct span span) {
+    return fault_make(e, E516, span, NULL, "a part of a code means nothing");
+}
+
+const struct fault *codes_gather(struct engine *e, const struct exchange *exchange,
+                                 struct judgement *value, struct span span) {
+    const struct form_key *key = form_get(&e->digits, value->form)->key;
+    uint32_t axes = (uint32_t)axis_list_mask(&exchange->axes);
+    if (exchange->kind != COLLECTIVE_ALL_GATHER)
+        return fault_make(e, E516, span, NULL,
+                          "%s is given codes: what brings them together is an all_gather",
+                          collective_names[exchange->kind]);
+    if (axes != value->partial)
+        return fault_make(e, E516, span, NULL,
+                          "codes of summands over %s are brought together over %s",
+                          mask_text(e, value->partial), mask_text(e, axes));
+    int64_t words = form_get(&e->digits, value->form)->elements;
+    value->form = form_of_codes(&e->digits, key->of, words, members(e), key->clean);
+    value->partial = 0;
+    value->bits |= axes;
+    return NULL;
+}
+
+// ---- decompress -------------------------------------------------------------------------------
+
+static const struct fault *check_codes(struct engine *e, const struct op *op,
+                                       const struct judgement *codes) {
+    if (!form_is_code(&e->digits, codes->form))
+        return fault_make(e, E516, op->span, NULL, "`decompress` is given what is no code");
+    if (codes->partial)
+        return fault_make(e, E516, op->span, "nothing gathers those of the others before",
+                          "`decompress` is given the code of one device of `%s` only",
+                          wire_axes_text(e));
+    return NULL;
+}
+
+static void decompress(struct engine *e, const struct op *op, const struct judgement *operands,
+                       struct judgement *result) {
+    const struct judgement *codes = &operands[0];
+    const struct fault *fault = check_permitted(e, op);
+    if (!fault)
+        fault = check_codes(e, op, codes);
+    if (fault) {
+        *result = judgement_fault(fault);
+        return;
+    }
+    const struct form_key *key = form_get(&e->digits, codes->form)->key;
+    *result = *codes;
+    result->value = term_operand(e->terms, codes->value.of, 0);
+    result->form = key->of;
+    result->dtype = operands[1].dtype;
+    result->clean =
+        form_is_flat(&e->digits, key->of) && (key->clean || !is_padded_shard(e, key->of));
+}
+
+bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
+                 const struct judgement *operands, struct judgement *results) {
+    if (op->kind == OP_COMPRESS)
+        compress(e, op, operands, results);
+    else if (op->kind == OP_DECOMPRESS)
+        decompress(e, op, operands, results);
+    return op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;
+}
+
+// ---- residuals --------------------------------------------------------------------------------
+
+void codes_begin(struct engine *e, struct judgement *residual) {
+    residual->partial = wire_mask(e);
+    residual->clean = form_is_flat(&e->digits, residual->form);
+}
+
+// In the form that it began with, so that the next step finds what this one assumed.
+static bool lies_as_before(const struct engine *e, const struct judgement *found,
+                           const struct judgement *before) {
+    return found->form == before->form && found->partial == before->partial &&
+           found->bits == e->all_axes && (found->clean || !is_padded_shard(e, before->form));
+}
+
+const struct fault *codes_check_residual(struct engine *e, buffer_id id, int64_t item,
+                                         struct scaled gradient, const char *what) {
+    struct span span = e->program->buffers[id].span;
+    struct judgement found = store_at_end(e, id, item, what);
+    struct judgement before = initial_judgement(e, id, item);
+    if (found.fault)
+        return found.fault;
+    if (scaled_same(e->terms, found.value, before.value))
+        return fault_make(e, E516, span, "no `compress` has renewed it",
+                          "%s ends the step as it began: what this step's code lacks is lost",
+                          what);
+    const struct node_key *key = e->terms->nodes[found.value.of.node].key;
+    if (key->kind != OP_COMPRESS || key->result != 1 || found.value.scale != SCALE_ONE ||
+        !lies_as_before(e, &found, &before))
+        return fault_make(e, E516, span, NULL, "%s ends the step as something else", what);
+    if (!scaled_same(e->terms, term_operand(e->terms, found.value.of, 0), gradient) ||
+        !scaled_same(e->terms, term_operand(e->terms, found.value.of, 1), before.value))
+        return fault_make(e, E516, span, NULL,
+                          "%s ends the step as what the code of another gradient lacks", what);
+    return NULL;
+}
+
+const struct fault *codes_check_kept(struct engine *e, buffer_id id, int64_t item,
+                                     const char *what) {
+    struct judgement found = store_at_end(e, id, item, what);
+    struct judgement before = initial_judgement(e, id, item);
+    if (found.fault)
+        return found.fault;
+    return scaled_same(e->terms, found.value, before.value) && lies_as_before(e, &found, &before)
+               ? NULL
+               : fault_make(e, E516, e->program->buffers[id].span, NULL,
+                            "%s is changed by a step that sends no gradients", what);
+}
