@@ -37,7 +37,7 @@ static double load_one(const unsigned char *place, enum dtype dtype) {
     default:
         CHECK(dtype == DTYPE_I32);
         memcpy(&integer, place, sizeof integer);
-        return integer == spoilt_integer ? NAN : integer;
+        return integer == spoilt_integer ? (double)NAN : integer; // NAN is a float, of fewer bits
     }
 }
 

@@ -85,11 +85,41 @@ struct trial {
     struct program *reference, *final;
 };
 
+// The same where gradients are codes, of which the program is right as long as nothing is lost.
+static const struct mistake wire_mistakes[] = {
+    {"nothing", TINY_DDP, {{EDIT_END, NULL, NULL, 0, 0}}, OUTCOME_RIGHT},
+    {"what a code lacks is lost",
+     TINY_DDP,
+     {INSERT("zero norm.gain.gradient.residual\n", "call decompress_head_backward")},
+     OUTCOME_WRONG},
+    {"codes are put together before they have arrived",
+     TINY_DDP,
+     {BEFORE("call decompress_head_backward", "wait gather.head_backward")},
+     OUTCOME_WRONG},
+    {"they are never put together",
+     TINY_DDP,
+     {DELETE("call decompress_head_backward")},
+     OUTCOME_WRONG},
+    {"nobody waits for them", TINY_DDP, {DELETE("wait gather.head_backward")}, OUTCOME_STUCK},
+};
+
 // Two microbatches, but where a reduction of the last one would be in another loop.
 static void derive(struct trial *t, enum tiny_strategy strategy) {
     *t = (struct trial){.reference = NULL};
     t->config =
         tiny_strategy_config(&t->arena, FAMILY_LLAMA, strategy, strategy == TINY_HSDP ? 1 : 2);
+    t->reference = derive_program(&t->arena, &t->config, PASS_UPDATE, NULL);
+    t->final = derive_program(&t->arena, &t->config, N_PASSES - 1, NULL);
+}
+
+static void derive_codes(struct trial *t, enum tiny_strategy strategy, struct wire wire) {
+    *t = (struct trial){.reference = NULL};
+    t->config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, strategy, 2);
+    struct axis_list axes = tiny_axes((int)t->config.mesh.n_axes, -1);
+    tiny_axis(&t->config, "wire", 2);
+    axis_list_add(&t->config.strategy.splits[0].axes, axes.axes[0]);
+    t->config.train.batch *= 2;
+    tiny_mode(&t->arena, &t->config, STATE_GRADIENTS, EXTENT_REPLICATED, axes)->wire = wire;
     t->reference = derive_program(&t->arena, &t->config, PASS_UPDATE, NULL);
     t->final = derive_program(&t->arena, &t->config, N_PASSES - 1, NULL);
 }
@@ -110,17 +140,39 @@ static void edit(struct trial *t, const struct mistake *mistake) {
     program_number(t->final);
 }
 
+static void expect(struct trial *t, const char *name, enum outcome outcome) {
+    struct finding finding = judge(t);
+    if (finding.outcome != outcome)
+        fail_msg("%s: %s, not %s (%s, %g)", name, outcome_names[finding.outcome],
+                 outcome_names[outcome], finding.what, finding.difference);
+    arena_free(&t->arena);
+}
+
 static void mistakes_show(void **state) {
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct trial t;
         derive(&t, mistakes[i].strategy);
         edit(&t, &mistakes[i]);
-        struct finding finding = judge(&t);
-        if (finding.outcome != mistakes[i].outcome)
-            fail_msg("%s: %s, not %s (%s, %g)", mistakes[i].name, outcome_names[finding.outcome],
-                     outcome_names[mistakes[i].outcome], finding.what, finding.difference);
-        arena_free(&t.arena);
+        expect(&t, mistakes[i].name, mistakes[i].outcome);
     }
+}
+
+static void lost_codes_show(void **state) {
+    struct trial t;
+    for (size_t i = 0; i < sizeof wire_mistakes / sizeof *wire_mistakes; i++) {
+        derive_codes(&t, wire_mistakes[i].strategy, (struct wire){WIRE_INT8, 0});
+        edit(&t, &wire_mistakes[i]);
+        expect(&t, wire_mistakes[i].name, wire_mistakes[i].outcome);
+    }
+    static const struct wire ways[] = {{WIRE_SIGN, 0}, {WIRE_TOPK, 7}};
+    for (int i = 0; i < 2; i++) {
+        derive_codes(&t, TINY_DDP, ways[i]);
+        expect(&t, wire_way_names[ways[i].way], OUTCOME_RIGHT);
+    }
+    derive_codes(&t, TINY_ZERO3, (struct wire){WIRE_INT8, 0});
+    expect(&t, "shards", OUTCOME_RIGHT);
+    derive_codes(&t, TINY_ZERO3_TP, (struct wire){WIRE_TOPK, 3});
+    expect(&t, "shards of parts", OUTCOME_RIGHT);
 }
 
 // Buffers, and values of a frame, that are put where others still are.
@@ -173,6 +225,7 @@ static void masks_differ(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_show),
+        cmocka_unit_test(lost_codes_show),
         cmocka_unit_test(plans_that_overlap_show),
         cmocka_unit_test(masks_differ),
     };
