@@ -113,6 +113,17 @@ static const struct mistake mistakes[] = {
        0, 0}},
      "E515",
      "embedding.token.moment1 :"},
+    {"devices of an island exchange an optimizer's state",
+     {{EDIT_INSERT_BEHIND, "wait sum.average[",
+       "start permute over dp shift 1 as round[0] {\n"
+       "     norm.gain.moment1 -> norm.gain.gradient.window }\n"
+       "wait round[0]\n"
+       "start permute over dp shift 1 as round[0] {\n"
+       "     norm.gain.gradient.window -> norm.gain.moment1 }\n"
+       "wait round[0]",
+       0, 0}},
+     "E515",
+     "norm.gain.moment1 :"},
     {"an optimizer's state is freed",
      {{EDIT_INSERT_BEHIND, "wait sum.average[", "free norm.gain.moment1", 0, 0}},
      "E611",
@@ -147,6 +158,11 @@ static const struct mistake mistakes[] = {
               "buffer targets : input i32[batch=36/island*dp,")},
      "E515",
      "targets"},
+    {"a buffer is cut flat among islands",
+     {INSERT("buffer idle : transient f64[hidden=10] flat/island of norm.gain at 0\n",
+             "buffer targets :")},
+     "E515",
+     "idle :"},
     {"islands with parts of sequences",
      {REPLACE_ALL("batch=36/dp*island, sequence=7] host",
                   "batch=36/dp*island, sequence=14/island] host")},
