@@ -67,8 +67,7 @@ static unsigned einsum_loops(const char *labels, const struct array *const tenso
             loops[loop].size = tensors[t]->type.dims[d].size;
             loops[loop].strides[t] = inner_elements(tensors[t], d + 1);
         }
-        while (*at && strchr(",->", *at))
-            at++;
+        at += *at == ',' ? 1 : *at == '-' ? 2 : 0; // a scalar has no labels
     }
     return n;
 }
