@@ -67,6 +67,12 @@ struct engine {
     uint32_t n_faults;
     const struct fault **insisted; // faults of their own, that no value need carry
     uint32_t n_insisted, cap_insisted;
+    // bounded rewriting (rewrite.c)
+    const struct engine *reference; // whose values are looked for
+    bool rewrites;                  // this time
+    struct term *outcomes;          // of the reference's calls outside of loops
+    uint32_t n_outcomes, cap_outcomes;
+    const char *given_up;       // the first value of which the budget was spent; NULL: none
     struct copies_summed *sums; // every place and axis, whether of copies or of summands
     uint32_t n_sums, cap_sums;
     bool overrun;
@@ -136,6 +142,12 @@ struct scaled law_product(struct terms *, const struct op_labels *, struct scale
 // What `take`, `put` or `move` makes of x, which has so many dimensions, between these iotas.
 struct scaled law_moved(struct terms *, const struct op *, int rank, struct scaled x,
                         struct term from, struct term to);
+
+// rewrite.c: results of a unit that the reference has under another term, by laws that would cost
+// too much to be normal forms of all terms (VERIFIER.md 6, tier 2).
+void rewrite_results(struct engine *, const struct unit *, struct judgement *results);
+// What a unit of the reference makes outside of loops, where results have no names.
+void note_outcome(struct engine *, const struct judgement *result);
 
 // coverage.c
 coverage_id coverage_of(struct engine *, enum monoid, unsigned axis, unsigned char label,

@@ -82,7 +82,7 @@ struct term term_unnamed(struct terms *terms, struct term leaf) {
 
 static struct term canonical(struct terms *terms, struct term term) {
     bool named = terms->nodes[term.node].alias;
-    if (!named && !terms->naming)
+    if ((!named && !terms->naming) || terms->plain)
         return term;
     uint32_t answers = terms->symbols.answers;
     struct term followed = named ? term_follow(terms, term) : term;

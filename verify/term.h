@@ -40,6 +40,7 @@ enum node_kind {        // beside enum op_kind
     NODE_SUM,
     NODE_SCALED,    // a scale where it cannot be pulled out: the operand of a nonlinear op
     NODE_BROADCAST, // repeated along new leading dimensions; attributes: their number
+    NODE_PRODUCT,   // of any number of factors (flat.c); attributes: the labels
     NODE_ONE,
     NODE_ZERO,
     NODE_UNKNOWN, // equal to nothing but itself
@@ -106,6 +107,7 @@ struct terms {
     uint32_t n_uses, cap_uses;
     bool logging;
     bool naming; // aliases are being made: what has none yet may get one
+    bool plain;  // aliases are not followed: normal forms of rewriting have no names
     bool fixed; // set when a term is made that holds absolute indices, or when such a one is opened
     int32_t microbatches;
     const struct span *site; // what is being evaluated: origin of new nodes

@@ -251,6 +251,10 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
         evaluate_op(&v, &unit->ops[i]);
     check_all_waited(&v);
     finish_results(&v, results);
+    if (e->rewrites)
+        rewrite_results(e, unit, results);
+    for (uint32_t i = 0; e->is_reference && e->depth == 0 && i < unit->n_results; i++)
+        note_outcome(e, &results[i]);
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
         parameters[i] = operands[i];
         if (v.clobbered[i])

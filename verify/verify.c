@@ -15,6 +15,7 @@
 
 #include "verify/engine.h"
 #include "verify/islands.h"
+#include "verify/rewrite.h"
 
 enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
 
@@ -25,6 +26,7 @@ struct check {
     uint32_t n_faults, cap_faults;
     bool refuted;                      // a difference was computed
     const struct program *all_islands; // of which the final engine's program is one
+    uint32_t first_of_average;         // first own node of the step that averages; 0: not known yet
 };
 
 static void add_fault(struct check *c, const struct fault *fault) {
@@ -439,12 +441,16 @@ static void check_average(struct check *c) {
         engine_init(mine[i], i ? all : c->reference.program, c->final.terms, c->final.arena,
                     c->final.diagnostics);
         mine[i]->one_by_one = c->final.one_by_one;
+        mine[i]->reference = mine[0];
         mine[i]->n_faults = c->final.n_faults;
     }
     average.reference.is_reference = true;
+    average.final.rewrites = c->final.rewrites;
     islands_begin_average(&average.final);
     bool expected = step_execute(&average.reference, STEP_AVERAGE);
-    average.final.first_own_node = c->final.terms->n_nodes;
+    if (c->first_of_average == 0)
+        c->first_of_average = c->final.terms->n_nodes;
+    average.final.first_own_node = c->first_of_average;
     if (step_execute(&average.final, STEP_AVERAGE) && expected)
         check_states(&average, &average.reference.store);
     c->final.n_statements += average.reference.n_statements + average.final.n_statements;
@@ -485,10 +491,15 @@ static const char *find_witness(struct check *c, const struct fault *cause) {
 static void report_fault(struct check *c, const struct fault *fault) {
     struct diagnostic *d = fault_report(&c->final, fault);
     const char *witness = find_witness(c, fault);
-    if (!witness)
-        return;
-    diagnostic_note(d, "%s", witness);
-    c->refuted = true;
+    if (witness) {
+        diagnostic_note(d, "%s", witness);
+        c->refuted = true;
+    } else if (fault->has_terms && c->final.given_up) {
+        diagnostic_note(d,
+                        "%s may be equal all the same: the search for a proof by rewriting ended "
+                        "after %d terms",
+                        c->final.given_up, MAX_REWRITTEN);
+    }
 }
 
 // One report per place and code, first causes first; the rest is counted.
@@ -525,6 +536,32 @@ static uint32_t keep_sums_of_copies(struct engine *e) {
     return n;
 }
 
+// Judges the final program from the beginning, forgetting what was found before.
+static void judge_final(struct check *c, const struct program *island, bool rewrites) {
+    struct engine *e = &c->final;
+    uint32_t first_own_node = e->first_own_node;
+    int64_t n_statements = e->n_statements;
+    engine_init(e, island, e->terms, e->arena, e->diagnostics);
+    e->one_by_one = e->without_memo = c->reference.one_by_one;
+    e->reference = &c->reference;
+    e->rewrites = rewrites;
+    e->first_own_node = first_own_node;
+    e->n_statements = n_statements;
+    c->n_faults = 0;
+    run_final(c);
+    check_average(c);
+}
+
+// A program that is not accepted is looked at once more with rewriting, which costs much more than
+// terms in normal form and is needed only for units that somebody wrote differently.
+static void judge_both(struct check *c) {
+    const struct program *island = c->final.program;
+    run_reference(c);
+    judge_final(c, island, false);
+    if (c->n_faults + c->final.n_insisted > 0)
+        judge_final(c, island, true);
+}
+
 static struct verdict judge(const struct program *reference, const struct program *final,
                             struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
     struct terms *terms = ARENA_NEW(arena, struct terms);
@@ -533,13 +570,9 @@ static struct verdict judge(const struct program *reference, const struct progra
     engine_init(&c->reference, reference, terms, arena, diagnostics);
     engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics);
     c->all_islands = final;
-    c->reference.one_by_one = c->final.one_by_one = one_by_one;
-    c->reference.without_memo = c->final.without_memo = one_by_one;
-    if (check_numbers(c, reference) && check_numbers(c, final)) {
-        run_reference(c);
-        run_final(c);
-        check_average(c);
-    }
+    c->reference.one_by_one = c->reference.without_memo = one_by_one;
+    if (check_numbers(c, reference) && check_numbers(c, final))
+        judge_both(c);
     report_faults(c);
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
     return (struct verdict){.kind = c->n_faults == 0 ? VERDICT_ACCEPTED : refused,

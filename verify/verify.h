@@ -5,8 +5,8 @@
 // reference program leaves behind. It never reads the placement that was declared, nor what passes
 // intended; the layouts of persistent and input buffers it takes as facts about who fills them.
 // How it does that: term.h (what values are about), digits.h (how they are spread), rule.c (what
-// ops do), collective.c, unit.c, store.c and step.c (what statements do), induction.c, diagnose.c
-// (why not).
+// ops do), collective.c, unit.c, store.c and step.c (what statements do), induction.c, rewrite.c
+// (what is written differently), diagnose.c (why not).
 #ifndef PLACE_VERIFY_VERIFY_H
 #define PLACE_VERIFY_VERIFY_H
 

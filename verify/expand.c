@@ -1,0 +1,665 @@
+// The normal form of bounded rewriting: a term becomes a sum of flattened products (flat.c) of what
+// has no structure. Nothing here is about one program; the laws are
+//
+//   a (b + c) = a b + a c          and so of every op, in an operand in which it is linear
+//   f(x, y) = y f(x, 1)            of what is linear in y and mixes no label that y has (the
+//                                  derivatives of activations, dropout)
+//   sum_rows(x)                  = the product of x alone, summed over the rows
+//   norm(x, gain, bias)          = (x - mean(x)) rstd(x) gain + bias; the gradients of gain and
+//                                  bias are such products too
+//   weighted_sum(x, y)           = a x + b y, where the weights a and b are fractions
+//   attention of a q and b k     = attention of q and k with a b times the scale
+//
+// Each makes an op into sums and products of its operands, which are smaller, so this ends; how
+// much of it there may be is bounded.
+#include <math.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "verify/rewrite.h"
+
+enum { MAX_DEPTH = 400 };
+#define NO_SCALE UINT32_MAX // of a term whose normal form is not known
+
+struct shape { // labels of what an op reads and makes, as flat.c has them
+    char operands[MAX_OPERANDS][MAX_RANK + 1];
+    char results[MAX_RESULTS][MAX_RANK + 1];
+};
+
+// An op that made a term, with what it reads in normal form.
+struct made {
+    struct term term;
+    enum op_kind kind;
+    unsigned result, n_operands;
+    uint32_t attributes;
+    scale_id outer;                       // of the whole
+    struct scaled operands[MAX_OPERANDS]; // of those that are read
+    struct shape shape;
+    bool has_shape;
+};
+
+static struct scaled expand(struct expansion *, struct scaled);
+static struct scaled expand_term(struct expansion *, struct term);
+
+void expansion_init(struct expansion *x, struct engine *e) {
+    x->engine = e;
+    x->keys.arena = x->known_keys.arena = e->arena;
+}
+
+static const struct node *node_of(const struct expansion *x, struct term term) {
+    return &x->engine->terms->nodes[term.node];
+}
+
+static struct scaled part_of_node(const struct expansion *x, struct term of, uint32_t i) {
+    const struct part *part = &node_of(x, of)->key->parts[i];
+    bool indexed = x->engine->terms->nodes[part->node].key->indexed;
+    return (struct scaled){{part->node, part->at + (indexed ? of.at : 0)}, part->scale};
+}
+
+static bool is_linear(enum op_kind kind, unsigned operand) {
+    return strchr(op_rows[kind].linear, (char)('0' + operand)) != NULL;
+}
+
+// ---- attributes, as rule.c writes them ----------------------------------------------------------
+
+static bool find_attribute(const struct expansion *x, struct term term, enum attribute_name name,
+                           void *value) {
+    const struct intern *all = &x->engine->terms->attributes;
+    uint32_t attributes = node_of(x, term)->key->attributes;
+    if (!attributes)
+        return false;
+    const char *at = interned(all, attributes - 1);
+    for (const char *end = at + all->entries[attributes - 1].size; at < end;) {
+        enum attribute_name found = (enum attribute_name) * at++;
+        if (found == name)
+            memcpy(value, at, sizeof(int64_t));
+        if (found == name)
+            return true;
+        at += attribute_kinds[found] == KIND_WORD ? strlen(at) + 1 : sizeof(int64_t);
+    }
+    return false;
+}
+
+// A number as the fraction that it is. False: its numerator or denominator is too large.
+static bool scale_of_real(struct expansion *x, double real, scale_id *scale) {
+    int exponent;
+    double mantissa = frexp(real, &exponent);
+    int64_t numerator = (int64_t)ldexp(mantissa, 53);
+    int shift = 53 - exponent; // the number is numerator / 2^shift
+    for (; numerator && numerator % 2 == 0; shift--)
+        numerator /= 2;
+    if (numerator == 0 || shift < -8 || shift > 62)
+        return false;
+    for (; shift < 0; shift++)
+        numerator *= 2;
+    *scale = scale_rational(x->engine->terms, numerator, INT64_C(1) << shift);
+    return true;
+}
+
+// ---- shapes -----------------------------------------------------------------------------------
+
+struct capitals { // how many dimensions X, Y, Z stand for; -1: not known
+    int length[3];
+};
+
+static bool is_capital(char letter) {
+    return letter >= 'X' && letter <= 'Z';
+}
+
+// What an item of a signature says of capitals, given the rank; `keep`: of the second of two.
+static void learn(const char *item, size_t length, int rank, int keep, struct capitals *capitals) {
+    int rest = rank, unknown = -1;
+    for (size_t i = 0; i < length; i++) {
+        int *known = is_capital(item[i]) ? &capitals->length[item[i] - 'X'] : NULL;
+        if (known && *known < 0 && unknown < 0) {
+            unknown = item[i] - 'X';
+            continue;
+        }
+        if (known && *known < 0)
+            *known = keep;
+        rest -= known ? *known : 1;
+    }
+    if (unknown >= 0)
+        capitals->length[unknown] = rest;
+}
+
+static bool write_labels(const char *item, size_t length, const struct capitals *capitals,
+                         char *to) {
+    unsigned n = 0;
+    for (size_t i = 0; i < length; i++) {
+        int repeat = is_capital(item[i]) ? capitals->length[item[i] - 'X'] : 1;
+        if (repeat < 0 || n + (unsigned)repeat > MAX_RANK)
+            return false;
+        for (int k = 0; k < repeat; k++)
+            to[n++] = (char)(is_capital(item[i]) ? 27 + (item[i] - 'X') * MAX_RANK + k
+                                                 : 1 + item[i] - 'a');
+    }
+    to[n] = 0;
+    return true;
+}
+
+// Of `n` operands with such ranks, -1 for what is not known. Labels that are not known are empty.
+static bool read_shape(const struct expansion *x, struct term term, const int *ranks, unsigned n,
+                       struct shape *shape) {
+    const struct node_key *key = node_of(x, term)->key;
+    const char *signature = op_rows[key->kind].signature, *list = signature;
+    struct capitals capitals = {{-1, -1, -1}};
+    int64_t keep = -1;
+    if (key->kind == OP_EINSUM) // "ab,bc,ac", the result's last
+        list = interned(&x->engine->terms->attributes, key->attributes - 1);
+    else
+        find_attribute(x, term, ATTRIBUTE_KEEP, &keep);
+    memset(shape, 0, sizeof *shape);
+    const char *item = list;
+    for (unsigned i = 0; i < n; i++, item += strcspn(item, ",-") + 1)
+        if (ranks[i] >= 0)
+            learn(item, strcspn(item, ",-"), ranks[i], (int)keep, &capitals);
+    for (unsigned i = 0; i < n; i++, list += strcspn(list, ",-") + 1)
+        if (!write_labels(list, strcspn(list, ",-"), &capitals, shape->operands[i]))
+            shape->operands[i][0] = 0;
+    list += *list == '>';
+    bool known = true;
+    for (unsigned i = 0; i < op_result_count(key->kind); i++, list += strcspn(list, ",") + 1) {
+        bool found = write_labels(list, strcspn(list, ","), &capitals, shape->results[i]);
+        known = known && (found || i != key->result);
+    }
+    for (unsigned i = 0; i < n; i++)
+        known = known && (ranks[i] < 0 || ranks[i] == (int)strlen(shape->operands[i]));
+    return known;
+}
+
+static int rank_of_leaf(const struct expansion *x, int kind, const char *name) {
+    const struct program *program = x->engine->program;
+    if (kind == NODE_STATE) {
+        uint32_t id = program_find_tensor(program, name + 1);
+        return id == NO_ID ? -1 : program->tensors[id].rank;
+    }
+    int role = table_find(host_role_names, N_HOST_ROLES, name + 1);
+    buffer_id id = role < 0 ? NO_ID : program_host_buffer(program, (enum host_role)role);
+    return id == NO_ID ? -1 : (int)program->buffers[id].rank;
+}
+
+// What has the shape of another operand has none of its own: the 1 in f(x, 1).
+static int rank_of_operand(struct expansion *x, struct term term) {
+    return term_kind(x->engine->terms, term) == NODE_ONE ? -1 : expansion_known(x, term).rank;
+}
+
+static int rank_of_op(struct expansion *x, struct term term) {
+    const struct node_key *key = node_of(x, term)->key;
+    unsigned n = op_operand_count(key->kind), next = 0;
+    int ranks[MAX_OPERANDS];
+    struct shape shape;
+    for (unsigned i = 0; i < n; i++) {
+        bool read = op_reads(key->kind, key->result, i) && next < node_of(x, term)->n_parts;
+        ranks[i] = read ? rank_of_operand(x, part_of_node(x, term, next++).of) : -1;
+    }
+    return read_shape(x, term, ranks, n, &shape) ? (int)strlen(shape.results[key->result]) : -1;
+}
+
+// What the reference calls by this name, where names are expanded.
+static struct term opened(const struct expansion *x, struct term name) {
+    struct terms *terms = x->engine->terms;
+    bool here = x->named && number_equal(&terms->symbols, name.at, x->layer);
+    return here ? term_unnamed(terms, name) : name;
+}
+
+static int find_rank(struct expansion *x, struct term term) {
+    struct terms *terms = x->engine->terms;
+    int kind = term_kind(terms, term);
+    if (kind == NODE_STATE || kind == NODE_INPUT)
+        return rank_of_leaf(x, kind,
+                            interned(&terms->attributes, node_of(x, term)->key->attributes));
+    if (kind == OP_IOTA || kind == NODE_PRODUCT)
+        return kind == OP_IOTA ? 1 : (int)flat_rank(terms, term);
+    if (kind == NODE_RESULT) {
+        struct term named = term_unnamed(terms, term);
+        return term_equal(named, term) ? -1 : find_rank(x, named);
+    }
+    if (kind < N_OPS)
+        return rank_of_op(x, term);
+    if (kind != NODE_SUM && kind != NODE_SCALED && kind != NODE_BROADCAST)
+        return kind == NODE_ONE ? 0 : -1;
+    int rank = expansion_known(x, part_of_node(x, term, 0).of).rank;
+    bool broadcast = kind == NODE_BROADCAST && rank >= 0;
+    return rank + (broadcast ? (int)node_of(x, term)->key->attributes : 0);
+}
+
+static uint64_t leaves_of_scale(struct expansion *x, scale_id id) {
+    const struct scale *scale = scale_get(x->engine->terms, id);
+    uint64_t leaves = 0;
+    for (uint32_t i = 0; i < scale->n_factors; i++)
+        leaves |= expansion_known(x, scale->factors[i].of).leaves;
+    return leaves;
+}
+
+static uint64_t find_leaves(struct expansion *x, struct term term) {
+    struct terms *terms = x->engine->terms;
+    int kind = term_kind(terms, term);
+    uint64_t leaves = 0;
+    if (kind == NODE_RESULT && !term_equal(opened(x, term), term))
+        return expansion_known(x, opened(x, term)).leaves;
+    uint32_t n = node_of(x, term)->n_parts;
+    if (n == 0 && kind != NODE_ONE && kind != NODE_ZERO) {
+        uint64_t at = (uint64_t)number_first(&terms->symbols, term.at);
+        return UINT64_C(1) << ((term.node * UINT64_C(0x9e3779b97f4a7c15) + at * 0x9e37) >> 58);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct scaled part = part_of_node(x, term, i);
+        leaves |= expansion_known(x, part.of).leaves | leaves_of_scale(x, part.scale);
+    }
+    return leaves;
+}
+
+struct known expansion_known(struct expansion *x, struct term term) {
+    struct known known = {.rank = -1};
+    bool added;
+    uint32_t id = intern(&x->known_keys, &term, sizeof term, &added);
+    if (!added)
+        return x->known[id];
+    ARENA_PUSH(x->engine->arena, x->known, x->n_known, x->cap_known, known);
+    if (x->depth < MAX_DEPTH) {
+        x->depth++;
+        known.rank = find_rank(x, term);
+        known.leaves = find_leaves(x, term);
+        x->depth--;
+    }
+    return x->known[id] = known;
+}
+
+// ---- products of sums -------------------------------------------------------------------------
+
+struct operand {
+    struct scaled value;
+    const char *labels;
+};
+
+// The summands, each of one layer and of all microbatches. False: it is another sum.
+static bool summands_of(struct terms *terms, struct scaled value, struct sum *sum) {
+    sum_add(terms, sum, value, SCALE_ONE);
+    for (uint32_t i = 0; i < sum->n; i++)
+        if (sum->items[i].m_begin != ALL_MICROBATCHES ||
+            number_before(&terms->symbols, sum->items[i].at + 1, sum->items[i].end))
+            return false;
+    return true;
+}
+
+static bool append(struct expansion *x, struct flat *flat, struct term factor, const char *labels) {
+    struct flat own;
+    if (expansion_known(x, factor).rank != (int)strlen(labels))
+        return false;
+    flat_open(x->engine->terms, factor, (unsigned)strlen(labels), &own);
+    return flat_append(flat, &own, labels);
+}
+
+// The product of one summand of each, as `chosen` counts them.
+static bool multiply_chosen(struct expansion *x, const struct operand *operands,
+                            const struct sum *sums, unsigned n, uint32_t chosen, const char *result,
+                            struct scaled *product) {
+    struct terms *terms = x->engine->terms;
+    struct flat flat = {.last = 27 + 3 * MAX_RANK}; // behind all labels of a signature
+    scale_id scale = SCALE_ONE;
+    strcpy(flat.result, result);
+    for (unsigned i = 0; i < n; i++, chosen /= sums[i - 1].n) {
+        const struct summand *one = &sums[i].items[chosen % sums[i].n];
+        scale = scale_multiply(terms, scale, one->scale);
+        if (!append(x, &flat, (struct term){one->node, one->at}, operands[i].labels))
+            return false;
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (!flat_has(&flat, operands[i].labels))
+            return false;
+    *product = flat_finish(terms, &flat);
+    product->scale = scale_multiply(terms, product->scale, scale);
+    return true;
+}
+
+// The product distributed over all sums. False: it cannot be flattened.
+static bool multiply(struct expansion *x, const struct operand *operands, unsigned n,
+                     const char *result, struct scaled *product) {
+    struct terms *terms = x->engine->terms;
+    struct sum sums[4] = {{0}}, all = {0};
+    uint32_t total = 1;
+    CHECK(n <= 4);
+    for (unsigned i = 0; i < n; i++) {
+        if (!summands_of(terms, operands[i].value, &sums[i]))
+            return false;
+        if (__builtin_mul_overflow(total, sums[i].n, &total))
+            total = UINT32_MAX;
+    }
+    x->budget -= total;
+    x->spent = x->spent || x->budget < 0;
+    for (uint32_t chosen = 0; chosen < total && !x->spent; chosen++) {
+        struct scaled one;
+        if (!multiply_chosen(x, operands, sums, n, chosen, result, &one))
+            return false;
+        sum_add(terms, &all, one, SCALE_ONE);
+    }
+    *product = sum_finish(terms, &all);
+    return true;
+}
+
+static struct scaled sum_of(struct expansion *x, struct scaled a, scale_id weight_a,
+                            struct scaled b, scale_id weight_b) {
+    struct sum sum = {0};
+    sum_add(x->engine->terms, &sum, a, weight_a);
+    sum_add(x->engine->terms, &sum, b, weight_b);
+    return sum_finish(x->engine->terms, &sum);
+}
+
+// ---- ops --------------------------------------------------------------------------------------
+
+// The op itself on operands in normal form.
+static struct scaled rebuild(struct expansion *x, const struct made *m,
+                             const struct scaled *operands) {
+    struct terms *terms = x->engine->terms;
+    struct part parts[MAX_OPERANDS];
+    scale_id scale = SCALE_ONE;
+    uint32_t n = 0;
+    for (unsigned i = 0; i < m->n_operands; i++) {
+        if (!op_reads(m->kind, m->result, i))
+            continue;
+        bool linear = is_linear(m->kind, i);
+        if (linear)
+            scale = scale_multiply(terms, scale, operands[i].scale);
+        parts[n++] = part_of(linear ? operands[i].of : term_with_scale(terms, operands[i]));
+    }
+    return (struct scaled){term_make(terms, m->kind, m->result, m->attributes, parts, n), scale};
+}
+
+// Another result of the same op, which reads operand 0 alone.
+static struct scaled statistic(struct expansion *x, const struct made *m, unsigned result) {
+    struct terms *terms = x->engine->terms;
+    struct part part = part_of(term_with_scale(terms, m->operands[0]));
+    return (struct scaled){term_make(terms, m->kind, result, m->attributes, &part, 1), SCALE_ONE};
+}
+
+// (x - mean) rstd y, where there is a mean and where there is a y.
+static bool normalised(struct expansion *x, const struct made *m, struct scaled rstd,
+                       const struct scaled *mean, struct operand y, const char *result,
+                       struct scaled *made) {
+    bool forward = m->kind == OP_LAYER_NORM || m->kind == OP_RMS_NORM;
+    const char *of_x = m->shape.operands[0];
+    const char *of_row =
+        forward ? m->shape.results[1] : m->shape.operands[m->kind == OP_RMS_NORM_BACKWARD ? 2 : 3];
+    struct operand whole[3] = {{m->operands[0], of_x}, {rstd, of_row}, y};
+    struct scaled first, second;
+    if (!multiply(x, whole, 3, result, &first))
+        return false;
+    *made = first;
+    if (!mean)
+        return true;
+    whole[0] = (struct operand){*mean, of_row};
+    if (!multiply(x, whole, 3, result, &second))
+        return false;
+    scale_id minus = scale_rational(x->engine->terms, -1, 1);
+    *made = sum_of(x, first, SCALE_ONE, second, minus);
+    return true;
+}
+
+static bool expand_norm(struct expansion *x, const struct made *m, struct scaled *made) {
+    bool centred = m->kind == OP_LAYER_NORM;
+    const char *result = m->shape.results[0];
+    if (m->result != 0)
+        return false;
+    struct scaled rstd = statistic(x, m, centred ? 2 : 1), mean = {{0, 0}, SCALE_ONE}, bias;
+    if (centred)
+        mean = statistic(x, m, 1);
+    struct operand gain = {m->operands[1], m->shape.operands[1]};
+    if (!normalised(x, m, rstd, centred ? &mean : NULL, gain, result, made))
+        return false;
+    if (!centred)
+        return true;
+    struct operand added = {m->operands[2], m->shape.operands[2]};
+    if (!multiply(x, &added, 1, result, &bias))
+        return false;
+    *made = sum_of(x, *made, SCALE_ONE, bias, SCALE_ONE);
+    return true;
+}
+
+// Gradients of gain and bias; that of x is no product of what is known here.
+static bool expand_norm_backward(struct expansion *x, const struct made *m, struct scaled *made) {
+    bool centred = m->kind == OP_LAYER_NORM_BACKWARD;
+    unsigned last = m->n_operands - 1;
+    const char *result = m->shape.results[m->result];
+    struct operand dy = {m->operands[last], m->shape.operands[last]};
+    if (m->result == 2)
+        return multiply(x, &dy, 1, result, made);
+    return m->result == 1 && normalised(x, m, m->operands[last - 1],
+                                        centred ? &m->operands[2] : NULL, dy, result, made);
+}
+
+static bool expand_weighted(struct expansion *x, const struct made *m, struct scaled *made) {
+    double a, b;
+    scale_id weight_a, weight_b;
+    if (!find_attribute(x, m->term, ATTRIBUTE_WEIGHT_A, &a) ||
+        !find_attribute(x, m->term, ATTRIBUTE_WEIGHT_B, &b) || !scale_of_real(x, a, &weight_a) ||
+        !scale_of_real(x, b, &weight_b))
+        return false;
+    *made = sum_of(x, m->operands[0], weight_a, m->operands[1], weight_b);
+    return true;
+}
+
+// All that scales scores goes to the queries. With c the scale and S = c (a q) (b k): dq is c b dS
+// k and dk is c a dS q, so outside stand c b and, where the queries have c a b already, 1 / b.
+static void fold_scales(struct expansion *x, struct made *m) {
+    struct terms *terms = x->engine->terms;
+    double real;
+    scale_id given, of_k = m->operands[1].scale;
+    if (!find_attribute(x, m->term, ATTRIBUTE_SCALE, &real) || !scale_of_real(x, real, &given))
+        return;
+    scale_id outside = scale_multiply(terms, given, of_k);
+    scale_id all = scale_multiply(terms, outside, m->operands[0].scale);
+    if (scale_get(terms, all)->serial || scale_is_zero(terms, all))
+        return;
+    if (m->kind == OP_ATTENTION_BACKWARD && m->result < 2)
+        m->outer = m->result == 0 ? outside : scale_invert(terms, of_k);
+    m->operands[0].scale = all;
+    m->operands[1].scale = SCALE_ONE;
+    const double one = 1;
+    char bytes[1 + sizeof one] = {ATTRIBUTE_SCALE};
+    memcpy(bytes + 1, &one, sizeof one);
+    m->attributes = intern(&terms->attributes, bytes, sizeof bytes, NULL) + 1;
+}
+
+// The one operand in which the op is linear and that the result reads; -1: none.
+static int linear_operand(const struct made *m) {
+    for (unsigned i = 0; i < m->n_operands; i++)
+        if (is_linear(m->kind, i) && op_reads(m->kind, m->result, i))
+            return (int)i;
+    return -1;
+}
+
+// f(x, y) = y f(x, 1): every element of the result is made of the elements of y that its labels
+// say.
+static bool expand_pointwise(struct expansion *x, const struct made *m, unsigned i,
+                             struct scaled *made) {
+    const char *labels = m->shape.operands[i], *result = m->shape.results[m->result];
+    struct scaled operands[MAX_OPERANDS];
+    const char *whole = op_rows[m->kind].whole;
+    if (!m->has_shape)
+        return false;
+    for (const char *label = labels; *label; label++)
+        if (!strchr(result, *label) || (*label <= 26 && strchr(whole, (char)('a' + *label - 1))))
+            return false;
+    memcpy(operands, m->operands, sizeof operands);
+    operands[i] = (struct scaled){term_constant(x->engine->terms, NODE_ONE), SCALE_ONE};
+    struct operand factors[2] = {{m->operands[i], labels}, {rebuild(x, m, operands), result}};
+    return multiply(x, factors, 2, result, made);
+}
+
+// f(a + b) = f(a) + f(b)
+static struct scaled expand_linear(struct expansion *x, const struct made *m, unsigned i) {
+    struct terms *terms = x->engine->terms;
+    struct sum parts = {0}, all = {0};
+    struct scaled operands[MAX_OPERANDS], made;
+    memcpy(operands, m->operands, sizeof operands);
+    if (expand_pointwise(x, m, i, &made))
+        return made;
+    if (!summands_of(terms, m->operands[i], &parts))
+        return rebuild(x, m, operands);
+    for (uint32_t k = 0; k < parts.n; k++) {
+        const struct summand *part = &parts.items[k];
+        operands[i] = (struct scaled){{part->node, part->at}, part->scale};
+        struct operand one = {operands[i], m->shape.operands[i]};
+        bool flat = m->kind == OP_SUM_ROWS && m->has_shape &&
+                    multiply(x, &one, 1, m->shape.results[0], &made);
+        sum_add(terms, &all, flat ? made : rebuild(x, m, operands), SCALE_ONE);
+    }
+    x->budget -= parts.n;
+    return sum_finish(terms, &all);
+}
+
+static bool expand_by_law(struct expansion *x, const struct made *m, struct scaled *made) {
+    struct operand operands[2] = {{m->operands[0], m->shape.operands[0]},
+                                  {m->operands[1], m->shape.operands[1]}};
+    if (m->kind == OP_WEIGHTED_SUM)
+        return expand_weighted(x, m, made);
+    if (!m->has_shape)
+        return false;
+    switch (m->kind) {
+    case OP_EINSUM:
+    case OP_SUM_ROWS:
+        return multiply(x, operands, m->n_operands, m->shape.results[0], made);
+    case OP_LAYER_NORM:
+    case OP_RMS_NORM:
+        return expand_norm(x, m, made);
+    case OP_LAYER_NORM_BACKWARD:
+    case OP_RMS_NORM_BACKWARD:
+        return expand_norm_backward(x, m, made);
+    default:
+        return false;
+    }
+}
+
+static struct scaled expand_op(struct expansion *x, struct term term) {
+    const struct node_key *key = node_of(x, term)->key;
+    struct made m = {.term = term,
+                     .kind = (enum op_kind)key->kind,
+                     .result = key->result,
+                     .n_operands = op_operand_count(key->kind),
+                     .attributes = key->attributes,
+                     .outer = SCALE_ONE};
+    int ranks[MAX_OPERANDS];
+    uint32_t next = 0;
+    for (unsigned i = 0; i < m.n_operands; i++) {
+        ranks[i] = -1;
+        if (!op_reads(m.kind, m.result, i))
+            continue;
+        struct scaled part = part_of_node(x, term, next++);
+        ranks[i] = rank_of_operand(x, part.of);
+        m.operands[i] = expand(x, part);
+    }
+    m.has_shape = read_shape(x, term, ranks, m.n_operands, &m.shape);
+    if (m.kind == OP_ATTENTION || m.kind == OP_ATTENTION_BACKWARD)
+        fold_scales(x, &m);
+    struct scaled made;
+    int linear = m.kind == OP_EINSUM ? -1 : linear_operand(&m);
+    if (!expand_by_law(x, &m, &made))
+        made = linear >= 0 ? expand_linear(x, &m, (unsigned)linear) : rebuild(x, &m, m.operands);
+    made.scale = scale_multiply(x->engine->terms, made.scale, m.outer);
+    return made;
+}
+
+// ---- terms ------------------------------------------------------------------------------------
+
+static struct scaled expand_sum(struct expansion *x, struct term term) {
+    struct terms *terms = x->engine->terms;
+    struct scaled value = {term, SCALE_ONE};
+    struct sum parts = {0}, all = {0};
+    if (!summands_of(terms, value, &parts))
+        return value;
+    for (uint32_t i = 0; i < parts.n; i++) {
+        const struct summand *part = &parts.items[i];
+        sum_add(terms, &all, expand_term(x, (struct term){part->node, part->at}), part->scale);
+    }
+    return sum_finish(terms, &all);
+}
+
+static struct scaled expand_broadcast(struct expansion *x, struct term term) {
+    static const char labels[] = "\1\2\3\4\5\6"; // as many as MAX_RANK
+    struct terms *terms = x->engine->terms;
+    uint32_t leading = node_of(x, term)->key->attributes;
+    struct scaled inner = expand(x, part_of_node(x, term, 0)), made;
+    int rank = expansion_known(x, term).rank;
+    char result[MAX_RANK + 1] = {0};
+    if (rank >= (int)leading && rank <= MAX_RANK) {
+        memcpy(result, labels, (size_t)rank);
+        struct operand operand = {inner, result + leading};
+        if (multiply(x, &operand, 1, result, &made))
+            return made;
+    }
+    struct part part = part_of(inner.of);
+    return (struct scaled){term_make(terms, NODE_BROADCAST, 0, leading, &part, 1), inner.scale};
+}
+
+static struct scaled expand_node(struct expansion *x, struct term term) {
+    struct terms *terms = x->engine->terms;
+    struct scaled plain = {term, SCALE_ONE};
+    switch (term_kind(terms, term)) {
+    case NODE_RESULT: {
+        struct term named = opened(x, term);
+        return term_equal(named, term) ? plain : expand_term(x, named);
+    }
+    case NODE_SUM:
+        return expand_sum(x, term);
+    case NODE_SCALED:
+        return expand(x, part_of_node(x, term, 0));
+    case NODE_BROADCAST:
+        return expand_broadcast(x, term);
+    case OP_IOTA:
+        return plain;
+    default:
+        return term_kind(terms, term) < N_OPS ? expand_op(x, term) : plain;
+    }
+}
+
+static struct scaled expand_term(struct expansion *x, struct term term) {
+    struct scaled plain = {term, SCALE_ONE};
+    bool added;
+    uint32_t id = intern(&x->keys, &term, sizeof term, &added);
+    if (!added && x->values[id].scale != NO_SCALE)
+        return x->values[id];
+    struct scaled unknown = {term, NO_SCALE};
+    if (added)
+        ARENA_PUSH(x->engine->arena, x->values, x->n_values, x->cap_values, unknown);
+    x->spent = x->spent || --x->budget < 0 || x->depth > MAX_DEPTH;
+    x->depth++;
+    struct scaled value = x->spent ? plain : expand_node(x, term);
+    x->depth--;
+    if (!x->spent)
+        x->values[id] = value;
+    return value;
+}
+
+// The scalars of a scale are terms as others.
+static scale_id expand_scale(struct expansion *x, scale_id id) {
+    struct terms *terms = x->engine->terms;
+    struct scale scale = *scale_get(terms, id);
+    scale_id all = scale_rational(terms, scale.numerator, scale.denominator);
+    if (scale.serial || scale.n_factors == 0)
+        return id;
+    for (uint32_t i = 0; i < scale.n_factors; i++) {
+        struct scaled factor = expand_term(x, scale.factors[i].of);
+        scale_id one = scale_multiply(terms, factor.scale, scale_of_term(terms, factor.of));
+        bool inverse = scale.factors[i].power < 0;
+        for (int32_t k = 0; k != scale.factors[i].power; k += inverse ? -1 : 1)
+            all = scale_multiply(terms, all, inverse ? scale_invert(terms, one) : one);
+    }
+    return all;
+}
+
+static struct scaled expand(struct expansion *x, struct scaled value) {
+    struct scaled made = expand_term(x, value.of);
+    made.scale = scale_multiply(x->engine->terms, made.scale, expand_scale(x, value.scale));
+    return made;
+}
+
+bool expand_value(struct expansion *x, struct scaled value, struct scaled *normal) {
+    struct terms *terms = x->engine->terms;
+    x->budget = MAX_REWRITTEN;
+    x->spent = false;
+    terms->plain = true;
+    *normal = expand(x, value);
+    terms->plain = false;
+    return !x->spent;
+}
