@@ -33,6 +33,7 @@ static const char head[] =
     "tensor table [vocab=3, hidden=4] role embedding init ones saved \"t\"\n"
     "tensor cube [ffn=4, heads=4, hidden=4] role norm init ones saved \"c\"\n"
     "tensor line [hidden=4] role norm init ones saved \"l\"\n"
+    "tensor face [ffn=4, heads=4] role norm init ones saved \"f\"\n"
     "buffer w : parameters f32[hidden=4] of w layers 4 at 1024\n"
     "buffer v : parameters f32[hidden=4] flat/b of v at 2048\n"
     "buffer u : parameters f32[ffn=4/b, hidden=4] of u at 3072\n"
@@ -41,6 +42,8 @@ static const char head[] =
     "buffer table : parameters f32[vocab=3, hidden=4] of table at 6144\n"
     "buffer cube : parameters f32[ffn=4, heads=4, hidden=4/b] of cube at 16384\n"
     "buffer line : parameters f32[hidden=4/b] of line at 17408\n"
+    "buffer face : parameters f32[ffn=4, heads=4] of face at 24576\n"
+    "buffer token_count : output f64[] host token_count at 25600\n"
     "buffer targets : input i32[batch=16/a, sequence=2] host targets microbatches 8 at 7168\n"
     "buffer spare : transient f32[hidden=4] slots 4 at 8192\n"
     "buffer whole : transient f32[hidden=4] at 9216\n"
@@ -53,6 +56,7 @@ static const char head[] =
     "buffer other.ba : transient f32[hidden=4] flat/b*a window of other\n"
     "buffer work : transient f32[hidden=4] at 10240\n"
     "buffer loose : transient f32[hidden=4] at 18432\n"
+    "buffer many : transient f32[hidden=4] slots 67 at 20480\n"
     "buffer moved : transient f32[ffn=4/b, hidden=4] at 11264\n"
     "buffer next : transient f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2] at 12288\n"
     "buffer rows : transient f32[batch=1, sequence=2, hidden=4] slots 8 at 13312\n"
@@ -81,6 +85,14 @@ static const char units[] =
     "%y = mul(%x, %x) : f32[flat=2] out }\n"
     "unit main.mix { phase forward parameter %n : f32[hidden=4] parameter %z : " ROW " result %y\n"
     "%y = einsum(%n, %z) {labels=\"n,h->h\"} : " ROW " out }\n"
+    "unit main.greatest { phase forward parameter %x : f32[ffn=4, heads=4, hidden=2] result %y\n"
+    "%own = row_max(%x) : f32[ffn=4, heads=4]\n"
+    "%all = all_reduce(%own) {axes=b, operation=\"max\"} : f32[ffn=4, heads=4]\n"
+    "%y = wait(%all) : f32[ffn=4, heads=4] out }\n"
+    "unit main.count { phase forward parameter %x : i32[batch=1, sequence=2]\n"
+    "parameter %sum : f64[] result %y in %sum\n"
+    "%n = count_tokens(%x) : f64[]\n"
+    "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
     "unit main.keep { phase forward parameter %x : f32[flat=2] result %y\n"
     "%y = cast(%x) : f32[flat=2] out }\n"
     "unit main.keep_one { phase forward parameter %x : f32[flat=1] result %y\n"
@@ -179,6 +191,36 @@ static const struct mistake mistakes[] = {
      "E513",
      "q : parameters",
      NULL},
+    {"an attention to the keys of one device only",
+     RING,
+     {REPLACE("%o, %lse = attention_merge(",
+              "%o = cast(%o.0) : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] out\n"
+              "%all, %lse = attention_merge(")},
+     "E412",
+     "q : parameters",
+     "lacks keys"},
+    {"the greatest of every device's own part",
+     "call greatest(x = cube) -> (y = face)\n",
+     {REPLACE("%y = wait(%all)", "%rest = wait(%all) : f32[ffn=4, heads=4]\n%y = cast(%own)")},
+     "E410",
+     "face : parameters",
+     "the greatest"},
+    {"all microbatches but one",
+     "zero token_count\n"
+     "for m = 0 .. 8 { call count(x = targets[m], sum = token_count) }\n"
+     "start all_reduce over a as sum[0] { token_count -> token_count }\nwait sum[0]\n",
+     {REPLACE("m = 0 .. 8", "m = 0 .. 7")},
+     "E412",
+     "token_count : output",
+     "each of the 8 microbatches"},
+    {"the sum of every device's own microbatches",
+     "zero token_count\n"
+     "for m = 0 .. 8 { call count(x = targets[m], sum = token_count) }\n"
+     "start all_reduce over a as sum[0] { token_count -> token_count }\nwait sum[0]\n",
+     {DELETE("start all_reduce over a"), DELETE("wait sum[0]")},
+     "E410",
+     "token_count : output",
+     "still a summand"},
     {"a moment that the training has not",
      "",
      {REPLACE("train {", "buffer m : moment1 f32[hidden=4] of w layers 4 at 15360\ntrain {")},
@@ -373,6 +415,12 @@ static const struct mistake mistakes[] = {
      "is lost"},
 
     // Numbers.
+    {"too many iterations to follow one by one",
+     "for i = 0 .. 100 { call copy(x = w[0]) -> (y = many[i mod 67]) }\n",
+     {REPLACE("i = 0 .. 100 ", "i = 0 .. 1000000 ")},
+     "E491",
+     "for i = 0",
+     "no invariant"},
     {"a loop beyond what is counted",
      "for i = 0 .. 2 { call copy(x = w[0]) -> (y = spare[0]) }\n",
      {REPLACE("i = 0 .. 2", "i = 2000000 .. 2000002")},

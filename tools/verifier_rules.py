@@ -29,7 +29,8 @@ import sys
 import time
 
 # What words refusals and tries to explain them decides nothing.
-LEFT_OUT = {"diagnose.c", "fault.c", "witness.c"}
+LEFT_OUT = {"fault.c", "witness.c"}
+ALONE = {"diagnose.c": {"diagnose"}}  # the functions of a file that decide
 FUNCTION = re.compile(r"^(?!enum|struct \w+ \{|typedef)[a-z][^;={}]*?\b(\w+)\([^;{}]*\) \{\n.*?^\}\n", re.M | re.S)
 
 
@@ -106,6 +107,7 @@ def rules_of(code, refusing):
     """(begin, end, replacement, function) in the text, without what the function is for."""
     makers = {name for name in refusing if name == "fault_make" or name.endswith("_fault")} | {"step_overrun"}
     for name, body, start in functions(code):
+        told = re.match(r"(static )?const struct fault \*", body)  # by what it returns
         for match in re.finditer(r"\bif \(", body):
             begin = start + match.end()
             end = closing(code, begin - 1) - 1
@@ -114,7 +116,7 @@ def rules_of(code, refusing):
             if calls(controlled) & refusing:
                 for place in operands(code, begin, end, "||"):
                     yield (*place, "false", name)
-            elif leaves(controlled) and calls(code[behind:start + len(body)]) & makers:
+            elif leaves(controlled) and calls(code[behind:start + len(body)]) & (refusing if told else makers):
                 yield (begin, end, "true", name)
         for match in re.finditer(r"(?:\breturn|=)\s+([^;?={}]*?)\s*\?\s*(NULL\s*:\s*)?(\w+)\(", body):
             if match.group(3) in makers:
@@ -276,6 +278,8 @@ def find_rules(texts):
     rules = []
     for name in codes.keys() - LEFT_OUT:
         for begin, end, by, function in rules_of(codes[name], refusing):
+            if function not in ALONE.get(name, {function}):
+                continue
             line = texts[name].count("\n", 0, begin + 1) + 1
             rule = " ".join(texts[name][begin:end].split())
             rules.append((name, line, f"verify/{name}:{line} {function}: {rule}", (begin, end, by)))
