@@ -44,6 +44,7 @@ static const char head[] =
     "buffer line : parameters f32[hidden=4/b] of line at 17408\n"
     "buffer face : parameters f32[ffn=4, heads=4] of face at 24576\n"
     "buffer token_count : output f64[] host token_count at 25600\n"
+    "buffer grad_norm : output f64[] host grad_norm at 26624\n"
     "buffer targets : input i32[batch=16/a, sequence=2] host targets microbatches 8 at 7168\n"
     "buffer spare : transient f32[hidden=4] slots 4 at 8192\n"
     "buffer whole : transient f32[hidden=4] at 9216\n"
@@ -93,6 +94,19 @@ static const char units[] =
     "parameter %sum : f64[] result %y in %sum\n"
     "%n = count_tokens(%x) : f64[]\n"
     "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
+    "unit main.root { phase forward parameter %x : f64[] result %y\n"
+    "%y = square_root(%x) : f64[] out }\n"
+    "unit main.pair { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
+    "parameter %x : i32[batch=1, sequence=2] parameter %z : i32[batch=1, sequence=2]\n"
+    "parameter %sum : f64[] result %y in %sum\n"
+    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
+    "%a = embedding(%x, %t, %r) : f32[batch=1, sequence=2, hidden=4]\n"
+    "%b = embedding(%z, %t, %r) : f32[batch=1, sequence=2, hidden=4]\n"
+    "%p = mul(%a, %b) : f32[batch=1, sequence=2, hidden=4]\n"
+    "%n = square_sum(%p) : f64[]\n"
+    "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
+    "unit main.eat { phase forward parameter consumed %x : " ROW " result %y\n"
+    "%y = silu(%x) : " ROW " out }\n"
     "unit main.keep { phase forward parameter %x : f32[flat=2] result %y\n"
     "%y = cast(%x) : f32[flat=2] out }\n"
     "unit main.keep_one { phase forward parameter %x : f32[flat=1] result %y\n"
@@ -169,7 +183,12 @@ struct mistake {
 #define GATHER_V                                                                                   \
     "start all_gather over b as gather[0] { v -> whole }\n"                                        \
     "wait gather[0]\ncall copy(x = whole) -> (y = w[0])\n"
-#define RING "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
+#define COUNT                                                                                      \
+    "zero token_count\n"                                                                           \
+    "for m = 0 .. 8 { call count(x = targets[m], sum = token_count) }\n"                           \
+    "start all_reduce over a as sum[0] { token_count -> token_count }\nwait sum[0]\n"
+#define EVALUATE "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
+#define RING     "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
 #define WHOLE_QUERIES                                                                              \
     REPLACE_ALL("sequence=4/a, heads", "sequence=4, heads"),                                       \
         REPLACE_ALL("sequence=2, heads", "sequence=4, heads"),                                     \
@@ -206,21 +225,42 @@ static const struct mistake mistakes[] = {
      "face : parameters",
      "the greatest"},
     {"all microbatches but one",
-     "zero token_count\n"
-     "for m = 0 .. 8 { call count(x = targets[m], sum = token_count) }\n"
-     "start all_reduce over a as sum[0] { token_count -> token_count }\nwait sum[0]\n",
+     COUNT,
      {REPLACE("m = 0 .. 8", "m = 0 .. 7")},
      "E412",
      "token_count : output",
      "each of the 8 microbatches"},
     {"the sum of every device's own microbatches",
-     "zero token_count\n"
-     "for m = 0 .. 8 { call count(x = targets[m], sum = token_count) }\n"
-     "start all_reduce over a as sum[0] { token_count -> token_count }\nwait sum[0]\n",
+     COUNT,
      {DELETE("start all_reduce over a"), DELETE("wait sum[0]")},
      "E410",
      "token_count : output",
      "still a summand"},
+    {"an output that nothing holds",
+     COUNT,
+     {REPLACE("host token_count", "")},
+     "E514",
+     "train {",
+     "nothing holds the output"},
+    {"targets that nobody writes",
+     COUNT,
+     {REPLACE("host targets", "")},
+     "E514",
+     "targets : input",
+     "nobody writes"},
+    {"a parameter that nothing holds",
+     "",
+     {REPLACE("line : parameters", "line : transient")},
+     "E514",
+     "train {",
+     "nothing holds"},
+    {"no evaluation", EVALUATE, {REPLACE(EVALUATE, "")}, "E514", NULL, "there is no step"},
+    {"an evaluation that trains",
+     EVALUATE,
+     {{EDIT_REPLACE, "x = w[0]) -> (y = spare[0])", "x = w[0]) -> (y = w[1])", 0, 0}},
+     "E490",
+     NULL,
+     NULL},
     {"a moment that the training has not",
      "",
      {REPLACE("train {", "buffer m : moment1 f32[hidden=4] of w layers 4 at 15360\ntrain {")},
@@ -388,7 +428,54 @@ static const struct mistake mistakes[] = {
      "%m = einsum",
      "flat shards"},
 
+    {"a product of two microbatches",
+     "zero grad_norm\n"
+     "for m = 0 .. 8 { call pair(t = table, x = targets[m], z = targets[m], sum = grad_norm) }\n"
+     "start all_reduce over a as sum[0] { grad_norm -> grad_norm }\nwait sum[0]\n",
+     {REPLACE("z = targets[m]", "z = targets[0]")},
+     "E512",
+     "%p = mul",
+     "different microbatches"},
+    {"the root of a sum over some microbatches",
+     COUNT "call root(x = token_count) -> (y = grad_norm)\n",
+     {REPLACE("m = 0 .. 8", "m = 0 .. 7")},
+     "E412",
+     "%y = square_root",
+     "each of the 8 microbatches"},
+    {"through whole numbers",
+     "call bend(x = w[0]) -> (y = w[1])\n",
+     {REPLACE("%y = silu(%x)", "%i = cast(%x) : i32[hidden=4]\n%f = cast(%i) : " ROW "\n"
+                               "%y = silu(%f)")},
+     "E415",
+     "%i = cast",
+     NULL},
+    {"read inside a unit before it is waited for",
+     "call total(x = w[0]) -> (y = w[1])\n",
+     {REPLACE("%y = wait(%s) : " ROW " out", "%y = cast(%s) : " ROW " out\n"
+                                             "%t = wait(%s) : " ROW)},
+     "E610",
+     "%y = cast",
+     NULL},
+    {"never waited for inside a unit",
+     "call total(x = w[0]) -> (y = w[1])\n",
+     {REPLACE("%y = wait(%s)", "%y = cast(%x)")},
+     "E612",
+     "%s = all_reduce",
+     NULL},
+
     // Bytes.
+    {"read after it was freed",
+     "call copy(x = w[0]) -> (y = spare[0])\ncall bend(x = spare[0]) -> (y = w[1])\n",
+     {INSERT("free spare[0]", "call bend(x = spare")},
+     "E611",
+     "call bend",
+     "freed"},
+    {"read after it was consumed",
+     "call copy(x = w[0]) -> (y = spare[0])\ncall eat(x = spare[0]) -> (y = w[1])\n",
+     {DOUBLE("call eat")},
+     "E611",
+     "call eat",
+     "consumed"},
     {"a frame where a parameter is",
      "call framed(x = w[0]) -> (y = w[1])\n",
      {REPLACE("at 10240", "at 1056")}, // that of layer 2
