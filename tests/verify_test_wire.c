@@ -108,6 +108,31 @@ static void islands(struct trial *t) {
     derive(t, "islands");
 }
 
+// Devices that have shards of a gradient each have a residual of their own shard.
+static void residuals_stay_where_they_are(void **state) {
+    static const struct edit moved[] = {
+        {EDIT_INSERT_BEHIND, "call decompress_head_backward",
+         "start permute over dp shift 1 as round[0] {\n"
+         "     norm.gain.gradient.residual -> norm.gain.gradient }\n"
+         "wait round[0]\n"
+         "start permute over dp shift 1 as round[0] {\n"
+         "     norm.gain.gradient -> norm.gain.gradient.residual }\n"
+         "wait round[0]",
+         0, 0},
+        {EDIT_END, NULL, NULL, 0, 0}};
+    struct trial t = {0};
+    t.config = tiny_strategy_config(&t.arena, FAMILY_LLAMA, TINY_ZERO2, 3);
+    add_wire(&t, int8);
+    derive(&t, "zero2");
+    assert_true(trial_edit(&t, moved));
+    trial_judge(&t);
+    bool told = false;
+    for (uint32_t i = 0; i < t.diagnostics->n_items; i++)
+        told |= t.diagnostics->items[i]->code == E516;
+    assert_true(told);
+    arena_free(&t.arena);
+}
+
 static void islands_compress_apart(void **state) {
     static const struct edit cleared[] = {
         {EDIT_INSERT_BEHIND, "wait sum.average[", "zero norm.gain.gradient.residual", 0, 0},
@@ -213,6 +238,30 @@ static const struct mistake mistakes[] = {
        0}},
      "E516",
      "norm.gain.gradient.residual :"},
+    {"the residual is freed",
+     {{EDIT_INSERT_BEHIND, "call decompress_head_backward", "free norm.gain.gradient.residual", 0,
+       0}},
+     "E611",
+     "free norm.gain.gradient.residual"},
+    {"an evaluation frees it",
+     {INSERT("free norm.gain.gradient.residual\n", "call mean_loss")},
+     "E611",
+     "free norm.gain.gradient.residual"},
+    {"all have the sum of residuals",
+     {INSERT("start all_reduce over dp as lost[0] {\n"
+             "     norm.gain.gradient.residual -> norm.gain.gradient.residual }\n"
+             "wait lost[0]\n",
+             "call decompress_head_backward")},
+     "E516",
+     "norm.gain.gradient.residual :"},
+    {"half of the residual is kept",
+     {REPLACE("result %norm.gain.sent.residual in %norm.gain.residual",
+              "result %norm.gain.half in %norm.gain.residual"),
+      INSERT("%norm.gain.half = divide(%norm.gain.sent.residual) {divisor=2} :\n"
+             "     f64[hidden=10] in %norm.gain.sent.residual role norm\n",
+             "%head.weight.sent.code, %head.weight.sent.residual = compress")},
+     "E516",
+     "norm.gain.gradient.residual :"},
     {"it is cleared before the code is made",
      {INSERT("zero norm.gain.gradient.residual", "call compress_head_backward")},
      "E516",
@@ -310,9 +359,8 @@ static void mistakes_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_strategy_is_accepted),
-        cmocka_unit_test(every_way_is_accepted),
-        cmocka_unit_test(islands_compress_apart),
+        cmocka_unit_test(every_strategy_is_accepted),    cmocka_unit_test(every_way_is_accepted),
+        cmocka_unit_test(residuals_stay_where_they_are), cmocka_unit_test(islands_compress_apart),
         cmocka_unit_test(mistakes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,9 +10,6 @@
 // So a code has the term of what compress made, in a form that nothing but these takes. What is
 // relaxed is that decompress has the term of the gradient itself, as if residuals were zero. That
 // they are what codes lack, each of its own gradient, is checked when the step has ended.
-#include <inttypes.h>
-#include <string.h>
-
 #include "verify/engine.h"
 
 static uint32_t wire_mask(const struct engine *e) {
@@ -25,10 +22,6 @@ static const char *wire_axes_text(struct engine *e) {
 
 static int64_t members(const struct engine *e) {
     return mesh_group_size(&e->program->mesh, &e->program->policy.wire_axes);
-}
-
-static bool is_padded_shard(const struct engine *e, form_id form) {
-    return form_is_flat(&e->digits, form) && form_get(&e->digits, form)->padded;
 }
 
 // Zeros are coded as zeros, but for signs, of which there are two.
@@ -183,8 +176,7 @@ static void decompress(struct engine *e, const struct op *op, const struct judge
     result->value = term_operand(e->terms, codes->value.of, 0);
     result->form = key->of;
     result->dtype = operands[1].dtype;
-    result->clean =
-        form_is_flat(&e->digits, key->of) && (key->clean || !is_padded_shard(e, key->of));
+    result->clean = key->clean;
 }
 
 bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
@@ -207,29 +199,34 @@ void codes_begin(struct engine *e, struct judgement *residual) {
 static bool lies_as_before(const struct engine *e, const struct judgement *found,
                            const struct judgement *before) {
     return found->form == before->form && found->partial == before->partial &&
-           found->bits == e->all_axes && (found->clean || !is_padded_shard(e, before->form));
+           found->bits == e->all_axes && found->clean >= before->clean;
+}
+
+// What compress makes, beside the code, of the gradient and of the residual that the step found.
+static struct scaled lacking(struct engine *e, struct scaled gradient, struct scaled before) {
+    struct op op = {.kind = OP_COMPRESS};
+    struct program scratch = {.arena = e->arena};
+    struct wire wire = e->program->policy.wire;
+    op_set_word(&scratch, &op, ATTRIBUTE_WAY, wire_way_names[wire.way]);
+    if (wire.kept)
+        op_set_integer(&scratch, &op, ATTRIBUTE_KEPT, wire.kept);
+    struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(before.of)};
+    struct term of = term_make(e->terms, OP_COMPRESS, 1, attributes_of(e, &op), parts, 2);
+    return (struct scaled){of, SCALE_ONE};
 }
 
 const struct fault *codes_check_residual(struct engine *e, buffer_id id, int64_t item,
                                          struct scaled gradient, const char *what) {
-    struct span span = e->program->buffers[id].span;
     struct judgement found = store_at_end(e, id, item, what);
     struct judgement before = initial_judgement(e, id, item);
     if (found.fault)
         return found.fault;
-    if (scaled_same(e->terms, found.value, before.value))
-        return fault_make(e, E516, span, "no `compress` has renewed it",
-                          "%s ends the step as it began: what this step's code lacks is lost",
-                          what);
-    const struct node_key *key = e->terms->nodes[found.value.of.node].key;
-    if (key->kind != OP_COMPRESS || key->result != 1 || found.value.scale != SCALE_ONE ||
-        !lies_as_before(e, &found, &before))
-        return fault_make(e, E516, span, NULL, "%s ends the step as something else", what);
-    if (!scaled_same(e->terms, term_operand(e->terms, found.value.of, 0), gradient) ||
-        !scaled_same(e->terms, term_operand(e->terms, found.value.of, 1), before.value))
-        return fault_make(e, E516, span, NULL,
-                          "%s ends the step as what the code of another gradient lacks", what);
-    return NULL;
+    struct scaled expected = lacking(e, gradient, before.value);
+    return scaled_same(e->terms, found.value, expected) && lies_as_before(e, &found, &before)
+               ? NULL
+               : fault_make(e, E516, e->program->buffers[id].span, NULL,
+                            "%s does not end the step as what the code of its own gradient lacks",
+                            what);
 }
 
 const struct fault *codes_check_kept(struct engine *e, buffer_id id, int64_t item,
