@@ -88,7 +88,7 @@ static double draw_key(uint64_t seed, int64_t step) {
 static void report_results(struct place_context *context, struct reports *reports) {
     const struct place_wellknown *known = &context->program->wellknown;
     struct report *mine = reports->mine;
-    mine->loss = (struct rank_loss){scalar_of(context, known->loss), data_targets(context)};
+    mine->loss.loss = scalar_of(context, known->loss);
     mine->grad_norm = scalar_of(context, known->grad_norm);
     mine->learning_rate = scalar_of(context, known->learning_rate);
 }
@@ -219,6 +219,7 @@ static int32_t train_step(struct session *session, struct place_context *context
     if (status)
         return status;
     set_scalar(context, program->wellknown.step, 0, (double)step);
+    reports->mine->loss.targets = data_targets(context); /* before the step uses their bytes */
     double begin = clock_seconds();
     status = execute_step(session, context, step, &reports->mine->live);
     if (!status)
