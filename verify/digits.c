@@ -320,6 +320,25 @@ form_id form_declared(struct digits *digits, const struct program *program,
     return form;
 }
 
+static dim_id dim_at_a_time(struct digits *digits, dim_id id) {
+    const struct dim_info *dim = dim_get(digits, id);
+    struct digit list[MAX_DIGITS];
+    uint32_t n = 0;
+    if (!dim->time || dim->flat)
+        return id;
+    for (uint32_t i = 0; i < dim->key->n_digits; i++)
+        if (dim->key->digits[i].owner != OWNER_TIME)
+            list[n++] = dim->key->digits[i];
+    return dim_make(digits, list, n, dim->key->order);
+}
+
+form_id form_at_a_time(struct digits *digits, form_id form) {
+    struct form_key key = *form_get(digits, form)->key;
+    for (uint32_t i = 0; i < key.rank; i++)
+        key.dims[i] = dim_at_a_time(digits, key.dims[i]);
+    return form_make(digits, key.dims, key.rank);
+}
+
 // ---- messages ---------------------------------------------------------------------------------
 
 static void print_dim(const struct digits *digits, FILE *to, const struct dim_info *dim) {

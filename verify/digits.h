@@ -117,6 +117,8 @@ dim_id dim_cut(struct digits *, const struct axis_list *axes, int zigzag, int64_
 dim_id dim_unshifted(struct digits *, dim_id dim, unsigned axis, int64_t *shift);
 // The form of a buffer that the host or the initialisation filled by its declared layout.
 form_id form_declared(struct digits *, const struct program *program, const struct buffer *buffer);
+// Of what is held at a time: without the digits that time owns.
+form_id form_at_a_time(struct digits *, form_id form);
 // For messages: "[dp 4][time 8][2] x [64], flat over dp".
 const char *form_text(const struct digits *, struct arena *arena, form_id form);
 

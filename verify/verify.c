@@ -291,6 +291,17 @@ static void check_states(struct check *c, const struct store *reference) {
 
 // ---- what is reported and what is read --------------------------------------------------------
 
+// The host finds what it reads where the buffer's layout says, of the last microbatch.
+static const struct fault *check_parts(struct engine *e, const struct buffer *buffer, form_id form,
+                                       const char *what) {
+    form_id declared = form_declared(&e->digits, e->program, buffer);
+    if (form == FORM_ANY || form_at_a_time(&e->digits, form) == declared)
+        return NULL;
+    return fault_make(e, E510, buffer->span, NULL, "%s is %s, where the host looks for %s", what,
+                      form_text(&e->digits, e->arena, form),
+                      form_text(&e->digits, e->arena, declared));
+}
+
 static void check_output(struct check *c, buffer_id theirs, const struct judgement *expected,
                          enum step_kind kind) {
     struct engine *e = &c->final;
@@ -308,7 +319,8 @@ static void check_output(struct check *c, buffer_id theirs, const struct judgeme
                                       .span = buffer->span};
     struct judgement found =
         store_read(e, (struct reference){.buffer = id, .index = index_constant(0)}, buffer->span);
-    add_fault(c, diagnose(e, &expectation, &found));
+    const struct fault *fault = diagnose(e, &expectation, &found);
+    add_fault(c, fault ? fault : check_parts(e, buffer, found.form, expectation.what));
 }
 
 // Outputs, which are scalars and so have no parts, and what evaluation leaves behind, which the
