@@ -71,11 +71,13 @@ static void read_link(struct resolver *r, const struct ast_arguments *link,
     }
 }
 
-// Axis lists are fixed arrays and axis sets are bits of a word; see MAX_AXES.
+// Axis lists are fixed arrays and axis sets are bits of a word; see MAX_AXES. Microbatches are one
+// axis more, in time.
 static bool has_room(struct resolver *r, uint32_t n, struct span span) {
-    if (n == MAX_AXES)
-        report(r->diagnostics, E107, span, "a mesh has at most %d axes", MAX_AXES);
-    return n < MAX_AXES;
+    enum { MOST_AXES = MAX_AXES - 1 };
+    if (n == MOST_AXES)
+        report(r->diagnostics, E107, span, "a mesh has at most %d axes", MOST_AXES);
+    return n < MOST_AXES;
 }
 
 // The command line's size is read after the file's, so that a mistake in either is reported.

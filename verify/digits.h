@@ -23,7 +23,8 @@ typedef uint32_t form_id;
 #define NO_DIM   UINT32_MAX
 
 enum { OWNER_LOCAL = 0, OWNER_AXIS = 1, OWNER_TIME = 255 }; // axis a: OWNER_AXIS + a
-enum { MAX_DIGITS = 16, MAX_LEVELS = 8 };
+// All axes, time, and what is local.
+enum { MAX_DIGITS = MAX_AXES + 2, MAX_LEVELS = MAX_AXES };
 
 struct digit { // keys have no padding
     int64_t size;
