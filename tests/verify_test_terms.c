@@ -40,6 +40,9 @@ static void scales_are_fractions_of_scalars(void **state) {
     assert_int_not_equal(T, SCALE_ONE);
     assert_int_not_equal(T, scale_invert(t, T));
     assert_int_equal(scale_multiply(t, T, scale_invert(t, T)), SCALE_ONE);
+    // Where T is zero, so is what ops make of T and 1/T.
+    assert_int_not_equal(scale_product(t, T, scale_invert(t, T)), SCALE_ONE);
+    assert_int_equal(scale_product(t, T, T), scale_multiply(t, T, T));
     scale_id mixed = scale_multiply(t, scale_multiply(t, three, T), scale_of_term(t, loss));
     assert_int_equal(scale_multiply(t, mixed, scale_invert(t, mixed)), SCALE_ONE);
     scale_id sum;

@@ -371,7 +371,7 @@ static struct scaled multiply(struct terms *terms, const struct labels *labels, 
         distribute(terms, labels, 1, operands, &product))
         return product;
     return (struct scaled){make_product(terms, labels, a.of, b.of),
-                           scale_multiply(terms, a.scale, b.scale)};
+                           scale_product(terms, a.scale, b.scale)};
 }
 
 struct scaled law_product(struct terms *terms, const struct op_labels *labels, struct scaled a,

@@ -324,7 +324,7 @@ static struct scaled product_term(struct context *c) {
     for (int i = 0; c->op->kind == OP_MUL && i < 2; i++) {
         struct scaled one = i ? b : a, other = i ? a : b;
         if (term_kind(terms, one.of) == NODE_ONE)
-            return (struct scaled){other.of, scale_multiply(terms, a.scale, b.scale)};
+            return (struct scaled){other.of, scale_product(terms, a.scale, b.scale)};
     }
     return law_product(terms, &c->labels, a, b);
 }
@@ -339,21 +339,21 @@ static struct scaled moved_term(struct context *c) {
 static struct scaled scale_term(struct context *c) {
     struct terms *terms = c->engine->terms;
     struct scaled x = c->operands[0].value, factor = c->operands[1].value;
-    scale_id scale = scale_multiply(terms, factor.scale, scale_of_term(terms, factor.of));
-    return (struct scaled){x.of, scale_multiply(terms, x.scale, scale)};
+    scale_id scale = scale_product(terms, factor.scale, scale_of_term(terms, factor.of));
+    return (struct scaled){x.of, scale_product(terms, x.scale, scale)};
 }
 
 static struct scaled quotient_term(struct context *c) {
     struct terms *terms = c->engine->terms;
     struct scaled x = c->operands[0].value;
     scale_id scale = scale_rational(terms, 1, op_integer(c->op, ATTRIBUTE_DIVISOR, 1));
-    return (struct scaled){x.of, scale_multiply(terms, x.scale, scale)};
+    return (struct scaled){x.of, scale_product(terms, x.scale, scale)};
 }
 
 static struct scaled reciprocal_term(struct context *c) {
     struct terms *terms = c->engine->terms;
     struct scaled x = c->operands[0].value;
-    scale_id scale = scale_multiply(terms, x.scale, scale_of_term(terms, x.of));
+    scale_id scale = scale_product(terms, x.scale, scale_of_term(terms, x.of));
     return (struct scaled){term_constant(terms, NODE_ONE), scale_invert(terms, scale)};
 }
 
@@ -367,7 +367,7 @@ static struct scaled general_term(struct context *c, unsigned result) {
             continue;
         struct scaled value = c->operands[i].value;
         if (is_linear_in(c->row, i)) {
-            scale = scale_multiply(terms, scale, value.scale);
+            scale = scale_product(terms, scale, value.scale);
             parts[n++] = part_of(value.of);
         } else {
             parts[n++] = part_of(term_with_scale(terms, value));
@@ -501,6 +501,17 @@ static bool result_clean(const struct context *c) {
     return keeps;
 }
 
+// A scalar that the host gives is a number of which every digit counts, such as the key that is
+// drawn from. Three times it, divided by three, has others.
+static const struct fault *rounded_fault(const struct context *c, unsigned result,
+                                         const struct judgement *made) {
+    bool scalar = c->unit->values[c->op->results[result]].type.rank == 0;
+    if (!scalar || term_kind(c->engine->terms, made->value.of) != NODE_INPUT)
+        return NULL;
+    return fault_make(c->engine, E415, c->op->span, NULL,
+                      "`%s` computes anew what the host gives, and may round it", c->row->text);
+}
+
 static struct judgement result_of(struct context *c, unsigned result) {
     struct engine *e = c->engine;
     struct judgement made = {.dtype = c->unit->values[c->op->results[result]].type.dtype,
@@ -530,6 +541,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
         join_parts(c, result, &made);
     else
         made.value = value_of_result(c, result);
+    c->fault = c->fault ? c->fault : rounded_fault(c, result, &made);
     if (c->fault)
         return judgement_fault(c->fault);
     if (time)
@@ -588,13 +600,21 @@ static void check_precision(const struct context *c) {
                                        c->row->text, dtype_names[type->dtype], dtype_names[least]));
 }
 
-// The same value in another type: between floating point types only, since integers cut it off.
+// The same value in another type, but for its last digits: integers cut it off, and of what the
+// host gives every digit counts.
+static bool cast_keeps(const struct engine *e, const struct judgement *from, enum dtype to) {
+    if ((from->dtype == DTYPE_I32) != (to == DTYPE_I32))
+        return false;
+    return term_kind(e->terms, from->value.of) != NODE_INPUT ||
+           dtype_bytes[to] >= dtype_bytes[from->dtype];
+}
+
 static struct judgement cast_of(struct engine *e, const struct unit *unit, const struct op *op,
                                 const struct judgement *from) {
     struct judgement value = *from;
     const struct policy *policy = &e->program->policy;
     enum dtype to = unit->values[op->results[0]].type.dtype;
-    if ((from->dtype == DTYPE_I32) != (to == DTYPE_I32))
+    if (!cast_keeps(e, from, to))
         return judgement_fault(fault_make(e, E415, op->span, NULL,
                                           "`cast` from %s to %s may change the value",
                                           dtype_names[from->dtype], dtype_names[to]));

@@ -319,6 +319,20 @@ scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b) {
     return scale_intern(terms, product);
 }
 
+static bool have_inverses(const struct scale *a, const struct scale *b) {
+    for (uint32_t i = 0; i < a->n_factors; i++)
+        for (uint32_t k = 0; k < b->n_factors; k++)
+            if (term_equal(a->factors[i].of, b->factors[k].of) &&
+                (a->factors[i].power < 0) != (b->factors[k].power < 0))
+                return true;
+    return false;
+}
+
+scale_id scale_product(struct terms *terms, scale_id a, scale_id b) {
+    return have_inverses(scale_get(terms, a), scale_get(terms, b)) ? scale_unknown(terms)
+                                                                   : scale_multiply(terms, a, b);
+}
+
 scale_id scale_invert(struct terms *terms, scale_id a) {
     struct scale scale = *scale_get(terms, a);
     if (scale.serial || scale.numerator == 0)
