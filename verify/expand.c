@@ -301,7 +301,7 @@ static bool multiply_chosen(struct expansion *x, const struct operand *operands,
     strcpy(flat.result, result);
     for (unsigned i = 0; i < n; i++, chosen /= sums[i - 1].n) {
         const struct summand *one = &sums[i].items[chosen % sums[i].n];
-        scale = scale_multiply(terms, scale, one->scale);
+        scale = scale_product(terms, scale, one->scale);
         if (!append(x, &flat, (struct term){one->node, one->at}, operands[i].labels))
             return false;
     }
@@ -309,7 +309,7 @@ static bool multiply_chosen(struct expansion *x, const struct operand *operands,
         if (!flat_has(&flat, operands[i].labels))
             return false;
     *product = flat_finish(terms, &flat);
-    product->scale = scale_multiply(terms, product->scale, scale);
+    product->scale = scale_product(terms, product->scale, scale);
     return true;
 }
 
@@ -360,7 +360,7 @@ static struct scaled rebuild(struct expansion *x, const struct made *m,
             continue;
         bool linear = is_linear(m->kind, i);
         if (linear)
-            scale = scale_multiply(terms, scale, operands[i].scale);
+            scale = scale_product(terms, scale, operands[i].scale);
         parts[n++] = part_of(linear ? operands[i].of : term_with_scale(terms, operands[i]));
     }
     return (struct scaled){term_make(terms, m->kind, m->result, m->attributes, parts, n), scale};
@@ -447,8 +447,8 @@ static void fold_scales(struct expansion *x, struct made *m) {
     scale_id given, of_k = m->operands[1].scale;
     if (!find_attribute(x, m->term, ATTRIBUTE_SCALE, &real) || !scale_of_real(x, real, &given))
         return;
-    scale_id outside = scale_multiply(terms, given, of_k);
-    scale_id all = scale_multiply(terms, outside, m->operands[0].scale);
+    scale_id outside = scale_product(terms, given, of_k);
+    scale_id all = scale_product(terms, outside, m->operands[0].scale);
     if (scale_get(terms, all)->serial || scale_is_zero(terms, all))
         return;
     if (m->kind == OP_ATTENTION_BACKWARD && m->result < 2)
@@ -556,7 +556,7 @@ static struct scaled expand_op(struct expansion *x, struct term term) {
     int linear = m.kind == OP_EINSUM ? -1 : linear_operand(&m);
     if (!expand_by_law(x, &m, &made))
         made = linear >= 0 ? expand_linear(x, &m, (unsigned)linear) : rebuild(x, &m, m.operands);
-    made.scale = scale_multiply(x->engine->terms, made.scale, m.outer);
+    made.scale = scale_product(x->engine->terms, made.scale, m.outer);
     return made;
 }
 
@@ -640,17 +640,17 @@ static scale_id expand_scale(struct expansion *x, scale_id id) {
         return id;
     for (uint32_t i = 0; i < scale.n_factors; i++) {
         struct scaled factor = expand_term(x, scale.factors[i].of);
-        scale_id one = scale_multiply(terms, factor.scale, scale_of_term(terms, factor.of));
+        scale_id one = scale_product(terms, factor.scale, scale_of_term(terms, factor.of));
         bool inverse = scale.factors[i].power < 0;
         for (int32_t k = 0; k != scale.factors[i].power; k += inverse ? -1 : 1)
-            all = scale_multiply(terms, all, inverse ? scale_invert(terms, one) : one);
+            all = scale_product(terms, all, inverse ? scale_invert(terms, one) : one);
     }
     return all;
 }
 
 static struct scaled expand(struct expansion *x, struct scaled value) {
     struct scaled made = expand_term(x, value.of);
-    made.scale = scale_multiply(x->engine->terms, made.scale, expand_scale(x, value.scale));
+    made.scale = scale_product(x->engine->terms, made.scale, expand_scale(x, value.scale));
     return made;
 }
 

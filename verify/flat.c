@@ -173,7 +173,7 @@ struct scaled flat_finish(struct terms *terms, struct flat *flat) {
     unsigned n = 0;
     for (unsigned i = 0; i < flat->n; i++) {
         if (!flat->labels[i][0]) {
-            scale = scale_multiply(terms, scale, scale_of_term(terms, flat->factors[i]));
+            scale = scale_product(terms, scale, scale_of_term(terms, flat->factors[i]));
             continue;
         }
         flat->factors[n] = flat->factors[i];
