@@ -72,7 +72,6 @@ struct engine {
     bool rewrites;                  // this time
     struct term *outcomes;          // of the reference's calls outside of loops
     uint32_t n_outcomes, cap_outcomes;
-    uint32_t n_searched;        // terms looked at
     const char *given_up;       // the first value of which the budget was spent; NULL: none
     struct copies_summed *sums; // every place and axis, whether of copies or of summands
     uint32_t n_sums, cap_sums;

@@ -12,9 +12,7 @@
 
 #include <string.h>
 
-// Behind a value that is not proved all others are long, and there may be many: what is right is
-// found among the first.
-enum { MAX_CONTEXTS = 4, MAX_VISITED = 1000, MAX_SEARCHED = 100000 };
+enum { MAX_CONTEXTS = 4, MAX_VISITED = 1000 };
 
 struct candidate { // that the reference has
     struct term of;
@@ -160,7 +158,6 @@ static bool prove(struct rewriter *r, struct scaled value, int rank, struct scal
     struct layers layers = {.visited.arena = r->engine->arena};
     bool outside = r->engine->depth == 0;
     find_layers(r->engine->terms, value.of, &layers);
-    r->engine->n_searched += layers.visited.n;
     if (layers.visited.n > MAX_VISITED)
         return false;
     if (outside && prove_in(r, false, 0, value, rank, as))
@@ -253,7 +250,7 @@ static struct scaled rewrite_value(struct rewriter *r, struct scaled value, int 
 
 void rewrite_results(struct engine *e, const struct unit *unit, struct judgement *results) {
     struct rewriter r = {.engine = e};
-    for (uint32_t i = 0; i < unit->n_results && e->n_searched < MAX_SEARCHED; i++) {
+    for (uint32_t i = 0; i < unit->n_results; i++) {
         struct judgement *result = &results[i];
         if (result->fault || result->form == FORM_ANY || !is_own(e, result->value.of) ||
             form_is_flat(&e->digits, result->form) || result->coverage != COVERAGE_COMPLETE)
