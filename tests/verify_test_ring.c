@@ -314,9 +314,9 @@ static const struct mutant mutants[] = {
               "{scale=0.35355339059327373} : f64[batch=2, sequence=8, heads=2, group=3, "
               "head_dim=8], f64[batch=2, sequence=8, heads=2, group=3]\n"
               "  %sum.o.1, %sum.lse.1 = attention_merge(%o.0, %other.0, %o.1, %other.1)")},
-     "E412",
-     "%sum.o.1, %sum.lse.1 = attention_merge",
-     "no parts of one attention"},
+     "E490",
+     "%p.0, %other.0 = attention",
+     "where the reference gives it attention.q.rotated"},
     {"statistics of the own keys only, backward",
      {REPLACE("%attention.core.o, %attention.core.lse = attention_merge",
               "%attention.core.o, %unused = attention_merge"),

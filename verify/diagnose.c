@@ -1,26 +1,14 @@
-// Why a value is not what the reference has. That the terms differ is known before; here the place
-// is found where they part, and what kind of mistake that looks like.
+// Why a value is not what the reference has. That it is not is known before, where it is read or
+// when the step ends; here the place is found where the first mistake was made, and what kind of
+// mistake that looks like.
 //
-// Terms are shared: every node that the reference made is known by its number. The first value that
-// the reference does not have is therefore a node of the final program's own whose operands all are
-// the reference's: an op that was given the wrong thing. It is compared with the reference's node
-// that is most like it, and what differs between the two is the mistake.
-//
-// Ops that the reference has nowhere are another way to the same values (a sum of exponentials
-// where it has the loss): they are no mistakes themselves, only what is made of them may be.
+// That place is the first value on the way there which the reference does not explain (history.h).
+// Its term is compared with the reference's node that is most like it, and what differs between the
+// two is the mistake.
 #include "verify/engine.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-struct walk {
-    struct engine *engine;
-    const struct expectation *expectation;
-    bool *visited;
-    bool known[N_OPS];    // ops that the reference has
-    struct term first[2]; // the own nodes found so far: of ops that it has, of others
-    bool found[2];
-};
 
 static const struct node *node_of(const struct engine *e, struct term term) {
     return &e->terms->nodes[term.node];
@@ -30,43 +18,6 @@ static struct scaled part_value(const struct engine *e, struct term of, uint32_t
     const struct part *part = &node_of(e, of)->key->parts[i];
     bool indexed = e->terms->nodes[part->node].key->indexed;
     return (struct scaled){{part->node, part->at + (indexed ? of.at : 0)}, part->scale};
-}
-
-// The scalars of a scale are operands too.
-static void visit(struct walk *w, struct term term);
-
-static void visit_scale(struct walk *w, scale_id id) {
-    const struct scale *scale = scale_get(w->engine->terms, id);
-    for (uint32_t i = 0; i < scale->n_factors; i++)
-        visit(w, scale->factors[i].of);
-}
-
-// A value on the program's own way, or a multiple of one.
-static bool is_detour(const struct walk *w, struct term term) {
-    int kind = term_kind(w->engine->terms, term);
-    if (kind == NODE_SCALED)
-        return is_detour(w, part_value(w->engine, term, 0).of);
-    return kind == NODE_UNKNOWN || (kind < N_OPS && !w->known[kind]);
-}
-
-static void visit(struct walk *w, struct term term) {
-    struct engine *e = w->engine;
-    if (term.node < e->first_own_node || w->visited[term.node])
-        return;
-    w->visited[term.node] = true;
-    const struct node *node = node_of(e, term);
-    bool deepest = true;
-    for (uint32_t i = 0; i < node->n_parts; i++) {
-        struct scaled part = part_value(e, term, i);
-        deepest = deepest && (part.of.node < e->first_own_node || is_detour(w, part.of));
-        visit(w, part.of);
-        visit_scale(w, part.scale);
-    }
-    bool detour = is_detour(w, term);
-    if (deepest && (!w->found[detour] || term.node < w->first[detour].node)) {
-        w->first[detour] = term;
-        w->found[detour] = true;
-    }
 }
 
 // ---- the reference's most alike node ----------------------------------------------------------
@@ -227,6 +178,15 @@ static const struct fault *sum_fault(struct engine *e, struct span span, struct 
                       term_text(e, at_same_index(e, like, found), 1));
 }
 
+static const struct fault *with_given(const struct fault *fault, struct scaled given,
+                                      struct scaled wanted) {
+    struct fault *mine = (struct fault *)fault;
+    mine->has_given = true;
+    mine->given = given;
+    mine->wanted = wanted;
+    return mine;
+}
+
 static const struct fault *operand_fault(struct engine *e, struct span span, struct term found,
                                          const struct node *like) {
     const struct node *node = node_of(e, found);
@@ -239,22 +199,24 @@ static const struct fault *operand_fault(struct engine *e, struct span span, str
         if (a->node == b->node && a->at == b->at)
             return scale_fault(e, span, operand_text(e, found, i), a->scale, b->scale);
         if (a->node == b->node)
-            return fault_make(e, E512, span, NULL,
-                              "values of different layers meet: this is `%s`, the reference has "
-                              "`%s`",
-                              term_text(e, (struct scaled){found, SCALE_ONE}, 1),
-                              term_text(e, at_same_index(e, like, found), 1));
+            return with_given(
+                fault_make(e, E512, span, NULL,
+                           "values of different layers meet: this is `%s`, the reference has `%s`",
+                           term_text(e, (struct scaled){found, SCALE_ONE}, 1),
+                           term_text(e, at_same_index(e, like, found), 1)),
+                ours, theirs);
         bool state = term_kind(e->terms, ours.of) == NODE_STATE;
-        return fault_make(e, state ? E511 : E490, span, NULL,
-                          "`%s` is given %s where the reference gives it %s", place_text(e, found),
-                          term_text(e, ours, 1), term_text(e, theirs, 1));
+        return with_given(fault_make(e, state ? E511 : E490, span, NULL,
+                                     "`%s` is given %s where the reference gives it %s",
+                                     place_text(e, found), term_text(e, ours, 1),
+                                     term_text(e, theirs, 1)),
+                          ours, theirs);
     }
     return NULL;
 }
 
-static const struct fault *first_difference(struct engine *e, struct term found) {
+static const struct fault *first_difference(struct engine *e, struct span span, struct term found) {
     const struct node *node = node_of(e, found);
-    struct span span = node->origin ? *node->origin : span_nowhere();
     const struct fault *fault = attributes_fault(e, span, node);
     if (fault)
         return fault;
@@ -292,34 +254,88 @@ static const struct fault *exchanged(struct engine *e, const struct expectation 
                       theirs);
 }
 
-static const struct fault *difference(struct engine *e, const struct expectation *expectation,
-                                      struct scaled found) {
-    struct walk w = {.engine = e,
-                     .expectation = expectation,
-                     .visited = ARENA_ARRAY(e->arena, bool, e->terms->n_nodes)};
+// Of a sum over some microbatches what is summed, if that is one value.
+static bool collected_of(const struct engine *e, struct scaled value, struct scaled *one) {
+    const struct node *node = node_of(e, value.of);
+    *one = part_value(e, value.of, 0);
+    for (uint32_t i = 1; i < node->n_parts; i++)
+        if (!scaled_equal(part_value(e, value.of, i), *one))
+            return false;
+    one->scale = scale_multiply(e->terms, one->scale, value.scale);
+    return true;
+}
+
+// Of a sum where one operand is a summand and the other is whole: every device adds it.
+static const struct fault *mixed_fault(struct engine *e, const struct making *making) {
+    for (uint32_t i = 0; making->op && making->n_operands == 2 && i < 2; i++) {
+        uint32_t one = making_operand(e->history, making, i);
+        uint32_t other = making_operand(e->history, making, !i);
+        if (!one || !other || !op_is_sum(making->op->kind))
+            continue;
+        const struct making *whole = making_of(e->history, one);
+        uint32_t axes = making_of(e->history, other)->partial & ~whole->partial;
+        if (axes)
+            return fault_make(e, E412, making->span, NULL,
+                              "`%s` is added once by every device of %s to its own summand `%s`, "
+                              "and so as many times",
+                              whole->name, mask_text(e, axes), making_of(e->history, other)->name);
+    }
+    return NULL;
+}
+
+static const struct fault *iota_fault(struct engine *e, const struct making *making) {
+    int64_t ours = iota_count(e, making->value.of), theirs = 0;
     for (uint32_t i = 0; i < e->first_own_node; i++)
-        if (e->terms->nodes[i].key->kind < N_OPS)
-            w.known[e->terms->nodes[i].key->kind] = true;
-    visit(&w, found.of);
-    visit_scale(&w, found.scale);
-    bool own = w.found[0] || w.found[1];
-    struct fault *fault = (struct fault *)(own ? first_difference(e, w.first[w.found[0] ? 0 : 1])
-                                               : exchanged(e, expectation, found));
-    if (own)
+        if (e->terms->nodes[i].key->kind == OP_IOTA &&
+            iota_dimension(e, (struct term){i, 0}) == iota_dimension(e, making->value.of))
+            theirs = iota_count(e, (struct term){i, 0});
+    return fault_make(
+        e, E510, making->span, NULL,
+        "`%s` counts %" PRId64 " positions of `%s`, of which one device counts %" PRId64,
+        making->name, ours, dimension_names[iota_dimension(e, making->value.of)], theirs);
+}
+
+const struct fault *diagnose_making(struct engine *e, const struct making *making) {
+    struct scaled value = making->value, one;
+    scale_id expected;
+    const char *what = arena_format(e->arena, "`%s`", making->name);
+    const struct fault *mixed = mixed_fault(e, making);
+    if (mixed)
+        return mixed;
+    if (term_kind(e->terms, value.of) == OP_IOTA)
+        return iota_fault(e, making);
+    if (term_is_collected(e->terms, value.of)) {
+        if (!collected_of(e, value, &one))
+            return fault_make(e, E412, making->span, NULL,
+                              "%s is the sum of %s here, and each microbatch counts once", what,
+                              microbatches_text(e, value.of));
+        value = one;
+    }
+    if (history_scale(e, value, &expected))
+        return scale_fault(e, making->span, what, value.scale, expected);
+    return first_difference(e, making->span, value.of);
+}
+
+static const struct fault *difference(struct engine *e, const struct expectation *expectation,
+                                      const struct judgement *found) {
+    bool detour;
+    struct fault *fault = (struct fault *)cause_of_value(e, found->made, &detour);
+    if (fault)
         fault->effect =
             arena_format(e->arena, "so %s is not what one device computes", expectation->what);
+    else
+        fault = (struct fault *)exchanged(e, expectation, found->value);
+    fault->told = true;
     fault->has_terms = true;
     fault->what = expectation->what;
-    fault->found = found;
+    fault->found = found->value;
     fault->expected = expectation->value;
     return fault;
 }
 
-const struct fault *diagnose(struct engine *e, const struct expectation *expectation,
-                             const struct judgement *found) {
+static const struct fault *diagnose_value(struct engine *e, const struct expectation *expectation,
+                                          const struct judgement *found) {
     const char *what = expectation->what;
-    if (found->fault)
-        return found->fault;
     if (found->partial)
         return fault_make(e, E410, expectation->span, NULL,
                           "%s is still a summand over %s when the step ends", what,
@@ -339,5 +355,20 @@ const struct fault *diagnose(struct engine *e, const struct expectation *expecta
             microbatches_text(e, found->value.of), e->terms->microbatches);
     if (scaled_equal(found->value, expectation->value))
         return NULL;
-    return difference(e, expectation, found->value);
+    if (!e->history) // it will be looked into
+        return fault_make(e, E490, expectation->span, NULL, "%s differs", what);
+    return difference(e, expectation, found);
+}
+
+const struct fault *diagnose(struct engine *e, const struct expectation *expectation,
+                             const struct judgement *found) {
+    if (found->fault)
+        return found->fault;
+    struct fault *fault = (struct fault *)diagnose_value(e, expectation, found);
+    if (fault && e->history) { // whoever reads the state
+        history_begin(e, NULL, NULL, expectation->span, found, 1);
+        fault->made = e->history->open;
+        history_end(e);
+    }
+    return fault;
 }

@@ -3,6 +3,7 @@
 #define PLACE_VERIFY_ENGINE_H
 
 #include "ir/check.h"
+#include "verify/history.h"
 #include "verify/store.h"
 #include "verify/verify.h"
 
@@ -46,9 +47,9 @@ struct engine {
     // position
     const struct step *step;
     const struct statement *statement;
-    const struct loop *loops[LIMIT_LOOP_DEPTH]; // around the statement, the outermost first
-    int32_t variables[LIMIT_LOOP_DEPTH];        // of each (number.h)
-    bool time_loop[LIMIT_LOOP_DEPTH];           // the variable is the microbatch
+    const struct statement *loops[LIMIT_LOOP_DEPTH]; // around it, the outermost first
+    int32_t variables[LIMIT_LOOP_DEPTH];             // of each (number.h)
+    bool time_loop[LIMIT_LOOP_DEPTH];                // the variable is the microbatch
     int depth;
     bool one_by_one;              // loops are not proved by induction (tests)
     bool without_memo;            // every call is evaluated (tests)
@@ -65,6 +66,7 @@ struct engine {
     struct alias_made *made;
     uint32_t n_made, cap_made;
     uint32_t n_faults;
+    struct history *history;       // of a program that is refused; NULL while it is judged
     const struct fault **insisted; // faults of their own, that no value need carry
     uint32_t n_insisted, cap_insisted;
     // bounded rewriting (rewrite.c)
@@ -82,9 +84,13 @@ struct engine {
 const struct fault *fault_make(struct engine *, enum diagnostic_code, struct span, const char *said,
                                const char *format, ...) __attribute__((format(printf, 5, 6)));
 void fault_also(const struct fault *, struct span other, const char *said); // a second place
+uint32_t next_order(struct engine *); // of faults and of what is made
+// Told behind all others: about what a transfer leaves behind that nobody ever waits for. Who
+// should have is missing, and that shows elsewhere.
+const struct fault *fault_last(const struct fault *);
 // Says of the transfer that was started there and never waited for: it is told once, where it first
 // does harm. Returns the fault.
-const struct fault *fault_unawaited(const struct fault *, const struct span *start);
+const struct fault *fault_caused_by(const struct fault *, const struct span *start);
 // Wrong whatever becomes of it: a transfer that nobody waits for.
 void fault_insist(struct engine *, const struct fault *);
 // The same at the same place; they may be of different layers or microbatches.
@@ -94,6 +100,8 @@ bool fault_same_cause(const struct fault *, const struct fault *);
 const struct fault *fault_first(const struct fault *, const struct fault *); // NULL: none
 struct diagnostic *fault_report(struct engine *, const struct fault *);
 struct judgement judgement_fault(const struct fault *);
+// Which iterations of the loops around are executed, in words; NULL: the first, or there are none.
+const char *iteration_text(const struct engine *);
 const char *mask_text(const struct engine *, uint32_t mask);
 const char *scale_text(const struct engine *, scale_id scale);
 const char *term_text(const struct engine *, struct scaled value, int depth);
@@ -102,6 +110,9 @@ const char *microbatches_text(const struct engine *, struct term collected);
 // rule.c
 struct judgement judgement_of(struct engine *, struct scaled value, form_id form, enum dtype);
 bool op_reads(enum op_kind, unsigned result, unsigned operand); // reads.def
+bool op_is_sum(enum op_kind);
+enum dimension iota_dimension(const struct engine *, struct term iota);
+int64_t iota_count(const struct engine *, struct term iota); // on all devices
 void rule_apply(struct engine *, const struct unit *, const struct op *,
                 const struct judgement *operands, struct judgement *results);
 
@@ -211,5 +222,13 @@ struct expectation {
 };
 const struct fault *diagnose(struct engine *, const struct expectation *,
                              const struct judgement *found);
+// What is wrong with a value that the reference does not explain, though it does explain what it is
+// made of.
+const struct fault *diagnose_making(struct engine *, const struct making *);
+
+// cause.c: where the mistake is of which something else shows.
+const struct fault *cause_of_value(struct engine *, uint32_t made, bool *detour);
+// Tells the fault where its cause is, if that is known; to be called once for each.
+void cause_tell(struct engine *, const struct fault *);
 
 #endif

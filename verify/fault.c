@@ -7,12 +7,12 @@
 #include <string.h>
 
 // "m = 0, l = 11". A fault in the first iteration of all loops is one of the loop as a whole.
-static const char *iteration_text(const struct engine *e) {
+const char *iteration_text(const struct engine *e) {
     const char *text = "", *between = "";
     int64_t values[LIMIT_LOOP_DEPTH];
     bool first = true;
     for (int i = 0; i < e->depth; i++) {
-        const struct loop *loop = e->loops[i];
+        const struct loop *loop = &e->loops[i]->loop;
         int64_t value = number_first(&e->terms->symbols, e->variables[i]);
         values[i] = value;
         first = first && value == loop_variable(loop, i, 0, values);
@@ -20,6 +20,17 @@ static const char *iteration_text(const struct engine *e) {
         between = ", ";
     }
     return first ? NULL : text;
+}
+
+enum { LAST = 1 << 30 };
+
+uint32_t next_order(struct engine *e) {
+    return ++e->n_faults;
+}
+
+const struct fault *fault_last(const struct fault *fault) {
+    ((struct fault *)fault)->order += LAST;
+    return fault;
 }
 
 const struct fault *fault_make(struct engine *e, enum diagnostic_code code, struct span span,
@@ -35,7 +46,8 @@ const struct fault *fault_make(struct engine *e, enum diagnostic_code code, stru
                             .message = arena_string(e->arena, message, strlen(message)),
                             .said = said,
                             .when = iteration_text(e),
-                            .order = ++e->n_faults};
+                            .order = next_order(e),
+                            .made = e->history ? e->history->open : 0};
     return fault;
 }
 
@@ -45,8 +57,8 @@ void fault_also(const struct fault *fault, struct span other, const char *said) 
     mine->other_said = said;
 }
 
-const struct fault *fault_unawaited(const struct fault *fault, const struct span *start) {
-    ((struct fault *)fault)->unawaited = start;
+const struct fault *fault_caused_by(const struct fault *fault, const struct span *start) {
+    ((struct fault *)fault)->by = start;
     return fault;
 }
 
@@ -63,11 +75,11 @@ static bool same_place(const struct fault *a, const struct fault *b) {
 }
 
 bool fault_alike(const struct fault *a, const struct fault *b) {
-    return same_place(a, b) && a->unawaited == b->unawaited;
+    return same_place(a, b) && a->by == b->by;
 }
 
 bool fault_same_cause(const struct fault *a, const struct fault *b) {
-    return same_place(a, b) || (a->unawaited && a->unawaited == b->unawaited);
+    return same_place(a, b) || (a->by && a->by == b->by);
 }
 
 const struct fault *fault_first(const struct fault *a, const struct fault *b) {

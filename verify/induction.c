@@ -100,7 +100,7 @@ static int64_t variable_in(const struct course *c, int64_t iteration) {
 
 static void iterate(struct course *c, int32_t variable) {
     struct engine *e = c->engine;
-    e->loops[e->depth] = c->loop;
+    e->loops[e->depth] = c->statement;
     e->variables[e->depth++] = variable;
     block_execute(e, &c->loop->body);
     e->depth--;

@@ -34,18 +34,30 @@ static void grow(struct intern *set) {
     set->n_slots = n_slots;
 }
 
+// The slot where they are, or the free one where they belong.
+static uint32_t find(const struct intern *set, const void *bytes, uint32_t size, uint32_t hash) {
+    uint32_t at = hash & (set->n_slots - 1);
+    for (; set->slots[at]; at = (at + 1) & (set->n_slots - 1)) {
+        const struct intern_entry *entry = &set->entries[set->slots[at] - 1];
+        if (entry->hash == hash && entry->size == size && memcmp(entry->bytes, bytes, size) == 0)
+            break;
+    }
+    return at;
+}
+
+bool intern_has(const struct intern *set, const void *bytes, uint32_t size) {
+    return set->n && set->slots[find(set, bytes, size, hash_bytes(bytes, size))];
+}
+
 uint32_t intern(struct intern *set, const void *bytes, uint32_t size, bool *added) {
     if ((set->n + 1) * 3 > set->n_slots * 2)
         grow(set);
     uint32_t hash = hash_bytes(bytes, size);
-    uint32_t at = hash & (set->n_slots - 1);
+    uint32_t at = find(set, bytes, size, hash);
     if (added)
         *added = false;
-    for (; set->slots[at]; at = (at + 1) & (set->n_slots - 1)) {
-        const struct intern_entry *entry = &set->entries[set->slots[at] - 1];
-        if (entry->hash == hash && entry->size == size && memcmp(entry->bytes, bytes, size) == 0)
-            return set->slots[at] - 1;
-    }
+    if (set->slots[at])
+        return set->slots[at] - 1;
     struct intern_entry entry = {arena_copy(set->arena, bytes, size), size, hash};
     ARENA_PUSH(set->arena, set->entries, set->n, set->cap, entry);
     set->slots[at] = set->n;

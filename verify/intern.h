@@ -22,6 +22,8 @@ struct intern {
 
 // The number of `bytes`; `*added` (may be NULL) says that they are new. Padding must be zeroed.
 uint32_t intern(struct intern *set, const void *bytes, uint32_t size, bool *added);
+// Whether they are in the set, which stays as it is.
+bool intern_has(const struct intern *set, const void *bytes, uint32_t size);
 static inline const void *interned(const struct intern *set, uint32_t id) {
     return set->entries[id].bytes;
 }

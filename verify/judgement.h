@@ -19,15 +19,24 @@ struct fault {
     const char *other_said;
     const char *effect; // what it spoils, where the message does not say
     const char *when;   // the loops' variables; NULL: they are the first, or there are none
-    const struct span *unawaited; // the start of a transfer that nothing waits for is the cause
-    bool has_terms;               // the two that differ, and of what:
+    const struct span
+        *by;        // the statement that is the cause: it is told once, where it first does harm
+    bool has_terms; // the two that differ, and of what:
     const char *what;
     struct scaled found, expected;
+    bool has_given; // of what an op reads: what it is given, and what it should be
+    struct scaled given, wanted;
     const struct op
         *reader; // an op that reads a part of a sum: its operands, of which `share` is it
     const struct scaled *operands;
     unsigned share;
-    uint32_t order; // of creation: the smallest is the first cause
+    uint32_t order; // of creation: the smallest is the first cause; next_order
+    uint32_t made;  // what was being made, where that is kept (history.h); else 0
+    bool has_odd;   // operand `odd` lies in another way than all others do
+    unsigned odd;
+    bool is_never; // nobody has written the buffer `never`
+    buffer_id never;
+    bool told; // its cause has been looked for
 };
 
 // Which parts of a contracted label a value combines on a device (coverage.c).
@@ -54,6 +63,7 @@ struct judgement {
     uint32_t partial_max; // axes on which the greatest of the devices' numbers is meant
     uint32_t bits; // axes on which copies are equal to the bit; set where there are no copies
     coverage_id coverage; // over which parts of a contraction it is
+    uint32_t made;        // how, where that is kept (history.h); else 0
     uint8_t dtype;
     bool clean; // bytes behind or between its elements that are padding are zeros
 };

@@ -262,6 +262,11 @@ void rewrite_results(struct engine *e, const struct unit *unit, struct judgement
         struct scaled before = result->value;
         r.spent = false;
         result->value = rewrite_value(&r, before, rank);
+        if (!scaled_equal(before, result->value)) {
+            history_begin(e, NULL, NULL, e->statement->span, result, 1);
+            history_made(e, result, unit->values[unit->results[i].value].name);
+            history_end(e);
+        }
         if (r.spent && !e->given_up && scaled_equal(before, result->value))
             e->given_up = arena_format(e->arena, "`%s` of `%s`",
                                        unit->values[unit->results[i].value].name, unit->name);

@@ -46,11 +46,33 @@ static bool is_additive(const struct op_row *row) {
     return strchr(row->linear, '+') != NULL;
 }
 
+bool op_is_sum(enum op_kind kind) {
+    return is_additive(&op_rows[kind]);
+}
+
 static bool is_linear_in(const struct op_row *row, unsigned operand) {
     return strchr(row->linear, (char)('0' + operand)) != NULL;
 }
 
 // ---- labels -----------------------------------------------------------------------------------
+
+// Of operands of which a label is cut in two ways the only one that is cut in its way;
+// MAX_OPERANDS: there are two of each.
+static unsigned odd_one(const struct context *c, unsigned char label, dim_id dim) {
+    unsigned n[2] = {0, 0}, last[2] = {0, 0};
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        const char *at = strchr(c->labels.operands[i], label);
+        if (!at || c->operands[i].form == FORM_ANY)
+            continue;
+        const struct form_key *form = form_get(&c->engine->digits, c->operands[i].form)->key;
+        bool same = form->dims[at - c->labels.operands[i]] == dim;
+        n[same]++;
+        last[same] = i;
+    }
+    if (n[0] > 1 && n[1] == 1)
+        return last[1];
+    return n[1] > 1 && n[0] == 1 ? last[0] : MAX_OPERANDS;
+}
 
 static void bind_label(struct context *c, unsigned char label, dim_id dim, unsigned operand) {
     if (c->dims[label] == NO_DIM) {
@@ -68,6 +90,9 @@ static void bind_label(struct context *c, unsigned char label, dim_id dim, unsig
         "`%s` meets parts that are cut differently: `%s` is %s, `%s` is %s", c->row->text,
         operand_name(c, other), form_text(&e->digits, e->arena, c->operands[other].form),
         operand_name(c, operand), form_text(&e->digits, e->arena, c->operands[operand].form));
+    struct fault *fault = (struct fault *)c->fault;
+    fault->odd = odd_one(c, label, dim);
+    fault->has_odd = fault->odd < MAX_OPERANDS;
 }
 
 static void bind_labels(struct context *c) {
@@ -135,6 +160,15 @@ bool is_zero(const struct context *c, unsigned i) {
     return term_kind(c->engine->terms, c->operands[i].value.of) == NODE_ZERO;
 }
 
+// No unit chooses microbatches: its caller has.
+static const struct fault *microbatches_fault(struct context *c, unsigned one, unsigned other) {
+    const struct fault *fault = fault_make(c->engine, E512, c->engine->statement->span, NULL,
+                                           "`%s` and `%s` are of different microbatches",
+                                           operand_name(c, one), operand_name(c, other));
+    fault_also(fault, c->op->span, "here they meet");
+    return fault;
+}
+
 // All operands that are cut by time must be of one microbatch.
 static void check_microbatches(struct context *c) {
     int first = -1;
@@ -145,9 +179,7 @@ static void check_microbatches(struct context *c) {
             first = (int)i;
         if (!number_equal(&c->engine->terms->symbols, c->operands[i].microbatch,
                           c->operands[first].microbatch))
-            c->fault = fault_make(c->engine, E512, c->op->span, NULL,
-                                  "`%s` and `%s` are of different microbatches",
-                                  operand_name(c, (unsigned)first), operand_name(c, i));
+            c->fault = microbatches_fault(c, (unsigned)first, i);
     }
 }
 
@@ -565,6 +597,18 @@ static struct judgement result_of(struct context *c, unsigned result) {
         !form_get(&e->digits, made.form)->padded)
         made.clean = true;
     return made;
+}
+
+static const int64_t *iota_key(const struct engine *e, struct term iota) {
+    return interned(&e->terms->attributes, e->terms->nodes[iota.node].key->attributes - 1);
+}
+
+enum dimension iota_dimension(const struct engine *e, struct term iota) {
+    return (enum dimension)iota_key(e, iota)[0];
+}
+
+int64_t iota_count(const struct engine *e, struct term iota) {
+    return iota_key(e, iota)[1];
 }
 
 static struct judgement iota_of(struct engine *e, const struct unit *unit, const struct op *op) {

@@ -71,6 +71,16 @@ static bool places_are_apart(struct engine *e, const struct call *call, const st
     return apart;
 }
 
+static const struct fault *shared_fault(struct engine *e, const struct unit *unit,
+                                        struct span span) {
+    const char *user = arena_format(e->arena, "unit `%s`", unit->name);
+    const struct fault *fault = store_plan_fault(e, E611, user, span);
+    return fault ? fault
+                 : fault_make(e, E611, span, NULL,
+                              "%s is given the same bytes for two things, of which it writes one",
+                              user);
+}
+
 static void execute_call(struct engine *e, const struct statement *statement) {
     const struct call *call = &statement->call;
     const struct unit *unit = &e->program->units[call->unit];
@@ -82,11 +92,7 @@ static void execute_call(struct engine *e, const struct statement *statement) {
     struct judgement *results = many ? ARENA_ARRAY(e->arena, struct judgement, n) : few[2];
     check_places(e, call, unit, statement->span);
     const struct fault *mixed =
-        places_are_apart(e, call, unit)
-            ? NULL
-            : fault_make(e, E611, statement->span, NULL,
-                         "unit `%s` is given the same bytes for two things, of which it writes one",
-                         unit->name);
+        places_are_apart(e, call, unit) ? NULL : shared_fault(e, unit, statement->span);
     take_frame(e, unit, statement->span);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         operands[i] =
@@ -112,6 +118,19 @@ static struct judgement zeros(struct engine *e, const struct buffer *buffer) {
     return value;
 }
 
+static void execute_zero(struct engine *e, const struct statement *statement) {
+    const struct buffer *buffer = &e->program->buffers[statement->zero.buffer];
+    struct judgement value = zeros(e, buffer), old;
+    if (e->history) {
+        struct place at = place_of(e, statement->zero);
+        history_begin(e, NULL, NULL, statement->span, NULL, 0);
+        history_made(e, &value, buffer->name);
+        history_place(e, &value, at.buffer, store_holds(e, at.buffer, at.item, &old) ? &old : NULL);
+        history_end(e);
+    }
+    store_write(e, statement->zero, value, statement->span);
+}
+
 static void execute(struct engine *e, const struct statement *statement) {
     e->statement = statement;
     e->terms->site = &statement->span;
@@ -129,8 +148,7 @@ static void execute(struct engine *e, const struct statement *statement) {
         store_wait(e, statement);
         break;
     case STATEMENT_ZERO:
-        store_write(e, statement->zero, zeros(e, &e->program->buffers[statement->zero.buffer]),
-                    statement->span);
+        execute_zero(e, statement);
         break;
     case STATEMENT_FREE:
         for (uint32_t i = 0; i < statement->free.n_items; i++)
@@ -169,7 +187,7 @@ static void check_all_waited(struct engine *e) {
             const struct span *start = &run->start->span;
             const struct fault *fault = fault_make(
                 e, E612, *start, NULL, "nothing waits for this transfer before the step ends");
-            fault_insist(e, fault_unawaited(fault, start));
+            fault_insist(e, fault_caused_by(fault, start));
         }
 }
 

@@ -182,6 +182,13 @@ void store_init(struct engine *e, const struct step *step) {
 
 // ---- reading ----------------------------------------------------------------------------------
 
+static bool is_buffer(const struct engine *e, const struct span *span) {
+    for (buffer_id i = 0; i < e->program->n_buffers; i++)
+        if (span == &buffer_of(e, i)->span)
+            return true;
+    return false;
+}
+
 struct look { // at an item
     const struct run *run;
     enum item_state state;
@@ -201,6 +208,13 @@ static struct look look_at(struct engine *e, struct place place) {
     return look;
 }
 
+static const struct fault *never_fault(const struct fault *fault, buffer_id buffer) {
+    struct fault *mine = (struct fault *)fault;
+    mine->is_never = true;
+    mine->never = buffer;
+    return mine;
+}
+
 static const struct fault *state_fault(struct engine *e, struct place place, struct look look,
                                        struct span span) {
     const char *name = place_name(e, place);
@@ -211,7 +225,7 @@ static const struct fault *state_fault(struct engine *e, struct place place, str
     case ITEM_IN_FLIGHT:
         fault = fault_make(e, E610, span, "nothing waits for it before this",
                            "`%s` is read while it is still on its way", name);
-        fault_unawaited(fault, look.by);
+        fault_caused_by(fault, look.by);
         said = "the transfer starts here";
         break;
     case ITEM_WINDOW:
@@ -224,6 +238,14 @@ static const struct fault *state_fault(struct engine *e, struct place place, str
         said = "freed here";
         break;
     case ITEM_OVERWRITTEN:
+        if (look.run->state == ITEM_OVERWRITTEN && is_filled(buffer) && is_buffer(e, look.by)) {
+            fault = fault_make(e, E611, buffer->span, NULL,
+                               "`%s` shares bytes with another buffer that is filled before the "
+                               "step, and is read",
+                               name);
+            said = "the other";
+            break;
+        }
         fault =
             fault_make(e, E611, span, NULL, "`%s` is read after its bytes were overwritten", name);
         said = "overwritten here";
@@ -233,10 +255,12 @@ static const struct fault *state_fault(struct engine *e, struct place place, str
         said = "consumed here";
         break;
     default:
-        return fault_make(e, buffer->tensor == NO_ID ? E611 : E412, span, NULL,
-                          "`%s` is read, but nothing was written there in this step: no call and "
-                          "no collective before this has it as its target",
-                          name);
+        return never_fault(
+            fault_make(e, buffer->tensor == NO_ID ? E611 : E412, span, NULL,
+                       "`%s` is read, but nothing was written there in this step: no call and "
+                       "no collective before this has it as its target",
+                       name),
+            place.buffer);
     }
     if (look.by)
         fault_also(fault, *look.by, said);
@@ -274,7 +298,11 @@ static struct judgement read_window(struct engine *e, buffer_id window, struct p
             buffer->name, buffer_of(e, buffer->window_of)->name, mask_text(e, summed),
             mask_text(e, summed)));
     int64_t chunk = e->types[window].dims[0].size;
-    return slice_apply(e, &axes, -1, chunk, &value, span);
+    history_begin(e, NULL, NULL, span, &value, 1);
+    value = slice_apply(e, &axes, -1, chunk, &value, span);
+    history_made(e, &value, buffer->name);
+    history_end(e);
+    return value;
 }
 
 struct judgement store_read(struct engine *e, struct reference reference, struct span span) {
@@ -299,12 +327,13 @@ struct judgement store_at_end(struct engine *e, buffer_id id, int64_t item, cons
     if (store_holds(e, id, item, &value))
         return value;
     struct look look = look_at(e, (struct place){id, (int32_t)item});
-    struct span span = look.by ? *look.by : buffer_of(e, id)->span;
+    struct span whole = buffer_of(e, id)->span, span = look.by ? *look.by : whole;
     const char *why = "is lost: its bytes are used for something else";
     enum diagnostic_code code = E611;
     if (look.state == ITEM_WINDOW) {
         why = "is new in this device's shard only, and nothing gathers the others";
         code = E511;
+        span = whole;
     } else if (look.state == ITEM_IN_FLIGHT) {
         why = "is still on its way";
         code = E610;
@@ -314,7 +343,10 @@ struct judgement store_at_end(struct engine *e, buffer_id id, int64_t item, cons
     }
     const struct fault *fault =
         fault_make(e, code, span, NULL, "%s %s when the step ends", what, why);
-    return judgement_fault(code == E610 ? fault_unawaited(fault, look.by) : fault);
+    if (look.state == ITEM_WINDOW)
+        fault_also(fault, *look.by, "the shard was written here");
+    bool once = look.state == ITEM_WINDOW || look.state == ITEM_IN_FLIGHT;
+    return judgement_fault(once ? fault_caused_by(fault, look.by) : fault);
 }
 
 // ---- writing ----------------------------------------------------------------------------------
@@ -378,9 +410,25 @@ void store_begin_claims(struct engine *e) {
 
 static bool is_claimed(struct engine *e, struct place place) {
     for (uint32_t i = 0; i < e->store.n_claims; i++)
-        if (bytes_intersect(e, place, e->store.claims[i]))
+        if (bytes_intersect(e, place, e->store.claims[i])) {
+            e->store.met[0] = place;
+            e->store.met[1] = e->store.claims[i];
             return true;
+        }
     return false;
+}
+
+const struct fault *store_plan_fault(struct engine *e, enum diagnostic_code code, const char *user,
+                                     struct span span) {
+    struct place a = e->store.met[0], b = e->store.met[1];
+    if (a.buffer == b.buffer)
+        return NULL;
+    const struct fault *fault =
+        fault_make(e, code, buffer_of(e, a.buffer)->span, NULL,
+                   "`%s` and `%s` share bytes, and %s needs both at once, of which it writes one",
+                   place_name(e, a), place_name(e, b), user);
+    fault_also(fault, span, "here");
+    return fault;
 }
 
 bool store_is_claimed(struct engine *e, struct reference reference) {

@@ -72,6 +72,7 @@ struct store {
     struct region *regions;
     struct place *claims; // of the present statement
     uint32_t n_claims, cap_claims;
+    struct place met[2]; // two of its places that share bytes, the last that were found
 };
 
 // series.c
@@ -137,6 +138,10 @@ bool windows_nest(const struct engine *, buffer_id outer, const struct axis_list
 void store_begin_claims(struct engine *);
 bool store_claim(struct engine *, struct reference);
 bool store_is_claimed(struct engine *, struct reference);
+// The places that met are of two buffers: the plan has put together what one statement, `user`,
+// needs at once. NULL: they are of one.
+const struct fault *store_plan_fault(struct engine *, enum diagnostic_code, const char *user,
+                                     struct span span);
 
 // transfer.c
 void store_start(struct engine *, const struct statement *);

@@ -68,11 +68,15 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
     struct touched slots = reads ? read : filled;
     struct held first = run_held(run, i, slots.begin);
     struct place what = {reads ? from.buffer : to.buffer, reads ? first.from : first.to};
-    const struct fault *fault =
-        fault_make(e, E610, span, NULL, "`%s` is written while a transfer still %s it",
-                   place_name(e, what), reads ? "reads" : "fills");
-    fault_also(fault, run->start->span, "the transfer starts here");
-    fault_unawaited(fault, &run->start->span);
+    // What a transfer reads then is spoilt, and so what it brings; what it fills, is who wrote it.
+    const struct fault *fault = fault_make(e, E610, reads ? run->start->span : span, NULL,
+                                           "`%s` is written while a transfer still %s it",
+                                           place_name(e, what), reads ? "reads" : "fills");
+    fault_also(fault, reads ? span : run->start->span,
+               reads ? "written here" : "the transfer starts here");
+    fault_caused_by(fault, &run->start->span);
+    if (!reads && history_unawaited(e, run->start->span))
+        fault_last(fault);
     if (fills && !*spoilt)
         *spoilt = fault;
     if (held->value.fault)
@@ -123,23 +127,36 @@ static void note_gather(struct engine *e, const struct transfer *start, buffer_i
     }
 }
 
+static void keep_history(struct engine *e, const struct transfer_piece *piece,
+                         struct judgement *value) {
+    struct judgement old;
+    if (!e->history)
+        return;
+    struct place to = place_of(e, piece->to);
+    history_made(e, value, e->program->buffers[piece->to.buffer].name);
+    history_place(e, value, to.buffer, store_holds(e, to.buffer, to.item, &old) ? &old : NULL);
+}
+
 static struct judgement piece_value(struct engine *e, const struct statement *statement,
                                     const struct transfer_piece *piece, bool in_place) {
     const struct exchange *exchange = &statement->start.exchange;
     struct judgement from = store_read(e, piece->from, statement->span);
     bool gather = exchange->kind == COLLECTIVE_ALL_GATHER;
     const struct tensor_type *part = &e->types[gather ? piece->from.buffer : piece->to.buffer];
+    history_begin(e, NULL, exchange, statement->span, &from, 1);
     struct judgement value =
         collective_apply(e, exchange, type_elements(part), &from, statement->span);
     if (exchange->kind == COLLECTIVE_ALL_REDUCE && in_place)
         value.clean = from.clean; // nothing touches the padding
-    if (value.fault || form_fits(&e->digits, value.form, &e->types[piece->to.buffer]))
-        return value;
-    return judgement_fault(fault_make(e, E510, statement->span, NULL,
-                                      "what arrives in `%s` is %s, for which it has "
-                                      "no room or too much",
-                                      e->program->buffers[piece->to.buffer].name,
-                                      form_text(&e->digits, e->arena, value.form)));
+    keep_history(e, piece, &value);
+    if (!value.fault && !form_fits(&e->digits, value.form, &e->types[piece->to.buffer]))
+        value = judgement_fault(fault_make(e, E510, statement->span, NULL,
+                                           "what arrives in `%s` is %s, for which it has "
+                                           "no room or too much",
+                                           e->program->buffers[piece->to.buffer].name,
+                                           form_text(&e->digits, e->arena, value.form)));
+    history_end(e);
+    return value;
 }
 
 // In place every device's part must be where the collective looks for it, or puts it.
@@ -192,6 +209,22 @@ static bool pieces_are_apart(struct engine *e, const struct transfer *start) {
     return apart;
 }
 
+// Where every piece is of one tensor the text is as it is meant, and the plan is wrong.
+static const struct fault *shared_fault(struct engine *e, const struct transfer *start,
+                                        struct span span) {
+    const struct buffer *buffers = e->program->buffers;
+    const struct fault *fault = NULL;
+    bool own = true;
+    for (uint32_t i = 0; i < start->n_pieces; i++)
+        own = own && buffers[start->pieces[i].from.buffer].tensor ==
+                         buffers[start->pieces[i].to.buffer].tensor;
+    if (own)
+        fault = store_plan_fault(e, E610, "this collective", span);
+    return fault ? fault
+                 : fault_make(e, E610, span, NULL,
+                              "two pieces of this collective share bytes, of which one is filled");
+}
+
 // A slot is put to use; what was still in flight there is told and forgotten.
 static void check_slot(struct engine *e, const struct statement *statement, int32_t slot) {
     const struct transfer *start = &statement->start;
@@ -202,7 +235,7 @@ static void check_slot(struct engine *e, const struct statement *statement, int3
                                            "`%s` is started again before anything waited for it",
                                            e->step->handles[start->handle].name);
     fault_also(fault, before->start->span, "started here");
-    fault_insist(e, fault_unawaited(fault, &before->start->span));
+    fault_insist(e, fault_caused_by(fault, &before->start->span));
     series_put(e, flights_of(e, start->handle), (struct run){.begin = slot, .end = slot + 1});
 }
 
@@ -224,10 +257,7 @@ void store_start(struct engine *e, const struct statement *statement) {
     int32_t slot = number_of(e, start->handle_index);
     check_slot(e, statement, slot);
     const struct fault *mixed =
-        pieces_are_apart(e, start)
-            ? NULL
-            : fault_make(e, E610, statement->span, NULL,
-                         "two pieces of this collective share bytes, of which one is filled");
+        pieces_are_apart(e, start) ? NULL : shared_fault(e, start, statement->span);
     struct held *pieces = ARENA_ARRAY(e->arena, struct held, start->n_pieces);
     for (uint32_t i = 0; i < start->n_pieces; i++) {
         pieces[i] = start_piece(e, statement, &start->pieces[i]);

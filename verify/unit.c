@@ -160,6 +160,7 @@ static void name_result(struct evaluation *v, const struct op *op, value_id id) 
         struct alias_made made = {value->value.of, leaf};
         ARENA_PUSH(e->arena, e->made, e->n_made, e->cap_made, made);
         value->value.of = leaf;
+        history_made(e, value, NULL);
         return;
     }
 }
@@ -169,7 +170,9 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = read_value(v, op->operands[i], op);
     struct exchange exchange;
-    if (op_exchange(op, &exchange)) {
+    bool exchanges = op_exchange(op, &exchange);
+    history_begin(v->engine, op, exchanges ? &exchange : NULL, op->span, operands, op->n_operands);
+    if (exchanges) {
         start_op(v, op, &exchange, &operands[0]);
     } else if (op->kind == OP_WAIT) {
         wait_op(v, op, &operands[0]);
@@ -185,9 +188,13 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
     for (unsigned i = 0; i < op->n_results; i++) {
         v->made[op->results[i]] = op;
         check_form(v, op, op->results[i]);
+        if (op->kind != OP_WAIT)
+            history_made(v->engine, &v->values[op->results[i]],
+                         v->unit->values[op->results[i]].name);
         name_result(v, op, op->results[i]);
         overwrite(v, op->results[i], op);
     }
+    history_end(v->engine);
 }
 
 static void check_all_waited(struct evaluation *v) {
@@ -359,6 +366,14 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
     return intern(&e->memo_keys, key, size, added);
 }
 
+static void recall(struct engine *e, const struct unit *unit, const struct judgement *operands,
+                   struct judgement *results) {
+    history_begin(e, NULL, NULL, e->statement->span, operands, unit->n_parameters);
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        history_recall(e, &results[i], unit->values[unit->results[i].value].name);
+    history_end(e);
+}
+
 // A scale that holds a scalar of one layer, or of some microbatches, cannot be moved to another.
 static bool scales_move(const struct engine *e) {
     for (uint32_t i = 0; i < e->terms->scales.n; i++) {
@@ -423,6 +438,7 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
         memcpy(parameters, entry->parameters, unit->n_parameters * sizeof *parameters);
         move(e, results, unit->n_results, by);
         move(e, parameters, unit->n_parameters, by);
+        recall(e, unit, operands, results);
         return;
     }
     e->terms->n_uses = 0;
@@ -430,6 +446,8 @@ void unit_evaluate(struct engine *e, const struct unit *unit, uint32_t unit_id,
     e->terms->fixed = false;
     e->terms->logging = true;
     e->terms->naming = e->is_reference;
+    history_begin(e, NULL, NULL, e->statement->span, operands, unit->n_parameters);
+    history_end(e);
     uint32_t serial = e->terms->serial, answers = e->terms->symbols.answers;
     evaluate(e, unit, operands, results, parameters);
     e->terms->logging = false;

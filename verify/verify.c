@@ -517,12 +517,9 @@ static void report_fault(struct check *c, const struct fault *fault) {
 // One report per place and code, first causes first; the rest is counted.
 static void report_faults(struct check *c) {
     uint32_t n_reported = 0, n_left = 0;
-    for (uint32_t i = 0; i < c->reference.n_insisted; i++)
-        add_fault(c, c->reference.insisted[i]);
-    for (uint32_t i = 0; i < c->final.n_insisted; i++)
-        add_fault(c, c->final.insisted[i]);
-    if (c->n_faults) // an empty set has no array, which qsort may not be given
-        qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
+    for (uint32_t i = 0; i < c->n_faults; i++)
+        cause_tell(&c->final, c->faults[i]);
+    qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
     for (uint32_t i = 0; i < c->n_faults; i++) {
         bool seen = false;
         for (uint32_t k = 0; k < i && !seen; k++)
@@ -555,6 +552,7 @@ static void judge_final(struct check *c, const struct program *island, bool rewr
     int64_t n_statements = e->n_statements;
     engine_init(e, island, e->terms, e->arena, e->diagnostics);
     e->one_by_one = e->without_memo = c->reference.one_by_one;
+    e->history = c->reference.history;
     e->reference = &c->reference;
     e->rewrites = rewrites;
     e->first_own_node = first_own_node;
@@ -568,14 +566,15 @@ static void judge_final(struct check *c, const struct program *island, bool rewr
 // terms in normal form and is needed only for units that somebody wrote differently.
 static void judge_both(struct check *c) {
     const struct program *island = c->final.program;
-    run_reference(c);
     judge_final(c, island, false);
     if (c->n_faults + c->final.n_insisted > 0)
         judge_final(c, island, true);
 }
 
-static struct verdict judge(const struct program *reference, const struct program *final,
-                            struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
+// `history`: how values are made is kept, to tell what is wrong; or NULL.
+static struct check *examine(const struct program *reference, const struct program *final,
+                             struct arena *arena, struct diagnostics *diagnostics, bool one_by_one,
+                             struct history *history) {
     struct terms *terms = ARENA_NEW(arena, struct terms);
     struct check *c = ARENA_NEW(arena, struct check);
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
@@ -583,15 +582,37 @@ static struct verdict judge(const struct program *reference, const struct progra
     engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics);
     c->all_islands = final;
     c->reference.one_by_one = c->reference.without_memo = one_by_one;
-    if (check_numbers(c, reference) && check_numbers(c, final))
-        judge_both(c);
-    report_faults(c);
+    c->reference.history = history;
+    if (check_numbers(c, reference) && check_numbers(c, final)) {
+        run_reference(c);
+        if (history)
+            judge_final(c, c->final.program, true);
+        else
+            judge_both(c);
+    }
+    for (uint32_t i = 0; i < c->reference.n_insisted; i++)
+        add_fault(c, c->reference.insisted[i]);
+    for (uint32_t i = 0; i < c->final.n_insisted; i++)
+        add_fault(c, c->final.insisted[i]);
+    return c;
+}
+
+// What is refused is examined again for the reasons, so that what is accepted costs no more.
+static struct verdict judge(const struct program *reference, const struct program *final,
+                            struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
+    struct check *c = examine(reference, final, arena, diagnostics, one_by_one, NULL);
+    if (c->n_faults) {
+        c = examine(reference, final, arena, diagnostics, one_by_one,
+                    history_new(arena, c->faults, c->n_faults));
+        CHECK(c->n_faults);
+        report_faults(c);
+    }
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
     return (struct verdict){.kind = c->n_faults == 0 ? VERDICT_ACCEPTED : refused,
                             .buffers = c->final.found,
                             .copies = c->final.sums,
                             .n_copies = keep_sums_of_copies(&c->final),
-                            .n_terms = terms->n_nodes,
+                            .n_terms = c->final.terms->n_nodes,
                             .n_statements = c->reference.n_statements + c->final.n_statements};
 }
 

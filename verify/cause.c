@@ -1,0 +1,483 @@
+// Where the mistake is of which a fault shows. A fault arises where something is read that cannot
+// be read so; what is wrong with it was done before, and may have looked right there. It is told
+//
+//   where a value that is none of the reference's was made of values that are (history.h), or
+//     where what another op had made was made again, which so stands in the place of something else
+//     where a transfer brought what is wrong there, or zeros
+//   where a summand that is needed whole was summed before, over too few axes
+//   where a part that meets parts which are cut in another way was cut
+//   of a sum that lacks layers or microbatches, at the loop that does not go over them, or at what
+//     clears it too often or too late
+//   of what nobody has written, at the loop that would have, but goes over nothing
+//   of what is read while a transfer is still to bring it, at the transfer if it changes nothing:
+//     it starts too early
+//
+// and beside it where the fault arose. Where nothing of this is so it is told there.
+#include "verify/engine.h"
+
+#include <inttypes.h>
+
+static const struct making *making_at(const struct engine *e, uint32_t id) {
+    return making_of(e->history, id);
+}
+
+static bool same_span(struct span a, struct span b) {
+    return a.source == b.source && a.begin == b.begin;
+}
+
+// It is told there, and beside it where it arose.
+static void move_fault(struct fault *fault, struct span to, const char *said, const char *other) {
+    fault->other = fault->span;
+    fault->other_said = other;
+    fault->span = to;
+    fault->said = said;
+}
+
+// ---- what is made again -----------------------------------------------------------------------
+
+static bool is_sum(const struct making *making) {
+    return making->op && op_is_sum(making->op->kind);
+}
+
+// The same value from another op of the same call.
+static bool is_made_again(const struct engine *e, uint32_t made) {
+    const struct making *making = making_at(e, made);
+    if (!making->op || making->op->kind == OP_IOTA)
+        return false;
+    for (uint32_t i = made - 1; i > 0; i--) {
+        const struct making *other = making_at(e, i);
+        if (other->moment != making->moment)
+            return false;
+        if (other->name && other->op && other->op != making->op &&
+            other->op->kind == making->op->kind && scaled_equal(other->value, making->value))
+            return true;
+    }
+    return false;
+}
+
+// The making from which the sum has the same value already; 0: there is none.
+static uint32_t added_before(struct engine *e, uint32_t sum, uint32_t added) {
+    struct lineage way = lineage_of(e, sum, false);
+    for (uint32_t id; (id = lineage_next(&way));)
+        if (id != added && scaled_equal(making_at(e, id)->value, making_at(e, added)->value))
+            return id;
+    return 0;
+}
+
+// What made again what a guilty op was given: another op of the unit, or the whole call.
+struct again {
+    const struct making *making; // NULL: nothing
+    bool by_call;
+};
+
+static struct again made_again(struct engine *e, const struct making *guilty) {
+    for (uint32_t i = 0; guilty->op && i < guilty->n_operands; i++) {
+        uint32_t operand = making_operand(e->history, guilty, i);
+        uint32_t other = guilty->n_operands == 2 ? making_operand(e->history, guilty, !i) : 0;
+        if (operand && is_made_again(e, operand))
+            return (struct again){making_at(e, operand), false};
+        uint32_t before = operand && is_sum(guilty) && other && other < operand
+                              ? added_before(e, other, operand)
+                              : 0;
+        if (before)
+            return (struct again){making_at(e, operand),
+                                  making_at(e, before)->op == making_at(e, operand)->op};
+    }
+    return (struct again){NULL, false};
+}
+
+// ---- sums that lack something -----------------------------------------------------------------
+
+// Of what led to the value the last op in a loop that added the node, of whatever layer.
+static const struct making *last_added(struct engine *e, uint32_t made, uint32_t node) {
+    struct lineage way = lineage_of(e, made, false);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(e, id);
+        for (uint32_t i = 0; is_sum(making) && making->loop && i < making->n_operands; i++) {
+            uint32_t operand = making_operand(e->history, making, i);
+            if (operand && making_at(e, operand)->value.of.node == node)
+                return making;
+        }
+    }
+    return NULL;
+}
+
+static int64_t layers_of(const struct engine *e, struct scaled value, uint32_t node) {
+    int64_t n = 0;
+    for (uint32_t i = 0; i < e->terms->nodes[value.of.node].n_parts; i++) {
+        struct summand summand = sum_part(e->terms, value, i);
+        n += summand.node == node ? summand.end - summand.at : 0;
+    }
+    return n;
+}
+
+// A loop of the step that goes over nothing.
+static const struct statement *empty_loop(const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        if (statement->kind != STATEMENT_LOOP)
+            continue;
+        if (!statement->loop.stride && statement->loop.begin >= statement->loop.end)
+            return statement;
+        const struct statement *inside = empty_loop(&statement->loop.body);
+        if (inside)
+            return inside;
+    }
+    return NULL;
+}
+
+// The first summand of the whole of which the part has some layers only.
+static bool find_lacking(const struct engine *e, struct scaled part, struct scaled whole,
+                         struct summand *lacks) {
+    for (uint32_t i = 0; i < e->terms->nodes[whole.of.node].n_parts; i++) {
+        *lacks = sum_part(e->terms, whole, i);
+        int64_t n = layers_of(e, part, lacks->node);
+        if (n > 0 && n < layers_of(e, whole, lacks->node))
+            return true;
+    }
+    return false;
+}
+
+// The op is given a sum that lacks layers: those that a loop does not go over.
+static const struct fault *loop_fault(struct engine *e, const struct making *reader) {
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(e->history, reader, i);
+        struct scaled part, whole;
+        struct summand lacks;
+        if (!operand)
+            continue;
+        part = making_at(e, operand)->value;
+        if (term_kind(e->terms, part.of) != NODE_SUM || !history_whole(e, part, &whole) ||
+            !find_lacking(e, part, whole, &lacks))
+            continue;
+        const struct making *added = last_added(e, operand, lacks.node);
+        const struct statement *loop = empty_loop(&e->program->steps[STEP_TRAIN].body);
+        if (!loop && added)
+            loop = added->loop;
+        if (!loop)
+            continue;
+        const struct fault *fault =
+            fault_make(e, E412, loop->span, "it goes over some only",
+                       "`%s` has %" PRId64 " of the %" PRId64 " layers' `%s` when `%s` uses it",
+                       making_at(e, operand)->name, layers_of(e, part, lacks.node),
+                       layers_of(e, whole, lacks.node),
+                       term_text(e, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
+                       op_rows[reader->op->kind].text);
+        fault_also(fault, reader->span, "here all are needed");
+        return fault;
+    }
+    return NULL;
+}
+
+static bool is_read(const struct engine *e, uint32_t made) {
+    for (uint32_t id = made + 1; id <= e->history->n; id++) {
+        const struct making *making = making_at(e, id);
+        for (uint32_t i = 0; i < making->n_operands; i++)
+            if (making_operand(e->history, making, i) == made)
+                return true;
+    }
+    return false;
+}
+
+// Whether something had been added that nobody has read.
+static bool clears_unread(const struct engine *e, const struct making *making) {
+    return making->hides ||
+           (making->replaces && !making->is_unchanged && !is_read(e, making->replaces));
+}
+
+// What filled a sum that led to the value with zeros: in a loop over microbatches, or too late.
+static const struct making *clearing(struct engine *e, uint32_t made, bool in_time) {
+    struct lineage way = lineage_of(e, made, true);
+    for (uint32_t id; (id = lineage_next(&way));) {
+        const struct making *making = making_at(e, id);
+        bool clears = !making->op && making->n_operands == 0;
+        if (clears && (in_time ? making->time_loop != NULL : clears_unread(e, making)))
+            return making;
+    }
+    return NULL;
+}
+
+// What led to the value and cleared what nobody had read.
+static const struct fault *clearing_fault(struct engine *e, const struct making *reader) {
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        const struct making *cleared = clearing(e, making_operand(e->history, reader, i), false);
+        if (!cleared)
+            continue;
+        const struct fault *fault =
+            fault_make(e, E412, cleared->span, NULL,
+                       "`%s` is cleared before anything reads what was added to it", cleared->name);
+        fault_also(fault, reader->span, "it is read here");
+        return fault;
+    }
+    return NULL;
+}
+
+// ---- what is brought to a call ----------------------------------------------------------------
+
+// Whether the value is in the call: then the op should have read that.
+static bool is_at_hand(const struct engine *e, const struct making *reader, struct term wanted) {
+    for (uint32_t id = e->history->n; id > 0; id--) {
+        const struct making *making = making_at(e, id);
+        if (making->moment != reader->moment)
+            continue;
+        if (making->name && term_equal(making->value.of, wanted))
+            return true;
+        for (uint32_t i = 0; i < making->n_operands; i++) {
+            uint32_t operand = making_operand(e->history, making, i);
+            if (operand && term_equal(making_at(e, operand)->value.of, wanted))
+                return true;
+        }
+    }
+    return false;
+}
+
+// Whether the transfer has brought what is wanted, too, to another place that is not used again:
+// then the call should have read that.
+static bool is_kept(const struct engine *e, const struct making *brought, struct term wanted) {
+    for (uint32_t id = e->history->n; brought->is_kept && id > 0; id--) {
+        const struct making *making = making_at(e, id);
+        if (making->is_transfer && same_span(making->span, brought->span) &&
+            term_equal(making->value.of, wanted))
+            return true;
+    }
+    return false;
+}
+
+// Zeros that a transfer brought to a sum, which so adds nothing.
+static uint32_t zeros_brought(const struct engine *e, uint32_t sum) {
+    const struct making *making = making_at(e, sum);
+    for (uint32_t i = 0; is_sum(making) && i < making->n_operands; i++) {
+        uint32_t operand = making_operand(e->history, making, i);
+        if (operand && making_at(e, operand)->is_transfer &&
+            term_kind(e->terms, making_at(e, operand)->value.of) == NODE_ZERO)
+            return operand;
+    }
+    return 0;
+}
+
+// The transfer that brought what the op is given instead of what it wants. Of two values that are
+// of different layers it is the one that was brought.
+static uint32_t carrier(const struct engine *e, const struct fault *fault,
+                        const struct making *reader) {
+    uint32_t brought = 0, n_brought = 0;
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(e->history, reader, i);
+        const struct making *making = operand ? making_at(e, operand) : NULL;
+        if (making && zeros_brought(e, operand))
+            return zeros_brought(e, operand);
+        if (!making || !making->is_transfer)
+            continue;
+        brought = operand;
+        n_brought++;
+        if (fault->has_given && term_equal(making->value.of, fault->given.of) &&
+            !is_at_hand(e, reader, fault->wanted.of))
+            return is_kept(e, making, fault->wanted.of) ? 0 : operand;
+    }
+    return fault->code == E512 && n_brought == 1 && !making_at(e, brought)->is_kept ? brought : 0;
+}
+
+const struct fault *cause_of_value(struct engine *e, uint32_t made, bool *detour) {
+    uint32_t guilty = history_first_guilty(e, made, detour);
+    if (!guilty)
+        return NULL;
+    const struct making *making = making_at(e, guilty);
+    struct fault *fault =
+        (struct fault *)(making->op && !is_sum(making) ? loop_fault(e, making) : NULL);
+    if (!fault)
+        fault = (struct fault *)clearing_fault(e, making);
+    if (!fault)
+        fault = (struct fault *)diagnose_making(e, making);
+    const struct making *cause = making;
+    struct again again = made_again(e, making);
+    uint32_t brought = making->op ? carrier(e, fault, making) : 0;
+    if (brought) {
+        cause = making_at(e, brought);
+        move_fault(fault, cause->span, "this brings what is wrong here", "here it is read");
+    } else if (again.making) {
+        cause = again.making;
+        move_fault(fault, again.by_call ? cause->call : cause->span,
+                   "this makes what was made before", "here it is used");
+    }
+    fault->made = guilty;
+    fault->when = cause->when;
+    fault->order = cause->order;
+    return fault;
+}
+
+// ---- sums that are not finished ---------------------------------------------------------------
+
+// The last collective that summed on the way to what is a summand over these axes still.
+static const struct making *last_sum(const struct engine *e, uint32_t made, uint32_t axes) {
+    while (made) {
+        const struct making *making = making_at(e, made);
+        uint32_t next = making->recalled;
+        if (making->adds_up)
+            return making;
+        for (uint32_t i = 0; !making->recalled && i < making->n_operands; i++) {
+            uint32_t operand = making_operand(e->history, making, i);
+            if (operand > next && making_at(e, operand)->partial & axes)
+                next = operand;
+        }
+        made = next;
+    }
+    return NULL;
+}
+
+static bool tell_reduction(struct engine *e, struct fault *fault, const struct making *reader) {
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(e->history, reader, i);
+        uint32_t axes = operand ? making_at(e, operand)->partial : 0;
+        const struct making *sum = axes ? last_sum(e, operand, axes) : NULL;
+        if (!sum)
+            continue;
+        move_fault(fault, sum->span,
+                   arena_format(e->arena,
+                                "the sum is over other axes only, and still in parts over %s",
+                                mask_text(e, sum->partial)),
+                   fault->said ? fault->said : "here the sum is needed");
+        return true;
+    }
+    return false;
+}
+
+// ---- what the reader was given -----------------------------------------------------------------
+
+static bool tell_value(struct engine *e, struct fault *fault, const struct making *reader) {
+    const struct fault *first = NULL;
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        bool detour;
+        const struct fault *cause =
+            cause_of_value(e, making_operand(e->history, reader, i), &detour);
+        if (cause && !detour)
+            first = fault_first(first, cause);
+    }
+    if (!first)
+        return false;
+    if (fault->code == E410 && first->code == E412) { // of one cause: no sum before this one
+        if (tell_reduction(e, fault, making_at(e, first->made)))
+            return true;
+        move_fault(fault, first->span, first->message, "here the sum is needed");
+    } else {
+        move_fault(fault, first->span, first->said, fault->message);
+        fault->code = first->code;
+        fault->message = first->message;
+    }
+    fault->when = first->when;
+    fault->order = first->order;
+    return true;
+}
+
+// ---- sums that lack microbatches ---------------------------------------------------------------
+
+// The loop over microbatches in which something was last added on the way to the value.
+static const struct statement *last_time_loop(struct engine *e, uint32_t made) {
+    struct lineage way = lineage_of(e, made, false);
+    for (uint32_t id; (id = lineage_next(&way));)
+        if (making_at(e, id)->time_loop && (is_sum(making_at(e, id)) || making_at(e, id)->recalled))
+            return making_at(e, id)->time_loop;
+    return NULL;
+}
+
+// A sum that lacks microbatches: those that its loop does not go over, or what was summed before it
+// was cleared again.
+static void tell_collection(struct engine *e, struct fault *fault, const struct making *reader) {
+    for (uint32_t i = 0; i < reader->n_operands; i++) {
+        uint32_t operand = making_operand(e->history, reader, i);
+        if (!operand || !term_is_collected(e->terms, making_at(e, operand)->value.of))
+            continue;
+        const struct statement *loop = last_time_loop(e, operand);
+        const struct making *cleared = clearing(e, operand, true);
+        if (loop && (loop->loop.begin != 0 || loop->loop.end != e->terms->microbatches))
+            move_fault(fault, loop->span, "it does not go over all microbatches",
+                       "here all are needed");
+        else if (cleared)
+            move_fault(fault, cleared->span, "cleared for every microbatch", "here all are needed");
+        return;
+    }
+}
+
+// ---- what is never written --------------------------------------------------------------------
+
+static bool writes(const struct engine *e, const struct statement *loop, buffer_id buffer) {
+    struct statement_walk walk = walk_statements(&loop->loop.body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(e->program, walk.statement, i)).at; i++)
+            if (access.written && owner_of(e, access.at->buffer) == buffer)
+                return true;
+    }
+    return false;
+}
+
+// A loop that goes over nothing would have written it.
+static void tell_empty_loop(struct engine *e, struct fault *fault) {
+    for (int s = 0; s < N_STEPS; s++) {
+        const struct statement *loop = empty_loop(&e->program->steps[s].body);
+        if (!loop || !writes(e, loop, fault->never))
+            continue;
+        move_fault(fault, loop->span, "this goes over nothing", "it is read here");
+        return;
+    }
+}
+
+// ---- transfers --------------------------------------------------------------------------------
+
+// What is read while a transfer brings it: if that brings what was there, it starts too early.
+static void tell_transfer(struct engine *e, struct fault *fault) {
+    for (uint32_t id = e->history->n; id > 0; id--) {
+        const struct making *making = making_at(e, id);
+        if (making->order > fault->order || !making->is_transfer ||
+            !same_span(making->span, *fault->by))
+            continue;
+        if (making->is_unchanged)
+            move_fault(fault, making->span, "this brings what was there before", "it is read here");
+        return;
+    }
+}
+
+// The last on the way to the value, as it is or as a summand of it.
+static const struct making *last_transfer(struct engine *e, uint32_t made) {
+    struct lineage way = lineage_of(e, made, true);
+    for (uint32_t id; (id = lineage_next(&way));)
+        if (making_at(e, id)->is_transfer)
+            return making_at(e, id);
+    return NULL;
+}
+
+// What is to be summed is no summand any more: then what summed before summed over too much.
+static void tell_complete(const struct engine *e, struct fault *fault,
+                          const struct making *reader) {
+    uint32_t operand = reader->n_operands ? making_operand(e->history, reader, 0) : 0;
+    if (!operand || making_at(e, operand)->partial || !making_at(e, operand)->adds_up)
+        return;
+    move_fault(fault, making_at(e, operand)->span, "this has summed it already",
+               "here it is summed again");
+}
+
+static void tell_reader(struct engine *e, struct fault *fault, const struct making *reader) {
+    const struct making *cut =
+        fault->has_odd ? last_transfer(e, making_operand(e->history, reader, fault->odd)) : NULL;
+    if (tell_value(e, fault, reader))
+        return;
+    if (cut)
+        move_fault(fault, cut->span, "this cuts it", "here it meets the others");
+    else if (fault->code == E410)
+        tell_reduction(e, fault, reader);
+    else if (fault->code == E411)
+        tell_complete(e, fault, reader);
+    else if (fault->code == E412)
+        tell_collection(e, fault, reader);
+}
+
+void cause_tell(struct engine *e, const struct fault *found) {
+    struct fault *fault = (struct fault *)found;
+    if (!e->history || fault->told)
+        return;
+    fault->told = true;
+    if (fault->is_never)
+        tell_empty_loop(e, fault);
+    else if (fault->code == E610 && fault->by && !same_span(*fault->by, fault->span))
+        tell_transfer(e, fault);
+    else if (fault->made)
+        tell_reader(e, fault, making_at(e, fault->made));
+}
