@@ -51,7 +51,7 @@ static bool agrees(struct trial *t, const char *name) {
     print_error("one by one\n");
     diagnostics_print(one_by_one.diagnostics, stderr, false);
     if (getenv("PRINT"))
-        print_message("%s\n", t->text);
+        fputs(t->text, stderr);
     return false;
 }
 

@@ -21,6 +21,12 @@ static const struct making *making_at(const struct engine *e, uint32_t id) {
     return making_of(e->history, id);
 }
 
+// The op that made the value, or one like it where a call was not evaluated for this one.
+static const struct making *made_like(const struct engine *e, uint32_t id) {
+    const struct making *making = making_at(e, id);
+    return making->recalled ? making_at(e, making->recalled) : making;
+}
+
 static bool same_span(struct span a, struct span b) {
     return a.source == b.source && a.begin == b.begin;
 }
@@ -245,7 +251,7 @@ static bool is_kept(const struct engine *e, const struct making *brought, struct
 
 // Zeros that a transfer brought to a sum, which so adds nothing.
 static uint32_t zeros_brought(const struct engine *e, uint32_t sum) {
-    const struct making *making = making_at(e, sum);
+    const struct making *making = made_like(e, sum);
     for (uint32_t i = 0; is_sum(making) && i < making->n_operands; i++) {
         uint32_t operand = making_operand(e->history, making, i);
         if (operand && making_at(e, operand)->is_transfer &&
@@ -448,10 +454,10 @@ static const struct making *last_transfer(struct engine *e, uint32_t made) {
 static void tell_complete(const struct engine *e, struct fault *fault,
                           const struct making *reader) {
     uint32_t operand = reader->n_operands ? making_operand(e->history, reader, 0) : 0;
-    if (!operand || making_at(e, operand)->partial || !making_at(e, operand)->adds_up)
+    const struct making *sum = operand ? made_like(e, operand) : NULL;
+    if (!sum || sum->partial || !sum->adds_up)
         return;
-    move_fault(fault, making_at(e, operand)->span, "this has summed it already",
-               "here it is summed again");
+    move_fault(fault, sum->span, "this has summed it already", "here it is summed again");
 }
 
 static void tell_reader(struct engine *e, struct fault *fault, const struct making *reader) {

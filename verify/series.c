@@ -1,6 +1,6 @@
 // Runs and series; see store.h. What two neighbours hold decides whether they are one run: each
 // number must grow from one to the other by their distance, or not at all. Of faults that are alike
-// the first one stays.
+// the first one stays, of makings (history.h) the last.
 #include "verify/engine.h"
 
 #include <string.h>
@@ -84,6 +84,8 @@ static bool join(struct engine *e, struct run *left, const struct run *right) {
             return false;
         joined[i].moves = moves;
         joined[i].value.fault = fault_first(joined[i].value.fault, other.value.fault);
+        if (other.value.made > joined[i].value.made)
+            joined[i].value.made = other.value.made;
     }
     left->held = joined;
     left->end = right->end;
