@@ -89,7 +89,7 @@ static const struct mistake mistakes[] = {
      {REPLACE("%norm.gain.average = divide(%norm.gain) {divisor=2}",
               "%norm.gain.average = divide(%norm.gain) {divisor=3}")},
      "E413",
-     "norm.gain :"},
+     "%norm.gain.average = divide"},
     {"devices of one island are averaged, not the islands",
      {REPLACE("start all_reduce over island as sum.average[",
               "start all_reduce over dp as sum.average[")},
@@ -98,7 +98,7 @@ static const struct mistake mistakes[] = {
     {"what is averaged is not gathered",
      {DELETE("start all_gather over dp as gather.average["), DELETE("wait gather.average[")},
      "E511",
-     "start all_reduce over island as sum.average["},
+     "embedding.token :"},
     {"the average reaches an optimizer's state",
      {{EDIT_INSERT_BEHIND, "wait sum.average[",
        "start all_reduce over island as sum.average[0] { norm.gain.moment1 -> norm.gain.moment1 }\n"

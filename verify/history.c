@@ -23,6 +23,10 @@ struct history *history_new(struct arena *arena, const struct fault *const *befo
     return history;
 }
 
+struct history *history_again(const struct history *other) {
+    return history_new(other->arena, other->before, other->n_before);
+}
+
 bool history_unawaited(const struct engine *e, struct span start) {
     for (uint32_t i = 0; e->history && i < e->history->n_before; i++) {
         const struct fault *fault = e->history->before[i];

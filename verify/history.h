@@ -44,6 +44,7 @@ struct history {
 
 // `before`: what was found when the program was judged without a history.
 struct history *history_new(struct arena *, const struct fault *const *before, uint32_t n);
+struct history *history_again(const struct history *); // of another part of the same program
 bool history_unawaited(const struct engine *, struct span start); // no transfer from there is
 
 // ---- writing; of no effect where no history is kept -------------------------------------------

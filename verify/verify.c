@@ -446,6 +446,7 @@ static void check_average(struct check *c) {
     const struct program *all = c->all_islands;
     struct check average = {.all_islands = all};
     struct engine *mine[] = {&average.reference, &average.final};
+    struct history *history = c->final.history ? history_again(c->final.history) : NULL;
     if (all->policy.islands.n == 0 || !all->steps[STEP_AVERAGE].present ||
         !c->reference.program->steps[STEP_AVERAGE].present)
         return;
@@ -455,6 +456,7 @@ static void check_average(struct check *c) {
         mine[i]->one_by_one = c->final.one_by_one;
         mine[i]->reference = mine[0];
         mine[i]->n_faults = c->final.n_faults;
+        mine[i]->history = history;
     }
     average.reference.is_reference = true;
     average.final.rewrites = c->final.rewrites;
@@ -469,11 +471,13 @@ static void check_average(struct check *c) {
     for (buffer_id i = 0; i < all->n_buffers; i++)
         if (!c->final.found[i].seen)
             c->final.found[i] = average.final.found[i];
-    for (uint32_t i = 0; i < average.n_faults; i++)
-        add_fault(c, average.faults[i]);
     for (int i = 0; i < 2; i++)
         for (uint32_t k = 0; k < mine[i]->n_insisted; k++)
-            add_fault(c, mine[i]->insisted[k]);
+            add_fault(&average, mine[i]->insisted[k]);
+    for (uint32_t i = 0; i < average.n_faults; i++) {
+        cause_tell(&average.final, average.faults[i]);
+        add_fault(c, average.faults[i]);
+    }
 }
 
 static int by_order(const void *left, const void *right) {
