@@ -197,7 +197,7 @@ bool history_scale(const struct engine *e, struct scaled found, scale_id *scale)
     for (uint32_t i = 0; i < history->values.n; i++) {
         const struct pair *pair = interned(&history->values, i);
         if (pair->node != found.of.node ||
-            (has && distance(e, found.scale, *scale) <= distance(e, found.scale, pair->scale)))
+            (has && distance(e, found.scale, *scale) < distance(e, found.scale, pair->scale)))
             continue;
         *scale = pair->scale;
         has = true;

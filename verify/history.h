@@ -84,8 +84,8 @@ uint32_t lineage_next(struct lineage *); // a making; 0: there are no more
 uint32_t history_first_guilty(struct engine *, uint32_t made, bool *detour);
 // A sum of the reference of which the value is a part only; false: there is none.
 bool history_whole(struct engine *, struct scaled part, struct scaled *whole);
-// The scale with which the reference has the term, the nearest of several; false: it does not have
-// it.
+// The scale with which the reference has the term, of several the nearest, of such the last; false:
+// it does not have it.
 bool history_scale(const struct engine *, struct scaled found, scale_id *scale);
 
 #endif
