@@ -127,7 +127,7 @@ static void agrees_on_mistakes(void **state) {
 
 static void agrees_on_random_mistakes(void **state) {
     uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
-    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 5000 : 200;
+    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 2000 : 80;
     unsigned n_judged = 0, n_failed = 0;
     for (uint64_t seed = first; seed < first + n; seed++) {
         struct trial t = {0};
@@ -170,7 +170,7 @@ static const char *move_buffer(struct program *program, uint64_t *random) {
 
 static void agrees_on_random_plans(void **state) {
     uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
-    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 4000 : 200;
+    uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 2000 : 80;
     unsigned n_accepted = 0, n_refused = 0, n_failed = 0;
     for (uint64_t seed = first; seed < first + n; seed++) {
         struct trial t;
