@@ -25,6 +25,7 @@ config.environment = {
     "LC_ALL": "C.UTF-8",
     "HOME": config.test_exec_root,
     "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
