@@ -215,28 +215,25 @@ static struct scaled lacking(struct engine *e, struct scaled gradient, struct sc
     return (struct scaled){of, SCALE_ONE};
 }
 
-const struct fault *codes_check_residual(struct engine *e, buffer_id id, int64_t item,
-                                         struct scaled gradient, const char *what) {
+static const struct fault *check_end(struct engine *e, buffer_id id, int64_t item,
+                                     struct scaled expected, const char *what, const char *but) {
     struct judgement found = store_at_end(e, id, item, what);
     struct judgement before = initial_judgement(e, id, item);
     if (found.fault)
         return found.fault;
-    struct scaled expected = lacking(e, gradient, before.value);
-    return scaled_same(e->terms, found.value, expected) && lies_as_before(e, &found, &before)
-               ? NULL
-               : fault_make(e, E516, e->program->buffers[id].span, NULL,
-                            "%s does not end the step as what the code of its own gradient lacks",
-                            what);
+    if (scaled_same(e->terms, found.value, expected) && lies_as_before(e, &found, &before))
+        return NULL;
+    return fault_make(e, E516, e->program->buffers[id].span, NULL, "%s %s", what, but);
+}
+
+const struct fault *codes_check_residual(struct engine *e, buffer_id id, int64_t item,
+                                         struct scaled gradient, const char *what) {
+    return check_end(e, id, item, lacking(e, gradient, initial_judgement(e, id, item).value), what,
+                     "does not end the step as what the code of its own gradient lacks");
 }
 
 const struct fault *codes_check_kept(struct engine *e, buffer_id id, int64_t item,
                                      const char *what) {
-    struct judgement found = store_at_end(e, id, item, what);
-    struct judgement before = initial_judgement(e, id, item);
-    if (found.fault)
-        return found.fault;
-    return scaled_same(e->terms, found.value, before.value) && lies_as_before(e, &found, &before)
-               ? NULL
-               : fault_make(e, E516, e->program->buffers[id].span, NULL,
-                            "%s is changed by a step that sends no gradients", what);
+    return check_end(e, id, item, initial_judgement(e, id, item).value, what,
+                     "is changed by a step that sends no gradients");
 }

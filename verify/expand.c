@@ -273,16 +273,6 @@ struct operand {
     const char *labels;
 };
 
-// The summands, each of one layer and of all microbatches. False: it is another sum.
-static bool summands_of(struct terms *terms, struct scaled value, struct sum *sum) {
-    sum_add(terms, sum, value, SCALE_ONE);
-    for (uint32_t i = 0; i < sum->n; i++)
-        if (sum->items[i].m_begin != ALL_MICROBATCHES ||
-            number_before(&terms->symbols, sum->items[i].at + 1, sum->items[i].end))
-            return false;
-    return true;
-}
-
 static bool append(struct expansion *x, struct flat *flat, struct term factor, const char *labels) {
     struct flat own;
     if (expansion_known(x, factor).rank != (int)strlen(labels))
@@ -321,7 +311,7 @@ static bool multiply(struct expansion *x, const struct operand *operands, unsign
     uint32_t total = 1;
     CHECK(n <= 4);
     for (unsigned i = 0; i < n; i++) {
-        if (!summands_of(terms, operands[i].value, &sums[i]))
+        if (!sum_plain(terms, &sums[i], operands[i].value))
             return false;
         if (__builtin_mul_overflow(total, sums[i].n, &total))
             total = UINT32_MAX;
@@ -495,7 +485,7 @@ static struct scaled expand_linear(struct expansion *x, const struct made *m, un
     memcpy(operands, m->operands, sizeof operands);
     if (expand_pointwise(x, m, i, &made))
         return made;
-    if (!summands_of(terms, m->operands[i], &parts))
+    if (!sum_plain(terms, &parts, m->operands[i]))
         return rebuild(x, m, operands);
     for (uint32_t k = 0; k < parts.n; k++) {
         const struct summand *part = &parts.items[k];
@@ -566,7 +556,7 @@ static struct scaled expand_sum(struct expansion *x, struct term term) {
     struct terms *terms = x->engine->terms;
     struct scaled value = {term, SCALE_ONE};
     struct sum parts = {0}, all = {0};
-    if (!summands_of(terms, value, &parts))
+    if (!sum_plain(terms, &parts, value))
         return value;
     for (uint32_t i = 0; i < parts.n; i++) {
         const struct summand *part = &parts.items[i];

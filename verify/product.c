@@ -98,16 +98,6 @@ static bool is_among(int64_t place, int64_t extent) {
 
 // ---- sums -------------------------------------------------------------------------------------
 
-// The summands, each of one layer and of all microbatches. False: it is another sum.
-static bool plain_summands(struct terms *terms, struct scaled value, struct sum *sum) {
-    sum_add(terms, sum, value, SCALE_ONE);
-    for (uint32_t i = 0; i < sum->n; i++)
-        if (sum->items[i].m_begin != ALL_MICROBATCHES ||
-            number_before(&terms->symbols, sum->items[i].at + 1, sum->items[i].end))
-            return false;
-    return true;
-}
-
 static struct scaled summand(const struct sum *sum, uint32_t i) {
     return (struct scaled){{sum->items[i].node, sum->items[i].at}, sum->items[i].scale};
 }
@@ -194,7 +184,7 @@ static struct scaled move_rows(struct terms *terms, struct move m, struct term r
     struct scaled x = moved(terms, m, (struct scaled){operand_of(terms, rows, 0), SCALE_ONE}, -1);
     int64_t kept = read_attribute(terms, rows, ATTRIBUTE_KEEP) - (m.kind == OP_TAKE);
     struct sum parts = {0}, made = {0};
-    if (!plain_summands(terms, x, &parts))
+    if (!sum_plain(terms, &parts, x))
         return (struct scaled){make_move(terms, &m, rows), SCALE_ONE};
     struct written keep = {ATTRIBUTE_KEEP, kept};
     uint32_t attributes = write_attributes(terms, &keep, 1);
@@ -246,7 +236,7 @@ static struct scaled moved(struct terms *terms, struct move m, struct scaled x, 
     if (m.kind == OP_MOVE && m.number == 0 && extent(terms, m.from) == extent(terms, m.to))
         return x;
     struct sum parts = {0}, made = {0};
-    if (!plain_summands(terms, x, &parts))
+    if (!sum_plain(terms, &parts, x))
         return (struct scaled){make_move(terms, &m, x.of), x.scale};
     for (uint32_t i = 0; i < parts.n; i++)
         sum_add(terms, &made, move_term(terms, m, summand(&parts, i).of, rank),
@@ -344,7 +334,7 @@ static bool distribute(struct terms *terms, const struct labels *labels, unsigne
     struct sum parts = {0}, made = {0};
     struct move m;
     bool any = false;
-    if (!plain_summands(terms, operands[i], &parts))
+    if (!sum_plain(terms, &parts, operands[i]))
         return false;
     for (uint32_t k = 0; k < parts.n && !any; k++)
         any = put_label(terms, labels, i, summand(&parts, k).of, &m) != 0;

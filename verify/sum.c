@@ -145,6 +145,15 @@ void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id
     }
 }
 
+bool sum_plain(struct terms *terms, struct sum *sum, struct scaled value) {
+    sum_add(terms, sum, value, SCALE_ONE);
+    for (uint32_t i = 0; i < sum->n; i++)
+        if (sum->items[i].m_begin != ALL_MICROBATCHES ||
+            number_before(&terms->symbols, sum->items[i].at + 1, sum->items[i].end))
+            return false;
+    return true;
+}
+
 static bool before(struct symbols *symbols, const struct summand *a, const struct summand *b) {
     if (a->node != b->node)
         return a->node < b->node;

@@ -185,6 +185,8 @@ struct sum {
 };
 // Appends value * factor to the sum.
 void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id factor);
+// Adds the value's summands. False: not each of them is of one layer and of all microbatches.
+bool sum_plain(struct terms *terms, struct sum *sum, struct scaled value);
 // The same of what was collected from microbatches [m_begin, m_end), or ALL_MICROBATCHES twice.
 void sum_add_collected(struct terms *terms, struct sum *sum, struct scaled value, int32_t m_begin,
                        int32_t m_end);

@@ -176,6 +176,18 @@ static struct run expected_run(struct check *c, const struct series *theirs, int
     return run;
 }
 
+// The same of what the step makes of a buffer that `whole` of the reference has too; without the
+// reference's store, of what it began with.
+static struct run expected_at(struct check *c, buffer_id id, int32_t item, buffer_id whole,
+                              const struct store *reference) {
+    const struct buffer *buffer = &c->final.program->buffers[id];
+    const struct buffer *theirs = &c->reference.program->buffers[whole];
+    int32_t shift = (int32_t)item_of_layer(theirs, buffer, item) - item;
+    return reference ? expected_run(c, &reference->items[whole], item, shift,
+                                    buffer_layer_step(buffer) > 1)
+                     : initial_run(&c->final, id, item);
+}
+
 // Where the items end that are to the expected ones as this one is.
 static int32_t alike_until(struct engine *e, buffer_id id, int32_t item,
                            const struct run *expected) {
@@ -200,18 +212,14 @@ static void check_residual(struct check *c, buffer_id id, const struct store *re
     const struct buffer *buffer = &e->program->buffers[id];
     const struct program *theirs = c->reference.program;
     buffer_id other = find_gradient(theirs, e->program->tensors[buffer->tensor].name);
-    const struct buffer *whole = other == NO_ID ? NULL : &theirs->buffers[other];
-    if (!whole) {
+    if (other == NO_ID) {
         add_fault(c, fault_make(e, E516, buffer->span, NULL,
                                 "%s is of no gradient that travels compressed",
                                 state_text(e, buffer, 0)));
         return;
     }
-    bool alone = buffer_layer_step(buffer) > 1;
     for (int32_t i = 0; i < buffer->count;) {
-        int32_t shift = (int32_t)item_of_layer(whole, buffer, i) - i;
-        struct run expected = reference ? expected_run(c, &reference->items[other], i, shift, alone)
-                                        : initial_run(e, id, i);
+        struct run expected = expected_at(c, id, i, other, reference);
         struct scaled gradient = run_held(&expected, 0, i).value.value;
         const char *what = state_text(e, buffer, i);
         const struct fault *fault = reference ? codes_check_residual(e, id, i, gradient, what)
@@ -237,11 +245,8 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
                                 state_text(e, buffer, 0)));
         return;
     }
-    bool alone = buffer_layer_step(buffer) > 1;
     for (int32_t i = 0; i < buffer->count;) {
-        int32_t shift = (int32_t)item_of_layer(whole, buffer, i) - i;
-        struct run expected = reference ? expected_run(c, &reference->items[other], i, shift, alone)
-                                        : initial_run(e, id, i);
+        struct run expected = expected_at(c, id, i, other, reference);
         struct scaled value = run_held(&expected, 0, i).value.value;
         bool lost;
         const struct fault *fault = check_item(e, id, i, value, &lost);
