@@ -80,22 +80,25 @@ static struct op *add_op(struct partitioner *p, struct unit *unit, enum op_kind 
     return op;
 }
 
+// A unit with two operands for every gradient, by the parts of their names.
 static struct unit *add_unit(struct partitioner *p, const struct statement *from, const char *verb,
-                             uint32_t *id) {
+                             const char *const parts[2], const struct reference *operands,
+                             uint32_t n, uint32_t *id) {
     const char *name = arena_format(p->arena, "%s_%s", verb, unit_name(p, from));
     *id = program_add_unit(p->program, fresh_unit_name(p, name), from->span);
     struct unit *unit = &p->program->units[*id];
     unit->phase = PHASE_BACKWARD;
+    for (uint32_t i = 0; i < 2 * n; i++)
+        add_parameter(p, unit, operands[i], parts[i % 2]);
     return unit;
 }
 
-// Of every gradient two operands: itself and its residual.
+// Of every gradient itself and its residual.
 static uint32_t add_compression(struct partitioner *p, const struct statement *from,
                                 const struct reference *operands, uint32_t n) {
+    static const char *const parts[2] = {"gradient", "residual"};
     uint32_t id;
-    struct unit *unit = add_unit(p, from, "compress", &id);
-    for (uint32_t i = 0; i < 2 * n; i++)
-        add_parameter(p, unit, operands[i], i % 2 ? "residual" : "gradient");
+    struct unit *unit = add_unit(p, from, "compress", parts, operands, n, &id);
     for (uint32_t i = 0; i < n; i++) {
         value_id pair[2] = {2 * i, 2 * i + 1};
         struct op *op = add_op(p, unit, OP_COMPRESS, "sent", pair, operands[2 * i], from->span);
@@ -108,10 +111,9 @@ static uint32_t add_compression(struct partitioner *p, const struct statement *f
 // The codes of all devices, and the gradient in whose place their sum is.
 static uint32_t add_decompression(struct partitioner *p, const struct statement *from,
                                   const struct reference *operands, uint32_t n) {
+    static const char *const parts[2] = {"codes", "gradient"};
     uint32_t id;
-    struct unit *unit = add_unit(p, from, "decompress", &id);
-    for (uint32_t i = 0; i < 2 * n; i++)
-        add_parameter(p, unit, operands[i], i % 2 ? "gradient" : "codes");
+    struct unit *unit = add_unit(p, from, "decompress", parts, operands, n, &id);
     for (uint32_t i = 0; i < n; i++) {
         value_id pair[2] = {2 * i, 2 * i + 1};
         struct op *op = add_op(p, unit, OP_DECOMPRESS, "total", pair, operands[2 * i], from->span);

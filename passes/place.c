@@ -195,7 +195,7 @@ static void add_all(struct axis_list *to, const struct axis_list *axes) {
         axis_list_add(to, axes->axes[i]);
 }
 
-static struct axis_list those_in(const struct axis_list *axes, const struct axis_list *wanted) {
+struct axis_list those_in(const struct axis_list *axes, const struct axis_list *wanted) {
     struct axis_list list = {0};
     for (unsigned i = 0; i < axes->n; i++)
         if (axis_list_has(wanted, axes->axes[i]))

@@ -29,6 +29,8 @@ int64_t axis_size(const struct placing *, unsigned axis);
 const char *axis_name(const struct placing *, unsigned axis);
 // The axes of a statement that change anything: those larger than one.
 struct axis_list effective_axes(const struct placing *, const struct axis_list *);
+// Those of the axes that are wanted, in their own order.
+struct axis_list those_in(const struct axis_list *axes, const struct axis_list *wanted);
 // E305: neither of the statements wins.
 void report_tie(struct placing *, const struct mode_statement *first,
                 const struct mode_statement *second, unsigned axis);

@@ -13,14 +13,6 @@ static bool same_axes(const struct axis_list *a, const struct axis_list *b) {
     return axis_list_mask(a) == axis_list_mask(b);
 }
 
-static struct axis_list common(const struct axis_list *of, const struct axis_list *with) {
-    struct axis_list list = {0};
-    for (unsigned i = 0; i < of->n; i++)
-        if (axis_list_has(with, of->axes[i]))
-            axis_list_add(&list, of->axes[i]);
-    return list;
-}
-
 // ---- the statements ---------------------------------------------------------------------------
 
 // E312. A mode without axes is said of all of them, and so of those on which gradients are summed.
@@ -112,7 +104,7 @@ void place_wire(struct placing *p, struct placed_tensor *placed) {
 // What keeps the tensor's gradient from being compressed so; NULL: nothing does.
 static const char *trouble_of(const struct placing *p, const struct placed_tensor *placed) {
     const struct axis_list *owners = &placed->shards[STATE_OPTIMIZER];
-    struct axis_list own = common(owners, &placed->wire);
+    struct axis_list own = those_in(owners, &placed->wire);
     if (!same_axes(&placed->wire, &p->placement->wire_axes))
         return "compressing a gradient over some of the axes over which others are compressed";
     if (own.n && !same_axes(owners, &placed->wire))
