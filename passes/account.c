@@ -171,15 +171,20 @@ struct carried {
     int64_t whole_bytes, unpadded_bytes;
 };
 
-// Transients are parts or wholes of the state that is gathered or reduced there.
-static enum state state_of_piece(const struct exchange *exchange, const struct buffer *from) {
+// Transients are parts or wholes of the state that is gathered or reduced there: of that at the
+// other end, where one is no transient.
+static enum state state_of_piece(const struct exchange *exchange, const struct buffer *from,
+                                 const struct buffer *to) {
     bool reduces =
         exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
-    enum state state = class_states[from->class];
     if (from->tensor == NO_ID)
         return from->rank ? STATE_ACTIVATIONS : N_STATES;
+    if (class_states[from->class] != N_STATES)
+        return class_states[from->class];
+    if (class_states[to->class] != N_STATES)
+        return class_states[to->class];
     bool codes = from->dtype == DTYPE_I32; // of gradients: no parameter is an integer
-    return state != N_STATES ? state : reduces || codes ? STATE_GRADIENTS : STATE_PARAMETERS;
+    return reduces || codes ? STATE_GRADIENTS : STATE_PARAMETERS;
 }
 
 static bool names_value(const struct unit *unit, const struct call *call, const struct op *op,
@@ -239,7 +244,7 @@ static int64_t add_piece(const struct counting *c, const struct transfer *start,
     struct tensor_type type = buffer_type(program, gather ? &program->buffers[p->to.buffer] : from);
     int64_t elements = type_elements(&type), bytes = dtype_bytes[type.dtype];
     struct carried *of = &carried[role_of_piece(program, p)];
-    of->state = state_of_piece(&start->exchange, from);
+    of->state = state_of_piece(&start->exchange, from, &program->buffers[p->to.buffer]);
     of->whole_bytes += whole_elements(program, start, p, elements, group) * bytes;
     of->unpadded_bytes += elements * bytes;
     return elements * bytes;
@@ -307,6 +312,12 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
     }
 }
 
+// A gather of gradients is the second half of a sum that is written out in two.
+static bool brings_what_is_read_next(const struct program *program, const struct transfer *start) {
+    return start->exchange.kind == COLLECTIVE_ALL_GATHER &&
+           program->buffers[start->pieces[0].to.buffer].class != CLASS_GRADIENTS;
+}
+
 // The phase of the next call in the text is what a gather is for; behind the last call, that of it.
 static enum phase phase_of_gather(const struct counting *c, struct statement_walk walk) {
     while (walk_next(&walk))
@@ -321,9 +332,9 @@ static void account_communication(struct counting *c, const struct block *block)
     while (walk_next(&walk)) {
         const struct statement *statement = walk.statement;
         if (statement->kind == STATEMENT_START) {
-            bool gather = statement->start.exchange.kind == COLLECTIVE_ALL_GATHER;
+            bool ahead = brings_what_is_read_next(c->program, &statement->start);
             account_start(c, statement, walk_trips(&walk),
-                          gather ? phase_of_gather(c, walk) : c->phase);
+                          ahead ? phase_of_gather(c, walk) : c->phase);
         } else if (statement->kind == STATEMENT_CALL) {
             const struct unit *unit = &c->program->units[statement->call.unit];
             c->phase = unit->phase;
