@@ -54,10 +54,12 @@ def insert(lines, text, where, at):
 
 
 def replace(lines, old, new, count):
-    text = "\n".join(lines)
-    if old not in text:
+    """Where the printer breaks a line is nothing to rely on: a blank stands for any white space."""
+    words = r"\s+".join(map(re.escape, old.split(" ")))
+    text, found = re.subn(words, lambda _: new, "\n".join(lines), count)
+    if not found:
         die(f"no `{old}`")
-    lines[:] = text.replace(old, new, count).split("\n")
+    lines[:] = text.split("\n")
 
 
 def drop_plan(lines):
@@ -70,7 +72,7 @@ def edit(lines, commands):
     while commands:
         command = take()
         if command in ("replace", "replace-all"):
-            replace(lines, take(), take(), 1 if command == "replace" else -1)
+            replace(lines, take(), take(), 1 if command == "replace" else 0)
             continue
         if command == "drop-plan":
             drop_plan(lines)

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""A program that was written out and edited trains as the derived one does, in fp64, where a difference means
+something: losses, norms and parameters of three steps. What it holds and sends, and has alive, is what was
+accounted for it.
+
+usage: trains_alike.py PLACEC DERIVED EDITED [-D...]     with the settings for which the edited one was printed
+"""
+import array
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PLACEC, DERIVED, EDITED, *SETTINGS = sys.argv[1:]
+TEXT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "README.md")
+WITHIN = 1e-9  # of a loss, of a norm, of a tensor's largest element
+STATES = ("parameters", "optimizer", "gradients", "activations", "transient")
+
+
+def die(message):
+    sys.exit(f"trains_alike.py: {message}")
+
+
+def placec(*words):
+    done = subprocess.run([PLACEC, *words, *SETTINGS], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        die(f"placec {' '.join(words)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def run(path, folder, name):
+    """What each of three steps says, and the tensors behind the last."""
+    log, saved = os.path.join(folder, name + ".jsonl"), os.path.join(folder, name)
+    placec("run", path, "--data", TEXT, "--steps", "3", "--quiet", "--log", log, "--save", saved)
+    with open(log, encoding="utf-8") as lines:
+        steps = [step for step in map(json.loads, lines) if "step" in step]
+    with open(saved, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = file.read()
+    header.pop("__metadata__", None)
+    if any(tensor["dtype"] != "F64" for tensor in header.values()) or len(steps) != 3:
+        die(f"{path}: not three steps in fp64")
+    return steps, {name: array.array("d", data[slice(*tensor["data_offsets"])]) for name, tensor in header.items()}
+
+
+def compare(ours, theirs):
+    (steps, tensors), (other_steps, other_tensors) = ours, theirs
+    for step, other in zip(steps, other_steps):
+        for what in ("loss", "grad_norm"):
+            if not abs(step[what] - other[what]) < WITHIN * abs(other[what]):
+                die(f"{what} of step {step['step']}: {step[what]} where the derived program has {other[what]}")
+    if tensors.keys() != other_tensors.keys():
+        die("other tensors are saved")
+    for name, values in tensors.items():
+        largest = max(map(abs, other_tensors[name]))
+        if not all(abs(a - b) < WITHIN * largest for a, b in zip(values, other_tensors[name], strict=True)):
+            die(f"{name} is another than what the derived program makes of it")
+
+
+def check_account(report, steps):
+    memory, predicted = report["memory"], {}
+    for row in report["communication"]:
+        predicted[row["axis"]] = predicted.get(row["axis"], 0) + row["bytes"]
+    for step in steps:
+        sent = {axis: count for axis, count in step["bytes_sent"].items() if count}
+        if sent != predicted or step["peak_bytes"] != memory["peak"]:
+            die(f"sent {sent}, held {step['peak_bytes']}; predicted {predicted}, {memory['peak']}")
+        if any(step["live_bytes"][state] != memory["live"][state] for state in STATES):
+            die(f"alive {step['live_bytes']}; predicted {memory['live']}")
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    edited = run(EDITED, temporary, "edited")
+    compare(edited, run(DERIVED, temporary, "derived"))
+    check_account(json.loads(placec("check", EDITED, "--json")), edited[0])
