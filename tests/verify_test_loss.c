@@ -7,13 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/derive.h"
-#include "tests/program_edit.h"
 #include "tests/tiny_strategies.h"
-#include "verify/verify.h"
+#include "tests/trial.h"
 
 // The derived program holds the head whole on every device of tp; here each takes its rows of it.
 static const struct edit by_parts[] = {
@@ -128,39 +123,13 @@ static const struct variant variants[] = {
      "%mlp.activation.gradient = einsum"},
 };
 
-struct trial {
-    struct arena arena;
-    struct source_files sources;
-    struct diagnostics *diagnostics;
-    char *text;
-    struct verdict verdict;
-};
-
 static void try_variant(struct trial *t, const struct variant *variant) {
     *t = (struct trial){0};
-    t->diagnostics = diagnostics_new(&t->arena, &t->sources);
-    struct config config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, TINY_ZERO3_TP, 3);
-    struct program *reference = derive_program(&t->arena, &config, PASS_UPDATE, t->diagnostics);
-    struct program *derived = derive_program(&t->arena, &config, N_PASSES - 1, t->diagnostics);
-    t->text = program_edit(&t->arena, program_text(derived, &t->arena), by_parts);
-    t->text = program_edit(&t->arena, t->text, variant->edits);
-    uint32_t source = source_add(&t->sources, &t->arena, "edited.place", t->text, strlen(t->text));
-    struct program *program = program_read(&t->arena, t->text, source);
-    t->verdict = verify(reference, program, &t->arena, t->diagnostics);
-}
-
-static bool is_judged_as(const struct trial *t, const struct variant *variant) {
-    bool warns = variant->code && variant->code[0] == 'W';
-    bool accepted = t->verdict.kind == VERDICT_ACCEPTED;
-    if (accepted != (!variant->code || warns))
-        return false;
-    if (!variant->code)
-        return t->diagnostics->n_items == 0;
-    if (t->diagnostics->n_items == 0)
-        return false;
-    const struct diagnostic *first = t->diagnostics->items[0];
-    return strcmp(diagnostic_rows[first->code].text, variant->code) == 0 &&
-           strncmp(t->text + first->span.begin, variant->at, strlen(variant->at)) == 0;
+    t->config = tiny_strategy_config(&t->arena, FAMILY_LLAMA, TINY_ZERO3_TP, 3);
+    assert_true(trial_derive(t, N_PASSES - 1));
+    const char *text = program_edit(&t->arena, program_text(t->program, &t->arena), by_parts);
+    trial_read(t, program_edit(&t->arena, text, variant->edits));
+    trial_judge(t);
 }
 
 static void losses_by_parts_are_judged(void **state) {
@@ -168,15 +137,8 @@ static void losses_by_parts_are_judged(void **state) {
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
         struct trial t;
         try_variant(&t, &variants[i]);
-        if (!is_judged_as(&t, &variants[i])) {
-            print_error("%s: expected %s\n", variants[i].name,
-                        variants[i].code ? variants[i].code : "to be accepted");
-            diagnostics_print(t.diagnostics, stderr, false);
-            n_failed++;
-        }
-        if (getenv("PRINT"))
-            diagnostics_print(t.diagnostics, stdout, false);
-        arena_free(&t.arena);
+        struct expected_verdict expected = {variants[i].code, variants[i].at, NULL};
+        n_failed += !trial_end(&t, trial_is_as_expected(&t, expected), variants[i].name, expected);
     }
     assert_int_equal(n_failed, 0);
 }

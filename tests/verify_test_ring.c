@@ -8,13 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "tests/derive.h"
-#include "tests/program_edit.h"
 #include "tests/tiny_strategies.h"
-#include "verify/verify.h"
+#include "tests/trial.h"
 
 enum { SEQUENCE = 24 };
 
@@ -199,28 +197,15 @@ static const char *in_zigzag(struct arena *arena, const char *text, int64_t devi
     return program_edit(arena, text, edits);
 }
 
-struct trial {
-    struct arena arena;
-    struct source_files sources;
-    struct diagnostics *diagnostics;
-    const char *text;
-    struct verdict verdict;
-};
-
 static void judge(struct trial *t, int64_t devices, bool zigzag, const struct edit *edits) {
     *t = (struct trial){0};
-    t->diagnostics = diagnostics_new(&t->arena, &t->sources);
-    struct config config = gathering_config(&t->arena, devices);
-    struct program *reference = derive_program(&t->arena, &config, PASS_UPDATE, t->diagnostics);
-    struct program *derived = derive_program(&t->arena, &config, N_PASSES - 1, t->diagnostics);
-    assert_non_null(derived);
-    t->text = with_rings(&t->arena, program_text(derived, &t->arena), devices);
+    t->config = gathering_config(&t->arena, devices);
+    assert_true(trial_derive(t, N_PASSES - 1));
+    const char *text = with_rings(&t->arena, program_text(t->program, &t->arena), devices);
     if (zigzag)
-        t->text = in_zigzag(&t->arena, t->text, devices);
-    t->text = program_edit(&t->arena, t->text, edits);
-    uint32_t source = source_add(&t->sources, &t->arena, "ring.place", t->text, strlen(t->text));
-    struct program *program = program_read(&t->arena, t->text, source);
-    t->verdict = verify(reference, program, &t->arena, t->diagnostics);
+        text = in_zigzag(&t->arena, text, devices);
+    trial_read(t, program_edit(&t->arena, text, edits));
+    trial_judge(t);
 }
 
 static const struct edit nothing[] = {{EDIT_END, NULL, NULL, 0, 0}};
@@ -401,30 +386,13 @@ static const struct mutant mutants[] = {
      NULL},
 };
 
-static bool is_judged_as(const struct trial *t, const struct mutant *mutant) {
-    if (!mutant->code || t->verdict.kind == VERDICT_ACCEPTED || t->diagnostics->n_items == 0)
-        return !mutant->code && t->verdict.kind == VERDICT_ACCEPTED;
-    const struct diagnostic *first = t->diagnostics->items[0];
-    return strcmp(diagnostic_rows[first->code].text, mutant->code) == 0 &&
-           strncmp(t->text + first->span.begin, mutant->at, strlen(mutant->at)) == 0 &&
-           strstr(first->message, mutant->says);
-}
-
 static void mistakes_are_refused_where_they_are(void **state) {
     unsigned n_failed = 0;
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
         struct trial t;
         judge(&t, 3, false, mutants[i].edits);
-        if (!is_judged_as(&t, &mutants[i])) {
-            print_error("%s: expected %s at `%s`\n", mutants[i].name,
-                        mutants[i].code ? mutants[i].code : "to be accepted",
-                        mutants[i].at ? mutants[i].at : "");
-            diagnostics_print(t.diagnostics, stderr, false);
-            n_failed++;
-        }
-        if (getenv("PRINT"))
-            diagnostics_print(t.diagnostics, stdout, false);
-        arena_free(&t.arena);
+        struct expected_verdict expected = {mutants[i].code, mutants[i].at, mutants[i].says};
+        n_failed += !trial_end(&t, trial_is_as_expected(&t, expected), mutants[i].name, expected);
     }
     assert_int_equal(n_failed, 0);
 }
