@@ -113,6 +113,7 @@ static struct context *context_of(struct rewriter *r, bool named, int32_t layer)
     expansion_init(&c->x, r->engine);
     c->x.named = named;
     c->x.layer = layer;
+    r->engine->terms->fixed |= !named; // all layers that these hold are meant, wherever it is asked
     for (uint32_t i = 0; !named && i < reference->n_outcomes; i++)
         add_candidate(r, c, reference->outcomes[i]);
     if (named)
@@ -154,13 +155,20 @@ static bool prove_in(struct rewriter *r, bool named, int32_t layer, struct scale
     return false;
 }
 
+// In a loop over layers nothing is looked for that the reference has outside of layers.
+static bool is_outside_layers(const struct engine *e) {
+    for (int i = 0; i < e->depth; i++)
+        if (!e->time_loop[i])
+            return false;
+    return true;
+}
+
 static bool prove(struct rewriter *r, struct scaled value, int rank, struct scaled *as) {
     struct layers layers = {.visited.arena = r->engine->arena};
-    bool outside = r->engine->depth == 0;
     find_layers(r->engine->terms, value.of, &layers);
     if (layers.visited.n > MAX_VISITED)
         return false;
-    if (outside && prove_in(r, false, 0, value, rank, as))
+    if (is_outside_layers(r->engine) && prove_in(r, false, 0, value, rank, as))
         return true;
     for (unsigned i = 0; i < layers.n_states; i++)
         if (prove_in(r, true, layers.of_states[i], value, rank, as))
@@ -168,7 +176,7 @@ static bool prove(struct rewriter *r, struct scaled value, int rank, struct scal
     for (unsigned i = 0; i < layers.n_results; i++)
         if (prove_in(r, true, layers.of_results[i], value, rank, as))
             return true;
-    return !outside && prove_in(r, false, 0, value, rank, as);
+    return false;
 }
 
 // ---- sums -------------------------------------------------------------------------------------
