@@ -177,6 +177,10 @@ struct mistake {
     const char *at, *says; // NULL: anything
 };
 
+#define DECOMPRESS                                                                                 \
+    "  frame 0\n  %norm.gain.total = decompress(%norm.gain.codes, %norm.gain.gradient) "           \
+    "{way=\"int8\"} :\n       f64[hidden=10] in %norm.gain.gradient role norm"
+
 static const struct mistake mistakes[] = {
     {"no code is gathered",
      {DELETE("start all_gather over dp as gather.head_backward["),
@@ -278,9 +282,9 @@ static const struct mistake mistakes[] = {
               "block.mlp.gate.weight.residual = block.mlp.up.weight.gradient.residual[l]"),
       REPLACE("block.mlp.up.weight.residual = block.mlp.up.weight.gradient.residual[l]",
               "block.mlp.up.weight.residual = block.mlp.gate.weight.gradient.residual[l]")},
-     "E516",
-     "block.mlp.gate.weight.gradient.residual :",
-     NULL},
+     "E511",
+     "%block.mlp.gate.weight.total = decompress",
+     "`decompress` is given block.mlp.up.weight.residual[4]"},
     {"it is that of another layer",
      {REPLACE("block.mlp.gate.weight.residual = block.mlp.gate.weight.gradient.residual[l]",
               "block.mlp.gate.weight.residual = block.mlp.gate.weight.gradient.residual[0]")},
@@ -290,14 +294,47 @@ static const struct mistake mistakes[] = {
     {"the code is of another gradient",
      {REPLACE("block.mlp.gate.weight.gradient = block.mlp.gate.weight.gradient[l]",
               "block.mlp.gate.weight.gradient = block.mlp.up.weight.gradient[l]")},
-     "E412",
-     "%mlp.up.weight.square = square_sum",
+     "E490",
+     "%block.mlp.gate.weight.total = decompress",
+     NULL},
+    {"the code that is sent is of twice the gradient, the residual of another code",
+     {REPLACE("  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
+              "%norm.gain.gradient,\n       %norm.gain.residual)",
+              "  frame 192 of frame.block_forward\n"
+              "  %twice = add(%norm.gain.gradient, %norm.gain.gradient) : f64[hidden=10] at 0\n"
+              "  %norm.gain.sent.code, %lost = compress(%twice, %norm.gain.residual)\n"
+              "       {way=\"int8\"} : i32[flat=4] out, f64[hidden=10] at 80 role norm\n"
+              "  %code, %norm.gain.sent.residual = compress(%norm.gain.gradient,\n"
+              "       %norm.gain.residual)"),
+      REPLACE("{way=\"int8\"} : i32[flat=4] out, f64[hidden=10] in %norm.gain.residual",
+              "{way=\"int8\"} : i32[flat=4] at 160, f64[hidden=10] in %norm.gain.residual"),
+      REPLACE(DECOMPRESS, "  frame 0\n  %sum = decompress(%norm.gain.codes, %norm.gain.gradient)\n"
+                          "       {way=\"int8\"} : f64[hidden=10] in %norm.gain.gradient\n"
+                          "  %norm.gain.total = divide(%sum) {divisor=2} :\n"
+                          "       f64[hidden=10] in %sum role norm")},
+     "E413",
+     "%twice = add",
+     NULL},
+    {"half of the gradient goes as it is",
+     {REPLACE(DECOMPRESS,
+              "  frame 160 of frame.block_forward\n"
+              "  %sent = all_reduce(%norm.gain.gradient) {axes=dp} : f64[hidden=10] at 0\n"
+              "  %plain = wait(%sent) : f64[hidden=10] at 0\n"
+              "  %sum = decompress(%norm.gain.codes, %norm.gain.gradient)\n"
+              "       {way=\"int8\"} : f64[hidden=10] in %norm.gain.gradient\n"
+              "  %both = add(%sum, %plain) : f64[hidden=10] in %sum\n"
+              "  %norm.gain.total = divide(%both) {divisor=2} :\n"
+              "       f64[hidden=10] in %both role norm")},
+     "E490",
+     "%both = add",
      NULL},
     {"gradients are coded before the last microbatch",
-     {BEHIND("call compress_head_backward", "call head_backward")},
+     {BEHIND("call compress_head_backward", "call head_backward"),
+      BEHIND("wait reduce.head_backward[", "call head_backward"),
+      BEHIND("start all_reduce over other as reduce.head_backward[", "call head_backward")},
      "E516",
      "%norm.gain.sent.code",
-     NULL},
+     "not yet collected"},
     {"a sum is compressed",
      {INSERT("start all_reduce over dp as early[0] { norm.gain.gradient -> norm.gain.gradient }\n",
              "call compress_head_backward"),

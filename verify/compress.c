@@ -7,9 +7,14 @@
 //   all_gather  over exactly these axes, and no other collective, brings the codes of all together.
 //   decompress  of all of them stands for the sum, equal in all bits wherever it is computed.
 //
-// So a code has the term of what compress made, in a form that nothing but these takes. What is
-// relaxed is that decompress has the term of the gradient itself, as if residuals were zero. That
-// they are what codes lack, each of its own gradient, is checked when the step has ended.
+// So a code has the term of what compress made, in a form that nothing but these takes, and what
+// decompress makes of all of them is called the gradient as it arrives: of this gradient, coded
+// with this residual. What is relaxed is that the reference, which sends nothing, is taken to
+// update with that as well, for each gradient with its own residual, where the final program keeps
+// one. So no other code serves, nor this one beside what was not coded. That residuals are what
+// these codes lack is checked when the step has ended.
+#include <string.h>
+
 #include "verify/engine.h"
 
 static uint32_t wire_mask(const struct engine *e) {
@@ -150,6 +155,11 @@ const struct fault *codes_gather(struct engine *e, const struct exchange *exchan
 
 // ---- decompress -------------------------------------------------------------------------------
 
+static struct scaled arrived(struct engine *e, struct scaled gradient, struct term residual) {
+    struct part parts[2] = {part_of(term_with_scale(e->terms, gradient)), part_of(residual)};
+    return (struct scaled){term_make(e->terms, NODE_ARRIVED, 0, 0, parts, 2), SCALE_ONE};
+}
+
 static const struct fault *check_codes(struct engine *e, const struct op *op,
                                        const struct judgement *codes) {
     if (!form_is_code(&e->digits, codes->form))
@@ -172,11 +182,31 @@ static void decompress(struct engine *e, const struct op *op, const struct judge
         return;
     }
     const struct form_key *key = form_get(&e->digits, codes->form)->key;
+    struct scaled gradient = term_operand(e->terms, codes->value.of, 0);
     *result = *codes;
-    result->value = term_operand(e->terms, codes->value.of, 0);
+    result->value = arrived(e, gradient, term_operand(e->terms, codes->value.of, 1).of);
     result->form = key->of;
     result->dtype = operands[1].dtype;
     result->clean = key->clean;
+}
+
+// Whether the final program keeps what codes of this tensor's gradient lack.
+static bool is_sent(const struct engine *e, const char *tensor) {
+    const struct program *final = e->sends;
+    for (buffer_id i = 0; final && i < final->n_buffers; i++)
+        if (final->buffers[i].class == CLASS_RESIDUAL && final->buffers[i].tensor != NO_ID &&
+            strcmp(final->tensors[final->buffers[i].tensor].name, tensor) == 0)
+            return true;
+    return false;
+}
+
+void codes_arrive(struct engine *e, struct reference from, struct judgement *gradient) {
+    const struct buffer *buffer = &e->program->buffers[from.buffer];
+    if (buffer->class != CLASS_GRADIENTS || gradient->fault ||
+        !is_sent(e, e->program->tensors[buffer->tensor].name))
+        return;
+    struct term residual = store_leaf(e, from, CLASS_RESIDUAL);
+    gradient->value = arrived(e, gradient->value, residual);
 }
 
 bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,

@@ -125,6 +125,8 @@ static const struct fault *attributes_fault(struct engine *e, struct span span,
 
 static const char *place_text(const struct engine *e, struct term term) {
     int kind = term_kind(e->terms, term);
+    if (kind == NODE_ARRIVED)
+        kind = OP_DECOMPRESS;
     return kind < N_OPS ? op_rows[kind].text : "sum";
 }
 

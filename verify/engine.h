@@ -69,6 +69,7 @@ struct engine {
     struct history *history;       // of a program that is refused; NULL while it is judged
     const struct fault **insisted; // faults of their own, that no value need carry
     uint32_t n_insisted, cap_insisted;
+    const struct program *sends; // of the reference: the program whose gradients may travel
     // bounded rewriting (rewrite.c)
     const struct engine *reference; // whose values are looked for
     bool rewrites;                  // this time
@@ -128,6 +129,8 @@ const struct fault *codes_check_operands(struct engine *, const struct op *,
 const struct fault *codes_gather(struct engine *, const struct exchange *, struct judgement *value,
                                  struct span span);
 const struct fault *codes_cut(struct engine *, struct span span); // a part of one is nothing
+// What an update of the reference reads in place of a gradient, if the final program sends it.
+void codes_arrive(struct engine *, struct reference from, struct judgement *gradient);
 // What a residual is when the step begins: each device's own, its padding zeros.
 void codes_begin(struct engine *, struct judgement *residual);
 // What a residual must be when the step has ended, if `gradient` is what it is of; NULL: it is.

@@ -102,8 +102,9 @@ struct capitals { // how many dimensions X, Y, Z stand for; -1: not known
     int length[3];
 };
 
+// Labels are small letters; X, Y and Z stand for several.
 static bool is_capital(char letter) {
-    return letter >= 'X' && letter <= 'Z';
+    return letter <= 'Z';
 }
 
 // What an item of a signature says of capitals, given the rank; `keep`: of the second of two.
@@ -217,7 +218,7 @@ static int find_rank(struct expansion *x, struct term term) {
     }
     if (kind < N_OPS)
         return rank_of_op(x, term);
-    if (kind != NODE_SUM && kind != NODE_SCALED && kind != NODE_BROADCAST)
+    if (kind != NODE_SUM && kind != NODE_SCALED && kind != NODE_BROADCAST && kind != NODE_ARRIVED)
         return kind == NODE_ONE ? 0 : -1;
     int rank = expansion_known(x, part_of_node(x, term, 0).of).rank;
     bool broadcast = kind == NODE_BROADCAST && rank >= 0;

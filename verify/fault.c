@@ -225,6 +225,8 @@ static void print_term(const struct engine *e, FILE *to, struct scaled value, in
             return;
         }
     }
+    if (kind == NODE_ARRIVED)
+        fputs("arrived", to);
     if (kind == NODE_SCALED || kind == NODE_BROADCAST) {
         print_parts(e, to, node, value.of.at, depth);
         return;

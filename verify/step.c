@@ -17,6 +17,8 @@ static void take_frame(struct engine *e, const struct unit *unit, struct span sp
 static struct judgement read_operand(struct engine *e, const struct call *call,
                                      const struct unit *unit, uint32_t i, struct span span) {
     struct judgement value = store_read(e, call->operands[i], span);
+    if (e->is_reference && unit->phase == PHASE_UPDATE)
+        codes_arrive(e, call->operands[i], &value);
     if (value.fault || form_fits(&e->digits, value.form, &unit->values[i].type))
         return value;
     return judgement_fault(

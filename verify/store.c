@@ -48,6 +48,13 @@ static uint32_t leaf_name(struct engine *e, char kind, const char *name) {
     return intern(&e->terms->attributes, key, (uint32_t)strlen(key) + 1, NULL);
 }
 
+static struct term state_leaf(struct engine *e, const struct buffer *of, enum buffer_class class,
+                              int32_t layer) {
+    const struct tensor *tensor = &e->program->tensors[of->tensor];
+    uint32_t name = leaf_name(e, (char)('A' + class), tensor->name);
+    return term_leaf(e->terms, NODE_STATE, name, tensor->layers > 0, layer);
+}
+
 // The judgement of item 0.
 static struct judgement first_judgement(struct engine *e, buffer_id id) {
     const struct buffer *buffer = buffer_of(e, id);
@@ -63,12 +70,10 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
         value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', role), indexed,
                              indexed ? (int32_t)buffer->first_layer : 0);
     } else {
-        const struct tensor *tensor = &e->program->tensors[buffer->tensor];
         enum buffer_class class = buffer->class;
         if (class == CLASS_MASTER)
             class = CLASS_PARAMETERS; // one value, kept in two types
-        value.of = term_leaf(e->terms, NODE_STATE, leaf_name(e, (char)('A' + class), tensor->name),
-                             tensor->layers > 0, (int32_t)buffer->first_layer);
+        value.of = state_leaf(e, buffer, class, (int32_t)buffer->first_layer);
     }
     struct judgement made =
         judgement_of(e, value, form_declared(&e->digits, e->program, buffer), buffer->dtype);
@@ -120,6 +125,12 @@ struct run initial_run(struct engine *e, buffer_id id, int32_t item) {
     held->moves = 0;
     return (struct run){
         .begin = item, .end = item + 1, .state = ITEM_READY, .held = held, .n_held = 1};
+}
+
+struct term store_leaf(struct engine *e, struct reference from, enum buffer_class class) {
+    const struct buffer *buffer = buffer_of(e, from.buffer);
+    int32_t item = number_of(e, from.index) * (int32_t)buffer_layer_step(buffer);
+    return state_leaf(e, buffer, class, (int32_t)buffer->first_layer + item);
 }
 
 struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t item) {

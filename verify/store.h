@@ -112,6 +112,8 @@ void initials_init(struct engine *); // what persistent and input buffers hold b
 // Of the item and those that are to it as what follows it is.
 struct run initial_run(struct engine *, buffer_id, int32_t item);
 struct judgement initial_judgement(struct engine *, buffer_id, int64_t item);
+// The state of this class that the step finds of the same tensor and layer.
+struct term store_leaf(struct engine *, struct reference, enum buffer_class);
 void note_found(struct engine *, buffer_id, const struct judgement *value); // for the report
 void store_init(struct engine *, const struct step *);
 int32_t number_of(struct engine *, struct index);

@@ -41,6 +41,7 @@ enum node_kind {        // beside enum op_kind
     NODE_SCALED,    // a scale where it cannot be pulled out: the operand of a nonlinear op
     NODE_BROADCAST, // repeated along new leading dimensions; attributes: their number
     NODE_PRODUCT,   // of any number of factors (flat.c); attributes: the labels
+    NODE_ARRIVED,   // a gradient as codes bring it (compress.c): of it, and of the residual
     NODE_ONE,
     NODE_ZERO,
     NODE_UNKNOWN, // equal to nothing but itself

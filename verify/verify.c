@@ -592,6 +592,7 @@ static struct check *examine(const struct program *reference, const struct progr
     c->all_islands = final;
     c->reference.one_by_one = c->reference.without_memo = one_by_one;
     c->reference.history = history;
+    c->reference.sends = final;
     if (check_numbers(c, reference) && check_numbers(c, final)) {
         run_reference(c);
         if (history)

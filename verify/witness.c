@@ -310,6 +310,7 @@ static struct array evaluate_node(struct evaluator *v, struct term term) {
         return sum_node(v, term, node);
     case NODE_SCALED:
     case NODE_BROADCAST:
+    case NODE_ARRIVED: // as if codes lacked nothing
         return scaled_node(v, term, node);
     case NODE_ONE:
         return scalar(v, 1);
