@@ -82,12 +82,15 @@ static bool has_room(struct resolver *r, uint32_t n, struct span span) {
 
 // The command line's size is read after the file's, so that a mistake in either is reported.
 static void add_axis(struct resolver *r, const struct ast_axis *ast, struct mesh *mesh) {
-    struct mesh_axis axis = {.name = ast->name.text, .size = 1, .span = ast->name.span};
+    struct mesh_axis axis = {
+        .name = ast->name.text, .size = 1, .span = ast->name.span, .size_span = ast->size->span};
     const char *what = arena_format(r->arena, "the size of axis `%s`", axis.name);
     const struct setting *setting = find_setting(r, axis.name);
     read_integer(r, ast->size, what, 1, LIMIT_DEVICES, &axis.size);
-    if (setting)
+    if (setting) {
         read_integer(r, setting->field.value, what, 1, LIMIT_DEVICES, &axis.size);
+        axis.size_span = span_nowhere();
+    }
     if (ast->has_link)
         read_link(r, &ast->link, &axis);
     if (has_room(r, mesh->n_axes, ast->span))

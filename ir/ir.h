@@ -160,6 +160,7 @@ struct mesh_axis {
     int64_t size;
     double link_bytes_per_s, link_latency_s; // 0: not said
     struct span span;
+    struct span size_span; // where a file says the size; nowhere for what no file declares
 };
 
 // An ordered list of different axes, outermost first: a product such as `replica * shard`. A

@@ -19,6 +19,7 @@ static void parse_axis(struct parser *p) {
         axis.link_latency_s = text_real(p);
     }
     axis.span = text_span(p, begin);
+    axis.size_span = span_nowhere();
     if (!text_failed(p))
         mesh->axes[mesh->n_axes++] = axis;
     if (mesh_devices(mesh) > INT32_MAX)

@@ -84,7 +84,10 @@ static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tens
     diagnostic_say(d, "a mode places what the splits leave whole");
     diagnostic_label(d, origin_span(&split->origin), "this cuts its work over `%s`", name);
     diagnostic_origin(d, &mode->origin);
-    diagnostic_help(d, "leave `%s` out of this mode, or select other tensors", name);
+    if (mode->origin.kind == ORIGIN_USE)
+        diagnostic_help(d, "leave the `use` out, or limit it to other tensors");
+    else
+        diagnostic_help(d, "leave `%s` out of this mode, or select other tensors", name);
 }
 
 // `replicated` without axes is said of all of them.

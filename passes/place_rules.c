@@ -15,6 +15,8 @@ void report_selects_nothing(struct placing *p, const struct mode_statement *mode
                                   "%s model `%s` has this role", words, p->config->model.name);
     if (mode->origin.inner)
         diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d,
+                    "select another part: `placec explain roles` prints all, with what each owns");
 }
 
 struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what) {

@@ -17,13 +17,20 @@ static void check_batch(struct placing *p) {
         unit = INT64_MAX;
     if (train->batch % unit == 0)
         return;
-    struct diagnostic *d =
-        report(p->diagnostics, E201, origin_span(&train->batch_origin),
-               "a batch of %" PRId64 " does not divide into microbatches of %" PRId64
-               " sequences on %" PRId64 " devices",
-               train->batch, train->microbatch, parts);
+    // Where nothing is said a device takes all of its part, and a batch of fewer sequences than
+    // devices has none for some.
+    bool said = train->microbatch_origin.kind != ORIGIN_DEFAULT;
+    const char *into =
+        said ? arena_format(p->arena, "into microbatches of %" PRId64 " sequence%s on",
+                            train->microbatch, train->microbatch == 1 ? "" : "s")
+             : "over";
+    struct diagnostic *d = report(p->diagnostics, E201, origin_span(&train->batch_origin),
+                                  "a batch of %" PRId64 " does not divide %s %" PRId64 " device%s",
+                                  train->batch, into, parts, parts == 1 ? "" : "s");
     diagnostic_say(d, "not a multiple of %" PRId64, unit);
-    diagnostic_label(d, origin_span(&train->microbatch_origin), "sequences on a device at once");
+    if (said)
+        diagnostic_label(d, origin_span(&train->microbatch_origin),
+                         "sequences on a device at once");
     if (parts > 1)
         diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
                          "%" PRId64 " devices share the batch", parts);
@@ -33,6 +40,8 @@ static void check_batch(struct placing *p) {
         diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, below + unit);
     else
         diagnostic_help(d, "the smallest batch that would do is %" PRId64, unit);
+    if (train->batch_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->batch_origin.span, "batch = %" PRId64, below + unit);
 }
 
 static int64_t size_of(const struct placing *p, enum dimension dimension) {
@@ -104,7 +113,59 @@ void propose_sequence(struct placing *p, struct diagnostic *d) {
         diagnostic_edit(d, train->sequence_origin.span, "sequence = %" PRId64, length);
 }
 
-static void report_parts(struct placing *p, const struct origin *origin, enum dimension dimension,
+// Of the axes over which heads are split in a scope those that cut the sequence outside: there
+// devices exchange positions for heads (Ulysses).
+static struct axis_list exchanged(const struct placing *p, const struct selector *scope,
+                                  const struct axis_list *cuts) {
+    struct axis_list outside = cuts_in(p, &(struct selector){0}, DIM_SEQUENCE), both = {0};
+    for (unsigned i = 0; i < cuts->n && scope->n_roles; i++)
+        if (axis_list_has(&outside, cuts->axes[i]))
+            axis_list_add(&both, cuts->axes[i]);
+    return both;
+}
+
+static void help_few_heads(struct placing *p, struct diagnostic *d, const struct origin *origin,
+                           const struct axis_list *axes) {
+    const char *name = axes_text(p, axes);
+    diagnostic_note(d, "for a part of the positions each device of `%s` is given whole heads here",
+                    name);
+    diagnostic_help(d,
+                    "leave this out, and keys and values travel round `%s`, which needs no heads; "
+                    "or cut the sequence over a product, `split sequence over a * b`, and split "
+                    "heads over `b` alone",
+                    name);
+    if (origin->kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, origin->span, "%s", "");
+}
+
+// Fewer devices, or more of the model.
+static void help_parts(struct placing *p, struct diagnostic *d, const struct origin *origin,
+                       const struct selector *scope, enum dimension dimension,
+                       const struct axis_list *cuts) {
+    int64_t size = size_of(p, dimension), parts = mesh_group_size(&p->config->mesh, cuts);
+    struct axis_list moved = exchanged(p, scope, cuts);
+    if (moved.n && (dimension == DIM_HEADS || dimension == DIM_KV_HEADS)) {
+        help_few_heads(p, d, origin, &moved);
+        return;
+    }
+    const char *more = arena_format(p->arena, "the model's %s a multiple of %" PRId64,
+                                    dimension_names[dimension], parts);
+    int64_t fewer = parts;
+    while (size % fewer)
+        fewer--;
+    if (fewer == 1) {
+        diagnostic_help(d, "make %s", more);
+        return;
+    }
+    diagnostic_help(d, "make `%s` %" PRId64 "%s, or %s", axes_text(p, cuts), fewer,
+                    cuts->n > 1 ? " devices" : "", more);
+    struct span at = p->config->mesh.axes[cuts->axes[0]].size_span;
+    if (cuts->n == 1 && at.source != NO_SOURCE)
+        diagnostic_edit(d, at, "%" PRId64, fewer);
+}
+
+static void report_parts(struct placing *p, const struct origin *origin,
+                         const struct selector *scope, enum dimension dimension,
                          const struct axis_list *cuts) {
     int64_t parts = mesh_group_size(&p->config->mesh, cuts), size = size_of(p, dimension);
     const char *axes = axes_text(p, cuts);
@@ -122,9 +183,12 @@ static void report_parts(struct placing *p, const struct origin *origin, enum di
                    size, parts, axes);
         diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
     } else {
+        const char *what =
+            dimension == DIM_FFN
+                ? arena_format(p->arena, "an ffn of %" PRId64 " columns does", size)
+                : arena_format(p->arena, "%" PRId64 " %s do", size, dimension_names[dimension]);
         d = report(p->diagnostics, E202, origin_span(origin),
-                   "%" PRId64 " %s do not divide over the %" PRId64 " devices of `%s`", size,
-                   dimension_names[dimension], parts, axes);
+                   "%s not divide over the %" PRId64 " devices of `%s`", what, parts, axes);
         diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
     }
     diagnostic_say(d, "%" PRId64 " is not a multiple of %" PRId64, size, parts);
@@ -141,7 +205,7 @@ static void report_parts(struct placing *p, const struct origin *origin, enum di
                         sequence_parts(p));
         propose_sequence(p, d);
     } else {
-        diagnostic_help(d, "make `%s` smaller, or the dimension a multiple of it", axes);
+        help_parts(p, d, origin, scope, dimension, cuts);
     }
 }
 
@@ -159,7 +223,7 @@ static bool check_dimension(struct placing *p, const struct origin *origin,
     if (dimension == DIM_BATCH || size_of(p, dimension) % parts == 0)
         return true;
     if (reported->axes[dimension] != axis_list_mask(&cuts))
-        report_parts(p, origin, dimension, &cuts);
+        report_parts(p, origin, scope, dimension, &cuts);
     reported->axes[dimension] = axis_list_mask(&cuts);
     return false;
 }
@@ -186,6 +250,31 @@ static bool check_dimensions(struct placing *p) {
     return divide;
 }
 
+// What is kept as parts over the axis: once for each statement, or `use`.
+static void label_storage(struct placing *p, struct diagnostic *d, unsigned axis) {
+    struct span last = span_nowhere();
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        struct span span = origin_span(&mode->origin);
+        if (!axis_list_has(&mode->axes, axis) || mode->extent == EXTENT_REPLICATED ||
+            (span.source == last.source && span.begin == last.begin))
+            continue;
+        diagnostic_label(d, span, "this divides what is kept, not what is computed");
+        last = span;
+    }
+}
+
+// The split of the batch with this axis in it, too, where the file has one.
+static void propose_batch(struct placing *p, struct diagnostic *d, const char *axes) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t s = 0; s < strategy->n_splits; s++) {
+        const struct split_statement *split = &strategy->splits[s];
+        if (split->dimensions[0] == DIM_BATCH && split->n_dimensions == 1 && !split->scope_depth &&
+            split->origin.kind == ORIGIN_STATEMENT)
+            diagnostic_edit(d, split->origin.span, "split batch over %s", axes);
+    }
+}
+
 // Storage modes alone do not make an axis worth its devices.
 static void check_idle_axis(struct placing *p, unsigned axis) {
     const struct mesh_axis *of = &p->config->mesh.axes[axis];
@@ -195,11 +284,13 @@ static void check_idle_axis(struct placing *p, unsigned axis) {
         report(p->diagnostics, E301, of->span,
                "no split uses `%s`: its %" PRId64 " devices repeat all work", of->name, of->size);
     diagnostic_say(d, "nothing is split over this axis");
+    label_storage(p, d, axis);
     diagnostic_note_at(d, p->config->strategy.name_span, "by this strategy");
     struct axis_list batch = p->placement->batch;
     axis_list_add(&batch, axis);
     diagnostic_help(d, "split the batch over it, `split batch over %s`, or make the axis 1",
                     axes_text(p, &batch));
+    propose_batch(p, d, axes_text(p, &batch));
 }
 
 // ---- what is gathered at once -------------------------------------------------------------------

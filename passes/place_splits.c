@@ -69,6 +69,11 @@ static bool meet_in_an_op(const struct placing *p, const struct selector *first,
     return false;
 }
 
+// Does the statement's text say nothing else?
+static bool is_all_of(const struct split_statement *split) {
+    return split->n_dimensions == 1 && split->origin.kind == ORIGIN_STATEMENT;
+}
+
 // E302. One product has an order, and so have a scope and what is inside; two statements of one
 // scope have none.
 static void report_twice(struct placing *p, const struct split_statement *first,
@@ -90,6 +95,10 @@ static void report_twice(struct placing *p, const struct split_statement *first,
         axis_list_add(&both, second->axes.axes[i]);
     diagnostic_help(d, "name all axes in one statement, outermost first: `split %s over %s`", name,
                     axes_text(p, &both));
+    if (is_all_of(first) && is_all_of(second)) {
+        diagnostic_edit(d, first->origin.span, "split %s over %s", name, axes_text(p, &both));
+        diagnostic_edit(d, second->origin.span, "%s", "");
+    }
 }
 
 // What a device has a part of, in words.
@@ -180,6 +189,18 @@ static bool has_tensor(const struct placing *p, const struct selector *scope,
     return false;
 }
 
+// The statement's dimensions, and beside the one kind of heads the other.
+static const char *with_both_heads(struct placing *p, const struct split_statement *split) {
+    const char *text = "";
+    for (uint32_t i = 0; i < split->n_dimensions; i++) {
+        enum dimension dimension = split->dimensions[i];
+        bool heads = dimension == DIM_HEADS || dimension == DIM_KV_HEADS;
+        text = arena_format(p->arena, "%s%s%s", text, i ? ", " : "",
+                            heads ? "heads, kv_heads" : dimension_names[dimension]);
+    }
+    return text;
+}
+
 static bool report_heads(struct placing *p, const struct split_statement *said) {
     const struct split_statement *heads = split_of(p, DIM_HEADS, &said->scope);
     const struct split_statement *kv = split_of(p, DIM_KV_HEADS, &said->scope);
@@ -197,6 +218,9 @@ static bool report_heads(struct placing *p, const struct split_statement *said) 
                         (int)model->kv_heads);
     diagnostic_help(d, "split both in one statement: `split heads, kv_heads over %s`",
                     axes_text(p, &said->axes));
+    if (!(heads && kv) && said->origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, said->origin.span, "split %s over %s", with_both_heads(p, said),
+                        axes_text(p, &said->axes));
     return true;
 }
 

@@ -55,7 +55,7 @@ struct axis_list tiny_axes(int first, int second) {
 
 void tiny_axis(struct config *config, const char *name, int64_t size) {
     config->mesh.axes[config->mesh.n_axes++] =
-        (struct mesh_axis){.name = name, .size = size, .span = nowhere};
+        (struct mesh_axis){.name = name, .size = size, .span = nowhere, .size_span = nowhere};
     config->total_devices *= (uint64_t)size;
 }
 
