@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A program that was written out and edited trains as the derived one does, in fp64, where a difference means
-something: losses, norms and parameters of three steps. What it holds and sends, and has alive, is what was
-accounted for it.
+"""Two files train alike in fp64, where a difference means something: losses, norms and parameters of three steps.
+What the other holds and sends, and has alive, is what was accounted for it. The one is the file whose program the
+other has edited, say, or the same on a mesh of one device.
 
-usage: trains_alike.py PLACEC DERIVED EDITED [-D...]     with the settings for which the edited one was printed
+usage: trains_alike.py PLACEC ONE OTHER [-D...]     with the settings for which an edited program was printed
 """
 import array
 import json
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-PLACEC, DERIVED, EDITED, *SETTINGS = sys.argv[1:]
+PLACEC, ONE, OTHER, *SETTINGS = sys.argv[1:]
 TEXT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "README.md")
 WITHIN = 1e-9  # of a loss, of a norm, of a tensor's largest element
 STATES = ("parameters", "optimizer", "gradients", "activations", "transient")
@@ -49,13 +49,13 @@ def compare(ours, theirs):
     for step, other in zip(steps, other_steps):
         for what in ("loss", "grad_norm"):
             if not abs(step[what] - other[what]) < WITHIN * abs(other[what]):
-                die(f"{what} of step {step['step']}: {step[what]} where the derived program has {other[what]}")
+                die(f"{what} of step {step['step']}: {step[what]}, and {other[what]} in {ONE}")
     if tensors.keys() != other_tensors.keys():
         die("other tensors are saved")
     for name, values in tensors.items():
         largest = max(map(abs, other_tensors[name]))
         if not all(abs(a - b) < WITHIN * largest for a, b in zip(values, other_tensors[name], strict=True)):
-            die(f"{name} is another than what the derived program makes of it")
+            die(f"{name} is another than what {ONE} makes of it")
 
 
 def check_account(report, steps):
@@ -71,6 +71,6 @@ def check_account(report, steps):
 
 
 with tempfile.TemporaryDirectory() as temporary:
-    edited = run(EDITED, temporary, "edited")
-    compare(edited, run(DERIVED, temporary, "derived"))
-    check_account(json.loads(placec("check", EDITED, "--json")), edited[0])
+    other = run(OTHER, temporary, "other")
+    compare(other, run(ONE, temporary, "one"))
+    check_account(json.loads(placec("check", OTHER, "--json")), other[0])
