@@ -91,6 +91,10 @@ static const char units[] =
     "parameter %sum : f64[] result %y in %sum\n"
     "%n = count_tokens(%x) : f64[]\n"
     "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
+    "unit main.norm { phase forward parameter %x : " ROW " parameter %sum : f64[]\n"
+    "result %y in %sum\n"
+    "%n = square_sum(%x) : f64[]\n"
+    "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
     "unit main.root { phase forward parameter %x : f64[] result %y\n"
     "%y = square_root(%x) : f64[] out }\n"
     "unit main.pair { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
@@ -175,8 +179,10 @@ struct mistake {
     "zero token_count\n"                                                                           \
     "for m = 0 .. 8 { call count(x = targets[m], sum = token_count) }\n"                           \
     "start all_reduce over a as sum[0] { token_count -> token_count }\nwait sum[0]\n"
-#define EVALUATE "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
-#define RING     "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
+#define MOVE_SPARE "start permute over b shift 1 as away[0] { spare[0] -> other }\nwait away[0]\n"
+#define NORM       "zero grad_norm\ncall norm(x = whole, sum = grad_norm)\n"
+#define EVALUATE   "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
+#define RING       "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
 #define WHOLE_QUERIES                                                                              \
     REPLACE_ALL("sequence=4/a, heads", "sequence=4, heads"),                                       \
         REPLACE_ALL("sequence=2, heads", "sequence=4, heads"),                                     \
@@ -454,6 +460,42 @@ static const struct mistake mistakes[] = {
      "E612",
      "%s = all_reduce",
      NULL},
+
+    // Where what is wrong comes from, which is not where it shows.
+    {"a transfer that is started again where nothing waited for it",
+     GATHER_V "call copy(x = w[1]) -> (y = whole)\n" NORM
+              "start all_gather over b as gather[0] { v -> other }\nwait gather[0]\n"
+              "call copy(x = other) -> (y = w[3])\n",
+     {DELETE("wait gather[0]"), DELETE("call copy(x = whole) -> (y = w[0])")},
+     "E612",
+     "start all_gather over b as gather[0] { v -> other }",
+     "started again"},
+    {"zeros that a transfer brings",
+     "call copy(x = w[0]) -> (y = spare[0])\n" MOVE_SPARE
+     "zero grad_norm\ncall norm(x = other, sum = grad_norm)\n",
+     {REPLACE("call copy(x = w[0]) -> (y = spare[0])", "zero spare[0]")},
+     "E490",
+     "start permute",
+     "square_sum(0)"},
+    {"zeros that a transfer brings to what is no sum",
+     "call copy(x = w[0]) -> (y = spare[0])\n" MOVE_SPARE "call bend(x = other) -> (y = w[1])\n",
+     {REPLACE("call copy(x = w[0]) -> (y = spare[0])", "zero spare[0]")},
+     "E490",
+     "start permute",
+     "made of zeros"},
+    {"a parameter that is cleared, and read by way of a product",
+     "call times(x = w[1], z = w[2]) -> (y = spare[0])\ncall bend(x = spare[0]) -> (y = w[0])\n",
+     {INSERT("zero w[2]", "call times")},
+     "E490",
+     "zero w[2]",
+     "made of zeros"},
+    {"what is cleared unread, several times",
+     "zero whole\ncall add(x = w[0], sum = whole)\n"
+     "for i = 0 .. 3 { call copy(x = w[1]) -> (y = spare[i]) }\n" NORM,
+     {REPLACE("for i = 0 .. 3 { ", "for i = 0 .. 3 { zero whole\n")},
+     "E412",
+     "zero whole\ncall copy",
+     "cleared before"},
 
     // Bytes.
     {"read after it was freed",

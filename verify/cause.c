@@ -13,19 +13,7 @@
 //     it starts too early
 //
 // and beside it where the fault arose. Where nothing of this is so it is told there.
-#include "verify/engine.h"
-
-#include <inttypes.h>
-
-static const struct making *making_at(const struct engine *e, uint32_t id) {
-    return making_of(e->history, id);
-}
-
-// The op that made the value, or one like it where a call was not evaluated for this one.
-static const struct making *made_like(const struct engine *e, uint32_t id) {
-    const struct making *making = making_at(e, id);
-    return making->recalled ? making_at(e, making->recalled) : making;
-}
+#include "verify/cause.h"
 
 static bool same_span(struct span a, struct span b) {
     return a.source == b.source && a.begin == b.begin;
@@ -40,10 +28,6 @@ static void move_fault(struct fault *fault, struct span to, const char *said, co
 }
 
 // ---- what is made again -----------------------------------------------------------------------
-
-static bool is_sum(const struct making *making) {
-    return making->op && op_is_sum(making->op->kind);
-}
 
 // The same value from another op of the same call.
 static bool is_made_again(const struct engine *e, uint32_t made) {
@@ -92,132 +76,6 @@ static struct again made_again(struct engine *e, const struct making *guilty) {
     return (struct again){NULL, false};
 }
 
-// ---- sums that lack something -----------------------------------------------------------------
-
-// Of what led to the value the last op in a loop that added the node, of whatever layer.
-static const struct making *last_added(struct engine *e, uint32_t made, uint32_t node) {
-    struct lineage way = lineage_of(e, made, false);
-    for (uint32_t id; (id = lineage_next(&way));) {
-        const struct making *making = making_at(e, id);
-        for (uint32_t i = 0; is_sum(making) && making->loop && i < making->n_operands; i++) {
-            uint32_t operand = making_operand(e->history, making, i);
-            if (operand && making_at(e, operand)->value.of.node == node)
-                return making;
-        }
-    }
-    return NULL;
-}
-
-static int64_t layers_of(const struct engine *e, struct scaled value, uint32_t node) {
-    int64_t n = 0;
-    for (uint32_t i = 0; i < e->terms->nodes[value.of.node].n_parts; i++) {
-        struct summand summand = sum_part(e->terms, value, i);
-        n += summand.node == node ? summand.end - summand.at : 0;
-    }
-    return n;
-}
-
-// A loop of the step that goes over nothing.
-static const struct statement *empty_loop(const struct block *block) {
-    for (uint32_t i = 0; i < block->n; i++) {
-        const struct statement *statement = &block->statements[i];
-        if (statement->kind != STATEMENT_LOOP)
-            continue;
-        if (!statement->loop.stride && statement->loop.begin >= statement->loop.end)
-            return statement;
-        const struct statement *inside = empty_loop(&statement->loop.body);
-        if (inside)
-            return inside;
-    }
-    return NULL;
-}
-
-// The first summand of the whole of which the part has some layers only.
-static bool find_lacking(const struct engine *e, struct scaled part, struct scaled whole,
-                         struct summand *lacks) {
-    for (uint32_t i = 0; i < e->terms->nodes[whole.of.node].n_parts; i++) {
-        *lacks = sum_part(e->terms, whole, i);
-        int64_t n = layers_of(e, part, lacks->node);
-        if (n > 0 && n < layers_of(e, whole, lacks->node))
-            return true;
-    }
-    return false;
-}
-
-// The op is given a sum that lacks layers: those that a loop does not go over.
-static const struct fault *loop_fault(struct engine *e, const struct making *reader) {
-    for (uint32_t i = 0; i < reader->n_operands; i++) {
-        uint32_t operand = making_operand(e->history, reader, i);
-        struct scaled part, whole;
-        struct summand lacks;
-        if (!operand)
-            continue;
-        part = making_at(e, operand)->value;
-        if (term_kind(e->terms, part.of) != NODE_SUM || !history_whole(e, part, &whole) ||
-            !find_lacking(e, part, whole, &lacks))
-            continue;
-        const struct making *added = last_added(e, operand, lacks.node);
-        const struct statement *loop = empty_loop(&e->program->steps[STEP_TRAIN].body);
-        if (!loop && added)
-            loop = added->loop;
-        if (!loop)
-            continue;
-        const struct fault *fault =
-            fault_make(e, E412, loop->span, "it goes over some only",
-                       "`%s` has %" PRId64 " of the %" PRId64 " layers' `%s` when `%s` uses it",
-                       making_at(e, operand)->name, layers_of(e, part, lacks.node),
-                       layers_of(e, whole, lacks.node),
-                       term_text(e, (struct scaled){{lacks.node, lacks.at}, SCALE_ONE}, 1),
-                       op_rows[reader->op->kind].text);
-        fault_also(fault, reader->span, "here all are needed");
-        return fault;
-    }
-    return NULL;
-}
-
-static bool is_read(const struct engine *e, uint32_t made) {
-    for (uint32_t id = made + 1; id <= e->history->n; id++) {
-        const struct making *making = making_at(e, id);
-        for (uint32_t i = 0; i < making->n_operands; i++)
-            if (making_operand(e->history, making, i) == made)
-                return true;
-    }
-    return false;
-}
-
-// Whether something had been added that nobody has read.
-static bool clears_unread(const struct engine *e, const struct making *making) {
-    return making->hides ||
-           (making->replaces && !making->is_unchanged && !is_read(e, making->replaces));
-}
-
-// What filled a sum that led to the value with zeros: in a loop over microbatches, or too late.
-static const struct making *clearing(struct engine *e, uint32_t made, bool in_time) {
-    struct lineage way = lineage_of(e, made, true);
-    for (uint32_t id; (id = lineage_next(&way));) {
-        const struct making *making = making_at(e, id);
-        bool clears = !making->op && making->n_operands == 0;
-        if (clears && (in_time ? making->time_loop != NULL : clears_unread(e, making)))
-            return making;
-    }
-    return NULL;
-}
-
-// What led to the value and cleared what nobody had read.
-static const struct fault *clearing_fault(struct engine *e, const struct making *reader) {
-    for (uint32_t i = 0; i < reader->n_operands; i++) {
-        const struct making *cleared = clearing(e, making_operand(e->history, reader, i), false);
-        if (!cleared)
-            continue;
-        const struct fault *fault =
-            fault_make(e, E412, cleared->span, NULL,
-                       "`%s` is cleared before anything reads what was added to it", cleared->name);
-        fault_also(fault, reader->span, "it is read here");
-        return fault;
-    }
-    return NULL;
-}
-
 // ---- what is brought to a call ----------------------------------------------------------------
 
 // Whether the value is in the call: then the op should have read that.
@@ -249,15 +107,18 @@ static bool is_kept(const struct engine *e, const struct making *brought, struct
     return false;
 }
 
-// Zeros that a transfer brought to a sum, which so adds nothing.
-static uint32_t zeros_brought(const struct engine *e, uint32_t sum) {
-    const struct making *making = made_like(e, sum);
-    for (uint32_t i = 0; is_sum(making) && i < making->n_operands; i++) {
-        uint32_t operand = making_operand(e->history, making, i);
-        if (operand && making_at(e, operand)->is_transfer &&
-            term_kind(e->terms, making_at(e, operand)->value.of) == NODE_ZERO)
-            return operand;
-    }
+static bool brings_zeros(const struct engine *e, uint32_t made) {
+    return is_zero(e, made) && making_at(e, made)->is_transfer;
+}
+
+// Zeros that a transfer brought, or that it brought to a sum, which so adds nothing.
+static uint32_t zeros_brought(const struct engine *e, uint32_t made) {
+    const struct making *making = made_like(e, made);
+    if (brings_zeros(e, made))
+        return made;
+    for (uint32_t i = 0; is_sum(making) && i < making->n_operands; i++)
+        if (brings_zeros(e, making_operand(e->history, making, i)))
+            return making_operand(e->history, making, i);
     return 0;
 }
 
@@ -282,28 +143,31 @@ static uint32_t carrier(const struct engine *e, const struct fault *fault,
     return fault->code == E512 && n_brought == 1 && !making_at(e, brought)->is_kept ? brought : 0;
 }
 
-const struct fault *cause_of_value(struct engine *e, uint32_t made, bool *detour) {
-    uint32_t guilty = history_first_guilty(e, made, detour);
-    if (!guilty)
-        return NULL;
-    const struct making *making = making_at(e, guilty);
-    struct fault *fault =
-        (struct fault *)(making->op && !is_sum(making) ? loop_fault(e, making) : NULL);
-    if (!fault)
-        fault = (struct fault *)clearing_fault(e, making);
-    if (!fault)
-        fault = (struct fault *)diagnose_making(e, making);
-    const struct making *cause = making;
+// What is wrong with the value, told where what the op reads was brought or made, if that is wrong.
+static struct fault *made_fault(struct engine *e, const struct making *making,
+                                const struct making **cause) {
+    struct fault *fault = diagnose_making(e, making);
     struct again again = made_again(e, making);
     uint32_t brought = making->op ? carrier(e, fault, making) : 0;
     if (brought) {
-        cause = making_at(e, brought);
-        move_fault(fault, cause->span, "this brings what is wrong here", "here it is read");
+        *cause = making_at(e, brought);
+        move_fault(fault, (*cause)->span, "this brings what is wrong here", "here it is read");
     } else if (again.making) {
-        cause = again.making;
-        move_fault(fault, again.by_call ? cause->call : cause->span,
+        *cause = again.making;
+        move_fault(fault, again.by_call ? (*cause)->call : (*cause)->span,
                    "this makes what was made before", "here it is used");
     }
+    return fault;
+}
+
+struct fault *cause_of_value(struct engine *e, uint32_t made, bool *detour) {
+    uint32_t guilty = history_first_guilty(e, made, detour);
+    if (!guilty)
+        return NULL;
+    const struct making *making = making_at(e, guilty), *cause = making;
+    struct fault *fault = lacking_fault(e, making);
+    if (!fault)
+        fault = made_fault(e, making, &cause);
     fault->made = guilty;
     fault->when = cause->when;
     fault->order = cause->order;
@@ -460,6 +324,26 @@ static void tell_complete(const struct engine *e, struct fault *fault,
     move_fault(fault, sum->span, "this has summed it already", "here it is summed again");
 }
 
+// Zeros where an op needs more, maybe by way of what was made of them: what cleared what nobody had
+// read, or else the last transfer of them.
+static void tell_zeros(struct engine *e, struct fault *fault, const struct making *reader) {
+    const struct making *cleared = NULL, *brought = NULL;
+    for (uint32_t i = 0; i < reader->n_operands && !cleared; i++) {
+        struct lineage way = lineage_of(e, making_operand(e->history, reader, i), false);
+        for (uint32_t id; !cleared && (id = lineage_next(&way));) {
+            if (!is_zero(e, id))
+                continue;
+            cleared = clears_unread(e, making_at(e, id));
+            brought = brought || !making_at(e, id)->is_transfer ? brought : making_at(e, id);
+        }
+    }
+    if (cleared)
+        move_fault(fault, cleared->span, "cleared before anything reads what it held",
+                   "it is read here");
+    else if (brought)
+        move_fault(fault, brought->span, "this brings zeros", "they are read here");
+}
+
 static void tell_reader(struct engine *e, struct fault *fault, const struct making *reader) {
     const struct making *cut =
         fault->has_odd ? last_transfer(e, making_operand(e->history, reader, fault->odd)) : NULL;
@@ -473,12 +357,14 @@ static void tell_reader(struct engine *e, struct fault *fault, const struct maki
         tell_complete(e, fault, reader);
     else if (fault->code == E412)
         tell_collection(e, fault, reader);
+    else if (fault->code == E490)
+        tell_zeros(e, fault, reader);
 }
 
-void cause_tell(struct engine *e, const struct fault *found) {
-    struct fault *fault = (struct fault *)found;
-    if (!e->history || fault->told)
-        return;
+const struct fault *cause_tell(struct engine *e, const struct fault *found) {
+    if (!e->history || found->told)
+        return found;
+    struct fault *fault = arena_copy(e->arena, found, sizeof *found);
     fault->told = true;
     if (fault->is_never)
         tell_empty_loop(e, fault);
@@ -486,4 +372,5 @@ void cause_tell(struct engine *e, const struct fault *found) {
         tell_transfer(e, fault);
     else if (fault->made)
         tell_reader(e, fault, making_at(e, fault->made));
+    return fault;
 }

@@ -111,8 +111,7 @@ static const char *attributes_text(const struct engine *e, uint32_t attributes) 
     return arena_format(e->arena, "{%s}", text);
 }
 
-static const struct fault *attributes_fault(struct engine *e, struct span span,
-                                            const struct node *node) {
+static struct fault *attributes_fault(struct engine *e, struct span span, const struct node *node) {
     uint32_t like = same_but_attributes(e, node);
     if (like == NO_ID)
         return NULL;
@@ -144,8 +143,8 @@ static const char *operand_text(const struct engine *e, struct term of, uint32_t
                         op_rows[kind].text);
 }
 
-static const struct fault *scale_fault(struct engine *e, struct span span, const char *what,
-                                       scale_id found, scale_id expected) {
+static struct fault *scale_fault(struct engine *e, struct span span, const char *what,
+                                 scale_id found, scale_id expected) {
     scale_id ratio = scale_multiply(e->terms, found, scale_invert(e->terms, expected));
     const struct scale *factor = scale_get(e->terms, ratio);
     const char *found_text = scale_text(e, found), *expected_text = scale_text(e, expected);
@@ -160,8 +159,8 @@ static const struct fault *scale_fault(struct engine *e, struct span span, const
                       large ? "large" : "small", found_text, expected_text);
 }
 
-static const struct fault *sum_fault(struct engine *e, struct span span, struct term found,
-                                     const struct node *like) {
+static struct fault *sum_fault(struct engine *e, struct span span, struct term found,
+                               const struct node *like) {
     const struct node *node = node_of(e, found);
     for (uint32_t i = 0; i < node->n_parts; i++)
         for (uint32_t k = 0; k < like->n_parts; k++) {
@@ -180,17 +179,15 @@ static const struct fault *sum_fault(struct engine *e, struct span span, struct 
                       term_text(e, at_same_index(e, like, found), 1));
 }
 
-static const struct fault *with_given(const struct fault *fault, struct scaled given,
-                                      struct scaled wanted) {
-    struct fault *mine = (struct fault *)fault;
-    mine->has_given = true;
-    mine->given = given;
-    mine->wanted = wanted;
-    return mine;
+static struct fault *with_given(struct fault *fault, struct scaled given, struct scaled wanted) {
+    fault->has_given = true;
+    fault->given = given;
+    fault->wanted = wanted;
+    return fault;
 }
 
-static const struct fault *operand_fault(struct engine *e, struct span span, struct term found,
-                                         const struct node *like) {
+static struct fault *operand_fault(struct engine *e, struct span span, struct term found,
+                                   const struct node *like) {
     const struct node *node = node_of(e, found);
     for (uint32_t i = 0; i < node->n_parts; i++) {
         const struct part *a = &node->key->parts[i], *b = &like->key->parts[i];
@@ -217,9 +214,9 @@ static const struct fault *operand_fault(struct engine *e, struct span span, str
     return NULL;
 }
 
-static const struct fault *first_difference(struct engine *e, struct span span, struct term found) {
+static struct fault *first_difference(struct engine *e, struct span span, struct term found) {
     const struct node *node = node_of(e, found);
-    const struct fault *fault = attributes_fault(e, span, node);
+    struct fault *fault = attributes_fault(e, span, node);
     if (fault)
         return fault;
     uint32_t like = most_alike(e, node);
@@ -236,8 +233,8 @@ static const struct fault *first_difference(struct engine *e, struct span span, 
 }
 
 // A value that the reference has, but elsewhere.
-static const struct fault *exchanged(struct engine *e, const struct expectation *expectation,
-                                     struct scaled found) {
+static struct fault *exchanged(struct engine *e, const struct expectation *expectation,
+                               struct scaled found) {
     struct scaled expected = expectation->value;
     if (term_equal(found.of, expected.of))
         return scale_fault(e, expectation->span, expectation->what, found.scale, expected.scale);
@@ -268,7 +265,7 @@ static bool collected_of(const struct engine *e, struct scaled value, struct sca
 }
 
 // Of a sum where one operand is a summand and the other is whole: every device adds it.
-static const struct fault *mixed_fault(struct engine *e, const struct making *making) {
+static struct fault *mixed_fault(struct engine *e, const struct making *making) {
     for (uint32_t i = 0; making->op && making->n_operands == 2 && i < 2; i++) {
         uint32_t one = making_operand(e->history, making, i);
         uint32_t other = making_operand(e->history, making, !i);
@@ -285,7 +282,7 @@ static const struct fault *mixed_fault(struct engine *e, const struct making *ma
     return NULL;
 }
 
-static const struct fault *iota_fault(struct engine *e, const struct making *making) {
+static struct fault *iota_fault(struct engine *e, const struct making *making) {
     int64_t ours = iota_count(e, making->value.of), theirs = 0;
     for (uint32_t i = 0; i < e->first_own_node; i++)
         if (e->terms->nodes[i].key->kind == OP_IOTA &&
@@ -297,11 +294,11 @@ static const struct fault *iota_fault(struct engine *e, const struct making *mak
         making->name, ours, dimension_names[iota_dimension(e, making->value.of)], theirs);
 }
 
-const struct fault *diagnose_making(struct engine *e, const struct making *making) {
+struct fault *diagnose_making(struct engine *e, const struct making *making) {
     struct scaled value = making->value, one;
     scale_id expected;
     const char *what = arena_format(e->arena, "`%s`", making->name);
-    const struct fault *mixed = mixed_fault(e, making);
+    struct fault *mixed = mixed_fault(e, making);
     if (mixed)
         return mixed;
     if (term_kind(e->terms, value.of) == OP_IOTA)
@@ -318,15 +315,15 @@ const struct fault *diagnose_making(struct engine *e, const struct making *makin
     return first_difference(e, making->span, value.of);
 }
 
-static const struct fault *difference(struct engine *e, const struct expectation *expectation,
-                                      const struct judgement *found) {
+static struct fault *difference(struct engine *e, const struct expectation *expectation,
+                                const struct judgement *found) {
     bool detour;
-    struct fault *fault = (struct fault *)cause_of_value(e, found->made, &detour);
+    struct fault *fault = cause_of_value(e, found->made, &detour);
     if (fault)
         fault->effect =
             arena_format(e->arena, "so %s is not what one device computes", expectation->what);
     else
-        fault = (struct fault *)exchanged(e, expectation, found->value);
+        fault = exchanged(e, expectation, found->value);
     fault->told = true;
     fault->has_terms = true;
     fault->what = expectation->what;
@@ -335,8 +332,8 @@ static const struct fault *difference(struct engine *e, const struct expectation
     return fault;
 }
 
-static const struct fault *diagnose_value(struct engine *e, const struct expectation *expectation,
-                                          const struct judgement *found) {
+static struct fault *diagnose_value(struct engine *e, const struct expectation *expectation,
+                                    const struct judgement *found) {
     const char *what = expectation->what;
     if (found->partial)
         return fault_make(e, E410, expectation->span, NULL,
@@ -366,7 +363,7 @@ const struct fault *diagnose(struct engine *e, const struct expectation *expecta
                              const struct judgement *found) {
     if (found->fault)
         return found->fault;
-    struct fault *fault = (struct fault *)diagnose_value(e, expectation, found);
+    struct fault *fault = diagnose_value(e, expectation, found);
     if (fault && e->history) { // whoever reads the state
         history_begin(e, NULL, NULL, expectation->span, found, 1);
         fault->made = e->history->open;

@@ -82,16 +82,16 @@ struct engine {
 };
 
 // fault.c
-const struct fault *fault_make(struct engine *, enum diagnostic_code, struct span, const char *said,
-                               const char *format, ...) __attribute__((format(printf, 5, 6)));
-void fault_also(const struct fault *, struct span other, const char *said); // a second place
+struct fault *fault_make(struct engine *, enum diagnostic_code, struct span, const char *said,
+                         const char *format, ...) __attribute__((format(printf, 5, 6)));
+void fault_also(struct fault *, struct span other, const char *said); // a second place
 uint32_t next_order(struct engine *); // of faults and of what is made
 // Told behind all others: about what a transfer leaves behind that nobody ever waits for. Who
 // should have is missing, and that shows elsewhere.
-const struct fault *fault_last(const struct fault *);
+void fault_last(struct fault *);
 // Says of the transfer that was started there and never waited for: it is told once, where it first
 // does harm. Returns the fault.
-const struct fault *fault_caused_by(const struct fault *, const struct span *start);
+struct fault *fault_caused_by(struct fault *, const struct span *start);
 // Wrong whatever becomes of it: a transfer that nobody waits for.
 void fault_insist(struct engine *, const struct fault *);
 // The same at the same place; they may be of different layers or microbatches.
@@ -227,11 +227,11 @@ const struct fault *diagnose(struct engine *, const struct expectation *,
                              const struct judgement *found);
 // What is wrong with a value that the reference does not explain, though it does explain what it is
 // made of.
-const struct fault *diagnose_making(struct engine *, const struct making *);
+struct fault *diagnose_making(struct engine *, const struct making *);
 
 // cause.c: where the mistake is of which something else shows.
-const struct fault *cause_of_value(struct engine *, uint32_t made, bool *detour);
-// Tells the fault where its cause is, if that is known; to be called once for each.
-void cause_tell(struct engine *, const struct fault *);
+struct fault *cause_of_value(struct engine *, uint32_t made, bool *detour);
+// The fault as it is told: where its cause is, if that is known.
+const struct fault *cause_tell(struct engine *, const struct fault *);
 
 #endif

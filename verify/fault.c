@@ -28,13 +28,12 @@ uint32_t next_order(struct engine *e) {
     return ++e->n_faults;
 }
 
-const struct fault *fault_last(const struct fault *fault) {
-    ((struct fault *)fault)->order += LAST;
-    return fault;
+void fault_last(struct fault *fault) {
+    fault->order += LAST;
 }
 
-const struct fault *fault_make(struct engine *e, enum diagnostic_code code, struct span span,
-                               const char *said, const char *format, ...) {
+struct fault *fault_make(struct engine *e, enum diagnostic_code code, struct span span,
+                         const char *said, const char *format, ...) {
     char message[1024];
     va_list args;
     va_start(args, format);
@@ -51,14 +50,13 @@ const struct fault *fault_make(struct engine *e, enum diagnostic_code code, stru
     return fault;
 }
 
-void fault_also(const struct fault *fault, struct span other, const char *said) {
-    struct fault *mine = (struct fault *)fault;
-    mine->other = other;
-    mine->other_said = said;
+void fault_also(struct fault *fault, struct span other, const char *said) {
+    fault->other = other;
+    fault->other_said = said;
 }
 
-const struct fault *fault_caused_by(const struct fault *fault, const struct span *start) {
-    ((struct fault *)fault)->by = start;
+struct fault *fault_caused_by(struct fault *fault, const struct span *start) {
+    fault->by = start;
     return fault;
 }
 

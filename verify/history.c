@@ -31,7 +31,7 @@ bool history_unawaited(const struct engine *e, struct span start) {
     for (uint32_t i = 0; e->history && i < e->history->n_before; i++) {
         const struct fault *fault = e->history->before[i];
         if (fault->code == E612 && fault->by && fault->by->source == start.source &&
-            fault->by->begin == start.begin && fault->span.begin == start.begin)
+            fault->by->begin == start.begin)
             return true;
     }
     return false;
@@ -161,7 +161,7 @@ void history_place(struct engine *e, const struct judgement *made, buffer_id to,
         return;
     struct making *making = &e->history->makings[made->made - 1];
     making->is_kept = e->program->buffers[to].stack == STACK_LAYERS;
-    making->hides = old && old->fault;
+    making->hides = old && (old->fault || !old->made);
     if (!old || old->fault)
         return;
     making->replaces = old->made;

@@ -25,7 +25,7 @@ struct making {                               // of one value; numbered from 1
     bool is_kept;      // it has a place for every layer
     uint32_t replaces; // what was there before; 0: unknown
     bool is_unchanged; // that was the same
-    bool hides;        // that had no meaning
+    bool hides;        // that had no meaning, or the step began with it
 };
 struct history {
     struct arena *arena;

@@ -36,7 +36,7 @@ struct fault {
     unsigned odd;
     bool is_never; // nobody has written the buffer `never`
     buffer_id never;
-    bool told; // its cause has been looked for
+    bool told; // where its cause is, if that is known
 };
 
 // Which parts of a contracted label a value combines on a device (coverage.c).

@@ -88,10 +88,10 @@ void check_complete(struct context *c, unsigned result) {
         coverage_id coverage = c->operands[i].coverage;
         if (coverage == COVERAGE_COMPLETE || !op_reads(c->op->kind, result, i) || joins_parts(c))
             continue;
-        c->fault = fault_make(c->engine, E412, c->op->span, "here all is needed",
-                              "`%s` lacks %s where `%s` needs all", operand_name(c, i),
-                              coverage_missing_text(c->engine, coverage), c->row->text);
-        c->fault = with_reader(c, c->fault, i);
+        struct fault *fault = fault_make(c->engine, E412, c->op->span, "here all is needed",
+                                         "`%s` lacks %s where `%s` needs all", operand_name(c, i),
+                                         coverage_missing_text(c->engine, coverage), c->row->text);
+        c->fault = with_reader(c, fault, i);
     }
 }
 

@@ -85,14 +85,14 @@ static void bind_label(struct context *c, unsigned char label, dim_id dim, unsig
         return;
     struct engine *e = c->engine;
     unsigned other = c->first[label];
-    c->fault = fault_make(
+    struct fault *fault = fault_make(
         e, E510, c->op->span, NULL,
         "`%s` meets parts that are cut differently: `%s` is %s, `%s` is %s", c->row->text,
         operand_name(c, other), form_text(&e->digits, e->arena, c->operands[other].form),
         operand_name(c, operand), form_text(&e->digits, e->arena, c->operands[operand].form));
-    struct fault *fault = (struct fault *)c->fault;
     fault->odd = odd_one(c, label, dim);
     fault->has_odd = fault->odd < MAX_OPERANDS;
+    c->fault = fault;
 }
 
 static void bind_labels(struct context *c) {
@@ -162,9 +162,9 @@ bool is_zero(const struct context *c, unsigned i) {
 
 // No unit chooses microbatches: its caller has.
 static const struct fault *microbatches_fault(struct context *c, unsigned one, unsigned other) {
-    const struct fault *fault = fault_make(c->engine, E512, c->engine->statement->span, NULL,
-                                           "`%s` and `%s` are of different microbatches",
-                                           operand_name(c, one), operand_name(c, other));
+    struct fault *fault = fault_make(c->engine, E512, c->engine->statement->span, NULL,
+                                     "`%s` and `%s` are of different microbatches",
+                                     operand_name(c, one), operand_name(c, other));
     fault_also(fault, c->op->span, "here they meet");
     return fault;
 }
@@ -187,21 +187,20 @@ static void check_microbatches(struct context *c) {
 
 // For a witness: the op, and what it was given; in a loop, in the first of the iterations that are
 // looked at.
-const struct fault *with_reader(const struct context *c, const struct fault *fault, unsigned i) {
-    struct fault *mine = (struct fault *)fault;
+const struct fault *with_reader(const struct context *c, struct fault *fault, unsigned i) {
     struct scaled *operands = ARENA_ARRAY(c->engine->arena, struct scaled, MAX_OPERANDS);
     for (unsigned k = 0; k < c->op->n_operands; k++)
         operands[k] = sum_first(c->engine->terms, c->operands[k].value);
-    mine->reader = c->op;
-    mine->operands = operands;
-    mine->share = i;
-    return mine;
+    fault->reader = c->op;
+    fault->operands = operands;
+    fault->share = i;
+    return fault;
 }
 
 static const struct fault *summand_fault(struct context *c, unsigned i, uint32_t axes) {
     struct engine *e = c->engine;
     const char *text = mask_text(e, axes);
-    const struct fault *fault =
+    struct fault *fault =
         fault_make(e, E410, c->op->span, "here the sum is needed",
                    "`%s` is still a summand over %s where `%s` needs the whole sum: no reduction "
                    "over %s comes before",
@@ -215,7 +214,7 @@ static const struct fault *collected_fault(struct context *c, unsigned i) {
     bool inside = false;
     for (int k = 0; k < e->depth; k++)
         inside |= e->time_loop[k];
-    const struct fault *fault =
+    struct fault *fault =
         fault_make(e, inside ? E414 : E412, c->op->span, NULL,
                    "`%s` holds %s when `%s` uses it, and not each of the %d microbatches once",
                    operand_name(c, i), microbatches_text(e, c->operands[i].value.of), c->row->text,

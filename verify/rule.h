@@ -26,7 +26,7 @@ struct context {
 const char *operand_name(const struct context *, unsigned operand);
 bool is_zero(const struct context *, unsigned operand);
 // For a witness: the op, and what it was given.
-const struct fault *with_reader(const struct context *, const struct fault *, unsigned operand);
+const struct fault *with_reader(const struct context *, struct fault *, unsigned operand);
 
 // parts.c. Two labels on one axis are noted as a pair, or are a fault.
 void pair_labels(struct context *, unsigned axis, unsigned char label);

@@ -187,7 +187,7 @@ static void check_all_waited(struct engine *e) {
             if (run->state == ITEM_EMPTY)
                 continue;
             const struct span *start = &run->start->span;
-            const struct fault *fault = fault_make(
+            struct fault *fault = fault_make(
                 e, E612, *start, NULL, "nothing waits for this transfer before the step ends");
             fault_insist(e, fault_caused_by(fault, start));
         }

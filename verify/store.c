@@ -219,18 +219,17 @@ static struct look look_at(struct engine *e, struct place place) {
     return look;
 }
 
-static const struct fault *never_fault(const struct fault *fault, buffer_id buffer) {
-    struct fault *mine = (struct fault *)fault;
-    mine->is_never = true;
-    mine->never = buffer;
-    return mine;
+static struct fault *never_fault(struct fault *fault, buffer_id buffer) {
+    fault->is_never = true;
+    fault->never = buffer;
+    return fault;
 }
 
 static const struct fault *state_fault(struct engine *e, struct place place, struct look look,
                                        struct span span) {
     const char *name = place_name(e, place);
     const struct buffer *buffer = buffer_of(e, place.buffer);
-    const struct fault *fault;
+    struct fault *fault;
     const char *said = "here";
     switch (look.state) {
     case ITEM_IN_FLIGHT:
@@ -352,8 +351,7 @@ struct judgement store_at_end(struct engine *e, buffer_id id, int64_t item, cons
         why = "was never written";
         code = E514;
     }
-    const struct fault *fault =
-        fault_make(e, code, span, NULL, "%s %s when the step ends", what, why);
+    struct fault *fault = fault_make(e, code, span, NULL, "%s %s when the step ends", what, why);
     if (look.state == ITEM_WINDOW)
         fault_also(fault, *look.by, "the shard was written here");
     bool once = look.state == ITEM_WINDOW || look.state == ITEM_IN_FLIGHT;
@@ -434,7 +432,7 @@ const struct fault *store_plan_fault(struct engine *e, enum diagnostic_code code
     struct place a = e->store.met[0], b = e->store.met[1];
     if (a.buffer == b.buffer)
         return NULL;
-    const struct fault *fault =
+    struct fault *fault =
         fault_make(e, code, buffer_of(e, a.buffer)->span, NULL,
                    "`%s` and `%s` share bytes, and %s needs both at once, of which it writes one",
                    place_name(e, a), place_name(e, b), user);

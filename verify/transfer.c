@@ -69,9 +69,9 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
     struct held first = run_held(run, i, slots.begin);
     struct place what = {reads ? from.buffer : to.buffer, reads ? first.from : first.to};
     // What a transfer reads then is spoilt, and so what it brings; what it fills, is who wrote it.
-    const struct fault *fault = fault_make(e, E610, reads ? run->start->span : span, NULL,
-                                           "`%s` is written while a transfer still %s it",
-                                           place_name(e, what), reads ? "reads" : "fills");
+    struct fault *fault = fault_make(e, E610, reads ? run->start->span : span, NULL,
+                                     "`%s` is written while a transfer still %s it",
+                                     place_name(e, what), reads ? "reads" : "fills");
     fault_also(fault, reads ? span : run->start->span,
                reads ? "written here" : "the transfer starts here");
     fault_caused_by(fault, &run->start->span);
@@ -231,9 +231,9 @@ static void check_slot(struct engine *e, const struct statement *statement, int3
     const struct run *before = series_find(e, flights_of(e, start->handle), slot);
     if (before->state == ITEM_EMPTY)
         return;
-    const struct fault *fault = fault_make(e, E612, statement->span, NULL,
-                                           "`%s` is started again before anything waited for it",
-                                           e->step->handles[start->handle].name);
+    struct fault *fault = fault_make(e, E612, statement->span, NULL,
+                                     "`%s` is started again before anything waited for it",
+                                     e->step->handles[start->handle].name);
     fault_also(fault, before->start->span, "started here");
     fault_insist(e, fault_caused_by(fault, &before->start->span));
     series_put(e, flights_of(e, start->handle), (struct run){.begin = slot, .end = slot + 1});

@@ -29,8 +29,12 @@ struct check {
     uint32_t first_of_average;         // first own node of the step that averages; 0: not known yet
 };
 
+// One that has spoilt several values is added once.
 static void add_fault(struct check *c, const struct fault *fault) {
-    if (fault)
+    bool has = !fault;
+    for (uint32_t i = 0; i < c->n_faults && !has; i++)
+        has = c->faults[i] == fault;
+    if (!has)
         ARENA_PUSH(c->final.arena, c->faults, c->n_faults, c->cap_faults, fault);
 }
 
@@ -479,10 +483,8 @@ static void check_average(struct check *c) {
     for (int i = 0; i < 2; i++)
         for (uint32_t k = 0; k < mine[i]->n_insisted; k++)
             add_fault(&average, mine[i]->insisted[k]);
-    for (uint32_t i = 0; i < average.n_faults; i++) {
-        cause_tell(&average.final, average.faults[i]);
-        add_fault(c, average.faults[i]);
-    }
+    for (uint32_t i = 0; i < average.n_faults; i++)
+        add_fault(c, cause_tell(&average.final, average.faults[i]));
 }
 
 static int by_order(const void *left, const void *right) {
@@ -527,7 +529,7 @@ static void report_fault(struct check *c, const struct fault *fault) {
 static void report_faults(struct check *c) {
     uint32_t n_reported = 0, n_left = 0;
     for (uint32_t i = 0; i < c->n_faults; i++)
-        cause_tell(&c->final, c->faults[i]);
+        c->faults[i] = cause_tell(&c->final, c->faults[i]);
     qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
     for (uint32_t i = 0; i < c->n_faults; i++) {
         bool seen = false;
