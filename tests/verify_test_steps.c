@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/trial.h"
 #include "verify/engine.h"
@@ -21,6 +22,7 @@ static const char head[] =
     "sizes batch = 16 sequence = 2 microbatches = 8 layers = 4 vocab = 3\n"
     "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
     "  accumulate = f32 gather = f32 reduce = f32 reproducible = 0\n"
+    "  wire over b way = topk kept = 1\n"
     "arena 100000\n"
     "tensor w [hidden=4] role norm layers 4 init ones saved \"w\"\n"
     "tensor v [hidden=4] role norm init ones saved \"v\"\n"
@@ -31,6 +33,7 @@ static const char head[] =
     "tensor cube [ffn=4, heads=4, hidden=4] role norm init ones saved \"c\"\n"
     "tensor line [hidden=4] role norm init ones saved \"l\"\n"
     "tensor face [ffn=4, heads=4] role norm init ones saved \"f\"\n"
+    "tensor short [vocab=3] role norm init ones saved \"s\"\n"
     "buffer w : parameters f32[hidden=4] of w layers 4 at 1024\n"
     "buffer v : parameters f32[hidden=4] flat/b of v at 2048\n"
     "buffer u : parameters f32[ffn=4/b, hidden=4] of u at 3072\n"
@@ -57,10 +60,18 @@ static const char head[] =
     "buffer many : transient f32[hidden=4] slots 67 at 20480\n"
     "buffer moved : transient f32[ffn=4/b, hidden=4] at 11264\n"
     "buffer next : transient f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2] at 12288\n"
-    "buffer rows : transient f32[batch=1, sequence=2, hidden=4] slots 8 at 13312\n"
-    "train {\n";
+    "buffer rows : transient f32[batch=1, sequence=2, hidden=4] slots 8 at 13312\n";
 
-#define ROW "f32[hidden=4]"
+#define ROW  "f32[hidden=4]"
+#define ROWS "f32[batch=1, sequence=2, hidden=4]"
+// Of one microbatch, added to a sum.
+#define ADD_ROWS(name, of)                                                                         \
+    "unit main." name " { phase forward parameter %t : f32[vocab=3, hidden=4]\n"                   \
+    "parameter %x : i32[batch=1, sequence=2] parameter %z : " ROW " parameter %sum : " ROW "\n"    \
+    "result %y in %sum\n"                                                                          \
+    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"                                        \
+    "%a = embedding(%x, %t, %r) : " ROWS "\n%b = mul(%a, %a) : " ROWS "\n" of                      \
+    "%y = accumulate(%sum, %n) : " ROW " in %sum }\n"
 static const char units[] =
     "}\n}\n"
     "unit main.copy { phase forward parameter %x : " ROW " result %y\n"
@@ -154,12 +165,34 @@ static const char units[] =
     "  f32[batch=1, sequence=2, heads=1, group=1]\n"
     "%o, %lse = attention_merge(%o.0, %lse.0, %o.1, %lse.1) :\n"
     "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] out,\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1] }\n";
+    "  f32[batch=1, sequence=2, heads=1, group=1] }\n"
+    "unit main.send_q { phase forward\n"
+    "parameter %g : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2]\n"
+    "parameter %u : f32[ffn=2, hidden=4]\n"
+    "parameter %r : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2]\n"
+    "result %y result %code result %rest in %r\n"
+    "%y = einsum(%g, %u) {labels=\"bsgrd,fh->bsgrd\"} :\n"
+    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] out\n"
+    "%code, %rest = compress(%y, %r) {way=\"topk\", kept=1} : i32[flat=2] out,\n"
+    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] in %r }\n"
+    "unit main.slope { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
+    "parameter %u : f32[ffn=2, hidden=4] result %y\n"
+    "%twice = einsum(%t, %u) {labels=\"vh,fh->v\"} : f32[vocab=3]\n"
+    "%y = divide(%twice) {divisor=2} : f32[vocab=3] out }\n"
+    "unit main.send { phase forward parameter %g : f32[flat=2] parameter %r : f32[flat=2]\n"
+    "result %code result %rest in %r\n"
+    "%code, %rest = compress(%g, %r) {way=\"topk\", kept=1} : i32[flat=2] out, f32[flat=2] in %r "
+    "}\n" ADD_ROWS("rows", "%s = add(%a, %b) : " ROWS "\n"
+                           "%n = einsum(%s, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
+        ADD_ROWS("rows.a", "%n = einsum(%a, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
+            ADD_ROWS("rows.b", "%n = einsum(%b, %z) {labels=\"bsh,h->h\"} : " ROW "\n");
 
+// Statements may begin with buffers of their own.
 static void begin(struct trial *t, const char *statements) {
+    const char *train = strstr(statements, "train {") ? "" : "train {\n";
     *t = (struct trial){0};
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
-    trial_read(t, arena_format(&t->arena, "%s%s%s", head, statements, units));
+    trial_read(t, arena_format(&t->arena, "%s%s%s%s", head, train, statements, units));
     t->reference = t->program;
 }
 
@@ -193,6 +226,35 @@ struct mistake {
     REPLACE("%y = einsum(%t, %s) {labels=\"h,h->h\"} : " ROW " out",                               \
             "%a = einsum(%x, %s) {labels=\"h,h->h\"} : " ROW "\n"                                  \
             "%b = einsum(%s, %s) {labels=\"h,h->h\"} : " ROW "\n%y = add(%a, %b) : " ROW " out")
+// A sum over microbatches, or over some of them, of a whole or of two parts that make it.
+#define SUM_ROWS(from, to, unit, place)                                                            \
+    "for m = " #from " .. " #to " { call " unit                                                    \
+    "(t = table, x = targets[m], z = w[1], sum = " place ") }\n"
+#define SUMMED                                                                                     \
+    "start all_reduce over a as sum[0] { spare[0] -> spare[0] }\nwait sum[0]\n"                    \
+    "call copy(x = spare[0]) -> (y = w[0])\n"
+#define ALL_ROWS "zero spare[0]\n" SUM_ROWS(0, 8, "rows", "spare[0]")
+#define PARTS    "zero spare[0]\nzero spare[1]\n"
+#define JOINED   "call add(x = spare[1], sum = spare[0])\n"
+// What codes lack is kept; whether anybody reads them does not matter.
+#define SEND_Q                                                                                     \
+    "buffer q.slope : gradients f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2]\n"        \
+    "  of q at 27648\n"                                                                            \
+    "buffer q.lost : residual f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2]\n"          \
+    "  of q at 28672\n"                                                                            \
+    "buffer q.code : transient i32[flat=2] at 29696\n"                                             \
+    "train {\ncall ring(q = q, k = k) -> (o = next)\n"                                             \
+    "call send_q(g = next, u = u, r = q.lost) -> (y = q.slope, code = q.code)\n"
+#define SEND_SHORT                                                                                 \
+    "buffer short.whole : transient f32[vocab=3] at 27648\n"                                       \
+    "buffer short.slope : gradients f32[vocab=3] flat/a of short at 28672\n"                       \
+    "buffer short.lost : residual f32[vocab=3] flat/a of short at 29696\n"                         \
+    "buffer short.code : transient i32[flat=2] at 30720\n"                                         \
+    "train {\n"                                                                                    \
+    "call slope(t = table, u = u) -> (y = short.whole)\n"                                          \
+    "start reduce_scatter over a as cut[0] { short.whole -> short.slope }\nwait cut[0]\n"          \
+    "call send(g = short.slope, r = short.lost) -> (code = short.code)\n"
+
 static const struct mistake mistakes[] = {
     // What the next step finds.
     {"parts that are left with another device",
@@ -535,7 +597,56 @@ static const struct mistake mistakes[] = {
      "call bend",
      "is lost"},
 
-    // Written differently, as what the reference has of one layer only.
+    // Gradients that travel compressed.
+    {"a residual of what has no gradient",
+     "",
+     {REPLACE("train {", "buffer x : residual f32[hidden=4] of line at 15360\ntrain {")},
+     "E516",
+     "x : residual",
+     "of no gradient"},
+    {"residuals that are merged in another order on every device",
+     SEND_Q,
+     {WHOLE_QUERIES},
+     "E516",
+     "q.lost : residual",
+     NULL},
+    {"signs of padding",
+     SEND_SHORT,
+     {REPLACE("topk kept = 1", "sign"), REPLACE_ALL("\"topk\", kept=1", "\"sign\"")},
+     "E516",
+     "short.lost : residual",
+     NULL},
+
+    // Written differently.
+    {"a product of a sum as the sum of two products",
+     "call joint(x = w[3]) -> (y = w[0])\n",
+     {DISTRIBUTED},
+     NULL,
+     NULL,
+     NULL},
+    {"the same over microbatches",
+     ALL_ROWS SUMMED,
+     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(0, 8, "rows.a", "spare[0]")
+                            SUM_ROWS(0, 8, "rows.b", "spare[1]") JOINED)},
+     NULL,
+     NULL,
+     NULL},
+    {"of one product without the first microbatch",
+     ALL_ROWS SUMMED,
+     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(0, 7, "rows.a", "spare[0]") SUM_ROWS(
+                            1, 7, "rows.b", "spare[1]") JOINED SUM_ROWS(7, 8, "rows", "spare[0]"))},
+     "E490",
+     "%n = einsum(%a",
+     NULL},
+    {"of one product without the last microbatch",
+     ALL_ROWS SUMMED,
+     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(1, 8, "rows.a", "spare[0]") SUM_ROWS(
+                            1, 7, "rows.b", "spare[1]") JOINED SUM_ROWS(0, 1, "rows", "spare[0]"))},
+     "E490",
+     "%n = einsum(%a",
+     NULL},
+
+    // As what the reference has of one layer only.
     {"of another layer, in a loop",
      "call joint(x = w[3]) -> (y = w[0])\n",
      {DISTRIBUTED, REPLACE("call joint(x = w[3]) -> (y = w[0])",
