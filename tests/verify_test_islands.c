@@ -236,12 +236,47 @@ static void relaxing_is_not_the_programs_own_choice(void **state) {
     arena_free(&whole.arena);
 }
 
+// The average and its reference, slowed by what the host gives; `in`: where the final one has it.
+#define SLOWED(in)                                                                                 \
+    REPLACE("call average(", "call average(step = step, "),                                        \
+        REPLACE("unit main.average {\n  phase update\n",                                           \
+                "unit main.average {\n  phase update\n  parameter %step : f64[]\n"),               \
+        REPLACE("%norm.gain.average = divide(%norm.gain)",                                         \
+                "%slowed = scale(%norm.gain, %step) : f64[hidden=10] " in "\n"                     \
+                "  %norm.gain.average = divide(%slowed)")
+
+// What the host gives is the same on all islands, and is no summand of a sum over them.
+static void inputs_are_no_summands(void **state) {
+    static const struct edit reference[] = {SLOWED(""), {EDIT_END, NULL, NULL, 0, 0}};
+    static const struct edit final[] = {SLOWED("in %norm.gain"), {EDIT_END, NULL, NULL, 0, 0}};
+    static const struct edit summed[] = {
+        REPLACE("call average(step = step,",
+                "start all_reduce over island as steps[0] { step -> token_count }\n"
+                "wait steps[0]\ncall average(step = token_count,"),
+        {EDIT_END, NULL, NULL, 0, 0}};
+    struct trial t;
+    derive(&t, FAMILY_LLAMA, TINY_DDP, 3, false);
+    struct program *derived = t.program;
+    t.program = t.reference;
+    assert_true(trial_edit(&t, reference));
+    t.reference = t.program;
+    t.program = derived;
+    assert_true(trial_edit(&t, final));
+    trial_judge(&t);
+    expect_accepted(&t, "an average that is slowed");
+    assert_true(trial_edit(&t, summed));
+    trial_judge(&t);
+    struct expected_verdict expected = {"E413", "norm.gain :", "2 times too large"};
+    assert_true(trial_end(&t, trial_is_as_expected(&t, expected), "a sum of inputs", expected));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_strategy_on_islands_is_accepted),
         cmocka_unit_test(mistakes_are_refused),
         cmocka_unit_test(mistakes_of_outer_optimizers_are_refused),
         cmocka_unit_test(relaxing_is_not_the_programs_own_choice),
+        cmocka_unit_test(inputs_are_no_summands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
