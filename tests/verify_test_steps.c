@@ -182,8 +182,17 @@ static const char units[] =
     "unit main.send { phase forward parameter %g : f32[flat=2] parameter %r : f32[flat=2]\n"
     "result %code result %rest in %r\n"
     "%code, %rest = compress(%g, %r) {way=\"topk\", kept=1} : i32[flat=2] out, f32[flat=2] in %r "
-    "}\n" ADD_ROWS("rows", "%s = add(%a, %b) : " ROWS "\n"
-                           "%n = einsum(%s, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
+    "}\n"
+    "unit main.exps { phase forward parameter %x : f32[vocab=3] parameter %c : f64[] result %y\n"
+    "%y = sum_exp(%x, %c) : f64[] out }\n"
+    "unit main.most { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
+    "parameter %x : i32[batch=16, sequence=2] result %y\n"
+    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
+    "%e = embedding(%x, %t, %r) : f32[batch=16, sequence=2, hidden=4]\n"
+    "%h = einsum(%e, %t) {labels=\"bsh,vh->hb\"} : f32[hidden=4, batch=16]\n"
+    "%y = row_max(%h) : " ROW
+    " out }\n" ADD_ROWS("rows", "%s = add(%a, %b) : " ROWS "\n"
+                                "%n = einsum(%s, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
         ADD_ROWS("rows.a", "%n = einsum(%a, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
             ADD_ROWS("rows.b", "%n = einsum(%b, %z) {labels=\"bsh,h->h\"} : " ROW "\n");
 
@@ -200,7 +209,7 @@ static void begin(struct trial *t, const char *statements) {
 
 struct mistake {
     const char *name, *statements;
-    struct edit edits[5];
+    struct edit edits[7];
     const char *code;      // NULL: it is none
     const char *at, *says; // NULL: anything
 };
@@ -245,6 +254,12 @@ struct mistake {
     "buffer q.code : transient i32[flat=2] at 29696\n"                                             \
     "train {\ncall ring(q = q, k = k) -> (o = next)\n"                                             \
     "call send_q(g = next, u = u, r = q.lost) -> (y = q.slope, code = q.code)\n"
+#define SHORT_SUMMED                                                                               \
+    "buffer short.whole : transient f32[vocab=3] at 27648\n"                                       \
+    "buffer short.slope : transient f32[vocab=3] flat/a of short at 28672\n"                       \
+    "train {\nzero token_count\n"                                                                  \
+    "call slope(t = table, u = u) -> (y = short.whole)\n"                                          \
+    "start all_reduce over b as slope[0] { short.whole -> short.whole }\nwait slope[0]\n"
 #define SEND_SHORT                                                                                 \
     "buffer short.whole : transient f32[vocab=3] at 27648\n"                                       \
     "buffer short.slope : gradients f32[vocab=3] flat/a of short at 28672\n"                       \
@@ -596,6 +611,35 @@ static const struct mistake mistakes[] = {
      "E611",
      "call bend",
      "is lost"},
+
+    // What combines otherwise than a sum.
+    {"exponentials of padding",
+     SHORT_SUMMED "call exps(x = short.whole, c = token_count) -> (y = grad_norm)\n",
+     {REPLACE("call exps(x = short.whole, c = token_count) -> (y = grad_norm)",
+              "start reduce_scatter over a as cut[0] { short.whole -> short.slope }\nwait cut[0]\n"
+              "call exps(x = short.slope, c = token_count) -> (y = grad_norm)\n"
+              "start all_reduce over a as sum[0] { grad_norm -> grad_norm }\nwait sum[0]"),
+      REPLACE("%x : f32[vocab=3] parameter %c", "%x : f32[flat=2] parameter %c"),
+      REPLACE("%y = sum_exp(%x", "%h = divide(%x) {divisor=2} : f32[flat=2]\n%y = sum_exp(%h")},
+     "E412",
+     "%y = sum_exp",
+     NULL},
+    {"the sum of every microbatch's greatest",
+     "buffer all : input i32[batch=16, sequence=2] host tokens at 27648\ntrain {\n"
+     "call most(t = table, x = all) -> (y = spare[0])\ncall copy(x = spare[0]) -> (y = w[0])\n",
+     {REPLACE("host tokens at", "host tokens microbatches 8 at"),
+      REPLACE("call most(t = table, x = all) -> (y = spare[0])",
+              "zero spare[0]\n"
+              "for m = 0 .. 8 { call most(t = table, x = all[m], sum = spare[0]) }"),
+      REPLACE_ALL("batch=16, sequence=2] result %y",
+                  "batch=2, sequence=2] parameter %sum : " ROW " result %y in %sum"),
+      REPLACE_ALL("[hidden=4, batch=16]", "[hidden=4, batch=2]"),
+      REPLACE("[batch=16, sequence=2, hidden=4]", "[batch=2, sequence=2, hidden=4]"),
+      REPLACE("%y = row_max(%h) : " ROW " out",
+              "%n = row_max(%h) : " ROW "\n%y = accumulate(%sum, %n) : " ROW " in %sum")},
+     "E412",
+     "%n = row_max",
+     NULL},
 
     // Gradients that travel compressed.
     {"a residual of what has no gradient",

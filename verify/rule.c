@@ -268,14 +268,30 @@ static uint32_t partial_of_operands(struct context *c, unsigned result) {
     return all;
 }
 
-// What stands behind the elements of a part: zeros do no harm to a sum.
+// Whether zeros among the operand's elements add nothing to a result: so where that is linear in
+// them, and of squares. But the exponential of zero is one, and a target that is zero counts.
+static bool zeros_add_nothing(const struct context *c, unsigned i) {
+    return is_linear_in(c->row, i) || c->op->kind == OP_SQUARE_SUM;
+}
+
+// What stands behind the elements of a part takes part, too.
 static const struct fault *padding_fault(struct context *c, unsigned i) {
-    bool sums = c->row->combine == MONOID_SUM;
-    if (sums && c->operands[i].clean)
+    bool harmless = zeros_add_nothing(c, i);
+    if (harmless && c->operands[i].clean)
         return NULL;
     return fault_make(c->engine, E412, c->op->span, NULL,
-                      sums ? "`%s` sums `%s` with its padding, which is not known to be zeros"
-                           : "`%s` takes the greatest of `%s` with its padding",
+                      harmless ? "`%s` sums `%s` with its padding, which is not known to be zeros"
+                               : "`%s` takes the padding of `%s` for elements",
+                      c->row->text, operand_name(c, i));
+}
+
+// Of every microbatch's own result only sums are put together.
+static const struct fault *microbatch_fault(struct context *c, unsigned i) {
+    if (c->row->combine == MONOID_SUM)
+        return NULL;
+    return fault_make(c->engine, E412, c->op->span, NULL,
+                      "`%s` is given one microbatch of `%s`, and is no sum that could be collected "
+                      "from all",
                       c->row->text, operand_name(c, i));
 }
 
@@ -295,6 +311,8 @@ static uint32_t contracted_owners(struct context *c, unsigned result, bool *time
                 *time = true;
                 *m = c->operands[i].microbatch;
             }
+            if (dim->time && !c->fault)
+                c->fault = microbatch_fault(c, i);
             if (dim->padded && !c->fault)
                 c->fault = padding_fault(c, i);
         }
