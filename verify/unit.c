@@ -10,11 +10,13 @@
 // first and the last. Aliases of terms hold for absolute indices; a memo keeps which it asked for
 // and is used only where all answer the same.
 #include "verify/engine.h"
+#include "verify/rounds.h"
 
 #include <string.h>
 
 struct evaluation {
     struct engine *engine;
+    struct rounds *rounds;
     const struct unit *unit;
     struct judgement *values;
     const struct op **dead; // the op that overwrote a value's bytes; NULL: they are there
@@ -185,6 +187,7 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
         for (unsigned i = 0; i < op->n_results; i++)
             v->values[op->results[i]] = results[i];
     }
+    rounds_behind(v->rounds, op, v->values);
     for (unsigned i = 0; i < op->n_results; i++) {
         v->made[op->results[i]] = op;
         check_form(v, op, op->results[i]);
@@ -248,7 +251,7 @@ static void take_scratch(struct evaluation *v, uint32_t n) {
 static void evaluate(struct engine *e, const struct unit *unit, const struct judgement *operands,
                      struct judgement *results, struct judgement *parameters) {
     uint32_t n = unit->n_values + 1;
-    struct evaluation v = {.engine = e, .unit = unit};
+    struct evaluation v = {.engine = e, .unit = unit, .rounds = rounds_new(e, unit)};
     take_scratch(&v, n);
     memset(v.source, 0xff, n * sizeof *v.source);
     memcpy(v.values, operands, unit->n_parameters * sizeof *operands);
