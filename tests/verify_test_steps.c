@@ -612,6 +612,22 @@ static const struct mistake mistakes[] = {
      "call bend",
      "is lost"},
 
+    // Positions.
+    {"rows counted by a dimension of as many",
+     ALL_ROWS SUMMED,
+     {REPLACE_ALL("iota() {dimension=vocab} : i32[vocab=3]",
+                  "iota() {dimension=ffn} : i32[ffn=3]")},
+     NULL,
+     NULL,
+     NULL},
+    {"rows counted on, from one device to the next",
+     ALL_ROWS SUMMED,
+     {REPLACE_ALL("iota() {dimension=vocab} : i32[vocab=3]",
+                  "iota() {dimension=ffn, axes=a} : i32[ffn=3]")},
+     "E510",
+     NULL,
+     NULL},
+
     // What combines otherwise than a sum.
     {"exponentials of padding",
      SHORT_SUMMED "call exps(x = short.whole, c = token_count) -> (y = grad_norm)\n",

@@ -628,15 +628,43 @@ int64_t iota_count(const struct engine *e, struct term iota) {
     return iota_key(e, iota)[1];
 }
 
+static struct scaled iota_term(struct engine *e, int64_t dimension, int64_t count) {
+    int64_t key[2] = {dimension, count};
+    uint32_t attributes = intern(&e->terms->attributes, key, sizeof key, NULL) + 1;
+    return (struct scaled){term_leaf(e->terms, OP_IOTA, attributes, false, 0), SCALE_ONE};
+}
+
 static struct judgement iota_of(struct engine *e, const struct unit *unit, const struct op *op) {
     const struct tensor_type *type = &unit->values[op->results[0]].type;
     struct axis_list axes = op_axes(op);
     int64_t total = type->dims[0].size * mesh_group_size(&e->program->mesh, &axes);
     dim_id dim = dim_cut(&e->digits, &axes, op_zigzag(op), 1, type->dims[0].size);
-    int64_t key[2] = {op_integer(op, ATTRIBUTE_DIMENSION, 0), total};
-    uint32_t attributes = intern(&e->terms->attributes, key, sizeof key, NULL) + 1;
-    struct scaled value = {term_leaf(e->terms, OP_IOTA, attributes, false, 0), SCALE_ONE};
+    struct scaled value = iota_term(e, op_integer(op, ATTRIBUTE_DIMENSION, 0), total);
     return judgement_of(e, value, form_make(&e->digits, &dim, 1), type->dtype);
+}
+
+// The dimension that the label is of, as another operand's type says; -1: none has it.
+static int dimension_of_label(const struct context *c, unsigned besides, char label) {
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        const char *at = strchr(c->labels.operands[i], label);
+        const struct value *value = &c->unit->values[c->op->operands[i]];
+        if (i != besides && at)
+            return (int)value->type.dims[at - c->labels.operands[i]].dimension;
+    }
+    return -1;
+}
+
+// Dimensions of as many elements are counted alike, so what counts another one is called by the
+// name of the one that it is used for.
+static void name_positions(struct context *c, struct judgement *operands) {
+    struct terms *terms = c->engine->terms;
+    for (const char *at = c->row->index; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+        unsigned i = (unsigned)(at[0] - '0');
+        struct scaled *value = &operands[i].value;
+        int dimension = dimension_of_label(c, i, at[2]);
+        if (dimension >= 0 && term_kind(terms, value->of) == OP_IOTA && value->scale == SCALE_ONE)
+            *value = iota_term(c->engine, dimension, iota_count(c->engine, value->of));
+    }
 }
 
 struct judgement judgement_of(struct engine *e, struct scaled value, form_id form,
@@ -718,6 +746,10 @@ void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
     struct context c = {
         .engine = e, .unit = unit, .op = op, .row = &op_rows[op->kind], .operands = operands};
     CHECK(op_labels_of(unit, op, &c.labels));
+    struct judgement named[MAX_OPERANDS];
+    memcpy(named, operands, op->n_operands * sizeof *named);
+    name_positions(&c, named);
+    c.operands = named;
     check_precision(&c);
     bind_labels(&c);
     check_owners(&c);
