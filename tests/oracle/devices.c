@@ -61,47 +61,97 @@ static struct array load_item(const struct devices *d, struct arena *scratch, in
     return array;
 }
 
+// What one device receives of a piece, of which `sources` are all devices'.
+static struct array receive_one(const struct devices *d, struct arena *scratch,
+                                const struct transfer *t, const struct array *sources,
+                                int64_t device, struct reference to) {
+    const struct mesh *mesh = &d->program->mesh;
+    struct array given[MAX_DEVICES];
+    struct array received =
+        array_new(scratch, buffer_type(d->program, &d->program->buffers[to.buffer]));
+    int64_t members[MAX_DEVICES], n = group_members(mesh, device, &t->exchange.axes, members);
+    for (int64_t i = 0; i < n; i++)
+        given[i] = sources[members[i]];
+    exchange_receive(&t->exchange, given, n, mesh_part_of(mesh, device, &t->exchange.axes),
+                     &received);
+    return received;
+}
+
+static void load_all(const struct devices *d, struct arena *scratch, int timing,
+                     struct reference from, struct array sources[MAX_DEVICES]) {
+    for (int64_t device = 0; device < d->n; device++)
+        sources[device] = load_item(d, scratch, timing, device, from);
+}
+
 // What all devices receive of one piece.
 static struct array *receive(const struct devices *d, struct arena *scratch, int timing,
                              const struct transfer *t, struct reference from, struct reference to) {
-    const struct mesh *mesh = &d->program->mesh;
     struct array *received = ARENA_ARRAY(scratch, struct array, d->n), sources[MAX_DEVICES];
+    load_all(d, scratch, timing, from, sources);
     for (int64_t device = 0; device < d->n; device++)
-        sources[device] = load_item(d, scratch, timing, device, from);
-    for (int64_t device = 0; device < d->n; device++) {
-        struct array given[MAX_DEVICES];
-        int64_t members[MAX_DEVICES], n = group_members(mesh, device, &t->exchange.axes, members);
-        for (int64_t i = 0; i < n; i++)
-            given[i] = sources[members[i]];
-        received[device] =
-            array_new(scratch, buffer_type(d->program, &d->program->buffers[to.buffer]));
-        exchange_receive(&t->exchange, given, n, mesh_part_of(mesh, device, &t->exchange.axes),
-                         &received[device]);
-    }
+        received[device] = receive_one(d, scratch, t, sources, device, to);
     return received;
+}
+
+static void deliver_one(struct devices *d, int timing, const struct flight *flight,
+                        const struct statement *at, uint32_t piece, int64_t device,
+                        const struct array *data) {
+    struct reference to = flight->to[piece];
+    struct moment moment = {flight->start, NULL, flight->variables, flight->depth, device, timing};
+    if (d->observer.arrival)
+        d->observer.arrival(d->observer.data, &moment, at, piece, data);
+    memory_store(item_place(d, timing, device, to.buffer, to.index.offset), data->type.dtype,
+                 type_elements(&data->type), data->data);
 }
 
 static void deliver(struct devices *d, int timing, const struct flight *flight,
                     const struct statement *at, uint32_t piece, const struct array *data) {
-    struct reference to = flight->to[piece];
+    for (int64_t device = 0; device < d->n; device++)
+        deliver_one(d, timing, flight, at, piece, device, &data[device]);
+}
+
+// Whether some device fills what it, or others, still read: but an all_reduce in place, in which
+// every element has its place from the beginning.
+static bool fills_sources(const struct devices *d, const struct flight *flight, uint32_t piece) {
+    struct reference from = flight->from[piece], to = flight->to[piece];
+    struct tensor_type source = buffer_type(d->program, &d->program->buffers[from.buffer]);
+    struct tensor_type target = buffer_type(d->program, &d->program->buffers[to.buffer]);
+    int64_t read = type_bytes(&source), filled = type_bytes(&target);
     for (int64_t device = 0; device < d->n; device++) {
-        struct moment moment = {flight->start, NULL,   flight->variables,
-                                flight->depth, device, timing};
-        if (d->observer.arrival)
-            d->observer.arrival(d->observer.data, &moment, at, piece, &data[device]);
-        memory_store(item_place(d, timing, device, to.buffer, to.index.offset),
-                     data[device].type.dtype, type_elements(&data[device].type), data[device].data);
+        unsigned char *a = item_place(d, AT_WAIT, device, from.buffer, from.index.offset);
+        unsigned char *b = item_place(d, AT_WAIT, device, to.buffer, to.index.offset);
+        bool in_place = a == b && flight->start->start.exchange.kind == COLLECTIVE_ALL_REDUCE;
+        if (!in_place && a < b + filled && b < a + read)
+            return true;
+    }
+    return false;
+}
+
+// One device after the other, the last first, reads what those before it have left.
+static void exchange_in_turn(struct devices *d, struct arena *scratch, const struct flight *flight,
+                             const struct statement *at, uint32_t piece) {
+    struct array sources[MAX_DEVICES];
+    for (int64_t device = d->n; device-- > 0;) {
+        load_all(d, scratch, AT_WAIT, flight->from[piece], sources);
+        struct array received =
+            receive_one(d, scratch, &flight->start->start, sources, device, flight->to[piece]);
+        deliver_one(d, AT_WAIT, flight, at, piece, device, &received);
     }
 }
 
-// Pieces travel in no order: once all are read before any arrives, once one after the other, the
-// last first. Where that makes a difference, the program depends on what it may not.
+// Pieces travel in no order, nor are devices in step: once all is read before any arrives, once one
+// piece after the other, and one device after the other, the last first. Where that makes a
+// difference, the program depends on what it may not.
 static void perform(struct devices *d, const struct flight *flight, const struct statement *at,
                     int timing) {
     const struct transfer *t = &flight->start->start;
     struct arena scratch = {0};
     struct array **data = ARENA_ARRAY(&scratch, struct array *, t->n_pieces + 1);
     for (uint32_t i = t->n_pieces; i-- > 0;) {
+        if (timing == AT_WAIT && fills_sources(d, flight, i)) {
+            exchange_in_turn(d, &scratch, flight, at, i);
+            continue;
+        }
         data[i] = receive(d, &scratch, timing, t, flight->from[i], flight->to[i]);
         if (timing == AT_WAIT)
             deliver(d, timing, flight, at, i, data[i]);

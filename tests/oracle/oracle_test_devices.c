@@ -175,6 +175,21 @@ static void lost_codes_show(void **state) {
     expect(&t, "shards of parts", OUTCOME_RIGHT);
 }
 
+// Shards are made in the place of the whole, each of what only its own device still reads. Over one
+// axis more some devices have no shard, and clear a place that others read.
+static void places_that_others_read_show(void **state) {
+    static const struct mistake over_more = {
+        .name = "shards over one axis more",
+        .edits = {REPLACE("start reduce_scatter over dp as reduce.head_backward[",
+                          "start reduce_scatter over wire*dp as reduce.head_backward[")}};
+    struct trial t;
+    derive_codes(&t, TINY_ZERO1, (struct wire){WIRE_NONE, 0});
+    expect(&t, "shards in place", OUTCOME_RIGHT);
+    derive_codes(&t, TINY_ZERO1, (struct wire){WIRE_NONE, 0});
+    edit(&t, &over_more);
+    expect(&t, over_more.name, OUTCOME_WRONG);
+}
+
 // Buffers, and values of a frame, that are put where others still are.
 static void plans_that_overlap_show(void **state) {
     static const char *const pairs[][2] = {{"hidden", "logits"},
@@ -226,6 +241,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_show),
         cmocka_unit_test(lost_codes_show),
+        cmocka_unit_test(places_that_others_read_show),
         cmocka_unit_test(plans_that_overlap_show),
         cmocka_unit_test(masks_differ),
     };
