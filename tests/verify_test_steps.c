@@ -183,6 +183,11 @@ static const char units[] =
     "result %code result %rest in %r\n"
     "%code, %rest = compress(%g, %r) {way=\"topk\", kept=1} : i32[flat=2] out, f32[flat=2] in %r "
     "}\n"
+    "unit main.score { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
+    "parameter %x : i32[batch=8, sequence=2] result %y\n"
+    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
+    "%e = embedding(%x, %t, %r) : f32[batch=8, sequence=2, hidden=4]\n"
+    "%y = einsum(%e, %t) {labels=\"bsh,vh->bsv\"} : f32[batch=8, sequence=2, vocab=3] out }\n"
     "unit main.exps { phase forward parameter %x : f32[vocab=3] parameter %c : f64[] result %y\n"
     "%y = sum_exp(%x, %c) : f64[] out }\n"
     "unit main.most { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
@@ -574,7 +579,43 @@ static const struct mistake mistakes[] = {
      "zero whole\ncall copy",
      "cleared before"},
 
+    {"what the host gives, computed anew",
+     "buffer key : input f64[] host step at 27648\ntrain {\n"
+     "call root(x = key) -> (y = grad_norm)\n",
+     {REPLACE("%y = square_root(%x)",
+              "%third = divide(%x) {divisor=3} : f64[]\n%two = add(%third, %third) : f64[]\n"
+              "%all = add(%two, %third) : f64[]\n%y = square_root(%all)")},
+     "E415",
+     "%third = divide",
+     "may round"},
+    {"logits in other parts than the host reads",
+     "buffer all : input i32[batch=16/a, sequence=2] host tokens at 27648\n"
+     "buffer logits : activations f32[batch=16/a, sequence=2, vocab=3] host logits at 28672\n"
+     "train {\n}\nevaluate {\ncall score(t = table, x = all) -> (y = logits)\n",
+     {REPLACE("activations f32[batch=16/a", "activations f32[batch=16/b")},
+     "E510",
+     "logits : activations",
+     "where the host looks"},
+
     // Bytes.
+    {"two parameters in one place",
+     "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = spare[0]) -> (y = w[1])\n",
+     {REPLACE("of v at 2048", "of v at 1024")},
+     "E611",
+     "w : parameters",
+     "filled before the step"},
+    {"one item for two things",
+     "call add(x = w[0], sum = w[1])\n",
+     {REPLACE("sum = w[1]", "sum = w[0]")},
+     "E611",
+     "call add",
+     "the same bytes for two things"},
+    {"two parameters of one collective in one place",
+     "start all_reduce over a as sum[0] { line -> line, w[0] -> w[0] }\nwait sum[0]\n",
+     {REPLACE("of line at 17408", "of line at 1024")},
+     "E610",
+     "w : parameters",
+     "needs both at once"},
     {"read after it was freed",
      "call copy(x = w[0]) -> (y = spare[0])\ncall bend(x = spare[0]) -> (y = w[1])\n",
      {INSERT("free spare[0]", "call bend(x = spare")},
