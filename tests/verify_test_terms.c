@@ -69,8 +69,32 @@ static void sums_do_not_depend_on_order(void **state) {
     struct scaled twice = add(t, a, a);
     assert_true(term_equal(twice.of, a.of));
     assert_int_equal(twice.scale, scale_rational(t, 2, 1));
-    struct scaled minus = {a.of, scale_rational(t, -1, 1)};
-    assert_true(scaled_equal(add(t, add(t, a, b), minus), b));
+    struct scaled minus = {a.of, scale_rational(t, -1, 1)}, minus_b = {b.of, minus.scale};
+    struct scaled one = add(t, add(t, a, b), minus), other = add(t, minus, add(t, b, a));
+    assert_true(scaled_equal(one, other));
+    // A large a leaves nothing of b's digits.
+    assert_false(scaled_equal(one, b));
+    assert_true(scaled_equal(add(t, add(t, minus, minus_b), minus),
+                             add(t, minus_b, add(t, minus, minus))));
+}
+
+static struct scaled scale(struct terms *t, struct scaled value, scale_id by) {
+    return (struct scaled){value.of, scale_product(t, value.scale, by)};
+}
+
+// (a + T b) / T is a / T + b, but where T is zero.
+static void sums_lose_no_scalar(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct scaled a = leaf(t, 1, -1), b = leaf(t, 2, -1), c = leaf(t, 3, -1);
+    scale_id T = scale_of_term(t, leaf(t, 4, -1).of), inverse = scale_invert(t, T);
+    struct scaled mixed = add(t, a, scale(t, b, T)), parts = add(t, scale(t, a, inverse), b);
+    assert_false(scaled_equal(scale(t, mixed, inverse), parts));
+    assert_false(scaled_equal(add(t, scale(t, mixed, inverse), c), add(t, parts, c)));
+    assert_false(scaled_equal(add(t, scale(t, parts, T), c), add(t, mixed, c)));
+    struct scaled both = add(t, scale(t, a, T), scale(t, b, T));
+    assert_true(scaled_equal(both, scale(t, add(t, a, b), T)));
+    both = add(t, scale(t, a, inverse), scale(t, b, scale_product(t, inverse, inverse)));
+    assert_true(scaled_equal(both, scale(t, add(t, a, scale(t, b, inverse)), inverse)));
 }
 
 static void layers_join_to_ranges(void **state) {
@@ -230,6 +254,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scales_are_fractions_of_scalars, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_do_not_depend_on_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(sums_lose_no_scalar, setup, teardown),
         cmocka_unit_test_setup_teardown(layers_join_to_ranges, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_of_very_many_are_unknown, setup, teardown),
         cmocka_unit_test_setup_teardown(microbatches_must_all_be_there_once, setup, teardown),

@@ -2,7 +2,7 @@
 // that a loss over a whole vocabulary and the same over parts of it meet without a list of
 // programs:
 //
-//   log_shift(q sum_exp(x, c), d) = lse(x) - c + d + log q    for any c and d
+//   log_shift(q sum_exp(x, c), d) = lse(x) - c + d + log q    for any c and d, mostly the same
 //
 //   cross_entropy(x, t)           = token_loss(lse(x), pick(x, t), t)
 //
@@ -44,8 +44,10 @@ struct scaled law_log_shift(struct terms *terms, struct scaled sum, struct scale
     struct scaled lse = {lse_term(terms, part_of(term_with_scale(terms, x))), SCALE_ONE};
     struct sum all = {0};
     sum_add(terms, &all, lse, SCALE_ONE);
-    sum_add(terms, &all, taken, scale_rational(terms, -1, 1));
-    sum_add(terms, &all, shift, SCALE_ONE);
+    if (!scaled_equal(taken, shift)) {
+        sum_add(terms, &all, taken, scale_rational(terms, -1, 1));
+        sum_add(terms, &all, shift, SCALE_ONE);
+    }
     sum_add(terms, &all, log_of_scale(terms, sum.scale), SCALE_ONE);
     return sum_finish(terms, &all);
 }

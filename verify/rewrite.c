@@ -138,8 +138,8 @@ static bool is_same(struct rewriter *r, struct context *c, const struct candidat
         !number_equal(&terms->symbols, mine.of.at, theirs.of.at))
         return false;
     known.scale = scale_multiply(terms, mine.scale, scale_invert(terms, theirs.scale));
-    *as = known;
-    return !scale_get(terms, known.scale)->serial;
+    *as = known; // of a reciprocal in it the candidate may have lost the value: zero has none
+    return !scale_get(terms, scale_product(terms, known.scale, theirs.scale))->serial;
 }
 
 static bool prove_in(struct rewriter *r, bool named, int32_t layer, struct scaled value, int rank,
@@ -183,7 +183,7 @@ static bool prove(struct rewriter *r, struct scaled value, int rank, struct scal
 
 // Summands that were collected from the same microbatches.
 struct group {
-    struct sum all, own;
+    struct sum all, own, others;
     int32_t m_begin, m_end;
 };
 
@@ -206,17 +206,14 @@ static void rewrite_group(struct rewriter *r, struct group *group, int rank, str
         sum_add_collected(terms, made, as, group->m_begin, group->m_end);
         return;
     }
-    struct sum known = {0};
-    sum_add(terms, &known, all, SCALE_ONE);
-    if (group->own.n > 0 && group->own.n < group->all.n) {
-        struct scaled mine = sum_finish(terms, &group->own);
-        if (prove(r, mine, rank, &as)) {
-            sum_add(terms, &known, mine, scale_rational(terms, -1, 1));
-            sum_add(terms, &known, as, SCALE_ONE);
-        }
+    struct sum *known = &group->all;
+    if (group->own.n > 0 && group->others.n > 0 &&
+        prove(r, sum_finish(terms, &group->own), rank, &as)) {
+        known = &group->others;
+        sum_add(terms, known, as, SCALE_ONE);
     }
-    for (uint32_t i = 0; i < known.n; i++) {
-        struct summand *one = &known.items[i];
+    for (uint32_t i = 0; i < known->n; i++) {
+        struct summand *one = &known->items[i];
         sum_add_collected(terms, made, (struct scaled){{one->node, one->at}, one->scale},
                           group->m_begin, group->m_end);
     }
@@ -237,8 +234,8 @@ static struct scaled rewrite_sum(struct rewriter *r, struct scaled value, int ra
             if (done[k] || !same_microbatches(terms, &group, item))
                 continue;
             add_one(terms, &group.all, item);
-            if (is_own(r->engine, (struct term){item->node, item->at}))
-                add_one(terms, &group.own, item);
+            bool own = is_own(r->engine, (struct term){item->node, item->at});
+            add_one(terms, own ? &group.own : &group.others, item);
             done[k] = true;
         }
         if (group.all.n > 0)

@@ -124,7 +124,7 @@ struct summand sum_part(const struct terms *terms, struct scaled value, uint32_t
 
 void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id factor) {
     const struct node *node = &terms->nodes[value.of.node];
-    scale_id outer = scale_multiply(terms, value.scale, factor);
+    scale_id outer = scale_product(terms, value.scale, factor);
     if (node->key->kind == NODE_ZERO)
         return;
     if (node->key->kind != NODE_SUM) {
@@ -136,7 +136,7 @@ void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id
     bool apart = sum->n == 0 && !scale_is_zero(terms, outer); // those of one sum are
     for (uint32_t i = 0; i < node->n_parts; i++) {
         struct summand item = sum_part(terms, value, i);
-        item.scale = scale_multiply(terms, item.scale, outer);
+        item.scale = scale_product(terms, item.scale, outer);
         terms->fixed |= !node->key->indexed && terms->nodes[item.node].key->indexed;
         if (apart)
             ARENA_PUSH(terms->arena, sum->items, sum->n, sum->cap, item);
@@ -185,6 +185,8 @@ struct scaled sum_finish(struct terms *terms, struct sum *sum) {
     sort(&terms->symbols, sum);
     struct summand *first = &sum->items[0];
     scale_id outer = first->scale;
+    for (uint32_t i = 1; i < sum->n; i++)
+        outer = scale_common(terms, outer, sum->items[i].scale);
     if (sum->n == 1 && first->m_begin == ALL_MICROBATCHES &&
         number_equal(&terms->symbols, first->end, first->at + 1))
         return (struct scaled){{first->node, first->at}, outer};
@@ -193,7 +195,8 @@ struct scaled sum_finish(struct terms *terms, struct sum *sum) {
     struct part *parts = sum->n <= 8 ? few : ARENA_ARRAY(terms->arena, struct part, sum->n);
     for (uint32_t i = 0; i < sum->n; i++) {
         const struct summand *item = &sum->items[i];
-        scale_id scale = i ? scale_multiply(terms, item->scale, inverse) : SCALE_ONE;
+        scale_id scale =
+            item->scale == outer ? SCALE_ONE : scale_multiply(terms, item->scale, inverse);
         parts[i] =
             (struct part){item->node, item->at, item->end, scale, item->m_begin, item->m_end};
     }
@@ -258,7 +261,7 @@ struct scaled sum_replace(struct terms *terms, struct scaled value, int32_t by) 
     struct sum sum = {0};
     for (uint32_t i = 0, n = node->n_parts; i < n; i++) {
         struct summand item = sum_part(terms, value, i);
-        item.scale = scale_multiply(terms, item.scale, value.scale);
+        item.scale = scale_product(terms, item.scale, value.scale);
         item.at = number_replace(symbols, item.at, by);
         item.end = number_replace(symbols, item.end, by);
         item.m_begin = number_replace(symbols, item.m_begin, by);

@@ -333,6 +333,30 @@ scale_id scale_product(struct terms *terms, scale_id a, scale_id b) {
                                                                    : scale_multiply(terms, a, b);
 }
 
+static int32_t common_power(int32_t a, int32_t b) {
+    if ((a < 0) != (b < 0))
+        return 0;
+    return (a < 0) == (a < b) ? b : a;
+}
+
+scale_id scale_common(struct terms *terms, scale_id a, scale_id b) {
+    struct scale left = *scale_get(terms, a);
+    const struct scale *right = scale_get(terms, b);
+    if (a == b && !left.serial)
+        return a;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < left.n_factors; i++)
+        for (uint32_t k = 0; k < right->n_factors; k++) {
+            struct factor factor = left.factors[i];
+            factor.power = common_power(factor.power, right->factors[k].power);
+            if (term_equal(factor.of, right->factors[k].of) && factor.power)
+                left.factors[n++] = factor;
+        }
+    left.n_factors = n;
+    left.serial = 0;
+    return scale_intern(terms, left);
+}
+
 scale_id scale_invert(struct terms *terms, scale_id a) {
     struct scale scale = *scale_get(terms, a);
     if (scale.serial || scale.numerator == 0)
@@ -348,6 +372,7 @@ scale_id scale_invert(struct terms *terms, scale_id a) {
 bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum) {
     struct scale left = *scale_get(terms, a), right = *scale_get(terms, b);
     if (left.serial || right.serial || left.n_factors != right.n_factors ||
+        (left.numerator < 0) != (right.numerator < 0) ||
         memcmp(left.factors, right.factors, left.n_factors * sizeof *left.factors) != 0)
         return false;
     int64_t x, y;

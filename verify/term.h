@@ -168,7 +168,10 @@ scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b);
 // another: x and 1/x make no one.
 scale_id scale_product(struct terms *terms, scale_id a, scale_id b);
 scale_id scale_invert(struct terms *terms, scale_id a);
-// a + b where their scalar factors are equal.
+// The number of a, and the scalars that both have: a over it, and b, have none of them inverted.
+scale_id scale_common(struct terms *terms, scale_id a, scale_id b);
+// a + b where their scalar factors and their signs are equal. What is left of numbers that cancel
+// has lost its digits: (x + y) - y is no x.
 bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum);
 const struct scale *scale_get(const struct terms *terms, scale_id scale);
 bool scale_is_zero(const struct terms *terms, scale_id scale);
@@ -191,7 +194,8 @@ bool sum_plain(struct terms *terms, struct sum *sum, struct scaled value);
 // The same of what was collected from microbatches [m_begin, m_end), or ALL_MICROBATCHES twice.
 void sum_add_collected(struct terms *terms, struct sum *sum, struct scaled value, int32_t m_begin,
                        int32_t m_end);
-// The normal form; the first summand's scale is pulled out of the whole.
+// The normal form; what all scales have in common is pulled out of the whole, and the first one's
+// number. Nothing else, so that no scalar stands outside whose reciprocal is inside.
 struct scaled sum_finish(struct terms *terms, struct sum *sum);
 // The value as it is collected from microbatch m only.
 struct scaled sum_microbatch(struct terms *terms, struct scaled value, int32_t m);
