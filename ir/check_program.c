@@ -99,7 +99,10 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
             return arena_format(c->arena,
                                 "unit %s: `%%%s` has another type than follows from its operands",
                                 unit->name, unit->values[op->results[i]].name);
-    return NULL;
+    const char *mixed = op_mixed_elements(unit, op);
+    return mixed ? arena_format(c->arena, "unit %s: `%s` %s (`%%%s`)", unit->name,
+                                op_rows[op->kind].text, mixed, unit->values[op->results[0]].name)
+                 : NULL;
 }
 
 // Ops stand in the order of computation: what one uses, another has made before it.

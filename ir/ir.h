@@ -82,8 +82,8 @@ enum attribute_name {
 enum attribute_kind { KIND_INTEGER, KIND_REAL, KIND_WORD, KIND_AXES, KIND_DIMENSION };
 
 enum op_kind {
-#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, in_place,      \
-           attributes, partition, cost, kernel)                                                    \
+#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, integers,      \
+           in_place, attributes, partition, cost, kernel)                                          \
     OP_##NAME,
 #include "ir/ops.def"
 #undef OP
@@ -107,7 +107,7 @@ enum { COST_EINSUM = -1, COST_ATTENTION = -2, COST_ATTENTION_BACKWARD = -3 };
 struct op_row {
     const char *text, *operands, *results, *signature, *linear, *whole;
     enum monoid combine;
-    const char *index, *in_place, *attributes;
+    const char *index, *integers, *in_place, *attributes;
     enum partition_strategy partition;
     int cost;
     enum op_kernel kernel;
@@ -674,6 +674,9 @@ bool op_labels_of(const struct unit *, const struct op *, struct op_labels *labe
 // Dimension names come from an operand that has all the result's labels, else from the first that
 // has the label. Scalars are f64.
 bool op_infer_types(struct program *, struct unit *, struct op *, const char **why);
+// Whoever computes the op reads its operands, and writes its results, as elements of one type; what
+// it takes for integers is such. NULL, or what is wrong, behind the op's name.
+const char *op_mixed_elements(const struct unit *, const struct op *);
 // FLOP of one execution on local shapes.
 double op_flops(const struct unit *, const struct op *);
 

@@ -119,21 +119,12 @@ enum {
 };
 
 const struct op_row op_rows[N_OPS] = {
-#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, in_place,      \
-           attributes, partition, cost, kernel)                                                    \
-    {text,                                                                                         \
-     operands,                                                                                     \
-     results,                                                                                      \
-     signature,                                                                                    \
-     linear,                                                                                       \
-     whole,                                                                                        \
-     MONOID_##combine,                                                                             \
-     index,                                                                                        \
-     in_place,                                                                                     \
-     attributes,                                                                                   \
-     PARTITION_##partition,                                                                        \
-     cost,                                                                                         \
-     KERNEL_##kernel},
+#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, integers,      \
+           in_place, attributes, partition, cost, kernel)                                          \
+    {text,     operands,       results,          signature,                                        \
+     linear,   whole,          MONOID_##combine, index,                                            \
+     integers, in_place,       attributes,       PARTITION_##partition,                            \
+     cost,     KERNEL_##kernel},
 #include "ir/ops.def"
 #undef OP
 };

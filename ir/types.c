@@ -390,6 +390,49 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
     return true;
 }
 
+// ---- element types ----------------------------------------------------------------------------
+
+// A second operand of another floating type is converted where loops are made for the op.
+static bool converts_second(enum op_kind kind) {
+    return kind == OP_ADD || kind == OP_ACCUMULATE || kind == OP_ADD_BIAS || kind == OP_MUL ||
+           kind == OP_CAST;
+}
+
+// A scalar by the signature, whatever the operands.
+static bool is_scalar(enum op_kind kind, struct signature_item item) {
+    return item.length == 0 && strcmp(op_rows[kind].signature, "@labels") != 0;
+}
+
+const char *op_mixed_elements(const struct unit *unit, const struct op *op) {
+    const struct op_row *row = &op_rows[op->kind];
+    struct signature_item items[MAX_OPERANDS + MAX_RESULTS] = {{0}};
+    enum dtype common = DTYPE_NONE;
+    split_signature(row->signature, op->n_operands, op->n_results, items);
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        enum dtype dtype = unit->values[op->operands[i]].type.dtype;
+        bool integer = strchr(row->integers, (char)('0' + i)) != NULL;
+        if (op->kind != OP_CAST && integer != (dtype == DTYPE_I32))
+            return integer ? "is given numbers where it wants integers"
+                           : "is given integers where it wants numbers";
+        if (!integer && is_scalar(op->kind, items[i]) && dtype != DTYPE_F64)
+            return "is given a scalar that is not f64";
+        if (integer || is_scalar(op->kind, items[i]))
+            continue;
+        if (common == DTYPE_NONE)
+            common = dtype;
+        else if (dtype != common && !converts_second(op->kind))
+            return "is given elements of several types";
+    }
+    for (unsigned i = 0; i < op->n_results && op->kind != OP_CAST; i++) {
+        const struct tensor_type *type = &unit->values[op->results[i]].type;
+        bool code = op->kind == OP_COMPRESS && i == 0;
+        if (!code && !is_scalar(op->kind, items[op->n_operands + i]) && common != DTYPE_NONE &&
+            type->dtype != common)
+            return "makes a scalar, which is f64, of elements that are not";
+    }
+    return NULL;
+}
+
 // ---- cost -------------------------------------------------------------------------------------
 
 double op_flops(const struct unit *unit, const struct op *op) {
