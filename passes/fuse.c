@@ -95,6 +95,21 @@ static bool only_a_view(const struct unit *unit, const struct uses *uses, const 
     return n == uses->count[value];
 }
 
+static const struct op *producer_of(const struct unit *unit, value_id value) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            if (unit->ops[i].results[k] == value)
+                return &unit->ops[i];
+    return NULL;
+}
+
+// Such a sum is written where its kernel's op stands, so it has a place.
+static bool is_added_by_kernel(const struct unit *unit, const struct op *op) {
+    const struct op *from = op->kind == OP_ACCUMULATE ? producer_of(unit, op->operands[1]) : NULL;
+    return from && unit->values[op->operands[1]].storage == STORAGE_INLINE &&
+           op_rows[from->kind].kernel != KERNEL_ELEMENTWISE;
+}
+
 static bool read_once(const struct unit *unit, const struct uses *uses, value_id value) {
     const struct op *user = &unit->ops[uses->user[value]];
     return uses->count[value] == 1 && op_rows[user->kind].kernel == KERNEL_ELEMENTWISE &&
@@ -106,11 +121,19 @@ static bool read_once(const struct unit *unit, const struct uses *uses, value_id
 static bool inline_elementwise(const struct unit *unit, const struct uses *uses, uint32_t at) {
     const struct op *op = &unit->ops[at];
     value_id value = op->results[0];
-    if (op_rows[op->kind].kernel != KERNEL_ELEMENTWISE || uses->count[value] == 0)
+    if (op_rows[op->kind].kernel != KERNEL_ELEMENTWISE || uses->count[value] == 0 ||
+        is_added_by_kernel(unit, op))
         return false;
     return (read_once(unit, uses, value) || taken_apart(unit, uses, value) ||
             only_a_view(unit, uses, op)) &&
            operands_stay(unit, at, uses->user[value]);
+}
+
+static bool takes_place_of(const struct unit *unit, value_id value, value_id parameter) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (unit->results[i].value == value && unit->results[i].in_parameter == parameter)
+            return true;
+    return false;
 }
 
 // A product that is only added to a sum can be added by its kernel, without memory in between.
@@ -121,9 +144,11 @@ static bool inline_accumulated(const struct unit *unit, const struct uses *uses,
     if (!op_result_accumulates(op->kind, result) || uses->count[value] != 1)
         return false;
     const struct op *user = &unit->ops[uses->user[value]];
-    // The kernel runs where its op stands, so the sum must be there by then: a parameter.
+    // The kernel runs where its op stands, so the sum must be there by then, and its place nobody
+    // else's until the `accumulate`: a parameter whose place it takes.
     return user->kind == OP_ACCUMULATE && uses->operand[value] == 1 &&
-           user->operands[0] < unit->n_parameters && uses->count[user->operands[0]] == 1;
+           user->operands[0] < unit->n_parameters && uses->count[user->operands[0]] == 1 &&
+           takes_place_of(unit, user->results[0], user->operands[0]);
 }
 
 // A kernel adds to all the sums that it can add to, or to none.

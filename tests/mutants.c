@@ -106,8 +106,7 @@ const struct known_mutant wrong_mutants[] = {
      {{EDIT_INSERT_BEHIND, "call head_forward", "    zero logits", 1, 0}},
      "E490",
      "logits : activations"},
-    // Layers stand by their own numbers in a sum over them: what a unit makes of it in one call
-    // does not say what it makes in another layer's.
+    // What is left of a sum when one summand is taken away has lost digits to it.
     {"a layer's statistics taken out of the sum of two",
      FAMILY_LLAMA,
      TINY_DDP,
@@ -144,8 +143,20 @@ const struct known_mutant wrong_mutants[] = {
               "  %r = log_shift(%f, %z) : f64[batch=2, sequence=7] out\n"
               "}\n\n"
               "unit main.head_forward {")},
-     "E512",
-     "%"},
+     "E490",
+     "%q = log_shift"},
+    // A kernel that adds to a sum writes it where its own op stands, when rstd is still needed.
+    {"a sum in the place of what is read before its accumulate",
+     FAMILY_LLAMA,
+     TINY_DDP,
+     {REPLACE("%mlp.norm.dgain.total = accumulate(", "%early = accumulate("),
+      REPLACE("f64[hidden=10] in %mlp.norm.dgain.sum\n",
+              "f64[hidden=10] in %attention.norm.rstd\n"
+              "  %twice = add(%early, %early) : f64[hidden=10] inline\n"
+              "  %mlp.norm.dgain.total = divide(%twice) {divisor=2} : "
+              "f64[hidden=10] in %mlp.norm.dgain.sum\n")},
+     "E611",
+     "%attention.norm.dx"},
     {"a loss that nobody reads",
      FAMILY_LLAMA,
      TINY_DDP,

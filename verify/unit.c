@@ -3,7 +3,8 @@
 // Memory is part of what is proved. A result overwrites whatever shares its bytes: the value it is
 // in place of, and values of the frame that overlap. Reading one of those later is a fault, and so
 // is overwriting the source of a collective that is in flight. An inline value has no bytes: its
-// operands must still be there where it is used.
+// operands must still be there where it is used. One that a kernel makes is added to a sum by that
+// kernel, so the sum is written there and not where the `accumulate` stands.
 //
 // A call is remembered by its operands' judgements with layers and microbatches relative to the
 // first of them, so that a block is evaluated once for all microbatches and all layers but the
@@ -70,7 +71,8 @@ static void overwrite(struct evaluation *v, value_id id, const struct op *op) {
         bool exists = other < v->unit->n_parameters || v->made[other];
         if (other == id || !exists || !share_bytes(v, id, other))
             continue;
-        v->dead[other] = op;
+        if (!v->dead[other])
+            v->dead[other] = op;
         if (other < v->unit->n_parameters && !may_overwrite(v, other))
             v->clobbered[other] = true;
     }
@@ -84,11 +86,41 @@ static void overwrite(struct evaluation *v, value_id id, const struct op *op) {
     }
 }
 
+static bool is_added_by_kernel(const struct evaluation *v, value_id id) {
+    const struct op *made = v->made[id];
+    bool kernel = made && (op_rows[made->kind].kernel == KERNEL_CALL ||
+                           op_rows[made->kind].kernel == KERNEL_PRODUCT);
+    return kernel && v->unit->values[id].storage == STORAGE_INLINE;
+}
+
+// From here on the place of the sum that the kernel adds to is its own.
+static void write_sum(struct evaluation *v, const struct op *kernel, value_id term) {
+    for (uint32_t i = 0; i < v->unit->n_ops; i++) {
+        const struct op *op = &v->unit->ops[i];
+        if (op->kind != OP_ACCUMULATE || op->operands[1] != term)
+            continue;
+        v->made[op->results[0]] = kernel;
+        overwrite(v, op->results[0], kernel);
+    }
+}
+
+// Has anybody else written the sum's bytes before its `accumulate`?
+static const struct fault *lost_sum(struct evaluation *v, const struct op *op) {
+    value_id sum = op->kind == OP_ACCUMULATE ? op->results[0] : NO_ID;
+    if (sum == NO_ID || !is_added_by_kernel(v, op->operands[1]) || !v->dead[sum])
+        return NULL;
+    return fault_make(v->engine, E611, op->span, NULL,
+                      "`%s` is lost: a kernel added to it before `%s` took its place",
+                      v->unit->values[sum].name, v->unit->values[v->dead[sum]->results[0]].name);
+}
+
 // The judgement of an operand where an op reads it.
 static struct judgement read_value(struct evaluation *v, value_id id, const struct op *op) {
     struct engine *e = v->engine;
     const struct value *value = &v->unit->values[id];
-    if (v->dead[id])
+    bool added = op->kind == OP_ACCUMULATE && id == op->operands[0] &&
+                 is_added_by_kernel(v, op->operands[1]) && v->dead[id] == v->made[op->operands[1]];
+    if (v->dead[id] && !added)
         return judgement_fault(fault_make(e, E611, op->span, NULL,
                                           "`%s` is read after `%s` took its place", value->name,
                                           v->unit->values[v->dead[id]->results[0]].name));
@@ -169,8 +201,9 @@ static void name_result(struct evaluation *v, const struct op *op, value_id id) 
 
 static void evaluate_op(struct evaluation *v, const struct op *op) {
     struct judgement operands[MAX_OPERANDS], results[MAX_RESULTS];
+    const struct fault *lost = lost_sum(v, op);
     for (unsigned i = 0; i < op->n_operands; i++)
-        operands[i] = read_value(v, op->operands[i], op);
+        operands[i] = lost ? judgement_fault(lost) : read_value(v, op->operands[i], op);
     struct exchange exchange;
     bool exchanges = op_exchange(op, &exchange);
     history_begin(v->engine, op, exchanges ? &exchange : NULL, op->span, operands, op->n_operands);
@@ -196,6 +229,8 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
                          v->unit->values[op->results[i]].name);
         name_result(v, op, op->results[i]);
         overwrite(v, op->results[i], op);
+        if (is_added_by_kernel(v, op->results[i]))
+            write_sum(v, op, op->results[i]);
     }
     history_end(v->engine);
 }
