@@ -189,7 +189,7 @@ static const char units[] =
     "%e = embedding(%x, %t, %r) : f32[batch=8, sequence=2, hidden=4]\n"
     "%y = einsum(%e, %t) {labels=\"bsh,vh->bsv\"} : f32[batch=8, sequence=2, vocab=3] out }\n"
     "unit main.exps { phase forward parameter %x : f32[vocab=3] parameter %c : f64[] result %y\n"
-    "%y = sum_exp(%x, %c) : f64[] out }\n"
+    "%w = cast(%x) : f64[vocab=3]\n%y = sum_exp(%w, %c) : f64[] out }\n"
     "unit main.most { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
     "parameter %x : i32[batch=16, sequence=2] result %y\n"
     "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
@@ -677,7 +677,8 @@ static const struct mistake mistakes[] = {
               "call exps(x = short.slope, c = token_count) -> (y = grad_norm)\n"
               "start all_reduce over a as sum[0] { grad_norm -> grad_norm }\nwait sum[0]"),
       REPLACE("%x : f32[vocab=3] parameter %c", "%x : f32[flat=2] parameter %c"),
-      REPLACE("%y = sum_exp(%x", "%h = divide(%x) {divisor=2} : f32[flat=2]\n%y = sum_exp(%h")},
+      REPLACE("%w = cast(%x) : f64[vocab=3]",
+              "%h = divide(%x) {divisor=2} : f32[flat=2]\n%w = cast(%h) : f64[flat=2]")},
      "E412",
      "%y = sum_exp",
      NULL},
