@@ -122,16 +122,12 @@ void rounds_behind(struct rounds *r, const struct op *op, struct judgement *valu
         follow_sum(r, op);
     else
         return;
-    const struct round *sum = &r->of[op->results[0]];
+    struct round *sum = &r->of[op->results[0]];
     struct judgement *made = &values[op->results[0]];
-    if (!sum->known || made->fault || !is_wide(r, made)) {
-        r->of[op->results[0]].known = false;
+    sum->known = sum->known && !made->fault && is_wide(r, made);
+    if (!sum->known || sum->seen != all_of(devices(r, sum->axis)) ||
+        !(values[sum->summand].partial >> sum->axis & 1))
         return;
-    }
-    const struct judgement *summand = &values[sum->summand];
-    if (op->kind == OP_ADD && sum->seen == all_of(devices(r, sum->axis)) && !summand->fault &&
-        summand->partial >> sum->axis & 1 && summand->coverage == COVERAGE_COMPLETE) {
-        finish_sum(sum, summand, made);
-        r->of[op->results[0]].known = false;
-    }
+    finish_sum(sum, &values[sum->summand], made);
+    sum->known = false;
 }
