@@ -2,13 +2,15 @@
 // that a loss over a whole vocabulary and the same over parts of it meet without a list of
 // programs:
 //
-//   log_shift(q sum_exp(x, c), d) = lse(x) - c + d + log q    for any c and d, mostly the same
+//   log_shift(q sum_exp(x, c), d) = lse(x) - c + d + log q    but c and d cancel where both are the
+//                                                             greatest of x
 //
 //   cross_entropy(x, t)           = token_loss(lse(x), pick(x, t), t)
 //
-// So a shift need not be the maximum. lse(x) is the second result of cross_entropy, which reads x
-// alone. Attention over parts of the keys has the term of the whole, and says beside it which parts
-// (coverage.c).
+// In real numbers any c does, but the exponentials of what is far below it are zeros, and of what
+// is far above it are infinite. Maxima that were added up serve, and are told (collective.c).
+// lse(x) is the second result of cross_entropy, which reads x alone. Attention over parts of the
+// keys has the term of the whole, and says beside it which parts (coverage.c).
 #include "verify/engine.h"
 
 static struct term lse_term(struct terms *terms, struct part x) {
@@ -37,6 +39,13 @@ static struct scaled log_of_scale(struct terms *terms, scale_id scale) {
     return scale == SCALE_ONE ? zero : (struct scaled){log_shift_term(terms, one, zero), SCALE_ONE};
 }
 
+static bool is_greatest(struct terms *terms, struct scaled shift, struct scaled x) {
+    struct part part = part_of(term_with_scale(terms, x));
+    bool added = term_kind(terms, shift.of) == NODE_UNKNOWN;
+    return shift.scale == SCALE_ONE &&
+           (added || term_equal(shift.of, term_make(terms, OP_ROW_MAX, 0, 0, &part, 1)));
+}
+
 struct scaled law_log_shift(struct terms *terms, struct scaled sum, struct scaled shift) {
     if (term_kind(terms, sum.of) != OP_SUM_EXP)
         return (struct scaled){log_shift_term(terms, sum, shift), SCALE_ONE};
@@ -44,7 +53,7 @@ struct scaled law_log_shift(struct terms *terms, struct scaled sum, struct scale
     struct scaled lse = {lse_term(terms, part_of(term_with_scale(terms, x))), SCALE_ONE};
     struct sum all = {0};
     sum_add(terms, &all, lse, SCALE_ONE);
-    if (!scaled_equal(taken, shift)) {
+    if (!scaled_equal(taken, shift) || !is_greatest(terms, shift, x)) {
         sum_add(terms, &all, taken, scale_rational(terms, -1, 1));
         sum_add(terms, &all, shift, SCALE_ONE);
     }
