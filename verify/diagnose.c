@@ -294,6 +294,49 @@ static struct fault *iota_fault(struct engine *e, const struct making *making) {
         making->name, ours, dimension_names[iota_dimension(e, making->value.of)], theirs);
 }
 
+// What multiplies scores beside the value, if attention reads it as queries or keys: the program's
+// attribute and the reference's on the same operands, where these differ. False: nothing does.
+static bool scales_of_scores(const struct engine *e, const struct making *making, double *ours,
+                             double *theirs) {
+    uint32_t id = (uint32_t)(making - e->history->makings) + 1, q, k;
+    const struct making *reader = NULL;
+    for (uint32_t i = id + 1; i <= e->history->n && !reader; i++) {
+        const struct making *other = making_of(e->history, i);
+        if (!other->op || other->op->kind != OP_ATTENTION)
+            continue;
+        q = making_operand(e->history, other, 0);
+        k = making_operand(e->history, other, 1);
+        reader = q && k && (q == id || k == id) ? other : NULL;
+    }
+    for (uint32_t i = 0; reader && i < e->first_own_node; i++) {
+        const struct node_key *key = e->terms->nodes[i].key;
+        if (key->kind != OP_ATTENTION ||
+            key->parts[0].node != making_of(e->history, q)->value.of.node ||
+            key->parts[1].node != making_of(e->history, k)->value.of.node)
+            continue;
+        *ours = op_real(reader->op, ATTRIBUTE_SCALE, 1);
+        return term_attribute(e, (struct term){i, 0}, ATTRIBUTE_SCALE, theirs) && *ours != *theirs;
+    }
+    return false;
+}
+
+// A part of what the scores lack or have too much may be in the attribute.
+static struct fault *scores_fault(struct engine *e, const struct making *making,
+                                  scale_id expected) {
+    double ours, theirs;
+    const struct scale *factor = scale_get(
+        e->terms, scale_multiply(e->terms, making->value.scale, scale_invert(e->terms, expected)));
+    if (factor->n_factors || factor->serial || !scales_of_scores(e, making, &ours, &theirs))
+        return NULL;
+    double ratio = ours / theirs * (double)factor->numerator / (double)factor->denominator;
+    bool large = ratio > 1;
+    return fault_make(e, E413, making->span, NULL,
+                      "scores of attention are %.6g times too %s: `%s` is scaled by %s, on one "
+                      "device by %s, and scores by %.15g, on one device by %.15g",
+                      large ? ratio : 1 / ratio, large ? "large" : "small", making->name,
+                      scale_text(e, making->value.scale), scale_text(e, expected), ours, theirs);
+}
+
 struct fault *diagnose_making(struct engine *e, const struct making *making) {
     struct scaled value = making->value, one;
     scale_id expected;
@@ -310,8 +353,10 @@ struct fault *diagnose_making(struct engine *e, const struct making *making) {
                               microbatches_text(e, value.of));
         value = one;
     }
-    if (history_scale(e, value, &expected))
-        return scale_fault(e, making->span, what, value.scale, expected);
+    if (history_scale(e, value, &expected)) {
+        struct fault *scores = scores_fault(e, making, expected);
+        return scores ? scores : scale_fault(e, making->span, what, value.scale, expected);
+    }
     return first_difference(e, making->span, value.of);
 }
 

@@ -118,6 +118,8 @@ void rule_apply(struct engine *, const struct unit *, const struct op *,
                 const struct judgement *operands, struct judgement *results);
 
 uint32_t attributes_of(struct engine *, const struct op *); // of an op's terms
+// A number among them; false: there is none of this name.
+bool term_attribute(const struct engine *, struct term, enum attribute_name, void *value);
 
 // compress.c: gradients that travel as codes, where `relax` lets them. Whether the op is one of
 // these two; codes are operands of nothing else.

@@ -60,25 +60,7 @@ static bool is_linear(enum op_kind kind, unsigned operand) {
     return strchr(op_rows[kind].linear, (char)('0' + operand)) != NULL;
 }
 
-// ---- attributes, as rule.c writes them ----------------------------------------------------------
-
-static bool find_attribute(const struct expansion *x, struct term term, enum attribute_name name,
-                           void *value) {
-    const struct intern *all = &x->engine->terms->attributes;
-    uint32_t attributes = node_of(x, term)->key->attributes;
-    if (!attributes)
-        return false;
-    const char *at = interned(all, attributes - 1);
-    for (const char *end = at + all->entries[attributes - 1].size; at < end;) {
-        enum attribute_name found = (enum attribute_name) * at++;
-        if (found == name)
-            memcpy(value, at, sizeof(int64_t));
-        if (found == name)
-            return true;
-        at += attribute_kinds[found] == KIND_WORD ? strlen(at) + 1 : sizeof(int64_t);
-    }
-    return false;
-}
+// ---- numbers of attributes ----------------------------------------------------------------------
 
 // A number as the fraction that it is. False: its numerator or denominator is too large.
 static bool scale_of_real(struct expansion *x, double real, scale_id *scale) {
@@ -149,7 +131,7 @@ static bool read_shape(const struct expansion *x, struct term term, const int *r
     if (key->kind == OP_EINSUM) // "ab,bc,ac", the result's last
         list = interned(&x->engine->terms->attributes, key->attributes - 1);
     else
-        find_attribute(x, term, ATTRIBUTE_KEEP, &keep);
+        term_attribute(x->engine, term, ATTRIBUTE_KEEP, &keep);
     memset(shape, 0, sizeof *shape);
     const char *item = list;
     for (unsigned i = 0; i < n; i++, item += strcspn(item, ",-") + 1)
@@ -422,9 +404,9 @@ static bool expand_norm_backward(struct expansion *x, const struct made *m, stru
 static bool expand_weighted(struct expansion *x, const struct made *m, struct scaled *made) {
     double a, b;
     scale_id weight_a, weight_b;
-    if (!find_attribute(x, m->term, ATTRIBUTE_WEIGHT_A, &a) ||
-        !find_attribute(x, m->term, ATTRIBUTE_WEIGHT_B, &b) || !scale_of_real(x, a, &weight_a) ||
-        !scale_of_real(x, b, &weight_b))
+    if (!term_attribute(x->engine, m->term, ATTRIBUTE_WEIGHT_A, &a) ||
+        !term_attribute(x->engine, m->term, ATTRIBUTE_WEIGHT_B, &b) ||
+        !scale_of_real(x, a, &weight_a) || !scale_of_real(x, b, &weight_b))
         return false;
     *made = sum_of(x, m->operands[0], weight_a, m->operands[1], weight_b);
     return true;
@@ -436,7 +418,8 @@ static void fold_scales(struct expansion *x, struct made *m) {
     struct terms *terms = x->engine->terms;
     double real;
     scale_id given, of_k = m->operands[1].scale;
-    if (!find_attribute(x, m->term, ATTRIBUTE_SCALE, &real) || !scale_of_real(x, real, &given))
+    if (!term_attribute(x->engine, m->term, ATTRIBUTE_SCALE, &real) ||
+        !scale_of_real(x, real, &given))
         return;
     scale_id outside = scale_product(terms, given, of_k);
     scale_id all = scale_product(terms, outside, m->operands[0].scale);

@@ -346,6 +346,24 @@ uint32_t attributes_of(struct engine *e, const struct op *op) {
     return size ? intern(&e->terms->attributes, bytes, size, NULL) + 1 : 0;
 }
 
+bool term_attribute(const struct engine *e, struct term term, enum attribute_name name,
+                    void *value) {
+    const struct intern *all = &e->terms->attributes;
+    uint32_t attributes = e->terms->nodes[term.node].key->attributes;
+    if (!attributes)
+        return false;
+    const char *at = interned(all, attributes - 1);
+    for (const char *end = at + all->entries[attributes - 1].size; at < end;) {
+        enum attribute_name found = (enum attribute_name) * at++;
+        if (found == name)
+            memcpy(value, at, sizeof(int64_t));
+        if (found == name)
+            return true;
+        at += attribute_kinds[found] == KIND_WORD ? strlen(at) + 1 : sizeof(int64_t);
+    }
+    return false;
+}
+
 static struct scaled sum_term(struct context *c) {
     struct engine *e = c->engine;
     struct sum sum = {0};
