@@ -313,7 +313,7 @@ const struct known_mutant wrong_mutants[] = {
      {REPLACE("mlp.gate.weight = block.mlp.gate.weight[l]",
               "mlp.gate.weight = block.mlp.up.weight[l]")},
      "E490",
-     "%mlp.silu = silu"},
+     "%mlp.gate = einsum"},
     {"another microbatch's targets",
      FAMILY_LLAMA,
      TINY_DDP,

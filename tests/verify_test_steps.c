@@ -60,6 +60,9 @@ static const char head[] =
     "buffer many : transient f32[hidden=4] slots 67 at 20480\n"
     "buffer moved : transient f32[ffn=4/b, hidden=4] at 11264\n"
     "buffer next : transient f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2] at 12288\n"
+    "buffer shard : transient f32[hidden=4] flat/b at 43008\n"
+    "buffer squares : transient f64[] at 40960\n"
+    "buffer norm2 : transient f64[] at 41984\n"
     "buffer rows : transient f32[batch=1, sequence=2, hidden=4] slots 8 at 13312\n";
 
 #define ROW  "f32[hidden=4]"
@@ -106,6 +109,22 @@ static const char units[] =
     "result %y in %sum\n"
     "%n = square_sum(%x) : f64[]\n"
     "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
+    "unit main.length { phase forward parameter %x : " ROW " parameter %z : " ROW "\n"
+    "parameter %u : " ROW " parameter %r : " ROW " result %y\n"
+    "%a = square_sum(%x) : f64[]\n"
+    "%b = square_sum(%z) : f64[]\n"
+    "%s.1 = add(%a, %b) : f64[]\n"
+    "%c = square_sum(%u) : f64[]\n"
+    "%s.2 = add(%s.1, %c) : f64[]\n"
+    "%d = square_sum(%r) : f64[]\n"
+    "%s.3 = add(%s.2, %d) : f64[]\n"
+    "%y = square_root(%s.3) : f64[] out }\n"
+    "unit main.gated { phase forward parameter %x : " ROW " parameter %z : " ROW "\n"
+    "parameter %u : " ROW " result %y\n"
+    "%gate = einsum(%x, %z) {labels=\"h,h->h\"} : " ROW "\n"
+    "%up = einsum(%x, %u) {labels=\"h,h->h\"} : " ROW "\n"
+    "%bent = silu(%gate) : " ROW "\n"
+    "%y = mul(%bent, %up) : " ROW " out }\n"
     "unit main.root { phase forward parameter %x : f64[] result %y\n"
     "%y = square_root(%x) : f64[] out }\n"
     "unit main.pair { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
@@ -121,6 +140,9 @@ static const char units[] =
     "%y = silu(%x) : " ROW " out }\n"
     "unit main.keep { phase forward parameter %x : f32[flat=2] result %y\n"
     "%y = cast(%x) : f32[flat=2] out }\n"
+    "unit main.plus { phase forward parameter %x : f32[flat=2] parameter %z : f32[flat=2] result "
+    "%y\n"
+    "%y = add(%x, %z) : f32[flat=2] out }\n"
     "unit main.keep_one { phase forward parameter %x : f32[flat=1] result %y\n"
     "%y = cast(%x) : f32[flat=1] out }\n"
     "unit main.twice { phase forward parameter %x : " ROW " result %y\n"
@@ -228,8 +250,21 @@ struct mistake {
     "start all_reduce over a as sum[0] { token_count -> token_count }\nwait sum[0]\n"
 #define MOVE_SPARE "start permute over b shift 1 as away[0] { spare[0] -> other }\nwait away[0]\n"
 #define NORM       "zero grad_norm\ncall norm(x = whole, sum = grad_norm)\n"
-#define EVALUATE   "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
-#define RING       "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
+#define FOUR                                                                                       \
+    "call copy(x = w[0]) -> (y = spare[0])\ncall bend(x = w[0]) -> (y = spare[1])\n"               \
+    "call times(x = w[0], z = w[1]) -> (y = spare[2])\ncall bend(x = spare[1]) -> (y = "           \
+    "spare[3])\n"
+#define SQUARES                                                                                    \
+    FOUR "zero squares\ncall norm(x = spare[0], sum = squares)\ncall norm(x = spare[1], sum = "    \
+         "squares)\n"                                                                              \
+         "call norm(x = spare[2], sum = squares)\ncall norm(x = spare[3], sum = squares)\n"        \
+         "start permute over a shift 1 as sum[0] { squares -> norm2 }\nwait sum[0]\n"              \
+         "call root(x = norm2) -> (y = grad_norm)\n"
+#define LENGTH                                                                                     \
+    FOUR "call length(x = spare[0], z = spare[1], u = spare[2], r = spare[3]) -> (y = "            \
+         "grad_norm)\n"
+#define EVALUATE "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
+#define RING     "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
 #define WHOLE_QUERIES                                                                              \
     REPLACE_ALL("sequence=4/a, heads", "sequence=4, heads"),                                       \
         REPLACE_ALL("sequence=2, heads", "sequence=4, heads"),                                     \
@@ -558,7 +593,7 @@ static const struct mistake mistakes[] = {
      {REPLACE("call copy(x = w[0]) -> (y = spare[0])", "zero spare[0]")},
      "E490",
      "start permute",
-     "square_sum(0)"},
+     "is given 0"},
     {"zeros that a transfer brings to what is no sum",
      "call copy(x = w[0]) -> (y = spare[0])\n" MOVE_SPARE "call bend(x = other) -> (y = w[1])\n",
      {REPLACE("call copy(x = w[0]) -> (y = spare[0])", "zero spare[0]")},
@@ -597,6 +632,60 @@ static const struct mistake mistakes[] = {
      "logits : activations",
      "where the host looks"},
 
+    // Where what is lacking or in the way is.
+    {"a sum that goes on without a summand",
+     SQUARES,
+     {DELETE("call norm(x = spare[1]")},
+     "E412",
+     "call norm(x = spare[2]",
+     "lacks"},
+    {"a sum that is brought without its last summand",
+     SQUARES,
+     {DELETE("call norm(x = spare[3]")},
+     "E412",
+     "start permute over a",
+     "lacks"},
+    {"a summand that is added to something else",
+     FOUR "zero token_count\ncall norm(x = spare[3], sum = token_count)\n" SQUARES,
+     {REPLACE("call norm(x = spare[1], sum = squares)",
+              "call norm(x = spare[1], sum = token_count)")},
+     "E412",
+     "call norm(x = spare[1]",
+     "lacks"},
+    {"a sum that is forgotten inside a unit",
+     LENGTH,
+     {REPLACE("%s.3 = add(%s.2, %d)", "%s.3 = add(%c, %d)")},
+     "E412",
+     "%s.3 = add",
+     "lacks"},
+    {"a square of something else, which is added in its own place too",
+     LENGTH,
+     {REPLACE("%b = square_sum(%z)", "%b = square_sum(%r)")},
+     "E412",
+     "%b = square_sum",
+     "2 times"},
+    {"what another op makes later",
+     "call gated(x = w[0], z = w[1], u = w[2]) -> (y = w[3])\n",
+     {REPLACE("%gate = einsum(%x, %z)", "%gate = einsum(%x, %u)")},
+     "E490",
+     "%gate = einsum",
+     NULL},
+    {"another scalar in the place of the only one that has a root",
+     COUNT SQUARES,
+     {REPLACE("{ squares -> norm2 }", "{ token_count -> norm2 }")},
+     "E490",
+     "start permute over a",
+     "is given"},
+
+    {"a shard that arrives where another axis's is expected",
+     "call copy(x = w[0]) -> (y = whole)\n"
+     "start reduce_scatter over b as cut[0] { whole -> shard }\nwait cut[0]\n"
+     "call plus(x = shard, z = v) -> (y = part.b)\ncall keep(x = part.b) -> (y = v)\n",
+     {REPLACE("start reduce_scatter over b", "start reduce_scatter over a")},
+     "E510",
+     "start reduce_scatter over a",
+     "cut differently"},
+
     // Bytes.
     {"two parameters in one place",
      "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = spare[0]) -> (y = w[1])\n",
@@ -616,6 +705,37 @@ static const struct mistake mistakes[] = {
      "E610",
      "w : parameters",
      "needs both at once"},
+    {"one buffer in the way of two that a call needs",
+     "call copy(x = w[0]) -> (y = whole)\ncall copy(x = w[1]) -> (y = work)\n"
+     "call times(x = whole, z = work) -> (y = other)\ncall copy(x = other) -> (y = w[2])\n",
+     {REPLACE("work : transient f32[hidden=4] at 10240", "work : transient f32[hidden=4] at 9232"),
+      REPLACE("other : transient f32[hidden=4] at 14336",
+              "other : transient f32[hidden=4] at 9224")},
+     "E611",
+     "other : transient",
+     "share bytes"},
+    {"one buffer in the way of two, written while they are needed",
+     "call copy(x = w[0]) -> (y = whole)\ncall copy(x = w[1]) -> (y = work)\n"
+     "call copy(x = w[2]) -> (y = other)\ncall times(x = whole, z = other) -> (y = spare[0])\n"
+     "call times(x = work, z = spare[0]) -> (y = spare[1])\n"
+     "call times(x = work, z = other) -> (y = spare[2])\n"
+     "call copy(x = spare[1]) -> (y = w[3])\ncall copy(x = spare[2]) -> (y = w[0])\n",
+     {REPLACE("work : transient f32[hidden=4] at 10240", "work : transient f32[hidden=4] at 9232"),
+      REPLACE("other : transient f32[hidden=4] at 14336",
+              "other : transient f32[hidden=4] at 9224")},
+     "E611",
+     "other : transient",
+     "overwritten"},
+    {"a transient buffer in the way of a transfer's and of a parameter",
+     "start all_gather over b as gather[0] { v -> whole }\n"
+     "call copy(x = w[0]) -> (y = loose)\nwait gather[0]\n"
+     "call copy(x = whole) -> (y = w[1])\n",
+     {REPLACE("whole : transient f32[hidden=4] at 9216", "whole : transient f32[hidden=4] at 1008"),
+      REPLACE("loose : transient f32[hidden=4] at 18432",
+              "loose : transient f32[hidden=4] at 1016")},
+     "E610",
+     "loose : transient",
+     "still fills"},
     {"read after it was freed",
      "call copy(x = w[0]) -> (y = spare[0])\ncall bend(x = spare[0]) -> (y = w[1])\n",
      {INSERT("free spare[0]", "call bend(x = spare")},

@@ -29,17 +29,31 @@ static void move_fault(struct fault *fault, struct span to, const char *said, co
 
 // ---- what is made again -----------------------------------------------------------------------
 
-// The same value from another op of the same call.
-static bool is_made_again(const struct engine *e, uint32_t made) {
+// Collectives pass on what they are given, and so do copies.
+static bool is_passed_on(const struct engine *e, const struct making *making) {
+    for (uint32_t i = 0; i < making->n_operands; i++) {
+        uint32_t operand = making_operand(e->history, making, i);
+        if (operand && scaled_equal(making_at(e, operand)->value, making->value))
+            return true;
+    }
+    return false;
+}
+
+static bool makes_same(const struct making *a, const struct making *b) {
+    return b->moment == a->moment && b->name && b->op && b->op != a->op &&
+           b->op->kind == a->op->kind && scaled_equal(a->value, b->value);
+}
+
+// The same value from another op of the same call: before it, or behind it.
+static bool is_made_again(const struct engine *e, uint32_t made, bool behind) {
     const struct making *making = making_at(e, made);
-    if (!making->op || making->op->kind == OP_IOTA)
+    if (!making->op || making->op->kind == OP_IOTA || (behind && is_passed_on(e, making)))
         return false;
-    for (uint32_t i = made - 1; i > 0; i--) {
-        const struct making *other = making_at(e, i);
-        if (other->moment != making->moment)
+    uint32_t i = made;
+    while (behind ? ++i <= e->history->n : --i > 0) {
+        if (making_at(e, i)->moment != making->moment)
             return false;
-        if (other->name && other->op && other->op != making->op &&
-            other->op->kind == making->op->kind && scaled_equal(other->value, making->value))
+        if (makes_same(making, making_at(e, i)))
             return true;
     }
     return false;
@@ -54,24 +68,56 @@ static uint32_t added_before(struct engine *e, uint32_t sum, uint32_t added) {
     return 0;
 }
 
+// Whether the reference has the sum so far without the value, but not with it.
+static bool is_added_astray(struct engine *e, uint32_t made) {
+    for (uint32_t id = made + 1; id <= e->history->n; id++) {
+        const struct making *sum = making_at(e, id);
+        if (!sum->name || !is_sum(sum) || sum->n_operands != 2)
+            continue;
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t other = making_operand(e->history, sum, !i);
+            if (making_operand(e->history, sum, i) == made && other)
+                return !history_has_sum(e, sum->value) &&
+                       (!is_sum(making_at(e, other)) ||
+                        history_has_sum(e, making_at(e, other)->value));
+        }
+    }
+    return false;
+}
+
 // What made again what a guilty op was given: another op of the unit, or the whole call.
 struct again {
     const struct making *making; // NULL: nothing
     bool by_call;
 };
 
+static struct again summand_again(struct engine *e, uint32_t sum, uint32_t operand) {
+    uint32_t before = sum < operand ? added_before(e, sum, operand) : 0;
+    if (!before)
+        return (struct again){NULL, false};
+    const struct making *first = making_at(e, before), *second = making_at(e, operand);
+    bool alike = first->op && second->op && first->op->kind == second->op->kind;
+    if (alike && first->op != second->op && is_added_astray(e, before))
+        return (struct again){first, false};
+    return (struct again){second, first->op == second->op};
+}
+
 static struct again made_again(struct engine *e, const struct making *guilty) {
     for (uint32_t i = 0; guilty->op && i < guilty->n_operands; i++) {
         uint32_t operand = making_operand(e->history, guilty, i);
         uint32_t other = guilty->n_operands == 2 ? making_operand(e->history, guilty, !i) : 0;
-        if (operand && is_made_again(e, operand))
+        struct again again = {NULL, false};
+        if (operand && other && is_sum(guilty))
+            again = summand_again(e, other, operand);
+        if (operand && !again.making && is_made_again(e, operand, false))
+            again.making = making_at(e, operand);
+        if (again.making)
+            return again;
+    }
+    for (uint32_t i = 0; guilty->op && !is_sum(guilty) && i < guilty->n_operands; i++) {
+        uint32_t operand = making_operand(e->history, guilty, i);
+        if (operand && is_made_again(e, operand, true))
             return (struct again){making_at(e, operand), false};
-        uint32_t before = operand && is_sum(guilty) && other && other < operand
-                              ? added_before(e, other, operand)
-                              : 0;
-        if (before)
-            return (struct again){making_at(e, operand),
-                                  making_at(e, before)->op == making_at(e, operand)->op};
     }
     return (struct again){NULL, false};
 }
@@ -155,7 +201,7 @@ static struct fault *made_fault(struct engine *e, const struct making *making,
     } else if (again.making) {
         *cause = again.making;
         move_fault(fault, again.by_call ? (*cause)->call : (*cause)->span,
-                   "this makes what was made before", "here it is used");
+                   "this makes what is made elsewhere", "here it is used");
     }
     return fault;
 }
@@ -314,6 +360,24 @@ static const struct making *last_transfer(struct engine *e, uint32_t made) {
     return NULL;
 }
 
+// The first transfer on the way to what is cut wrongly that arrived in another way than its buffer
+// says, as it is or as a summand.
+static bool tell_misfit(struct engine *e, struct fault *fault, const struct making *reader) {
+    const struct making *first = NULL;
+    for (uint32_t i = 0; i < reader->n_operands && !first; i++) {
+        struct lineage way = lineage_of(e, making_operand(e->history, reader, i), true);
+        for (uint32_t id; (id = lineage_next(&way));)
+            if (making_at(e, id)->is_transfer && making_at(e, id)->is_misfit)
+                first = making_at(e, id);
+    }
+    if (first)
+        move_fault(fault, first->span,
+                   arena_format(e->arena, "what arrives in `%s` lies in another way than that says",
+                                first->name),
+                   fault->said ? fault->said : "here it is read");
+    return first != NULL;
+}
+
 // What is to be summed is no summand any more: then what summed before summed over too much.
 static void tell_complete(const struct engine *e, struct fault *fault,
                           const struct making *reader) {
@@ -347,7 +411,8 @@ static void tell_zeros(struct engine *e, struct fault *fault, const struct makin
 static void tell_reader(struct engine *e, struct fault *fault, const struct making *reader) {
     const struct making *cut =
         fault->has_odd ? last_transfer(e, making_operand(e->history, reader, fault->odd)) : NULL;
-    if (tell_value(e, fault, reader))
+    bool cuts = fault->code == E411 || fault->code == E510;
+    if (tell_value(e, fault, reader) || (cuts && tell_misfit(e, fault, reader)))
         return;
     if (cut)
         move_fault(fault, cut->span, "this cuts it", "here it meets the others");

@@ -44,8 +44,17 @@ static int likeness(const struct node *a, const struct node *b) {
     return score;
 }
 
+static bool is_made(const struct engine *e, uint32_t node) {
+    for (uint32_t id = 1; id <= e->history->n; id++)
+        if (making_of(e->history, id)->name && making_of(e->history, id)->value.of.node == node)
+            return true;
+    return false;
+}
+
+// Of several that are as much alike one that the program lacks; where none is, and the op reads one
+// value, the only one of its kind.
 static uint32_t most_alike(const struct engine *e, const struct node *node) {
-    uint32_t best = NO_ID;
+    uint32_t best = NO_ID, n_of_kind = 0;
     int best_score = 0;
     for (uint32_t i = 0; i < e->first_own_node; i++) {
         const struct node *other = &e->terms->nodes[i];
@@ -54,12 +63,14 @@ static uint32_t most_alike(const struct engine *e, const struct node *node) {
             (node->key->kind != NODE_SUM && other->n_parts != node->n_parts))
             continue;
         int score = likeness(node, other);
-        if (score > best_score) {
+        n_of_kind++;
+        if (score > best_score ||
+            (score == best_score && (score == 0 || (is_made(e, best) && !is_made(e, i))))) {
             best_score = score;
             best = i;
         }
     }
-    return best;
+    return best_score > 0 || (n_of_kind == 1 && node->n_parts == 1) ? best : NO_ID;
 }
 
 // ---- other numbers ----------------------------------------------------------------------------

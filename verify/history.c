@@ -19,7 +19,8 @@ struct history *history_new(struct arena *arena, const struct fault *const *befo
                                 .before = before,
                                 .n_before = n,
                                 .values.arena = arena,
-                                .summands.arena = arena};
+                                .summands.arena = arena,
+                                .sums.arena = arena};
     return history;
 }
 
@@ -75,6 +76,34 @@ static void note_reference(struct engine *e, const struct judgement *made) {
     }
 }
 
+// The nodes that are summed, of whatever layers, each once and in order.
+struct nodes {
+    const uint32_t *items;
+    uint32_t n;
+};
+
+static int by_number(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static struct nodes nodes_of(struct engine *e, struct scaled value) {
+    uint32_t n = n_summands(e, value), n_nodes = 0;
+    uint32_t *items = ARENA_ARRAY(e->history->arena, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        items[i] = summand_of(e, value, i).node;
+    qsort(items, n, sizeof *items, by_number);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || items[i] != items[n_nodes - 1])
+            items[n_nodes++] = items[i];
+    return (struct nodes){items, n_nodes};
+}
+
+static void note_sum(struct engine *e, struct scaled value) {
+    struct nodes nodes = nodes_of(e, value);
+    intern(&e->history->sums, nodes.items, nodes.n * (uint32_t)sizeof *nodes.items, NULL);
+}
+
 static uint32_t push(struct engine *e, struct making making) {
     struct history *history = e->history;
     making.order = next_order(e);
@@ -97,6 +126,7 @@ void history_begin(struct engine *e, const struct op *op, const struct exchange 
         for (uint32_t i = 0; i < n; i++)
             if (!operands[i].fault)
                 note_reference(e, &operands[i]);
+        history->adds = op && op_is_sum(op->kind);
         return;
     }
     struct making making = {
@@ -132,6 +162,8 @@ void history_made(struct engine *e, struct judgement *made, const char *name) {
         return;
     if (e->is_reference) {
         note_reference(e, made);
+        if (history->adds)
+            note_sum(e, made->value);
         return;
     }
     struct making making = *making_of(history, history->open);
@@ -142,8 +174,10 @@ void history_made(struct engine *e, struct judgement *made, const char *name) {
 }
 
 void history_end(struct engine *e) {
-    if (e->history)
-        e->history->open = 0;
+    if (!e->history)
+        return;
+    e->history->open = 0;
+    e->history->adds = false;
 }
 
 void history_recall(struct engine *e, struct judgement *made, const char *name) {
@@ -160,7 +194,11 @@ void history_place(struct engine *e, const struct judgement *made, buffer_id to,
     if (!e->history || !made->made)
         return;
     struct making *making = &e->history->makings[made->made - 1];
-    making->is_kept = e->program->buffers[to].stack == STACK_LAYERS;
+    buffer_id whole = owner_of(e, to);
+    making->is_kept = e->program->buffers[whole].stack == STACK_LAYERS;
+    making->is_misfit = made->form != FORM_ANY &&
+                        form_at_a_time(&e->digits, made->form) !=
+                            form_declared(&e->digits, e->program, &e->program->buffers[to]);
     making->hides = old && (old->fault || !old->made);
     if (!old || old->fault)
         return;
@@ -276,6 +314,33 @@ bool history_whole(struct engine *e, struct scaled part, struct scaled *whole) {
         found = true;
     }
     return found;
+}
+
+bool history_has_sum(struct engine *e, struct scaled sum) {
+    struct nodes nodes = nodes_of(e, sum);
+    return intern_has(&e->history->sums, nodes.items, nodes.n * (uint32_t)sizeof *nodes.items);
+}
+
+static bool has_node(struct nodes nodes, uint32_t node) {
+    return bsearch(&node, nodes.items, nodes.n, sizeof node, by_number) != NULL;
+}
+
+bool history_has_more(struct engine *e, struct scaled sum, struct scaled part,
+                      struct scaled whole) {
+    struct nodes mine = nodes_of(e, sum), has = nodes_of(e, part), all = nodes_of(e, whole);
+    for (uint32_t i = 0; i < e->history->sums.n; i++) {
+        const struct intern_entry *entry = &e->history->sums.entries[i];
+        struct nodes theirs = {entry->bytes, entry->size / (uint32_t)sizeof(uint32_t)};
+        bool more = theirs.n > mine.n;
+        for (uint32_t k = 0; more && k < mine.n; k++)
+            more = has_node(theirs, mine.items[k]);
+        for (uint32_t k = 0; more && k < theirs.n; k++)
+            more = has_node(mine, theirs.items[k]) ||
+                   (has_node(all, theirs.items[k]) && !has_node(has, theirs.items[k]));
+        if (more)
+            return true;
+    }
+    return false;
 }
 
 // A value on the program's own way, a multiple of one, or a sum of such.

@@ -23,6 +23,7 @@ struct making {                               // of one value; numbered from 1
     uint32_t recalled; // of a call that was not evaluated: which of its values this is like
     // Of what is brought to a buffer or cleared there:
     bool is_kept;      // it has a place for every layer
+    bool is_misfit;    // it lies in another way than the buffer says
     uint32_t replaces; // what was there before; 0: unknown
     bool is_unchanged; // that was the same
     bool hides;        // that had no meaning, or the step began with it
@@ -37,6 +38,8 @@ struct history {
     uint32_t n_before;
     uint32_t open;                  // what is being made; 0: nothing
     struct intern values, summands; // of the reference, and of its sums: nodes with scales
+    struct intern sums;             // of the reference, made by ops that add: which nodes
+    bool adds;                      // the reference's op that is open
     bool known[N_OPS];              // ops that the reference has
     unsigned char *answers;         // of every making: is it explained?
     uint32_t *reached, way, room;   // by the present way back; how many there may be
@@ -77,6 +80,9 @@ struct lineage {
 };
 struct lineage lineage_of(struct engine *, uint32_t made, bool sums); // made 0: nothing
 uint32_t lineage_next(struct lineage *); // a making; 0: there are no more
+static inline bool lineage_has(const struct lineage *way, uint32_t id) { // where there are no more
+    return way->history->reached[id] == way->number;
+}
 
 // The first value that the reference does not explain of those that led to `made`, by way of others
 // like it; 0: it explains `made` itself. `*detour`: the program has its own way to the reference's
@@ -84,6 +90,10 @@ uint32_t lineage_next(struct lineage *); // a making; 0: there are no more
 uint32_t history_first_guilty(struct engine *, uint32_t made, bool *detour);
 // A sum of the reference of which the value is a part only; false: there is none.
 bool history_whole(struct engine *, struct scaled part, struct scaled *whole);
+// Whether an op of the reference adds up to a sum of these nodes, of whatever layers.
+bool history_has_sum(struct engine *, struct scaled sum);
+// Whether one adds up to that and some of what `part` lacks of `whole`.
+bool history_has_more(struct engine *, struct scaled sum, struct scaled part, struct scaled whole);
 // The scale with which the reference has the term, of several the nearest, of such the last; false:
 // it does not have it.
 bool history_scale(const struct engine *, struct scaled found, scale_id *scale);

@@ -127,7 +127,8 @@ static void execute_zero(struct engine *e, const struct statement *statement) {
         struct place at = place_of(e, statement->zero);
         history_begin(e, NULL, NULL, statement->span, NULL, 0);
         history_made(e, &value, buffer->name);
-        history_place(e, &value, at.buffer, store_holds(e, at.buffer, at.item, &old) ? &old : NULL);
+        history_place(e, &value, statement->zero.buffer,
+                      store_holds(e, at.buffer, at.item, &old) ? &old : NULL);
         history_end(e);
     }
     store_write(e, statement->zero, value, statement->span);

@@ -193,28 +193,31 @@ void store_init(struct engine *e, const struct step *step) {
 
 // ---- reading ----------------------------------------------------------------------------------
 
-static bool is_buffer(const struct engine *e, const struct span *span) {
+// The buffer whose declaration that is; NO_ID: none.
+static buffer_id buffer_at(const struct engine *e, const struct span *span) {
     for (buffer_id i = 0; i < e->program->n_buffers; i++)
         if (span == &buffer_of(e, i)->span)
-            return true;
-    return false;
+            return i;
+    return NO_ID;
 }
 
 struct look { // at an item
     const struct run *run;
     enum item_state state;
     const struct span *by;
+    buffer_id taker; // OVERWRITTEN: who has the bytes, if that is another one
 };
 
 static struct look look_at(struct engine *e, struct place place) {
     const struct run *run = series_find(e, &e->store.items[place.buffer], place.item);
-    struct look look = {run, run->state, run->by};
+    struct look look = {run, run->state, run->by, place.buffer};
     if (run->state != ITEM_READY && run->state != ITEM_WINDOW && run->state != ITEM_IN_FLIGHT)
         return look;
     const struct stretch *lost = bytes_lost(e, place.buffer, place.item, place.item + 1);
     if (lost) {
         look.state = ITEM_OVERWRITTEN;
         look.by = lost->by;
+        look.taker = lost->owner;
     }
     return look;
 }
@@ -222,6 +225,30 @@ static struct look look_at(struct engine *e, struct place place) {
 static struct fault *never_fault(struct fault *fault, buffer_id buffer) {
     fault->is_never = true;
     fault->never = buffer;
+    return fault;
+}
+
+static const struct fault *filled_fault(struct engine *e, struct place place, buffer_id other) {
+    bool theirs = plan_misplaced(e, place.buffer, other) == other;
+    struct span both[] = {buffer_of(e, place.buffer)->span, buffer_of(e, other)->span};
+    struct fault *fault = fault_make(e, E611, both[theirs], NULL,
+                                     "`%s` shares bytes with another buffer that is filled before "
+                                     "the step, and is read",
+                                     place_name(e, place));
+    fault_also(fault, both[!theirs], theirs ? "read" : "the other");
+    return fault;
+}
+
+static const struct fault *overwritten_fault(struct engine *e, struct place place, struct look look,
+                                             struct span span) {
+    buffer_id misplaced = look.taker == NO_ID ? NO_ID : plan_misplaced(e, place.buffer, look.taker);
+    struct span at = misplaced == NO_ID ? span : buffer_of(e, misplaced)->span;
+    struct fault *fault = fault_make(
+        e, E611, at, NULL, "`%s` is read after its bytes were overwritten", place_name(e, place));
+    if (misplaced != NO_ID)
+        fault_also(fault, span, "read here");
+    else if (look.by)
+        fault_also(fault, *look.by, "overwritten here");
     return fault;
 }
 
@@ -248,18 +275,10 @@ static const struct fault *state_fault(struct engine *e, struct place place, str
         said = "freed here";
         break;
     case ITEM_OVERWRITTEN:
-        if (look.run->state == ITEM_OVERWRITTEN && is_filled(buffer) && is_buffer(e, look.by)) {
-            fault = fault_make(e, E611, buffer->span, NULL,
-                               "`%s` shares bytes with another buffer that is filled before the "
-                               "step, and is read",
-                               name);
-            said = "the other";
-            break;
-        }
-        fault =
-            fault_make(e, E611, span, NULL, "`%s` is read after its bytes were overwritten", name);
-        said = "overwritten here";
-        break;
+        if (look.run->state == ITEM_OVERWRITTEN && is_filled(buffer) &&
+            buffer_at(e, look.by) != NO_ID)
+            return filled_fault(e, place, buffer_at(e, look.by));
+        return overwritten_fault(e, place, look, span);
     case ITEM_CONSUMED:
         fault = fault_make(e, E611, span, NULL, "`%s` is read after a call consumed it", name);
         said = "consumed here";
@@ -432,6 +451,10 @@ const struct fault *store_plan_fault(struct engine *e, enum diagnostic_code code
     struct place a = e->store.met[0], b = e->store.met[1];
     if (a.buffer == b.buffer)
         return NULL;
+    if (plan_misplaced(e, a.buffer, b.buffer) == b.buffer) {
+        a = e->store.met[1];
+        b = e->store.met[0];
+    }
     struct fault *fault =
         fault_make(e, code, buffer_of(e, a.buffer)->span, NULL,
                    "`%s` and `%s` share bytes, and %s needs both at once, of which it writes one",

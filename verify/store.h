@@ -107,6 +107,10 @@ int32_t bytes_alike(struct engine *, buffer_id, int32_t item, int32_t end);
 void bytes_items(struct engine *, struct place, buffer_id, int32_t *first, int32_t *end);
 struct address bytes_begin(const struct engine *, buffer_id, int32_t item);
 
+// plan.c: of two buffers that share bytes the one that is where it should not be, if that is known;
+// else NO_ID. Where a history is kept only: it is looked for in all of the program.
+buffer_id plan_misplaced(const struct engine *, buffer_id, buffer_id);
+
 // store.c
 void initials_init(struct engine *); // what persistent and input buffers hold before a step
 // Of the item and those that are to it as what follows it is.

@@ -74,6 +74,9 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
                                      place_name(e, what), reads ? "reads" : "fills");
     fault_also(fault, reads ? span : run->start->span,
                reads ? "written here" : "the transfer starts here");
+    buffer_id misplaced = plan_misplaced(e, what.buffer, at.buffer);
+    if (misplaced != NO_ID)
+        fault->span = e->program->buffers[misplaced].span;
     fault_caused_by(fault, &run->start->span);
     if (!reads && history_unawaited(e, run->start->span))
         fault_last(fault);
@@ -134,7 +137,8 @@ static void keep_history(struct engine *e, const struct transfer_piece *piece,
         return;
     struct place to = place_of(e, piece->to);
     history_made(e, value, e->program->buffers[piece->to.buffer].name);
-    history_place(e, value, to.buffer, store_holds(e, to.buffer, to.item, &old) ? &old : NULL);
+    history_place(e, value, piece->to.buffer,
+                  store_holds(e, to.buffer, to.item, &old) ? &old : NULL);
 }
 
 static struct judgement piece_value(struct engine *e, const struct statement *statement,
