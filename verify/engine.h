@@ -212,9 +212,11 @@ void engine_init(struct engine *, const struct program *, struct terms *, struct
 struct array;
 bool witness_value(struct engine *, const struct program *reference, uint64_t seed, struct scaled,
                    struct array *value);
-// a difference between the two in numbers, in words; NULL: none was found.
-const char *witness_difference(struct engine *, const struct program *reference,
-                               struct scaled found, struct scaled expected);
+// Of what one refusal is about: what has been computed for one value serves the next.
+struct witness;
+struct witness *witness_new(struct engine *, const struct program *reference);
+// A difference between the two in numbers, in words; NULL: none was found.
+const char *witness_difference(struct witness *, struct scaled found, struct scaled expected);
 
 // The same of what an op makes of a whole sum and of one device's part of it.
 const char *witness_share(struct engine *, const struct program *reference, const struct fault *);

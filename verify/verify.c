@@ -25,6 +25,7 @@ struct check {
     const struct fault **faults;  // what keeps the program from being accepted
     uint32_t n_faults, cap_faults;
     bool refuted;                      // a difference was computed
+    struct witness *witness;           // what was computed to find one
     const struct program *all_islands; // of which the final engine's program is one
     uint32_t first_of_average;         // first own node of the step that averages; 0: not known yet
 };
@@ -496,6 +497,8 @@ static int by_order(const void *left, const void *right) {
 // A witness from any of the values that the same mistake spoils: some hardly show it.
 static const char *find_witness(struct check *c, const struct fault *cause) {
     unsigned n_tried = 0;
+    if (!c->witness)
+        c->witness = witness_new(&c->final, c->reference.program);
     for (uint32_t i = 0; i < c->n_faults && n_tried < MAX_TRIED; i++) {
         const struct fault *fault = c->faults[i];
         if (fault->reader && fault_same_cause(fault, cause))
@@ -503,8 +506,7 @@ static const char *find_witness(struct check *c, const struct fault *cause) {
         if (!fault->has_terms || !fault_same_cause(fault, cause))
             continue;
         n_tried++;
-        const char *numbers =
-            witness_difference(&c->final, c->reference.program, fault->found, fault->expected);
+        const char *numbers = witness_difference(c->witness, fault->found, fault->expected);
         if (numbers)
             return arena_format(c->final.arena, "%s: %s", fault->what, numbers);
     }

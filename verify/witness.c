@@ -21,6 +21,10 @@ static const int64_t tiny[N_DIMENSIONS] = {
     [DIM_HIDDEN] = 4, [DIM_POSITIONS] = 5,
 };
 
+// A value is made of those of all layers, and layers may be many: so many terms are evaluated, so
+// many in one another, and of what depends on more nothing is computed.
+enum { MAX_EVALUATED = 4000, MAX_DEPTH = 1500, SEEDS = 4 };
+
 struct evaluator {
     struct engine *engine;
     const struct program *reference;
@@ -29,8 +33,11 @@ struct evaluator {
     double magnitude;     // of parameters and moments
     struct intern keys;   // terms that were evaluated
     struct array *values; // of each
-    uint32_t n_values, cap_values;
+    uint32_t n_values, cap_values, depth;
     bool failed;
+};
+struct witness {
+    struct evaluator seeds[SEEDS];
 };
 
 static struct array evaluate(struct evaluator *v, struct term term);
@@ -217,7 +224,10 @@ static struct array run_op(struct evaluator *v, struct op *op, struct program *s
     for (unsigned i = 0; i < op->n_results; i++)
         results[i] = array_new(scratch->arena, unit.values[op->n_operands + i].type);
     interpret_op(op, operands, results);
-    return results[result];
+    struct array kept = results[result];
+    kept.data = arena_copy(v->engine->arena, kept.data,
+                           (size_t)type_elements(&kept.type) * sizeof *kept.data);
+    return kept;
 }
 
 // The dimensions that letters stand for in the operands of one op; capitals for several.
@@ -245,8 +255,8 @@ static void learn(struct letters *letters, const char *list, size_t length,
 }
 
 // What the result does not read is not in the term: an operand of the right shape stands for it.
-static void fill_unread(struct evaluator *v, const struct op *op, struct array *operands) {
-    struct letters *letters = ARENA_NEW(v->engine->arena, struct letters);
+static void fill_unread(struct arena *arena, const struct op *op, struct array *operands) {
+    struct letters *letters = ARENA_NEW(arena, struct letters);
     memset(letters->n, 0xff, sizeof letters->n);
     for (int pass = 0; pass < 2; pass++) {
         const char *list = op_rows[op->kind].signature;
@@ -259,7 +269,7 @@ static void fill_unread(struct evaluator *v, const struct op *op, struct array *
                 for (size_t k = 0; k < length; k++)
                     for (int d = 0; d < letters->n[(int)list[k]]; d++)
                         type.dims[type.rank++] = letters->dims[(int)list[k]][d];
-                operands[i] = array_new(v->engine->arena, type);
+                operands[i] = array_new(arena, type);
             }
             list += length + 1;
         }
@@ -267,26 +277,30 @@ static void fill_unread(struct evaluator *v, const struct op *op, struct array *
 }
 
 static struct array op_node(struct evaluator *v, struct term term, const struct node *node) {
-    struct program *scratch = ARENA_NEW(v->engine->arena, struct program);
-    scratch->arena = v->engine->arena;
-    struct op *op = ARENA_NEW(scratch->arena, struct op);
-    *op = (struct op){.kind = (enum op_kind)node->key->kind,
-                      .n_operands = (uint8_t)op_operand_count(node->key->kind),
-                      .n_results = (uint8_t)op_result_count(node->key->kind)};
-    read_attributes(v, scratch, op, node);
-    struct array *operands = ARENA_ARRAY(scratch->arena, struct array, MAX_OPERANDS);
+    struct op op = {.kind = (enum op_kind)node->key->kind,
+                    .n_operands = (uint8_t)op_operand_count(node->key->kind),
+                    .n_results = (uint8_t)op_result_count(node->key->kind)};
+    struct array *operands = ARENA_ARRAY(v->engine->arena, struct array, op.n_operands);
     unsigned next = 0;
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        if (!op_reads(op->kind, node->key->result, i))
+    for (unsigned i = 0; i < op.n_operands; i++) {
+        if (!op_reads(op.kind, node->key->result, i))
             continue;
         if (next == node->n_parts)
             return fail(v);
         const struct part *part = &node->key->parts[next++];
         operands[i] = evaluate(v, part_term(v, term, part, part->at));
     }
-    if (next < op->n_operands && !v->failed)
-        fill_unread(v, op, operands);
-    return run_op(v, op, scratch, operands, node->key->result);
+    if (v->failed)
+        return fail(v);
+    struct arena arena = {0};
+    struct program *scratch = ARENA_NEW(&arena, struct program);
+    scratch->arena = &arena;
+    read_attributes(v, scratch, &op, node);
+    if (next < op.n_operands)
+        fill_unread(&arena, &op, operands);
+    struct array made = run_op(v, &op, scratch, operands, node->key->result);
+    arena_free(&arena);
+    return made;
 }
 
 static struct array scaled_node(struct evaluator *v, struct term term, const struct node *node) {
@@ -332,8 +346,11 @@ static struct array evaluate(struct evaluator *v, struct term term) {
     if (added) {
         struct array none = {.data = NULL};
         ARENA_PUSH(v->engine->arena, v->values, v->n_values, v->cap_values, none);
-        struct array value = evaluate_node(v, term);
-        v->values[id] = value;
+        bool few = v->n_values < MAX_EVALUATED && v->depth < MAX_DEPTH;
+        v->depth++;
+        struct array value = few ? evaluate_node(v, term) : fail(v);
+        v->depth--;
+        v->values[id] = v->failed ? none : value;
     }
     return v->values[id].data ? v->values[id] : fail(v);
 }
@@ -360,15 +377,12 @@ static bool differ(const struct array *a, const struct array *b, double scale_a,
     return most > different * largest;
 }
 
-static bool differ_with_seed(struct engine *e, const struct program *reference, uint64_t seed,
-                             struct scaled found, struct scaled expected, double numbers[2]) {
-    // Small numbers first; some things, as a clip, act on large ones only.
-    struct evaluator v = {
-        .engine = e, .reference = reference, .seed = seed, .magnitude = seed < 3 ? 1 : 10};
-    v.keys.arena = e->arena;
-    struct array a = evaluate(&v, found.of), b = evaluate(&v, expected.of);
-    double scale_a = scale_value(&v, found.scale), scale_b = scale_value(&v, expected.scale);
-    return !v.failed && differ(&a, &b, scale_a, scale_b, numbers);
+static bool differ_with_seed(struct evaluator *v, struct scaled found, struct scaled expected,
+                             double numbers[2]) {
+    v->failed = false;
+    struct array a = evaluate(v, found.of), b = evaluate(v, expected.of);
+    double scale_a = scale_value(v, found.scale), scale_b = scale_value(v, expected.scale);
+    return !v->failed && differ(&a, &b, scale_a, scale_b, numbers);
 }
 
 bool witness_value(struct engine *e, const struct program *reference, uint64_t seed,
@@ -384,14 +398,25 @@ bool witness_value(struct engine *e, const struct program *reference, uint64_t s
     return true;
 }
 
-const char *witness_difference(struct engine *e, const struct program *reference,
-                               struct scaled found, struct scaled expected) {
+struct witness *witness_new(struct engine *e, const struct program *reference) {
+    struct witness *witness = ARENA_NEW(e->arena, struct witness);
+    for (unsigned i = 0; i < SEEDS; i++) {
+        // Small numbers first; some things, as a clip, act on large ones only.
+        witness->seeds[i] = (struct evaluator){
+            .engine = e, .reference = reference, .seed = i + 1, .magnitude = i < 2 ? 1 : 10};
+        witness->seeds[i].keys.arena = e->arena;
+    }
+    return witness;
+}
+
+const char *witness_difference(struct witness *witness, struct scaled found,
+                               struct scaled expected) {
     double first[2], second[2];
-    for (uint64_t seed = 1; seed <= 3; seed += 2) {
-        if (!differ_with_seed(e, reference, seed, found, expected, first) ||
-            !differ_with_seed(e, reference, seed + 1, found, expected, second))
+    for (unsigned i = 0; i < SEEDS; i += 2) {
+        if (!differ_with_seed(&witness->seeds[i], found, expected, first) ||
+            !differ_with_seed(&witness->seeds[i + 1], found, expected, second))
             continue;
-        return arena_format(e->arena,
+        return arena_format(witness->seeds[i].engine->arena,
                             "on random numbers it becomes %.9g where one device computes %.9g, and "
                             "on others %.9g for %.9g",
                             first[0], first[1], second[0], second[1]);
