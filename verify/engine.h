@@ -195,15 +195,6 @@ void unit_evaluate(struct engine *, const struct unit *, uint32_t unit_id,
                    const struct judgement *operands, struct judgement *results,
                    struct judgement *parameters);
 
-// names.c: what a call in a loop over layers makes. Of the reference:
-void name_result(struct engine *, const struct unit *, uint32_t result, struct judgement *);
-// Of the final program, where it is none of the reference's, made of what no call in a row of so
-// many has made one.
-void name_own_result(struct engine *, const struct unit *, uint32_t result, unsigned n_before,
-                     struct judgement *);
-unsigned calls_before(const struct engine *, const struct judgement *operands, uint32_t n);
-bool name_is_of(struct engine *, struct term leaf, struct term value); // or of nothing yet
-
 // step.c
 bool step_execute(struct engine *, enum step_kind); // false: gave up, said why
 void block_execute(struct engine *, const struct block *);

@@ -356,14 +356,6 @@ static bool is_detour(const struct engine *e, struct term term) {
     return kind == NODE_UNKNOWN || (kind < N_OPS && !e->history->known[kind]);
 }
 
-// Of a value by another name, and of one like another, what that is.
-static bool is_on_detour(const struct engine *e, uint32_t id) {
-    const struct making *making = making_of(e->history, id);
-    while (making->recalled)
-        making = making_of(e->history, making->recalled);
-    return is_detour(e, making->value.of);
-}
-
 // ---- looking back -----------------------------------------------------------------------------
 
 // Makings may be added between two looks.
@@ -429,10 +421,10 @@ static uint32_t first_of(struct engine *e, uint32_t from, bool *detour) {
             if (!operand || explained(e, operand))
                 continue;
             history->reached[operand] = way;
-            deepest = deepest && is_on_detour(e, operand);
+            deepest = deepest && is_detour(e, making_of(history, operand)->value.of);
         }
         if (deepest)
-            first[is_on_detour(e, id)] = id;
+            first[is_detour(e, making->value.of)] = id;
     }
     *detour = first[0] == 0;
     return first[*detour];

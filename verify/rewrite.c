@@ -50,7 +50,6 @@ struct layers {
     int32_t of_states[MAX_CONTEXTS], of_results[MAX_CONTEXTS];
     unsigned n_states, n_results;
     struct intern visited;
-    bool named; // something in it has a name that the reference does not know (names.c)
 };
 
 static void note_layer(struct terms *terms, int32_t *list, unsigned *n, int32_t layer) {
@@ -61,12 +60,10 @@ static void note_layer(struct terms *terms, int32_t *list, unsigned *n, int32_t 
         list[(*n)++] = layer;
 }
 
-static void find_layers(const struct engine *e, struct term term, struct layers *layers) {
+static void find_layers(struct terms *terms, struct term term, struct layers *layers) {
     bool added;
-    struct terms *terms = e->terms;
     const struct node *node = &terms->nodes[term.node];
-    layers->named = layers->named || (node->key->kind == NODE_RESULT && is_own(e, term));
-    if (layers->named || (!term_indexed(terms, term) && node->key->kind != NODE_SUM))
+    if (!term_indexed(terms, term) && node->key->kind != NODE_SUM)
         return;
     intern(&layers->visited, &term, sizeof term, &added);
     if (!added || layers->visited.n > MAX_VISITED)
@@ -78,7 +75,7 @@ static void find_layers(const struct engine *e, struct term term, struct layers 
     for (uint32_t i = 0; i < node->n_parts; i++) {
         const struct part *part = &node->key->parts[i];
         bool indexed = terms->nodes[part->node].key->indexed;
-        find_layers(e, (struct term){part->node, part->at + (indexed ? term.at : 0)}, layers);
+        find_layers(terms, (struct term){part->node, part->at + (indexed ? term.at : 0)}, layers);
     }
 }
 
@@ -94,7 +91,7 @@ static void add_names(struct rewriter *r, struct context *c) {
     struct terms *terms = r->engine->terms;
     for (uint32_t i = 1; i < terms->n_aliases; i++) {
         struct term leaf = {terms->aliases[i].node, c->x.layer};
-        bool seen = is_own(r->engine, leaf);
+        bool seen = false;
         for (uint32_t k = 1; k < i && !seen; k++)
             seen = terms->aliases[k].node == leaf.node;
         if (!seen && !term_equal(term_unnamed(terms, leaf), leaf))
@@ -168,8 +165,8 @@ static bool is_outside_layers(const struct engine *e) {
 
 static bool prove(struct rewriter *r, struct scaled value, int rank, struct scaled *as) {
     struct layers layers = {.visited.arena = r->engine->arena};
-    find_layers(r->engine, value.of, &layers);
-    if (layers.named || layers.visited.n > MAX_VISITED)
+    find_layers(r->engine->terms, value.of, &layers);
+    if (layers.visited.n > MAX_VISITED)
         return false;
     if (is_outside_layers(r->engine) && prove_in(r, false, 0, value, rank, as))
         return true;

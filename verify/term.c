@@ -53,8 +53,7 @@ static bool alias_holds(struct terms *terms, const struct alias *alias, int32_t 
 
 struct term term_follow(struct terms *terms, struct term of) {
     uint32_t i = terms->nodes[of.node].alias;
-    while (i && (leaf_is_own(terms, terms->aliases[i].node) ||
-                 !alias_holds(terms, &terms->aliases[i], of.at)))
+    while (i && !alias_holds(terms, &terms->aliases[i], of.at))
         i = terms->aliases[i].next;
     const struct alias *alias = &terms->aliases[i];
     return i ? (struct term){alias->node, of.at + alias->offset} : of;

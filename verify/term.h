@@ -36,7 +36,7 @@ struct scaled {
 enum node_kind {        // beside enum op_kind
     NODE_STATE = N_OPS, // a parameter or moment at the start of the step; attributes: kind, tensor
     NODE_INPUT,         // what the host wrote; attributes: name
-    NODE_RESULT,        // what a call made (names.c); attributes: its number
+    NODE_RESULT,        // what a call of the reference made; attributes: its number
     NODE_SUM,
     NODE_SCALED,    // a scale where it cannot be pulled out: the operand of a nonlinear op
     NODE_BROADCAST, // repeated along new leading dimensions; attributes: their number
@@ -69,7 +69,6 @@ struct node {
     uint32_t n_parts;
     uint32_t alias;            // first of a list in terms.aliases; 0: none
     bool symbolic;             // a symbol stands inside, not only in the index of who uses it
-    uint8_t n_calls;           // in a row that have made none of the reference's values (names.c)
     const struct span *origin; // what made it first
 };
 struct alias {
@@ -146,11 +145,6 @@ static inline bool scaled_equal(struct scaled a, struct scaled b) {
 static inline bool scaled_same(struct terms *terms, struct scaled a, struct scaled b) {
     return a.of.node == b.of.node && a.scale == b.scale &&
            number_equal(&terms->symbols, a.of.at, b.of.at);
-}
-// A name that the final program's results got (names.c): it stands for them, but nothing that is
-// made later for it, so that the same ops on the same operands always make the same terms.
-static inline bool leaf_is_own(const struct terms *terms, uint32_t leaf) {
-    return terms->nodes[leaf].n_calls > 0;
 }
 // Says that at its index `of` is the leaf `as`; extends an alias that says so for its neighbour.
 void term_alias(struct terms *terms, struct term of, struct term as);

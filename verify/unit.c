@@ -166,15 +166,37 @@ static void check_form(struct evaluation *v, const struct op *op, value_id id) {
                    v->unit->values[id].name, form_text(&e->digits, e->arena, value->form)));
 }
 
-// Where an op makes a result of the reference.
-static void name_value(struct evaluation *v, const struct op *op, value_id id) {
-    if (!v->engine->is_reference || op->kind == OP_ACCUMULATE)
+// Where the reference makes a result in a loop over layers, the result gets a name of its own: the
+// call, and the layer. In loops in one another that would be one name for several values. Sums over
+// the step keep their normal form instead.
+static void name_result(struct evaluation *v, const struct op *op, value_id id) {
+    struct engine *e = v->engine;
+    struct judgement *value = &v->values[id];
+    if (!e->is_reference || e->depth != 1 || value->fault || op->kind == OP_ACCUMULATE)
         return;
-    for (uint32_t i = 0; i < v->unit->n_results; i++)
-        if (v->unit->results[i].value == id) {
-            name_result(v->engine, v->unit, i, &v->values[id]);
-            return;
-        }
+    int kind = term_kind(e->terms, value->value.of);
+    if (kind >= N_OPS && kind != NODE_SUM)
+        return;
+    for (uint32_t i = 0; i < v->unit->n_results; i++) {
+        if (v->unit->results[i].value != id)
+            continue;
+        char key[256];
+        uint32_t number[2] = {e->statement->id, i};
+        memcpy(key, number, sizeof number);
+        int length = snprintf(key + sizeof number, sizeof key - sizeof number, "%s",
+                              v->unit->values[id].name);
+        size_t room = sizeof key - sizeof number - 1;
+        size_t text = (size_t)length < room ? (size_t)length : room;
+        uint32_t name =
+            intern(&e->terms->attributes, key, (uint32_t)(sizeof number + text + 1), NULL);
+        struct term leaf = term_leaf(e->terms, NODE_RESULT, name, true, e->variables[e->depth - 1]);
+        term_alias(e->terms, value->value.of, leaf);
+        struct alias_made made = {value->value.of, leaf};
+        ARENA_PUSH(e->arena, e->made, e->n_made, e->cap_made, made);
+        value->value.of = leaf;
+        history_made(e, value, NULL);
+        return;
+    }
 }
 
 static void evaluate_op(struct evaluation *v, const struct op *op) {
@@ -205,7 +227,7 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
         if (op->kind != OP_WAIT)
             history_made(v->engine, &v->values[op->results[i]],
                          v->unit->values[op->results[i]].name);
-        name_value(v, op, op->results[i]);
+        name_result(v, op, op->results[i]);
         overwrite(v, op->results[i], op);
         if (is_added_by_kernel(v, op->results[i]))
             write_sum(v, op, op->results[i]);
@@ -235,17 +257,6 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
         if (place != NO_ID && !results[i].fault && untouched &&
             !(results[i].form != FORM_ANY && form_is_flat(&e->digits, results[i].form)))
             results[i].clean = v->values[place].clean;
-    }
-}
-
-// Sums over the step keep their normal form, as the reference's do.
-static void name_own_results(struct evaluation *v, const struct judgement *operands,
-                             struct judgement *results) {
-    unsigned n_before = calls_before(v->engine, operands, v->unit->n_parameters);
-    for (uint32_t i = 0; i < v->unit->n_results; i++) {
-        const struct op *made = v->made[v->unit->results[i].value];
-        if (!made || made->kind != OP_ACCUMULATE)
-            name_own_result(v->engine, v->unit, i, n_before, &results[i]);
     }
 }
 
@@ -287,7 +298,6 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
     finish_results(&v, results);
     if (e->rewrites)
         rewrite_results(e, unit, results);
-    name_own_results(&v, operands, results);
     for (uint32_t i = 0; e->is_reference && e->depth == 0 && i < unit->n_results; i++)
         note_outcome(e, &results[i]);
     for (uint32_t i = 0; i < unit->n_parameters; i++) {
@@ -414,10 +424,9 @@ static bool scales_move(const struct engine *e) {
     return true;
 }
 
-// The entry's aliases, asked for again at this place. Those that it made hold for one layer more,
-// where these names are not another value's. What was decided by comparing numbers that depend on a
-// symbol was noted for the attempt in which it was asked, and would have to be asked again in
-// another.
+// The entry's aliases, asked for again at this place. In the reference those that it made hold for
+// one layer more. What was decided by comparing numbers that depend on a symbol was noted for the
+// attempt in which it was asked, and would have to be asked again in another.
 static bool memo_fits(struct engine *e, const struct memo_entry *entry, struct coordinates by) {
     if ((!entry->movable && (by.layer || by.microbatch)) ||
         (entry->attempt && entry->attempt != e->attempt))
@@ -425,15 +434,9 @@ static bool memo_fits(struct engine *e, const struct memo_entry *entry, struct c
     for (uint32_t i = 0; i < entry->n_uses; i++) {
         struct term of = moved_term(e, entry->uses[i].of, by);
         struct term as = moved_term(e, entry->uses[i].as, by);
-        bool same = leaf_is_own(e->terms, as.node) ? term_equal(term_unnamed(e->terms, as), of)
-                                                   : term_equal(term_follow(e->terms, of), as);
-        if (!same)
+        if (!term_equal(term_follow(e->terms, of), as))
             return false;
     }
-    for (uint32_t i = 0; i < entry->n_made && !e->is_reference; i++)
-        if (!name_is_of(e, moved_term(e, entry->made[i].as, by),
-                        moved_term(e, entry->made[i].of, by)))
-            return false;
     for (uint32_t i = 0; i < entry->n_made; i++)
         term_alias(e->terms, moved_term(e, entry->made[i].of, by),
                    moved_term(e, entry->made[i].as, by));

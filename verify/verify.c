@@ -27,6 +27,7 @@ struct check {
     bool refuted;                      // a difference was computed
     struct witness *witness;           // what was computed to find one
     const struct program *all_islands; // of which the final engine's program is one
+    uint32_t first_of_average;         // first own node of the step that averages; 0: not known yet
 };
 
 // One that has spoilt several values is added once.
@@ -471,7 +472,9 @@ static void check_average(struct check *c) {
     average.final.rewrites = c->final.rewrites;
     islands_begin_average(&average.final);
     bool expected = step_execute(&average.reference, STEP_AVERAGE);
-    average.final.first_own_node = c->final.terms->n_nodes;
+    if (c->first_of_average == 0)
+        c->first_of_average = c->final.terms->n_nodes;
+    average.final.first_own_node = c->first_of_average;
     if (step_execute(&average.final, STEP_AVERAGE) && expected)
         check_states(&average, &average.reference.store);
     c->final.n_statements += average.reference.n_statements + average.final.n_statements;
@@ -555,49 +558,67 @@ static uint32_t keep_sums_of_copies(struct engine *e) {
     return n;
 }
 
-// `history`: how values are made is kept, to tell what is wrong, and what is written differently is
-// rewritten; or NULL.
+// Judges the final program from the beginning, forgetting what was found before.
+static void judge_final(struct check *c, const struct program *island, bool rewrites) {
+    struct engine *e = &c->final;
+    uint32_t first_own_node = e->first_own_node;
+    int64_t n_statements = e->n_statements;
+    engine_init(e, island, e->terms, e->arena, e->diagnostics);
+    e->one_by_one = e->without_memo = c->reference.one_by_one;
+    e->history = c->reference.history;
+    e->reference = &c->reference;
+    e->rewrites = rewrites;
+    e->first_own_node = first_own_node;
+    e->n_statements = n_statements;
+    c->n_faults = 0;
+    run_final(c);
+    check_average(c);
+}
+
+// A program that is not accepted is looked at once more with rewriting, which costs much more than
+// terms in normal form and is needed only for units that somebody wrote differently.
+static void judge_both(struct check *c) {
+    const struct program *island = c->final.program;
+    judge_final(c, island, false);
+    if (c->n_faults + c->final.n_insisted > 0)
+        judge_final(c, island, true);
+}
+
+// `history`: how values are made is kept, to tell what is wrong; or NULL.
 static struct check *examine(const struct program *reference, const struct program *final,
                              struct arena *arena, struct diagnostics *diagnostics, bool one_by_one,
                              struct history *history) {
     struct terms *terms = ARENA_NEW(arena, struct terms);
     struct check *c = ARENA_NEW(arena, struct check);
-    struct engine *engines[] = {&c->reference, &c->final};
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
+    engine_init(&c->reference, reference, terms, arena, diagnostics);
+    engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics);
     c->all_islands = final;
-    for (int i = 0; i < 2; i++) {
-        engine_init(engines[i], i ? island_program(final, arena) : reference, terms, arena,
-                    diagnostics);
-        engines[i]->one_by_one = engines[i]->without_memo = one_by_one;
-        engines[i]->history = history;
-    }
+    c->reference.one_by_one = c->reference.without_memo = one_by_one;
+    c->reference.history = history;
     c->reference.sends = final;
-    c->final.reference = &c->reference;
-    c->final.rewrites = history != NULL;
     if (check_numbers(c, reference) && check_numbers(c, final)) {
         run_reference(c);
-        run_final(c);
-        check_average(c);
+        if (history)
+            judge_final(c, c->final.program, true);
+        else
+            judge_both(c);
     }
-    for (int i = 0; i < 2; i++)
-        for (uint32_t k = 0; k < engines[i]->n_insisted; k++)
-            add_fault(c, engines[i]->insisted[k]);
+    for (uint32_t i = 0; i < c->reference.n_insisted; i++)
+        add_fault(c, c->reference.insisted[i]);
+    for (uint32_t i = 0; i < c->final.n_insisted; i++)
+        add_fault(c, c->final.insisted[i]);
     return c;
 }
 
-// A program that is not accepted is looked at once more, with rewriting, which costs much more than
-// terms in normal form and is needed only for units that somebody wrote differently, and for the
-// reasons of what is then still refused. So what is accepted as it stands costs no more.
+// What is refused is examined again for the reasons, so that what is accepted costs no more.
 static struct verdict judge(const struct program *reference, const struct program *final,
                             struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
     struct check *c = examine(reference, final, arena, diagnostics, one_by_one, NULL);
-    int64_t n_statements = c->reference.n_statements + c->final.n_statements;
-    uint32_t n_terms = c->final.terms->n_nodes;
     if (c->n_faults) {
         c = examine(reference, final, arena, diagnostics, one_by_one,
                     history_new(arena, c->faults, c->n_faults));
-        n_statements += c->reference.n_statements + c->final.n_statements;
-        n_terms += c->final.terms->n_nodes;
+        CHECK(c->n_faults);
         report_faults(c);
     }
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
@@ -605,8 +626,8 @@ static struct verdict judge(const struct program *reference, const struct progra
                             .buffers = c->final.found,
                             .copies = c->final.sums,
                             .n_copies = keep_sums_of_copies(&c->final),
-                            .n_terms = n_terms,
-                            .n_statements = n_statements};
+                            .n_terms = c->final.terms->n_nodes,
+                            .n_statements = c->reference.n_statements + c->final.n_statements};
 }
 
 struct verdict verify(const struct program *reference, const struct program *final,
