@@ -7,232 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <string.h>
-
-#include "tests/trial.h"
-#include "verify/engine.h"
-
-// ---- programs ---------------------------------------------------------------------------------
-
-static const char head[] =
-    "step main {\n"
-    "axis a = 2\n"
-    "axis b = 2\n"
-    "sizes batch = 16 sequence = 2 microbatches = 8 layers = 4 vocab = 3\n"
-    "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
-    "  accumulate = f32 gather = f32 reduce = f32 reproducible = 0\n"
-    "  wire over b way = topk kept = 1\n"
-    "arena 100000\n"
-    "tensor w [hidden=4] role norm layers 4 init ones saved \"w\"\n"
-    "tensor v [hidden=4] role norm init ones saved \"v\"\n"
-    "tensor u [ffn=4, hidden=4] role norm init ones saved \"u\"\n"
-    "tensor q [batch=1, sequence=4, heads=1, group=1, head_dim=2] role norm init ones saved \"q\"\n"
-    "tensor k [batch=1, sequence=4, kv_heads=1, head_dim=2] role norm init ones saved \"k\"\n"
-    "tensor table [vocab=3, hidden=4] role embedding init ones saved \"t\"\n"
-    "tensor cube [ffn=4, heads=4, hidden=4] role norm init ones saved \"c\"\n"
-    "tensor line [hidden=4] role norm init ones saved \"l\"\n"
-    "tensor face [ffn=4, heads=4] role norm init ones saved \"f\"\n"
-    "tensor short [vocab=3] role norm init ones saved \"s\"\n"
-    "buffer w : parameters f32[hidden=4] of w layers 4 at 1024\n"
-    "buffer v : parameters f32[hidden=4] flat/b of v at 2048\n"
-    "buffer u : parameters f32[ffn=4/b, hidden=4] of u at 3072\n"
-    "buffer q : parameters f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2] of q at 4096\n"
-    "buffer k : parameters f32[batch=1, sequence=4/a, kv_heads=1, head_dim=2] of k at 5120\n"
-    "buffer table : parameters f32[vocab=3, hidden=4] of table at 6144\n"
-    "buffer cube : parameters f32[ffn=4, heads=4, hidden=4/b] of cube at 16384\n"
-    "buffer line : parameters f32[hidden=4/b] of line at 17408\n"
-    "buffer face : parameters f32[ffn=4, heads=4] of face at 24576\n"
-    "buffer token_count : output f64[] host token_count at 25600\n"
-    "buffer grad_norm : output f64[] host grad_norm at 26624\n"
-    "buffer targets : input i32[batch=16/a, sequence=2] host targets microbatches 8 at 7168\n"
-    "buffer spare : transient f32[hidden=4] slots 4 at 8192\n"
-    "buffer whole : transient f32[hidden=4] at 9216\n"
-    "buffer part.a : transient f32[hidden=4] flat/a window of whole\n"
-    "buffer part.b : transient f32[hidden=4] flat/b window of whole\n"
-    "buffer part.ba : transient f32[hidden=4] flat/b*a window of whole\n"
-    "buffer other : transient f32[hidden=4] at 14336\n"
-    "buffer other.a : transient f32[hidden=4] flat/a window of other\n"
-    "buffer other.b : transient f32[hidden=4] flat/b window of other\n"
-    "buffer other.ba : transient f32[hidden=4] flat/b*a window of other\n"
-    "buffer work : transient f32[hidden=4] at 10240\n"
-    "buffer loose : transient f32[hidden=4] at 18432\n"
-    "buffer many : transient f32[hidden=4] slots 67 at 20480\n"
-    "buffer moved : transient f32[ffn=4/b, hidden=4] at 11264\n"
-    "buffer next : transient f32[batch=1, sequence=4/a, heads=1, group=1, head_dim=2] at 12288\n"
-    "buffer shard : transient f32[hidden=4] flat/b at 43008\n"
-    "buffer squares : transient f64[] at 40960\n"
-    "buffer norm2 : transient f64[] at 41984\n"
-    "buffer rows : transient f32[batch=1, sequence=2, hidden=4] slots 8 at 13312\n";
-
-#define ROW  "f32[hidden=4]"
-#define ROWS "f32[batch=1, sequence=2, hidden=4]"
-// Of one microbatch, added to a sum.
-#define ADD_ROWS(name, of)                                                                         \
-    "unit main." name " { phase forward parameter %t : f32[vocab=3, hidden=4]\n"                   \
-    "parameter %x : i32[batch=1, sequence=2] parameter %z : " ROW " parameter %sum : " ROW "\n"    \
-    "result %y in %sum\n"                                                                          \
-    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"                                        \
-    "%a = embedding(%x, %t, %r) : " ROWS "\n%b = mul(%a, %a) : " ROWS "\n" of                      \
-    "%y = accumulate(%sum, %n) : " ROW " in %sum }\n"
-static const char units[] =
-    "}\n}\n"
-    "unit main.copy { phase forward parameter %x : " ROW " result %y\n"
-    "%y = cast(%x) : " ROW " out }\n"
-    "unit main.bend { phase forward parameter %x : " ROW " result %y\n"
-    "%y = silu(%x) : " ROW " out }\n"
-    "unit main.times { phase forward parameter %x : " ROW " parameter %z : " ROW " result %y\n"
-    "%y = einsum(%x, %z) {labels=\"h,h->h\"} : " ROW " out }\n"
-    "unit main.add { phase forward parameter %x : " ROW " parameter %sum : " ROW "\n"
-    "result %y in %sum\n%y = accumulate(%sum, %x) : " ROW " in %sum }\n"
-    "unit main.sum { phase forward parameter %x : f32[ffn=2, hidden=4] result %y\n"
-    "%y = sum_rows(%x) {keep=1} : " ROW " out }\n"
-    "unit main.square { phase forward parameter %x : f32[ffn=2, hidden=4] result %y\n"
-    "%y = mul(%x, %x) : f32[ffn=2, hidden=4] out }\n"
-    "unit main.copy_u { phase forward parameter %x : f32[ffn=2, hidden=4] result %y\n"
-    "%y = cast(%x) : f32[ffn=2, hidden=4] out }\n"
-    "unit main.flatten { phase forward parameter %x : f32[ffn=4, heads=4, hidden=2] result %y\n"
-    "%y = sum_rows(%x) {keep=1} : f32[hidden=2] out }\n"
-    "unit main.weigh { phase forward parameter %x : f32[flat=2] parameter %z : " ROW " result %y\n"
-    "%y = mul(%x, %x) : f32[flat=2] out }\n"
-    "unit main.mix { phase forward parameter %n : f32[hidden=4] parameter %z : " ROW " result %y\n"
-    "%y = einsum(%n, %z) {labels=\"n,h->h\"} : " ROW " out }\n"
-    "unit main.greatest { phase forward parameter %x : f32[ffn=4, heads=4, hidden=2] result %y\n"
-    "%own = row_max(%x) : f32[ffn=4, heads=4]\n"
-    "%all = all_reduce(%own) {axes=b, operation=\"max\"} : f32[ffn=4, heads=4]\n"
-    "%y = wait(%all) : f32[ffn=4, heads=4] out }\n"
-    "unit main.count { phase forward parameter %x : i32[batch=1, sequence=2]\n"
-    "parameter %sum : f64[] result %y in %sum\n"
-    "%n = count_tokens(%x) : f64[]\n"
-    "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
-    "unit main.norm { phase forward parameter %x : " ROW " parameter %sum : f64[]\n"
-    "result %y in %sum\n"
-    "%n = square_sum(%x) : f64[]\n"
-    "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
-    "unit main.length { phase forward parameter %x : " ROW " parameter %z : " ROW "\n"
-    "parameter %u : " ROW " parameter %r : " ROW " result %y\n"
-    "%a = square_sum(%x) : f64[]\n"
-    "%b = square_sum(%z) : f64[]\n"
-    "%s.1 = add(%a, %b) : f64[]\n"
-    "%c = square_sum(%u) : f64[]\n"
-    "%s.2 = add(%s.1, %c) : f64[]\n"
-    "%d = square_sum(%r) : f64[]\n"
-    "%s.3 = add(%s.2, %d) : f64[]\n"
-    "%y = square_root(%s.3) : f64[] out }\n"
-    "unit main.gated { phase forward parameter %x : " ROW " parameter %z : " ROW "\n"
-    "parameter %u : " ROW " result %y\n"
-    "%gate = einsum(%x, %z) {labels=\"h,h->h\"} : " ROW "\n"
-    "%up = einsum(%x, %u) {labels=\"h,h->h\"} : " ROW "\n"
-    "%bent = silu(%gate) : " ROW "\n"
-    "%y = mul(%bent, %up) : " ROW " out }\n"
-    "unit main.root { phase forward parameter %x : f64[] result %y\n"
-    "%y = square_root(%x) : f64[] out }\n"
-    "unit main.pair { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
-    "parameter %x : i32[batch=1, sequence=2] parameter %z : i32[batch=1, sequence=2]\n"
-    "parameter %sum : f64[] result %y in %sum\n"
-    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
-    "%a = embedding(%x, %t, %r) : f32[batch=1, sequence=2, hidden=4]\n"
-    "%b = embedding(%z, %t, %r) : f32[batch=1, sequence=2, hidden=4]\n"
-    "%p = mul(%a, %b) : f32[batch=1, sequence=2, hidden=4]\n"
-    "%n = square_sum(%p) : f64[]\n"
-    "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
-    "unit main.eat { phase forward parameter consumed %x : " ROW " result %y\n"
-    "%y = silu(%x) : " ROW " out }\n"
-    "unit main.keep { phase forward parameter %x : f32[flat=2] result %y\n"
-    "%y = cast(%x) : f32[flat=2] out }\n"
-    "unit main.plus { phase forward parameter %x : f32[flat=2] parameter %z : f32[flat=2] result "
-    "%y\n"
-    "%y = add(%x, %z) : f32[flat=2] out }\n"
-    "unit main.keep_one { phase forward parameter %x : f32[flat=1] result %y\n"
-    "%y = cast(%x) : f32[flat=1] out }\n"
-    "unit main.twice { phase forward parameter %x : " ROW " result %y\n"
-    "%s = silu(%x) : " ROW "\n"
-    "%y = silu(%s) : " ROW " out }\n"
-    "unit main.framed { phase forward frame 16 of work parameter %x : " ROW " result %y\n"
-    "%s = silu(%x) : " ROW " at 0\n"
-    "%y = silu(%s) : " ROW " out }\n"
-    "unit main.both { phase forward parameter %x : " ROW " result %y\n"
-    "%s = silu(%x) : " ROW "\n"
-    "%i = cast(%s) : " ROW " inline\n"
-    "%t = silu(%x) : " ROW "\n"
-    "%y = add(%i, %t) : " ROW " out }\n"
-    "unit main.joint { phase forward parameter %x : " ROW " result %y\n"
-    "%s = silu(%x) : " ROW "\n"
-    "%t = add(%x, %s) : " ROW "\n"
-    "%y = einsum(%t, %s) {labels=\"h,h->h\"} : " ROW " out }\n"
-    "unit main.total { phase forward parameter %x : " ROW " result %y\n"
-    "%s = all_reduce(%x) {axes=a} : " ROW "\n"
-    "%y = wait(%s) : " ROW " out }\n"
-    "unit main.look { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
-    "parameter %x : i32[batch=1, sequence=2] result %y\n"
-    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
-    "%y = embedding(%x, %t, %r) : f32[batch=1, sequence=2, hidden=4] out }\n"
-    "unit main.copy_q { phase forward\n"
-    "parameter %x : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] result %y\n"
-    "%y = cast(%x) : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] out }\n"
-    "unit main.ring { phase forward\n"
-    "parameter %q : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2]\n"
-    "parameter %k : f32[batch=1, sequence=2, kv_heads=1, head_dim=2] result %o\n"
-    "%p = iota() {dimension=sequence, axes=a} : i32[sequence=2]\n"
-    "%at = iota() {dimension=sequence, axes=a} : i32[sequence=2]\n"
-    "%o.0, %lse.0 = attention(%q, %k, %k, %p, %at) {scale=0.5} :\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2],\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1]\n"
-    "%k.sent = permute(%k) {axes=a, shift=1} : f32[batch=1, sequence=2, kv_heads=1, head_dim=2]\n"
-    "%k.1 = wait(%k.sent) : f32[batch=1, sequence=2, kv_heads=1, head_dim=2]\n"
-    "%at.sent = permute(%at) {axes=a, shift=1} : i32[sequence=2]\n"
-    "%at.1 = wait(%at.sent) : i32[sequence=2]\n"
-    "%o.1, %lse.1 = attention(%q, %k.1, %k.1, %p, %at.1) {scale=0.5} :\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2],\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1]\n"
-    "%o, %lse = attention_merge(%o.0, %lse.0, %o.1, %lse.1) :\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] out,\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1] }\n"
-    "unit main.send_q { phase forward\n"
-    "parameter %g : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2]\n"
-    "parameter %u : f32[ffn=2, hidden=4]\n"
-    "parameter %r : f32[batch=1, sequence=2, heads=1, group=1, head_dim=2]\n"
-    "result %y result %code result %rest in %r\n"
-    "%y = einsum(%g, %u) {labels=\"bsgrd,fh->bsgrd\"} :\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] out\n"
-    "%code, %rest = compress(%y, %r) {way=\"topk\", kept=1} : i32[flat=2] out,\n"
-    "  f32[batch=1, sequence=2, heads=1, group=1, head_dim=2] in %r }\n"
-    "unit main.slope { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
-    "parameter %u : f32[ffn=2, hidden=4] result %y\n"
-    "%twice = einsum(%t, %u) {labels=\"vh,fh->v\"} : f32[vocab=3]\n"
-    "%y = divide(%twice) {divisor=2} : f32[vocab=3] out }\n"
-    "unit main.send { phase forward parameter %g : f32[flat=2] parameter %r : f32[flat=2]\n"
-    "result %code result %rest in %r\n"
-    "%code, %rest = compress(%g, %r) {way=\"topk\", kept=1} : i32[flat=2] out, f32[flat=2] in %r "
-    "}\n"
-    "unit main.score { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
-    "parameter %x : i32[batch=8, sequence=2] result %y\n"
-    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
-    "%e = embedding(%x, %t, %r) : f32[batch=8, sequence=2, hidden=4]\n"
-    "%y = einsum(%e, %t) {labels=\"bsh,vh->bsv\"} : f32[batch=8, sequence=2, vocab=3] out }\n"
-    "unit main.exps { phase forward parameter %x : f32[vocab=3] parameter %c : f64[] result %y\n"
-    "%w = cast(%x) : f64[vocab=3]\n%y = sum_exp(%w, %c) : f64[] out }\n"
-    "unit main.most { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
-    "parameter %x : i32[batch=16, sequence=2] result %y\n"
-    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
-    "%e = embedding(%x, %t, %r) : f32[batch=16, sequence=2, hidden=4]\n"
-    "%h = einsum(%e, %t) {labels=\"bsh,vh->hb\"} : f32[hidden=4, batch=16]\n"
-    "%y = row_max(%h) : " ROW
-    " out }\n" ADD_ROWS("rows", "%s = add(%a, %b) : " ROWS "\n"
-                                "%n = einsum(%s, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
-        ADD_ROWS("rows.a", "%n = einsum(%a, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
-            ADD_ROWS("rows.b", "%n = einsum(%b, %z) {labels=\"bsh,h->h\"} : " ROW "\n");
-
-// Statements may begin with buffers of their own.
-static void begin(struct trial *t, const char *statements) {
-    const char *train = strstr(statements, "train {") ? "" : "train {\n";
-    *t = (struct trial){0};
-    t->diagnostics = diagnostics_new(&t->arena, &t->sources);
-    trial_read(t, arena_format(&t->arena, "%s%s%s%s", head, train, statements, units));
-    t->reference = t->program;
-}
-
-// ---- one mistake each -------------------------------------------------------------------------
+#include "tests/small_step.h"
 
 struct mistake {
     const char *name, *statements;
@@ -903,7 +678,7 @@ static const struct mistake mistakes[] = {
 // Judges the program, and what the edits make of it.
 static bool is_found(const struct mistake *mistake) {
     struct trial t;
-    begin(&t, mistake->statements);
+    small_step_begin(&t, mistake->statements);
     trial_judge(&t);
     struct expected_verdict expected = {mistake->code, mistake->at, mistake->says};
     bool right = t.verdict.kind == VERDICT_ACCEPTED;
@@ -936,7 +711,7 @@ static void expect_refused(struct trial *t, enum diagnostic_code code) {
 
 static void loops_below_what_is_counted_are_refused(void **state) {
     struct trial t;
-    begin(&t, "for i = 0 .. 2 { call copy(x = w[0]) -> (y = spare[0]) }\n");
+    small_step_begin(&t, "for i = 0 .. 2 { call copy(x = w[0]) -> (y = spare[0]) }\n");
     struct loop *loop = &t.program->steps[STEP_TRAIN].body.statements[0].loop;
     loop->begin = -(1 << 21);
     loop->end = loop->begin + 2;
@@ -946,7 +721,7 @@ static void loops_below_what_is_counted_are_refused(void **state) {
 // `value`: of a unit with one operand and one result.
 static void expect_size_refused(value_id value) {
     struct trial t;
-    begin(&t, "call copy(x = w[0]) -> (y = w[1])\n");
+    small_step_begin(&t, "call copy(x = w[0]) -> (y = w[1])\n");
     t.program->units[program_find_unit(t.program, "copy")].values[value].type.dims[0].size = 3;
     expect_refused(&t, E510);
 }
@@ -958,140 +733,9 @@ static void values_of_other_sizes_are_refused(void **state) {
 
 static void results_bound_elsewhere_than_they_are_made_are_refused(void **state) {
     struct trial t;
-    begin(&t, "call add(x = w[0], sum = w[1])\n");
+    small_step_begin(&t, "call add(x = w[0], sum = w[1])\n");
     t.program->steps[STEP_TRAIN].body.statements[0].call.results[0].index = index_constant(2);
     expect_refused(&t, E611);
-}
-
-// ---- the store --------------------------------------------------------------------------------
-
-static void begin_engine(struct trial *t, struct engine *e, const char *statements) {
-    begin(t, statements);
-    struct terms *terms = ARENA_NEW(&t->arena, struct terms);
-    terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
-    engine_init(e, t->program, terms, &t->arena, t->diagnostics);
-}
-
-static buffer_id move_to(struct trial *t, const char *name, int64_t offset) {
-    buffer_id id = program_find_buffer(t->program, name);
-    t->program->buffers[id].offset_bytes = offset;
-    return id;
-}
-
-// Of three in a row only neighbours meet; what has no offset meets nobody.
-static void bytes_meet_where_they_are_shared(void **state) {
-    struct trial t;
-    struct engine e;
-    begin(&t, "");
-    buffer_id first = move_to(&t, "spare", 0), second = move_to(&t, "whole", 56);
-    buffer_id third = move_to(&t, "work", 68), none = move_to(&t, "moved", -1);
-    struct terms *terms = ARENA_NEW(&t.arena, struct terms);
-    terms_init(terms, &t.arena, 1);
-    engine_init(&e, t.program, terms, &t.arena, t.diagnostics);
-    assert_true(buffers_meet(&e, first, second) && buffers_meet(&e, second, first));
-    assert_true(buffers_meet(&e, second, third) && buffers_meet(&e, third, second));
-    assert_false(buffers_meet(&e, first, third) || buffers_meet(&e, third, first));
-    assert_false(buffers_meet(&e, first, none) || buffers_meet(&e, none, first));
-    struct place low = {first, 0}, high = {first, 3}, at = {second, 0};
-    assert_true(bytes_intersect(&e, high, at) && bytes_intersect(&e, at, high));
-    assert_false(bytes_intersect(&e, low, at) || bytes_intersect(&e, at, low));
-    arena_free(&t.arena);
-}
-
-// Neighbours of which one is told what the other is must be alike in all that a run says of both.
-static void items_that_differ_in_anything_are_no_run(void **state) {
-    struct trial t;
-    struct engine e;
-    begin_engine(&t, &e, "");
-    struct judgement value = {.partial = 1}, fault, others[9];
-    struct span elsewhere = t.program->steps[STEP_TRAIN].span;
-    fault = judgement_fault(fault_make(&e, E611, span_nowhere(), NULL, "one"));
-    for (size_t i = 0; i < 9; i++)
-        others[i] = value;
-    others[0].value.scale = value.value.scale + 1;
-    others[1].form = value.form + 1;
-    others[2].partial = 2;
-    others[3].partial_max = 2;
-    others[4].bits = 2;
-    others[5].coverage = COVERAGE_UNKNOWN;
-    others[6].dtype = value.dtype + 1;
-    others[7].clean = !value.clean;
-    others[8] = fault;
-    assert_true(judgement_alike(&value, &value) && judgement_alike(&fault, &fault));
-    for (size_t i = 0; i < 9; i++)
-        assert_false(judgement_alike(&value, &others[i]) || judgement_alike(&others[i], &value));
-    struct judgement other = judgement_fault(fault_make(&e, E611, elsewhere, NULL, "other"));
-    assert_false(judgement_alike(&fault, &other));
-    arena_free(&t.arena);
-}
-
-// Two parts of one contraction over axis b; of another one too, where one is a summand over a.
-static void parts_that_are_joined_are_summands_alike(void **state) {
-    struct trial t;
-    struct engine e;
-    begin_engine(&t, &e, "");
-    const struct unit *unit = &t.program->units[program_find_unit(t.program, "both")];
-    const struct op *add = &unit->ops[unit->n_ops - 1];
-    form_id rows = initial_judgement(&e, program_find_buffer(t.program, "u"), 0).form;
-    struct judgement parts[2], sum;
-    parts[0] = parts[1] = initial_judgement(&e, program_find_buffer(t.program, "w"), 0);
-    parts[0].coverage =
-        coverage_of(&e, MONOID_SUM, 1, 'x', form_get(&e.digits, rows)->key->dims[0]);
-    parts[1].coverage = coverage_shift(&e, parts[0].coverage, 1, 1);
-    rule_apply(&e, unit, add, parts, &sum);
-    assert_true(!sum.fault && sum.coverage == COVERAGE_COMPLETE);
-    parts[1].partial = 1;
-    rule_apply(&e, unit, add, parts, &sum);
-    assert_true(sum.fault && sum.fault->code == E412);
-    arena_free(&t.arena);
-}
-
-// ---- cost -------------------------------------------------------------------------------------
-
-static void what_is_left_to_follow_is_bounded(void **state) {
-    struct trial t;
-    struct engine e;
-    begin_engine(&t, &e,
-                 "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = w[1]) -> (y = spare[1])\n");
-    assert_true(step_execute(&e, STEP_TRAIN));
-    e.budget = 1; // the first statement; its unit is remembered
-    block_execute(&e, &e.step->body);
-    assert_true(e.overrun);
-    arena_free(&t.arena);
-}
-
-// How often an invariant is looked for in a loop that has none.
-static uint32_t attempts(int n_iterations) {
-    struct trial t;
-    struct engine e;
-    char statements[256];
-    snprintf(statements, sizeof statements,
-             "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = w[0]) -> (y = spare[1])\n"
-             "for i = 0 .. %d {\n"
-             "call bend(x = spare[i mod 1]) -> (y = spare[1])\n"
-             "call bend(x = spare[1]) -> (y = spare[0])\n}\n",
-             n_iterations);
-    begin_engine(&t, &e, statements);
-    assert_true(step_execute(&e, STEP_TRAIN));
-    arena_free(&t.arena);
-    return e.n_attempts;
-}
-
-static void invariants_are_looked_for_where_that_may_pay(void **state) {
-    assert_int_equal(attempts(5), 1); // then fewer iterations are left than a proof costs
-    assert_true(attempts(200) < 16);  // at distances that grow
-}
-
-// A call that reads a whole parameter beside one microbatch's tokens is evaluated once for all.
-static void calls_are_remembered_for_all_microbatches(void **state) {
-    struct trial t;
-    struct engine e;
-    begin_engine(&t, &e,
-                 "for m = 0 .. 8 { call look(t = table, x = targets[m]) -> (y = rows[m]) }\n");
-    e.one_by_one = true;
-    assert_true(step_execute(&e, STEP_TRAIN));
-    assert_int_equal(e.n_memos, 1);
-    arena_free(&t.arena);
 }
 
 int main(void) {
@@ -1100,12 +744,6 @@ int main(void) {
         cmocka_unit_test(loops_below_what_is_counted_are_refused),
         cmocka_unit_test(values_of_other_sizes_are_refused),
         cmocka_unit_test(results_bound_elsewhere_than_they_are_made_are_refused),
-        cmocka_unit_test(bytes_meet_where_they_are_shared),
-        cmocka_unit_test(items_that_differ_in_anything_are_no_run),
-        cmocka_unit_test(parts_that_are_joined_are_summands_alike),
-        cmocka_unit_test(what_is_left_to_follow_is_bounded),
-        cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),
-        cmocka_unit_test(calls_are_remembered_for_all_microbatches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
