@@ -20,6 +20,7 @@
 #include "tests/oracle/compose.h"
 #include "tests/oracle/memory.h"
 #include "tests/random.h"
+#include "tests/sample.h"
 #include "tests/tiny_strategies.h"
 
 struct model {
@@ -188,7 +189,7 @@ static void train_model(struct model *m) {
 }
 
 static void train(enum model_family family) {
-    for (int s = 0; s < N_TINY_STRATEGIES; s++) {
+    for (int s = 0; s < N_TINY_STRATEGIES; s += sample_every()) {
         struct model m = {.name = tiny_strategy_names[s]};
         m.config = tiny_strategy_config(&m.arena, family, (enum tiny_strategy)s, 2);
         assert_true(open_model(&m, 2));

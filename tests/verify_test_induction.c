@@ -14,6 +14,7 @@
 #include "tests/mutants.h"
 #include "tests/oracle/mutate.h"
 #include "tests/random.h"
+#include "tests/sample.h"
 #include "tests/trial.h"
 
 static const struct edit no_edits[1];
@@ -88,7 +89,7 @@ static void agrees_on_what_is_derived(void **state) {
     static const int64_t microbatches[] = {1, 3, 7};
     unsigned n_failed = 0;
     for (int64_t layers = 1; layers <= 13; layers += 1 + layers / 4)
-        for (int i = 0; i < 2 * N_TINY_STRATEGIES; i++) {
+        for (int i = 0; i < 2 * N_TINY_STRATEGIES; i += sample_every()) {
             struct trial t;
             enum tiny_strategy strategy = i / 2;
             if (derive(&t, i % 2 ? FAMILY_GPT2 : FAMILY_LLAMA, strategy, layers,
@@ -155,7 +156,7 @@ static void agrees_on_random_mistakes(void **state) {
     uint64_t first = getenv("SEED") ? strtoull(getenv("SEED"), NULL, 10) : 0;
     uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 2000 : 50;
     unsigned n_judged = 0, n_failed = 0;
-    for (uint64_t seed = first; seed < first + n; seed++)
+    for (uint64_t seed = first; seed < first + n; seed += (uint64_t)sample_every())
         n_failed += !agrees_on_random_mistake(seed, &n_judged);
     print_message("%u mutants, %u disagreements\n", n_judged, n_failed);
     assert_int_equal(n_failed, 0);
