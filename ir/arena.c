@@ -1,5 +1,8 @@
 // Arenas: a list of blocks, each at least as large as all before it together, so that the number
-// of calls to malloc is logarithmic in what is allocated.
+// of allocations is logarithmic in what is allocated.
+//
+// A compilation touches each page of some megabytes once, and a page fault takes longer than what
+// is then written there. So from HUGE_FROM_BYTES on blocks are of huge pages, where there are any.
 #include "arena.h"
 #include "check.h"
 
@@ -7,14 +10,56 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct arena_block {
     struct arena_block *next;
     size_t capacity_bytes;
+    size_t mapped_bytes; // 0: malloc's
     _Alignas(16) unsigned char bytes[];
 };
 
-enum { FIRST_BLOCK_BYTES = 16 * 1024, ALIGNMENT = 16 };
+enum {
+    FIRST_BLOCK_BYTES = 16 * 1024,
+    ALIGNMENT = 16,
+    HUGE_PAGE_BYTES = 2 * 1024 * 1024,
+    HUGE_FROM_BYTES = HUGE_PAGE_BYTES / 4, // those before it together are no longer small
+};
+
+// At a multiple of the page's size, for only there a huge one can be. NULL: no memory.
+static struct arena_block *map_block(size_t bytes) {
+    size_t mapped = (bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    unsigned char *at = mmap(NULL, mapped + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)at % HUGE_PAGE_BYTES;
+    if (before)
+        munmap(at, before);
+    munmap(at + before + mapped, HUGE_PAGE_BYTES - before);
+    madvise(at + before, mapped, MADV_HUGEPAGE); // without it the block has small pages
+    struct arena_block *block = (void *)(at + before);
+    block->mapped_bytes = mapped;
+    block->capacity_bytes = mapped - sizeof *block;
+    return block;
+}
+
+// All zero, as fresh pages are: calloc, not malloc and memset. NULL: no memory.
+static struct arena_block *new_block(size_t capacity) {
+    if (capacity >= HUGE_FROM_BYTES)
+        return map_block(sizeof(struct arena_block) + capacity);
+    struct arena_block *block = calloc(1, sizeof *block + capacity);
+    if (block)
+        block->capacity_bytes = capacity;
+    return block;
+}
+
+static void free_block(struct arena_block *block) {
+    if (block->mapped_bytes)
+        munmap(block, block->mapped_bytes);
+    else
+        free(block);
+}
 
 // Every block is as large as all before it together, so their number grows with the logarithm of
 // the bytes, and at most half of what was taken is unused.
@@ -25,14 +70,12 @@ void *arena_alloc(struct arena *arena, size_t bytes) {
         size_t capacity = arena->total_bytes ? arena->total_bytes : FIRST_BLOCK_BYTES;
         if (capacity < rounded)
             capacity = rounded;
-        // calloc, not malloc and memset: fresh pages are zero already.
-        struct arena_block *block = calloc(1, sizeof *block + capacity);
+        struct arena_block *block = new_block(capacity);
         CHECK(block);
         block->next = arena->blocks;
-        block->capacity_bytes = capacity;
         arena->blocks = block;
         arena->used_bytes = 0;
-        arena->total_bytes += capacity;
+        arena->total_bytes += block->capacity_bytes;
     }
     void *result = arena->blocks->bytes + arena->used_bytes;
     arena->used_bytes += rounded;
@@ -84,7 +127,7 @@ void arena_free(struct arena *arena) {
     struct arena_block *block = arena->blocks;
     while (block) {
         struct arena_block *next = block->next;
-        free(block);
+        free_block(block);
         block = next;
     }
     *arena = (struct arena){0};
