@@ -1,8 +1,6 @@
 // When buffers' bytes are in use: what lifetimes.h promises, of all buffers in one walk.
 #include "passes/lifetimes.h"
 
-#include <string.h>
-
 // How a block uses a buffer. Of the hull of its statements that do, a loop among them counts whole,
 // unless it is the only one and nothing crosses its iterations.
 struct use {
@@ -13,6 +11,12 @@ struct use {
     bool written_first;     // a value is made here, not needed from before
 };
 
+struct uses {           // of an open block
+    struct use *of;     // by buffer
+    buffer_id *buffers; // those that it uses, in any order
+    uint32_t n;
+};
+
 struct started { // starts of one handle, in the order of the text
     const struct statement *start;
     struct started *next;
@@ -21,8 +25,9 @@ struct started { // starts of one handle, in the order of the text
 struct lifetimes {
     const struct program *program;
     enum step_kind step;
+    struct arena *arena;
     struct started **started;               // by handle
-    struct use *uses[LIMIT_LOOP_DEPTH + 1]; // of the open blocks, by buffer
+    struct uses uses[LIMIT_LOOP_DEPTH + 1]; // by depth
 };
 
 int64_t count_positions(const struct block *block) {
@@ -39,6 +44,13 @@ bool is_left_to_host(const struct program *program, buffer_id buffer, enum step_
 
 // ---- one statement ------------------------------------------------------------------------------
 
+// The buffer's in the block, which may be its first.
+static struct use *use_of(struct uses *uses, buffer_id buffer) {
+    if (uses->of[buffer].n_statements == 0)
+        uses->buffers[uses->n++] = buffer;
+    return &uses->of[buffer];
+}
+
 static void use_buffer(struct use *use, int64_t position, struct index index, bool write) {
     if (use->n_statements == 0) {
         use->hull.first = position;
@@ -52,15 +64,15 @@ static void use_buffer(struct use *use, int64_t position, struct index index, bo
         use->indexed_by |= 1u << index.variable;
 }
 
-static void touch(struct lifetimes *l, struct use *uses, int64_t position,
+static void touch(struct lifetimes *l, struct uses *uses, int64_t position,
                   struct reference reference, bool write) {
     buffer_id base = l->program->buffers[reference.buffer].window_of;
-    use_buffer(&uses[reference.buffer], position, reference.index, write);
+    use_buffer(use_of(uses, reference.buffer), position, reference.index, write);
     if (base != NO_ID)
-        use_buffer(&uses[base], position, reference.index, write);
+        use_buffer(use_of(uses, base), position, reference.index, write);
 }
 
-static void touch_places(struct lifetimes *l, struct use *uses, int64_t position,
+static void touch_places(struct lifetimes *l, struct uses *uses, int64_t position,
                          const struct statement *statement) {
     struct access access;
     for (uint32_t i = 0; (access = statement_access(l->program, statement, i)).at; i++)
@@ -69,7 +81,7 @@ static void touch_places(struct lifetimes *l, struct use *uses, int64_t position
 
 // A wait ends what the starts of its handle began: source and target are busy until then. A call
 // stands for its unit's frame too.
-static void touch_statement(struct lifetimes *l, struct use *uses, int64_t position,
+static void touch_statement(struct lifetimes *l, struct uses *uses, int64_t position,
                             const struct statement *statement) {
     touch_places(l, uses, position, statement);
     if (statement->kind == STATEMENT_WAIT) {
@@ -106,12 +118,22 @@ static void use_loop(struct use *use, const struct use *body, struct interval lo
     use->indexed_by |= body->indexed_by;
 }
 
+// Those of a block at this depth; the arrays serve all blocks there, one after the other.
+static struct uses *uses_begin(struct lifetimes *l, int depth) {
+    struct uses *uses = &l->uses[depth];
+    if (!uses->of) {
+        uses->of = ARENA_ARRAY(l->arena, struct use, l->program->n_buffers + 1);
+        uses->buffers = ARENA_ARRAY(l->arena, buffer_id, l->program->n_buffers + 1);
+    }
+    while (uses->n > 0)
+        uses->of[uses->buffers[--uses->n]] = (struct use){0};
+    return uses;
+}
+
 // The block's uses, at `depth` loops; the position behind it.
 static int64_t follow_block(struct lifetimes *l, const struct block *block, int64_t position,
                             int depth) {
-    const struct program *program = l->program;
-    struct use *uses = l->uses[depth];
-    memset(uses, 0, program->n_buffers * sizeof *uses);
+    struct uses *uses = uses_begin(l, depth);
     for (uint32_t i = 0; i < block->n; i++) {
         const struct statement *statement = &block->statements[i];
         struct interval all = {position, position};
@@ -121,15 +143,17 @@ static int64_t follow_block(struct lifetimes *l, const struct block *block, int6
         }
         all.last = follow_block(l, &statement->loop.body, position + 1, depth + 1);
         position = all.last + 1;
-        const struct use *body = l->uses[depth + 1];
-        for (buffer_id b = 0; b < program->n_buffers; b++)
-            if (body[b].n_statements)
-                use_loop(&uses[b], &body[b], all, crosses_iterations(l, b, &body[b], depth));
-        // What a loop that goes with the one around it names is another item in each of its
-        // iterations too.
-        for (buffer_id b = 0; b < program->n_buffers && statement->loop.stride; b++)
-            if (body[b].n_statements && body[b].indexed_by >> depth & 1)
-                uses[b].indexed_by |= 1u << (depth - 1);
+        const struct uses *inner = &l->uses[depth + 1];
+        for (uint32_t k = 0; k < inner->n; k++) {
+            buffer_id b = inner->buffers[k];
+            const struct use *body = &inner->of[b];
+            struct use *use = use_of(uses, b);
+            use_loop(use, body, all, crosses_iterations(l, b, body, depth));
+            // What a loop that goes with the one around it names is another item in each of its
+            // iterations too.
+            if (statement->loop.stride && body->indexed_by >> depth & 1)
+                use->indexed_by |= 1u << (depth - 1);
+        }
     }
     return position;
 }
@@ -156,15 +180,15 @@ static struct started **list_starts(const struct step *step, struct arena *arena
 struct interval *step_lifetimes(const struct program *program, enum step_kind step,
                                 struct arena *arena) {
     const struct block *body = &program->steps[step].body;
-    struct lifetimes l = {
-        .program = program, .step = step, .started = list_starts(&program->steps[step], arena)};
-    for (int depth = 0; depth <= LIMIT_LOOP_DEPTH; depth++)
-        l.uses[depth] = ARENA_ARRAY(arena, struct use, program->n_buffers + 1);
+    struct lifetimes l = {.program = program,
+                          .step = step,
+                          .arena = arena,
+                          .started = list_starts(&program->steps[step], arena)};
     int64_t end = follow_block(&l, body, 0, 0);
     struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
     for (buffer_id b = 0; b < program->n_buffers; b++) {
         const struct buffer *buffer = &program->buffers[b];
-        const struct use *use = &l.uses[0][b];
+        const struct use *use = &l.uses[0].of[b];
         lives[b] = use->n_statements ? lives_in_block(use) : (struct interval){1, 0};
         if (use->n_statements && is_left_to_host(program, b, step))
             lives[b].last = end;
