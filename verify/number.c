@@ -5,16 +5,16 @@
 
 #include "ir/check.h"
 
-// Symbol s is 1 << (FIRST_BIT + BITS * s): coefficients of -2 to 2 and offsets of less than 4
+// Symbol s is LOWEST_SYMBOL << BITS * s: coefficients of -2 to 2 and offsets of less than 4
 // MAX_NUMBER, which is half of the lowest symbol, are told apart.
-enum { FIRST_BIT = 23, BITS = 3 };
+enum { BITS = 3 };
 
 struct affine { // constant + the sum of slope[s] * i[s] over the symbols' iterations i[s]
     int64_t constant, slope[MAX_SYMBOLS];
 };
 
 static int32_t symbol_number(unsigned symbol) {
-    return 1 << (FIRST_BIT + BITS * symbol);
+    return LOWEST_SYMBOL << BITS * symbol;
 }
 
 // Takes the multiple of the symbol out of the number; symbols are taken from the last on.
@@ -46,10 +46,6 @@ static void lower(struct symbol *symbol, int64_t iterations) {
 void symbols_only_first(struct symbols *symbols) {
     if (symbols->n)
         lower(&symbols->list[symbols->n - 1], 1);
-}
-
-bool number_is_symbolic(int32_t number) {
-    return number >= symbol_number(0) / 2 || number < -symbol_number(0) / 2;
 }
 
 static struct affine affine_of(const struct symbols *symbols, int32_t number, int64_t stride) {
@@ -117,16 +113,12 @@ static bool is_zero(struct symbols *symbols, const struct affine *a) {
     return value == 0;
 }
 
-bool number_before(struct symbols *symbols, int32_t a, int32_t b) {
-    if (!number_is_symbolic(a) && !number_is_symbolic(b))
-        return a < b;
+bool number_before_symbolic(struct symbols *symbols, int32_t a, int32_t b) {
     struct affine difference = affine_of(symbols, a - b, 1);
     return is_negative(symbols, &difference);
 }
 
-bool number_equal(struct symbols *symbols, int32_t a, int32_t b) {
-    if (a == b || (!number_is_symbolic(a) && !number_is_symbolic(b)))
-        return a == b;
+bool number_equal_symbolic(struct symbols *symbols, int32_t a, int32_t b) {
     struct affine difference = affine_of(symbols, a - b, 1);
     return is_zero(symbols, &difference);
 }
@@ -152,6 +144,8 @@ int32_t number_modulo(struct symbols *symbols, int32_t number, int64_t modulus) 
 }
 
 bool address_before(struct symbols *symbols, struct address a, struct address b) {
+    if (!number_is_symbolic(a.number) && !number_is_symbolic(b.number))
+        return a.base + a.stride * a.number < b.base + b.stride * b.number;
     struct affine difference = affine_of(symbols, a.number, a.stride);
     struct affine other = affine_of(symbols, b.number, b.stride);
     difference.constant += a.base - b.base - other.constant;

@@ -35,12 +35,24 @@ struct symbol symbol_end(struct symbols *); // of the symbol that was begun last
 // What follows is known of the first iteration only.
 void symbols_only_first(struct symbols *);
 
-bool number_is_symbolic(int32_t number);
+enum { LOWEST_SYMBOL = 8 * MAX_NUMBER }; // the outermost loop's; the next is 8 times as large
+static inline bool number_is_symbolic(int32_t number) {
+    return number >= LOWEST_SYMBOL / 2 || number < -LOWEST_SYMBOL / 2;
+}
 int64_t number_first(const struct symbols *, int32_t number); // its value in the first iteration
 // The number with the symbol that was begun last replaced by another number.
 int32_t number_replace(const struct symbols *, int32_t number, int32_t by);
-bool number_before(struct symbols *, int32_t a, int32_t b); // a < b
-bool number_equal(struct symbols *, int32_t a, int32_t b);
+bool number_before_symbolic(struct symbols *, int32_t a, int32_t b);
+bool number_equal_symbolic(struct symbols *, int32_t a, int32_t b);
+// a < b. Most numbers are plain, and nothing is noted of them.
+static inline bool number_before(struct symbols *symbols, int32_t a, int32_t b) {
+    return number_is_symbolic(a) || number_is_symbolic(b) ? number_before_symbolic(symbols, a, b)
+                                                          : a < b;
+}
+static inline bool number_equal(struct symbols *symbols, int32_t a, int32_t b) {
+    return a == b || ((number_is_symbolic(a) || number_is_symbolic(b)) &&
+                      number_equal_symbolic(symbols, a, b));
+}
 static inline int32_t number_least(struct symbols *symbols, int32_t a, int32_t b) {
     return number_before(symbols, b, a) ? b : a;
 }

@@ -88,6 +88,10 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
     return true;
 }
 
+static bool has_flights(const struct series *series) {
+    return series->n > 1 || series->runs[0].n_held > 0;
+}
+
 // True: a run has been cut, and the others may be touched too.
 static bool disturb_series(struct engine *e, struct series *series, struct place at,
                            struct span span, const struct fault **spoilt) {
@@ -104,7 +108,8 @@ static bool disturb_series(struct engine *e, struct series *series, struct place
 const struct fault *disturb_flights(struct engine *e, struct place at, struct span span) {
     const struct fault *spoilt = NULL;
     for (uint32_t h = 0; h < e->store.n_handles; h++)
-        while (disturb_series(e, flights_of(e, h), at, span, &spoilt))
+        while (has_flights(flights_of(e, h)) &&
+               disturb_series(e, flights_of(e, h), at, span, &spoilt))
             continue;
     return spoilt;
 }

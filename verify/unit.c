@@ -15,6 +15,10 @@
 
 #include <string.h>
 
+struct extent {
+    int64_t begin, end;
+};
+
 struct evaluation {
     struct engine *engine;
     struct rounds *rounds;
@@ -23,8 +27,10 @@ struct evaluation {
     const struct op **dead; // the op that overwrote a value's bytes; NULL: they are there
     const struct op **made; // the op that made a value
     value_id *root;         // the value that has the bytes, parameters included
+    struct extent *extents; // of those bytes
     value_id *source;       // of a value in flight: what its collective reads; else NO_ID
     bool *clobbered;        // parameters that were overwritten although they may only be read
+    uint32_t n_started;     // collectives of the unit
 };
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -45,14 +51,21 @@ static void find_roots(struct evaluation *v) {
     }
 }
 
+// In the unit's frame; below it whatever has a place of its own, as a byte of its number.
+static void find_extents(struct evaluation *v) {
+    for (uint32_t i = 0; i < v->unit->n_values; i++) {
+        const struct value *root = &v->unit->values[v->root[i]];
+        int64_t own = -(int64_t)v->root[i] - 1;
+        v->extents[i] = (struct extent){own, own + 1};
+        if (root->storage == STORAGE_FRAME)
+            v->extents[i] =
+                (struct extent){root->offset_bytes, root->offset_bytes + type_bytes(&root->type)};
+    }
+}
+
 static bool share_bytes(const struct evaluation *v, value_id a, value_id b) {
-    if (v->root[a] == v->root[b])
-        return true;
-    const struct value *left = &v->unit->values[v->root[a]];
-    const struct value *right = &v->unit->values[v->root[b]];
-    return left->storage == STORAGE_FRAME && right->storage == STORAGE_FRAME &&
-           left->offset_bytes < right->offset_bytes + type_bytes(&right->type) &&
-           right->offset_bytes < left->offset_bytes + type_bytes(&left->type);
+    struct extent left = v->extents[a], right = v->extents[b];
+    return left.begin < right.end && right.begin < left.end;
 }
 
 static bool may_overwrite(const struct evaluation *v, uint32_t parameter) {
@@ -76,7 +89,7 @@ static void overwrite(struct evaluation *v, value_id id, const struct op *op) {
         if (other < v->unit->n_parameters && !may_overwrite(v, other))
             v->clobbered[other] = true;
     }
-    for (value_id flying = 0; flying < v->unit->n_values; flying++) {
+    for (value_id flying = 0; v->n_started > 0 && flying < v->unit->n_values; flying++) {
         value_id source = v->source[flying];
         if (source == NO_ID || flying == id || op->kind == OP_WAIT || !share_bytes(v, id, source))
             continue;
@@ -145,6 +158,7 @@ static void start_op(struct evaluation *v, const struct op *op, const struct exc
     int64_t chunk = type_elements(exchange->kind == COLLECTIVE_ALL_GATHER ? source : target);
     v->values[op->results[0]] = collective_apply(v->engine, exchange, chunk, from, op->span);
     v->source[op->results[0]] = op->operands[0];
+    v->n_started++;
 }
 
 static void wait_op(struct evaluation *v, const struct op *op, const struct judgement *from) {
@@ -264,6 +278,7 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
 struct scratch_value {
     struct judgement value;
     const struct op *dead, *made;
+    struct extent extent;
     value_id root, source;
     bool clobbered;
 };
@@ -278,7 +293,8 @@ static void take_scratch(struct evaluation *v, uint32_t n) {
     v->values = e->scratch;
     v->dead = (const struct op **)(v->values + n);
     v->made = v->dead + n;
-    v->root = (value_id *)(v->made + n);
+    v->extents = (struct extent *)(v->made + n);
+    v->root = (value_id *)(v->extents + n);
     v->source = v->root + n;
     v->clobbered = (bool *)(v->source + n);
 }
@@ -291,6 +307,7 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
     memset(v.source, 0xff, n * sizeof *v.source);
     memcpy(v.values, operands, unit->n_parameters * sizeof *operands);
     find_roots(&v);
+    find_extents(&v);
     e->budget -= unit->n_ops;
     for (uint32_t i = 0; i < unit->n_ops; i++)
         evaluate_op(&v, &unit->ops[i]);

@@ -262,26 +262,37 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
     }
 }
 
-// How many of the items from `item` on a buffer of the final program holds.
-static int64_t held_from(const struct check *c, const struct buffer *theirs, int64_t item) {
+struct holders { // of one state, in the final program
+    const struct buffer **list;
+    uint32_t n, cap;
+};
+
+static struct holders find_holders(struct check *c, const struct buffer *theirs) {
     const struct program *ours = c->final.program;
     const char *tensor = c->reference.program->tensors[theirs->tensor].name;
-    for (buffer_id i = 0; i < ours->n_buffers; i++) {
-        const struct buffer *buffer = &ours->buffers[i];
-        if (!is_state(ours, buffer, theirs->class, tensor))
-            continue;
-        int64_t at = item_of_layer(buffer, theirs, item);
+    struct holders holders = {NULL, 0, 0};
+    for (buffer_id i = 0; i < ours->n_buffers; i++)
+        if (is_state(ours, &ours->buffers[i], theirs->class, tensor))
+            ARENA_PUSH(c->final.arena, holders.list, holders.n, holders.cap, &ours->buffers[i]);
+    return holders;
+}
+
+// How many of the items from `item` on one of them holds.
+static int64_t held_from(struct holders holders, const struct buffer *theirs, int64_t item) {
+    for (uint32_t i = 0; i < holders.n; i++) {
+        int64_t at = item_of_layer(holders.list[i], theirs, item);
         if (at >= 0)
-            return buffer_layer_step(buffer) > 1 ? 1 : buffer->count - at;
+            return buffer_layer_step(holders.list[i]) > 1 ? 1 : holders.list[i]->count - at;
     }
     return 0;
 }
 
 // Layers may lie in several buffers; the first that none of them has is told.
 static void check_held(struct check *c, const struct buffer *theirs) {
+    struct holders holders = find_holders(c, theirs);
     int64_t item = 0, held = 1;
     while (item < theirs->count && held > 0)
-        item += held = held_from(c, theirs, item);
+        item += held = held_from(holders, theirs, item);
     if (held == 0)
         add_fault(c, fault_make(&c->final, E514, c->final.program->steps[STEP_TRAIN].span, NULL,
                                 "nothing holds %s", state_text(&c->reference, theirs, item)));
