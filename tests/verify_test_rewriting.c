@@ -426,7 +426,8 @@ static struct ways difference(struct pool *p) {
     value_id apart =
         weighted(p, product(p, "sh,hf->sf", x, w), product(p, "sh,hf->sf", y, w), 0.5, -2);
     value_id whole = product(p, "sh,hf->sf", weighted(p, x, y, 0.25, -1), w);
-    return (struct ways){apart, weighted(p, whole, whole, 1.5, 0.5), weighted(p, whole, whole, 1.5, 1)};
+    return (struct ways){apart, weighted(p, whole, whole, 1.5, 0.5),
+                         weighted(p, whole, whole, 1.5, 1)};
 }
 
 static struct ways gain_into_weight(struct pool *p) {

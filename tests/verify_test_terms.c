@@ -74,8 +74,8 @@ static void sums_do_not_depend_on_order(void **state) {
     assert_true(scaled_equal(one, other));
     // A large a leaves nothing of b's digits.
     assert_false(scaled_equal(one, b));
-    assert_true(scaled_equal(add(t, add(t, minus, minus_b), minus),
-                             add(t, minus_b, add(t, minus, minus))));
+    assert_true(
+        scaled_equal(add(t, add(t, minus, minus_b), minus), add(t, minus_b, add(t, minus, minus))));
 }
 
 static struct scaled scale(struct terms *t, struct scaled value, scale_id by) {
