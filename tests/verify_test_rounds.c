@@ -1,0 +1,91 @@
+// Sums by hand on meshes of two axes: rows of which every device has a part are summed by what goes
+// round inside the unit. One is taken for the sum over an axis where what every device adds is
+// that; what only looks so, if axes, numbers of devices or widths are confused, is refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/trial.h"
+
+#define ROW "f32[ffn=3]"
+#define MOVE(to, from, axes, shift)                                                                \
+    "%" to ".sent = permute(%" from ") {axes=" axes ", shift=" #shift "} : " ROW "\n"              \
+    "%" to " = wait(%" to ".sent) : " ROW "\n"
+#define ADD(to, left, right) "%" to " = add(%" left ", %" right ") : " ROW "\n"
+#define REDUCE(to, from, axes)                                                                     \
+    "%" to ".sent = all_reduce(%" from ") {axes=" axes "} : " ROW "\n"                             \
+    "%" to " = wait(%" to ".sent) : " ROW "\n"
+#define PAIR(to, from, axis, shift) MOVE(from ".far", from, axis, shift) ADD(to, from, from ".far")
+
+struct sum {
+    const char *name;
+    int a, b;           // devices along the axes
+    const char *reduce; // the narrowest type of a sum over devices
+    const char *ops;    // of %own, the sum %all over both axes
+    bool right;
+};
+
+static const struct sum sums[] = {
+    {"of pairs along one axis", 2, 2, "f32", PAIR("s", "own", "a", 1) REDUCE("all", "s", "b"),
+     true},
+    {"along one axis and then the other", 2, 2, "f32",
+     PAIR("s", "own", "a", 1) PAIR("all", "s", "b", 1), true},
+    {"of as many devices as are counted", 64, 1, "f32",
+     PAIR("s1", "own", "a", 32) PAIR("s2", "s1", "a", 16) PAIR("s3", "s2", "a", 8)
+         PAIR("s4", "s3", "a", 4) PAIR("s5", "s4", "a", 2) PAIR("all", "s5", "a", 1),
+     true},
+    {"of two among more than are counted", 66, 1, "f32", PAIR("all", "own", "a", 1), false},
+    {"of two that differ along both axes", 2, 2, "f32",
+     PAIR("s", "own", "a*b", 1) REDUCE("all", "s", "b"), false},
+    {"of one, moved along one axis and then the other", 2, 2, "f32",
+     MOVE("near", "own", "a", 1) PAIR("s", "near", "b", 1) REDUCE("all", "s", "b"), false},
+    {"of two along one axis, and one along the other", 3, 2, "f32",
+     PAIR("s", "own", "a", 2) MOVE("other", "own", "b", 1) ADD("t", "s", "other")
+         REDUCE("all", "t", "b"),
+     false},
+    {"of copies", 2, 2, "f32", REDUCE("s", "own", "a*b") PAIR("all", "s", "a", 1), false},
+    {"narrower than a sum over devices may be", 2, 1, "f64", PAIR("all", "own", "a", 1), false},
+};
+
+static void read_program(struct trial *t, const struct sum *sum, const char *reduce,
+                         const char *ops) {
+    static const char program[] =
+        "step main {\naxis a = %d\naxis b = %d\n"
+        "sizes batch = 16 sequence = 2 microbatches = 1 layers = 1 vocab = 3\n"
+        "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
+        "  accumulate = f32 gather = f32 reduce = %s reproducible = 0\n"
+        "arena 100000\n"
+        "tensor w [hidden=%d, ffn=3] role norm init ones saved \"w\"\n"
+        "buffer w : parameters f32[hidden=%d/a*b, ffn=3] of w at 1024\n"
+        "buffer length : output f64[] host grad_norm at 2048\n"
+        "train { call square(x = w) -> (y = length) }\n}\n"
+        "unit main.square { phase forward parameter %%x : f32[hidden=1, ffn=3] result %%y\n"
+        "%%own = sum_rows(%%x) {keep=1} : " ROW "\n%s%%y = square_sum(%%all) : f64[] out }\n";
+    int devices = sum->a * sum->b;
+    trial_read(t, arena_format(&t->arena, program, sum->a, sum->b, reduce, devices, devices, ops));
+}
+
+static bool is_judged_right(const struct sum *sum) {
+    struct trial t = {0};
+    t.diagnostics = diagnostics_new(&t.arena, &t.sources);
+    read_program(&t, sum, "f32", REDUCE("all", "own", "a*b"));
+    t.reference = t.program;
+    read_program(&t, sum, sum->reduce, sum->ops);
+    trial_judge(&t);
+    struct expected_verdict expected = {sum->right ? NULL : "E413", NULL, NULL};
+    return trial_end(&t, trial_is_as_expected(&t, expected), sum->name, expected);
+}
+
+static void a_sum_is_taken_for_what_it_is(void **state) {
+    unsigned n_failed = 0;
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        n_failed += !is_judged_right(&sums[i]);
+    assert_int_equal(n_failed, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_sum_is_taken_for_what_it_is)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
