@@ -38,8 +38,12 @@ struct mistake {
 #define LENGTH                                                                                     \
     FOUR "call length(x = spare[0], z = spare[1], u = spare[2], r = spare[3]) -> (y = "            \
          "grad_norm)\n"
-#define EVALUATE "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
-#define RING     "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
+#define NORM_OF(loops)                                                                             \
+    "call bend(x = w[0]) -> (y = spare[0])\nzero squares\n" loops                                  \
+    "call norm(x = spare[0], sum = squares)\ncall root(x = squares) -> (y = grad_norm)\n"
+#define ADD_LAYER "call norm(x = w[l], sum = squares)"
+#define EVALUATE  "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
+#define RING      "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
 #define WHOLE_QUERIES                                                                              \
     REPLACE_ALL("sequence=4/a, heads", "sequence=4, heads"),                                       \
         REPLACE_ALL("sequence=2, heads", "sequence=4, heads"),                                     \
@@ -414,12 +418,37 @@ static const struct mistake mistakes[] = {
      "E412",
      "call norm(x = spare[2]",
      "lacks"},
+    {"a sum that goes on without a summand, where another was cleared that had been read",
+     "zero squares\ncall norm(x = w[0], sum = squares)\n"
+     "call root(x = squares) -> (y = token_count)\n" SQUARES,
+     {DELETE("call norm(x = spare[1]")},
+     "E412",
+     "call norm(x = spare[2]",
+     "lacks"},
     {"a sum that is brought without its last summand",
      SQUARES,
      {DELETE("call norm(x = spare[3]")},
      "E412",
      "start permute over a",
      "lacks"},
+    {"a sum over layers that leaves out the last",
+     NORM_OF("for l = 0 .. 4 { " ADD_LAYER " }\n"),
+     {REPLACE("l = 0 .. 4", "l = 0 .. 3")},
+     "E412",
+     "for l = 0 .. 3",
+     "has 3 of the 4 layers'"},
+    {"a sum over layers in two loops, of which the first goes over nothing",
+     NORM_OF("for l = 0 .. 2 { " ADD_LAYER " }\nfor l = 2 .. 4 { " ADD_LAYER " }\n"),
+     {REPLACE("l = 0 .. 2", "l = 0 .. 0")},
+     "E412",
+     "for l = 0 .. 0",
+     "has 2 of the 4 layers'"},
+    {"a sum over layers that is cleared for each",
+     NORM_OF("for l = 0 .. 4 { " ADD_LAYER " }\n"),
+     {DELETE("zero squares"), REPLACE("call norm(x = w[l]", "zero squares\ncall norm(x = w[l]")},
+     "E412",
+     "zero squares",
+     "cleared before anything reads"},
     {"a summand that is added to something else",
      FOUR "zero token_count\ncall norm(x = spare[3], sum = token_count)\n" SQUARES,
      {REPLACE("call norm(x = spare[1], sum = squares)",
@@ -467,6 +496,12 @@ static const struct mistake mistakes[] = {
      {REPLACE("of v at 2048", "of v at 1024")},
      "E611",
      "w : parameters",
+     "filled before the step"},
+    {"a parameter in the way of two",
+     "call copy(x = w[0]) -> (y = spare[0])\ncall copy(x = spare[0]) -> (y = w[1])\n",
+     {REPLACE("of v at 2048", "of v at 1092"), REPLACE("of u at 3072", "of u at 1080")},
+     "E611",
+     "u : parameters",
      "filled before the step"},
     {"one item for two things",
      "call add(x = w[0], sum = w[1])\n",
