@@ -92,6 +92,24 @@ static void parts_that_are_joined_are_summands_alike(void **state) {
     arena_free(&t.arena);
 }
 
+// An op selects rows by their positions as they are: counted twice as fast they are none.
+static void rows_are_selected_by_positions(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    const struct unit *unit = &t.program->units[program_find_unit(t.program, "look")];
+    struct judgement operands[3], made;
+    operands[0] = initial_judgement(&e, program_find_buffer(t.program, "targets"), 0);
+    operands[1] = initial_judgement(&e, program_find_buffer(t.program, "table"), 0);
+    rule_apply(&e, unit, &unit->ops[0], NULL, &operands[2]);
+    rule_apply(&e, unit, &unit->ops[1], operands, &made);
+    assert_false(made.fault);
+    operands[2].value.scale = scale_rational(e.terms, 2, 1);
+    rule_apply(&e, unit, &unit->ops[1], operands, &made);
+    assert_true(made.fault && made.fault->code == E512);
+    arena_free(&t.arena);
+}
+
 // ---- cost -------------------------------------------------------------------------------------
 
 static void what_is_left_to_follow_is_bounded(void **state) {
@@ -145,6 +163,7 @@ int main(void) {
         cmocka_unit_test(bytes_meet_where_they_are_shared),
         cmocka_unit_test(items_that_differ_in_anything_are_no_run),
         cmocka_unit_test(parts_that_are_joined_are_summands_alike),
+        cmocka_unit_test(rows_are_selected_by_positions),
         cmocka_unit_test(what_is_left_to_follow_is_bounded),
         cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),
         cmocka_unit_test(calls_are_remembered_for_all_microbatches),

@@ -39,8 +39,8 @@ struct mistake {
     FOUR "call length(x = spare[0], z = spare[1], u = spare[2], r = spare[3]) -> (y = "            \
          "grad_norm)\n"
 #define NORM_OF(loops)                                                                             \
-    "call bend(x = w[0]) -> (y = spare[0])\nzero squares\n" loops                                  \
-    "call norm(x = spare[0], sum = squares)\ncall root(x = squares) -> (y = grad_norm)\n"
+    FOUR "zero squares\ncall norm(x = spare[1], sum = squares)\n" loops                            \
+         "call norm(x = spare[3], sum = squares)\ncall root(x = squares) -> (y = grad_norm)\n"
 #define ADD_LAYER "call norm(x = w[l], sum = squares)"
 #define EVALUATE  "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
 #define RING      "call ring(q = q, k = k) -> (o = next)\ncall copy_q(x = next) -> (y = q)\n"
@@ -417,7 +417,7 @@ static const struct mistake mistakes[] = {
      {DELETE("call norm(x = spare[1]")},
      "E412",
      "call norm(x = spare[2]",
-     "lacks"},
+     "lacks `square_sum(silu(...))`"},
     {"a sum that goes on without a summand, where another was cleared that had been read",
      "zero squares\ncall norm(x = w[0], sum = squares)\n"
      "call root(x = squares) -> (y = token_count)\n" SQUARES,
@@ -437,6 +437,27 @@ static const struct mistake mistakes[] = {
      "E412",
      "for l = 0 .. 3",
      "has 3 of the 4 layers'"},
+    {"a sum over layers that leaves out the last, and goes on in another loop",
+     NORM_OF("for l = 0 .. 4 { " ADD_LAYER " }\n"
+             "for i = 2 .. 3 { call norm(x = spare[i], sum = squares) }\n"),
+     {REPLACE("l = 0 .. 4", "l = 0 .. 3")},
+     "E412",
+     "for l = 0 .. 3",
+     "has 3 of the 4 layers'"},
+    {"a sum over layers that leaves out one, in no loop",
+     NORM_OF("call norm(x = w[0], sum = squares)\ncall norm(x = w[1], sum = squares)\n"
+             "call norm(x = w[2], sum = squares)\n"),
+     {DELETE("call norm(x = w[1]")},
+     "E490",
+     "%y = square_root",
+     "is given"},
+    {"a sum without a summand that no layer has, behind a loop over no layers",
+     NORM_OF("for l = 0 .. 0 { " ADD_LAYER " }\n"
+             "for l = 0 .. 4 { " ADD_LAYER " }\n"),
+     {DELETE("call norm(x = spare[1]")},
+     "E412",
+     "call norm(x = w[l]",
+     "lacks"},
     {"a sum over layers in two loops, of which the first goes over nothing",
      NORM_OF("for l = 0 .. 2 { " ADD_LAYER " }\nfor l = 2 .. 4 { " ADD_LAYER " }\n"),
      {REPLACE("l = 0 .. 2", "l = 0 .. 0")},
@@ -449,6 +470,33 @@ static const struct mistake mistakes[] = {
      "E412",
      "zero squares",
      "cleared before anything reads"},
+    {"a sum that goes on in another order, without a summand",
+     SQUARES,
+     {DELETE("call norm(x = spare[1]"), BEFORE("call norm(x = spare[2]", "call norm(x = spare[0]")},
+     "E412",
+     "call norm(x = spare[0]",
+     "lacks"},
+    {"a sum without a summand, beside one that has nothing to do with it",
+     SQUARES,
+     {REPLACE("call norm(x = spare[1], sum = squares)", "call joint(x = w[1]) -> (y = other)")},
+     "E412",
+     "call norm(x = spare[2]",
+     "lacks"},
+    {"a sum without a summand of which another op makes something",
+     "call bend(x = w[0]) -> (y = spare[1])\nzero token_count\n"
+     "call norm(x = spare[1], sum = token_count)\ncall root(x = token_count) -> (y = "
+     "norm2)\n" SQUARES,
+     {DELETE("call norm(x = spare[1], sum = squares)")},
+     "E412",
+     "call norm(x = spare[2]",
+     "lacks"},
+    {"a sum that is brought before its last summand",
+     SQUARES,
+     {BEFORE("start permute over a", "call norm(x = spare[3]"),
+      BEFORE("wait sum[0]", "call norm(x = spare[3]")},
+     "E490",
+     "start permute over a",
+     "is given"},
     {"a summand that is added to something else",
      FOUR "zero token_count\ncall norm(x = spare[3], sum = token_count)\n" SQUARES,
      {REPLACE("call norm(x = spare[1], sum = squares)",
@@ -536,6 +584,24 @@ static const struct mistake mistakes[] = {
      "E611",
      "other : transient",
      "overwritten"},
+    {"a buffer in the way of a parameter and of one that others share at other times",
+     "call copy(x = w[0]) -> (y = whole)\ncall copy(x = whole) -> (y = spare[0])\n"
+     "call copy(x = w[1]) -> (y = work)\ncall copy(x = work) -> (y = spare[1])\n"
+     "call framed(x = spare[0]) -> (y = spare[3])\n"
+     "call copy(x = w[2]) -> (y = loose)\ncall bend(x = w[2]) -> (y = other)\n"
+     "call times(x = loose, z = other) -> (y = spare[2])\nfree whole, work, loose\n"
+     "call times(x = spare[0], z = spare[1]) -> (y = w[0])\n"
+     "call times(x = spare[2], z = w[3]) -> (y = w[1])\n",
+     {REPLACE("w layers 4 at 1024", "w layers 4 at 9232"),
+      REPLACE("whole : transient f32[hidden=4] at 9216", "whole : transient f32[hidden=4] at 9208"),
+      REPLACE("work : transient f32[hidden=4] at 10240", "work : transient f32[hidden=4] at 9208"),
+      REPLACE("loose : transient f32[hidden=4] at 18432",
+              "loose : transient f32[hidden=4] at 9216"),
+      REPLACE("other : transient f32[hidden=4] at 14336",
+              "other : transient f32[hidden=4] at 9224")},
+     "E611",
+     "other : transient",
+     "overwritten"},
     {"a transient buffer in the way of a transfer's and of a parameter",
      "start all_gather over b as gather[0] { v -> whole }\n"
      "call copy(x = w[0]) -> (y = loose)\nwait gather[0]\n"
@@ -546,6 +612,28 @@ static const struct mistake mistakes[] = {
      "E610",
      "loose : transient",
      "still fills"},
+    {"a transient buffer in the way of a transfer's and of a parameter used elsewhere",
+     "call copy(x = w[0]) -> (y = spare[0])\n"
+     "start all_gather over b as gather[0] { v -> whole }\n"
+     "call copy(x = spare[0]) -> (y = loose)\nwait gather[0]\n"
+     "call copy(x = whole) -> (y = w[1])\n",
+     {REPLACE("whole : transient f32[hidden=4] at 9216", "whole : transient f32[hidden=4] at 1008"),
+      REPLACE("loose : transient f32[hidden=4] at 18432",
+              "loose : transient f32[hidden=4] at 1016")},
+     "E610",
+     "loose : transient",
+     "still fills"},
+    {"a parameter in the way of two transient buffers",
+     "call copy(x = w[0]) -> (y = spare[0])\ncall bend(x = spare[0]) -> (y = whole)\n"
+     "call bend(x = spare[0]) -> (y = other)\ncall times(x = whole, z = other) -> (y = spare[1])\n"
+     "zero grad_norm\ncall norm(x = spare[1], sum = grad_norm)\ncall norm(x = w[1], sum = "
+     "grad_norm)\n",
+     {REPLACE("layers 4 at 1024", "layers 4 at 9200"),
+      REPLACE("other : transient f32[hidden=4] at 14336",
+              "other : transient f32[hidden=4] at 9240")},
+     "E611",
+     "w : parameters",
+     NULL},
     {"read after it was freed",
      "call copy(x = w[0]) -> (y = spare[0])\ncall bend(x = spare[0]) -> (y = w[1])\n",
      {INSERT("free spare[0]", "call bend(x = spare")},
@@ -598,6 +686,17 @@ static const struct mistake mistakes[] = {
      "E510",
      NULL,
      NULL},
+    {"rows that nobody has counted",
+     ALL_ROWS SUMMED,
+     {REPLACE("train {", "buffer none : transient i32[vocab=3] at 27648\ntrain {\nzero none"),
+      REPLACE_ALL("z = w[1],", "z = w[1], at = none,"),
+      REPLACE_ALL("parameter %z : " ROW " parameter %sum : " ROW,
+                  "parameter %z : " ROW " parameter %at : i32[vocab=3] parameter %sum : " ROW),
+      REPLACE_ALL("embedding(%x, %t, %r) : " ROWS "\n%b = mul",
+                  "embedding(%x, %t, %at) : " ROWS "\n%b = mul")},
+     "E512",
+     "%a = embedding",
+     "needs the positions of its rows"},
 
     // What combines otherwise than a sum.
     {"exponentials of padding",
