@@ -49,10 +49,10 @@ static void items_that_differ_in_anything_are_no_run(void **state) {
     struct trial t;
     struct engine e;
     begin_engine(&t, &e, "");
-    struct judgement value = {.partial = 1}, fault, others[9];
+    struct judgement value = {.partial = 1}, fault, others[10];
     struct span elsewhere = t.program->steps[STEP_TRAIN].span;
     fault = judgement_fault(fault_make(&e, E611, span_nowhere(), NULL, "one"));
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < 10; i++)
         others[i] = value;
     others[0].value.scale = value.value.scale + 1;
     others[1].form = value.form + 1;
@@ -62,9 +62,10 @@ static void items_that_differ_in_anything_are_no_run(void **state) {
     others[5].coverage = COVERAGE_UNKNOWN;
     others[6].dtype = value.dtype + 1;
     others[7].clean = !value.clean;
-    others[8] = fault;
+    others[8].own = 1;
+    others[9] = fault;
     assert_true(judgement_alike(&value, &value) && judgement_alike(&fault, &fault));
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < 10; i++)
         assert_false(judgement_alike(&value, &others[i]) || judgement_alike(&others[i], &value));
     struct judgement other = judgement_fault(fault_make(&e, E611, elsewhere, NULL, "other"));
     assert_false(judgement_alike(&fault, &other));

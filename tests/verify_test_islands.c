@@ -124,6 +124,17 @@ static const struct mistake mistakes[] = {
        0, 0}},
      "E515",
      "norm.gain.moment1 :"},
+    {"islands exchange an optimizer's state",
+     {{EDIT_INSERT_BEHIND, "wait sum.average[",
+       "start permute over island shift 1 as round[0] {\n"
+       "     norm.gain.moment1 -> norm.gain.gradient.window }\n"
+       "wait round[0]\n"
+       "start permute over island shift 0 as round[0] {\n"
+       "     norm.gain.gradient.window -> norm.gain.moment1 }\n"
+       "wait round[0]",
+       0, 0}},
+     "E515",
+     "norm.gain.moment1 :"},
     {"an optimizer's state is freed",
      {{EDIT_INSERT_BEHIND, "wait sum.average[", "free norm.gain.moment1", 0, 0}},
      "E611",

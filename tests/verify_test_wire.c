@@ -277,6 +277,25 @@ static const struct mistake mistakes[] = {
      "E516",
      "%norm.gain.sent.code, %norm.gain.sent.residual = compress",
      NULL},
+    {"it is added up before the code is made",
+     {INSERT("start all_reduce over dp as early[0] {\n"
+             "     norm.gain.gradient.residual -> norm.gain.gradient.residual }\n"
+             "wait early[0]\n",
+             "call compress_head_backward")},
+     "E516",
+     "%norm.gain.sent.code, %norm.gain.sent.residual = compress",
+     NULL},
+    {"it is that of the next device, as any part of its sum would be",
+     {INSERT("start permute over dp shift 1 as round[0] {\n"
+             "     norm.gain.gradient.residual -> block.mlp.norm.gain.gradient[0] }\n"
+             "wait round[0]\n"
+             "start permute over dp shift 0 as round[0] {\n"
+             "     block.mlp.norm.gain.gradient[0] -> norm.gain.gradient.residual }\n"
+             "wait round[0]\n",
+             "call compress_head_backward")},
+     "E516",
+     "%norm.gain.sent.code, %norm.gain.sent.residual = compress",
+     NULL},
     {"the residual is that of another gradient",
      {REPLACE("block.mlp.gate.weight.residual = block.mlp.gate.weight.gradient.residual[l]",
               "block.mlp.gate.weight.residual = block.mlp.up.weight.gradient.residual[l]"),

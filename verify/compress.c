@@ -3,7 +3,8 @@
 //
 //   compress    makes, of what a device has of a sum over exactly the axes of the wire, a code that
 //               stands for that, and the residual, which is for the next step. It is given this
-//               step's residual of the same gradient, once.
+//               step's residual of the same gradient, once: the device's own, for codes are of what
+//               each device has and not of the sum, which is the same whoever has what.
 //   all_gather  over exactly these axes, and no other collective, brings the codes of all together.
 //   decompress  of all of them stands for the sum, equal in all bits wherever it is computed.
 //
@@ -89,6 +90,11 @@ static const struct fault *check_old_residual(struct engine *e, const struct op 
                           "the residual %s",
                           form_text(&e->digits, e->arena, g->form),
                           form_text(&e->digits, e->arena, r->form));
+    if (wire_mask(e) & ~r->own)
+        return fault_make(e, E516, op->span, "its own codes lack something else",
+                          "`compress` is given a residual that devices of `%s` have exchanged or "
+                          "added up",
+                          wire_axes_text(e));
     return NULL;
 }
 
@@ -111,6 +117,7 @@ static void compress(struct engine *e, const struct op *op, const struct judgeme
         results[i].value = (struct scaled){of, SCALE_ONE};
         results[i].bits = g->bits & r->bits;
         results[i].clean = g->clean && r->clean && keeps_zeros(op);
+        results[i].own = i ? r->own : 0;
     }
     if (fault)
         return;
@@ -221,7 +228,7 @@ bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
 // ---- residuals --------------------------------------------------------------------------------
 
 void codes_begin(struct engine *e, struct judgement *residual) {
-    residual->partial = wire_mask(e);
+    residual->own = residual->partial = wire_mask(e);
     residual->clean = form_is_flat(&e->digits, residual->form);
 }
 
@@ -229,7 +236,7 @@ void codes_begin(struct engine *e, struct judgement *residual) {
 static bool lies_as_before(const struct engine *e, const struct judgement *found,
                            const struct judgement *before) {
     return found->form == before->form && found->partial == before->partial &&
-           found->bits == e->all_axes && found->clean >= before->clean;
+           found->own == before->own && found->bits == e->all_axes && found->clean >= before->clean;
 }
 
 // What compress makes, beside the code, of the gradient and of the residual that the step found.

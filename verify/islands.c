@@ -129,7 +129,7 @@ void islands_begin_average(struct engine *e) {
     e->summands = (uint32_t)axis_list_mask(&e->program->policy.islands);
     for (buffer_id i = 0; i < e->program->n_buffers; i++)
         if (is_each_islands(e->program->buffers[i].class))
-            e->initials[i].value.partial |= e->summands;
+            e->initials[i].value.own = e->initials[i].value.partial |= e->summands;
 }
 
 const struct fault *islands_check_kept(struct engine *e, buffer_id id, int64_t item,
@@ -139,7 +139,8 @@ const struct fault *islands_check_kept(struct engine *e, buffer_id id, int64_t i
     if (found.fault)
         return found.fault;
     if (scaled_same(e->terms, found.value, expected.value) && found.form == expected.form &&
-        found.partial == expected.partial && found.bits == expected.bits)
+        found.partial == expected.partial && found.own == expected.own &&
+        found.bits == expected.bits)
         return NULL;
     return fault_make(e, E515, e->program->buffers[id].span, NULL,
                       "%s is each island's own, but is changed by the step that averages", what);

@@ -53,8 +53,8 @@ bool judgement_alike(const struct judgement *a, const struct judgement *b) {
     if (a->fault || b->fault)
         return a->fault && b->fault && fault_alike(a->fault, b->fault);
     return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
-           a->partial_max == b->partial_max && a->bits == b->bits && a->coverage == b->coverage &&
-           a->dtype == b->dtype && a->clean == b->clean;
+           a->own == b->own && a->partial_max == b->partial_max && a->bits == b->bits &&
+           a->coverage == b->coverage && a->dtype == b->dtype && a->clean == b->clean;
 }
 
 static bool held_joins(struct held *a, struct held *b, int32_t distance, uint8_t *moves) {

@@ -329,7 +329,7 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
 // ---- memo -------------------------------------------------------------------------------------
 
 struct key_operand { // fields of one width: keys have no padding
-    uint32_t node, scale, form, partial, partial_max, bits, coverage, fault, rest;
+    uint32_t node, scale, form, partial, own, partial_max, bits, coverage, fault, rest;
     int32_t at, microbatch;
 };
 struct call_key {
@@ -409,6 +409,7 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
             .scale = from->value.scale,
             .form = from->form,
             .partial = from->partial,
+            .own = from->own,
             .partial_max = from->partial_max,
             .bits = from->bits,
             .coverage = from->coverage,
