@@ -33,7 +33,7 @@ static void hash_message(llvm_blake3_hasher *hasher, char *message) {
 // The text before optimisation: making it is cheap, and passes are a function of it and the
 // machine.
 const char *cache_path(struct arena *arena, const char *directory, LLVMTargetMachineRef machine,
-                       LLVMModuleRef module) {
+                       struct effort effort, LLVMModuleRef module) {
     unsigned version[4] = {PLACE_ABI_VERSION};
     unsigned char hash[HASH_BYTES];
     char name[2 * HASH_BYTES + 1];
@@ -41,7 +41,8 @@ const char *cache_path(struct arena *arena, const char *directory, LLVMTargetMac
     LLVMGetVersion(&version[1], &version[2], &version[3]);
     llvm_blake3_hasher_init(&hasher);
     llvm_blake3_hasher_update(&hasher, version, sizeof version);
-    hash_string(&hasher, PASS_PIPELINE);
+    hash_string(&hasher, effort.passes);
+    llvm_blake3_hasher_update(&hasher, &effort.code, sizeof effort.code);
     hash_message(&hasher, LLVMGetTargetMachineCPU(machine));
     hash_message(&hasher, LLVMGetTargetMachineFeatureString(machine));
     hash_message(&hasher, LLVMPrintModuleToString(module));

@@ -1,8 +1,10 @@
 // From the program to objects. Units are independent, so that each is a module of its own, with its
 // own LLVM context, and they are compiled side by side on as many threads as there are cores.
 //
-// Passes and code generation run at the same level (O2): code generation at O2 of what did not go
-// through the passes is quadratic in the size of a function.
+// Units hold the loops over elements; their passes and code generation run at the same level (O2),
+// since code generation at O2 of what did not go through the passes is quadratic in the size of a
+// function. A step is calls, one after the other: O2 spends on their arguments as much time as on
+// all units, and no run is faster for it.
 #include "backend/compile.h"
 
 #include <pthread.h>
@@ -14,30 +16,34 @@
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
+const struct effort effort_units = {"default<O2>", LLVMCodeGenLevelDefault};
+const struct effort effort_steps = {"function(early-cse)", LLVMCodeGenLevelNone};
+
 // ---- target -----------------------------------------------------------------------------------
 
 // The names and features of this machine, or those of a level of x86-64.
 static LLVMTargetMachineRef create_machine(struct arena *arena, LLVMTargetRef target,
-                                           const char *triple, const char *level) {
+                                           const char *triple, const char *level,
+                                           struct effort effort) {
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     const char *name = level ? arena_format(arena, "x86-64-%s", level) : cpu;
     LLVMTargetMachineRef machine =
-        LLVMCreateTargetMachine(target, triple, name, level ? "" : features,
-                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+        LLVMCreateTargetMachine(target, triple, name, level ? "" : features, effort.code,
+                                LLVMRelocPIC, LLVMCodeModelDefault);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
     return machine;
 }
 
 LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_options *options,
-                                  const char **why) {
+                                  struct effort effort, const char **why) {
     char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
     LLVMTargetRef target;
     LLVMTargetMachineRef machine = NULL;
     if (LLVMGetTargetFromTriple(triple, &target, &message))
         *why = arena_format(arena, "LLVM cannot make code for this machine: %s", message);
     else
-        machine = create_machine(arena, target, triple, options->level);
+        machine = create_machine(arena, target, triple, options->level, effort);
     LLVMDisposeMessage(message);
     LLVMDisposeMessage(triple);
     return machine;
@@ -84,9 +90,9 @@ void module_finish(struct emitter *e, LLVMTargetMachineRef machine) {
     check_module(e->module);
 }
 
-void module_optimise(struct emitter *e, LLVMTargetMachineRef machine) {
+void module_optimise(struct emitter *e, LLVMTargetMachineRef machine, struct effort effort) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(e->module, PASS_PIPELINE, machine, options);
+    LLVMErrorRef error = LLVMRunPasses(e->module, effort.passes, machine, options);
     CHECK(!error);
     LLVMDisposePassBuilderOptions(options);
 }
@@ -125,10 +131,10 @@ static void fail(struct work *work, const char *message) {
 }
 
 static LLVMMemoryBufferRef compile_module(struct work *work, struct emitter *e,
-                                          LLVMTargetMachineRef machine) {
+                                          LLVMTargetMachineRef machine, struct effort effort) {
     LLVMMemoryBufferRef object = NULL;
     char *message = NULL;
-    module_optimise(e, machine);
+    module_optimise(e, machine, effort);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, LLVMObjectFile, &message,
                                             &object)) {
         fail(work, message);
@@ -139,15 +145,15 @@ static LLVMMemoryBufferRef compile_module(struct work *work, struct emitter *e,
 
 // From the cache, or compiled and left there.
 static LLVMMemoryBufferRef module_object(struct work *work, struct emitter *e,
-                                         LLVMTargetMachineRef machine) {
+                                         LLVMTargetMachineRef machine, struct effort effort) {
     const char *directory = work->options->cache;
     if (!directory)
-        return compile_module(work, e, machine);
-    const char *path = cache_path(e->arena, directory, machine, e->module);
+        return compile_module(work, e, machine, effort);
+    const char *path = cache_path(e->arena, directory, machine, effort, e->module);
     LLVMMemoryBufferRef object = cache_find(path);
     if (object)
         return object;
-    object = compile_module(work, e, machine);
+    object = compile_module(work, e, machine, effort);
     if (object) {
         cache_store(e->arena, directory, path, object);
         atomic_store(&work->stored, true);
@@ -157,8 +163,10 @@ static LLVMMemoryBufferRef module_object(struct work *work, struct emitter *e,
 
 static void compile_piece(struct work *work, uint32_t piece, struct arena *arena) {
     const struct program *program = work->program;
-    const char *name = piece < program->n_units ? program->units[piece].name : "step", *why = NULL;
-    LLVMTargetMachineRef machine = machine_open(arena, work->options, &why);
+    bool is_unit = piece < program->n_units;
+    const char *name = is_unit ? program->units[piece].name : "step", *why = NULL;
+    struct effort effort = is_unit ? effort_units : effort_steps;
+    LLVMTargetMachineRef machine = machine_open(arena, work->options, effort, &why);
     if (!machine) {
         fail(work, why);
         return;
@@ -168,7 +176,7 @@ static void compile_piece(struct work *work, uint32_t piece, struct arena *arena
     e.has_fma = machine_has_fma(machine);
     emit_piece(&e, program, piece);
     module_finish(&e, machine);
-    work->objects->buffers[piece] = module_object(work, &e, machine);
+    work->objects->buffers[piece] = module_object(work, &e, machine, effort);
     emitter_close(&e);
     LLVMDisposeTargetMachine(machine);
 }

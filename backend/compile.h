@@ -8,15 +8,19 @@
 #include "backend/emitter.h"
 #include "backend/generator.h"
 
-// LLVM's passes, at the level of its code generation (LLVMCodeGenLevelDefault).
-#define PASS_PIPELINE "default<O2>"
+// What LLVM does for a module: its passes, as in `opt -passes=`, and the level of code generation.
+struct effort {
+    const char *passes;
+    LLVMCodeGenOptLevel code;
+};
+extern const struct effort effort_units, effort_steps;
 
 // A machine to make code for. NULL: see `why`.
 LLVMTargetMachineRef machine_open(struct arena *arena, const struct backend_options *,
-                                  const char **why);
+                                  struct effort, const char **why);
 // Sets the module's target and checks it (debug builds); then LLVM's passes may run.
 void module_finish(struct emitter *, LLVMTargetMachineRef);
-void module_optimise(struct emitter *, LLVMTargetMachineRef);
+void module_optimise(struct emitter *, LLVMTargetMachineRef, struct effort);
 bool machine_has_fma(LLVMTargetMachineRef);
 
 // The program cut into pieces that are compiled apart: one per unit, then one for the steps.
@@ -29,7 +33,8 @@ bool compile_objects(struct arena *arena, const struct program *, const struct b
 
 // cache.c: where the object of a module is if it was compiled before; the directory is
 // options->cache.
-const char *cache_path(struct arena *, const char *directory, LLVMTargetMachineRef, LLVMModuleRef);
+const char *cache_path(struct arena *, const char *directory, LLVMTargetMachineRef, struct effort,
+                       LLVMModuleRef);
 LLVMMemoryBufferRef cache_find(const char *path); // NULL: not there
 void cache_store(struct arena *, const char *directory, const char *path, LLVMMemoryBufferRef);
 void cache_trim(struct arena *, const char *directory);

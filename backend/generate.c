@@ -47,7 +47,7 @@ static char *module_code(struct arena *arena, LLVMTargetMachineRef machine, LLVM
 char *generate(struct arena *arena, const struct program *program,
                const struct backend_options *options, enum backend_output output, size_t *size,
                const char **why) {
-    LLVMTargetMachineRef machine = machine_open(arena, options, why);
+    LLVMTargetMachineRef machine = machine_open(arena, options, effort_units, why);
     if (!machine)
         return NULL;
     struct emitter e;
@@ -55,7 +55,7 @@ char *generate(struct arena *arena, const struct program *program,
     e.has_fma = machine_has_fma(machine);
     emit_program(&e, program);
     module_finish(&e, machine);
-    module_optimise(&e, machine);
+    module_optimise(&e, machine, effort_units);
     char *bytes = output == BACKEND_LLVM ? module_text(arena, e.module, size)
                                          : module_code(arena, machine, e.module, output, size, why);
     emitter_close(&e);
