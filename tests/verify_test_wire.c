@@ -263,6 +263,18 @@ static const struct mistake mistakes[] = {
      "E516",
      "norm.gain.gradient.residual :",
      NULL},
+    {"each keeps the residual of the next device",
+     {{EDIT_INSERT_BEHIND, "call update_head",
+       "start permute over dp shift 1 as round[0] {\n"
+       "     norm.gain.gradient.residual -> norm.gain.gradient }\n"
+       "wait round[0]\n"
+       "start permute over dp shift 0 as round[0] {\n"
+       "     norm.gain.gradient -> norm.gain.gradient.residual }\n"
+       "wait round[0]",
+       0, 0}},
+     "E516",
+     "norm.gain.gradient.residual :",
+     NULL},
     {"half of the residual is kept",
      {REPLACE("result %norm.gain.sent.residual in %norm.gain.residual",
               "result %norm.gain.half in %norm.gain.residual"),
