@@ -63,7 +63,7 @@ static bool run_resolve(struct compilation *c, const struct options *options) {
 }
 
 static bool run_reference(struct compilation *c) {
-    const struct pass_context context = {&c->config, c->diagnostics};
+    const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
     c->reference = program_new(&c->arena, c->config.strategy.name);
     return passes_run(c->reference, &context, PASS_BUILD, PASS_AVERAGE);
 }
@@ -72,7 +72,7 @@ static bool run_reference(struct compilation *c) {
 // What was derived is made even so: the written-out text is compared with it, and may leave parts
 // to it.
 static bool run_final(struct compilation *c) {
-    const struct pass_context context = {&c->config, c->diagnostics};
+    const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
     c->final = program_clone(&c->arena, c->reference);
     if (!passes_run(c->final, &context, PASS_AVERAGE + 1, N_PASSES - 1))
         return false;

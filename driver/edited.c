@@ -322,7 +322,7 @@ static const struct op *find_unlike(const struct program *a, const struct progra
 
 // Which values are computed inside others follows from the ops, and generated code relies on it.
 static bool inline_as_fused(struct compilation *c, const struct program *edited) {
-    const struct pass_context context = {&c->config, c->diagnostics};
+    const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
     struct program *fused = program_clone(&c->arena, edited);
     program_drop_plan(fused);
     passes_run(fused, &context, PASS_FUSE, PASS_FUSE);
@@ -343,7 +343,7 @@ static bool inline_as_fused(struct compilation *c, const struct program *edited)
 // A plan that is written out is kept if code can be generated from it; what is missing of one is
 // missing of all.
 static bool settle_plan(struct compilation *c, struct program *edited) {
-    const struct pass_context context = {&c->config, c->diagnostics};
+    const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
     if (program_needs_plan(edited)) {
         program_drop_plan(edited);
         return passes_run(edited, &context, PASS_FUSE, PASS_MEMORY);

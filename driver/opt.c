@@ -80,7 +80,8 @@ static bool check_order(const enum pass *passes, uint32_t n) {
 // checked after each.
 static bool run_passes(struct compilation *c, struct program *program, const enum pass *passes,
                        uint32_t n, bool from_text) {
-    const struct pass_context context = {from_text ? NULL : &c->config, c->diagnostics};
+    const struct pass_context context = {.config = from_text ? NULL : &c->config,
+                                         .diagnostics = c->diagnostics};
     for (uint32_t i = 0; i < n; i++) {
         if (from_text && pass_rows[passes[i]].reads_config) {
             fprintf(stderr,

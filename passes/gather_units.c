@@ -53,8 +53,7 @@ static void cut_step(const struct unit_cutter *c, struct step *step) {
 
 bool cut_gather_units(struct program *program, const struct pass_context *context) {
     struct unit_cutter c = {.program = program};
-    if (!placement_derive(context->config, program, program->arena, context->diagnostics,
-                          &c.placement))
+    if (!placement_for(program, context, &c.placement))
         return false;
     for (int kind = 0; kind < N_STEPS; kind++)
         cut_step(&c, &program->steps[kind]);

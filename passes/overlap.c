@@ -363,8 +363,7 @@ static void start_early(struct unit *unit) {
 // The steps first, whose statements name buffers; units are local and come by themselves.
 bool overlap(struct program *program, const struct pass_context *context) {
     struct overlapper o = {.program = program};
-    if (!placement_derive(context->config, program, program->arena, context->diagnostics,
-                          &o.placement))
+    if (!placement_for(program, context, &o.placement))
         return false;
     for (int kind = 0; kind < N_STEPS; kind++) {
         o.step = &program->steps[kind];

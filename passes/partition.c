@@ -105,7 +105,7 @@ bool partition(struct program *program, const struct pass_context *context) {
                             .config = context->config,
                             .diagnostics = context->diagnostics,
                             .reference = &reference};
-    if (!placement_derive(p.config, &reference, p.arena, p.diagnostics, &p.placement))
+    if (!placement_for(&reference, context, &p.placement))
         return false;
     p.program = new_program(&p, &reference);
     // The axis in time exists only where there is more than one microbatch.

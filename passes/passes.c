@@ -41,8 +41,11 @@ static void check_after(const struct program *program, const struct pass_row *pa
 // The first that refuses ends it; what it has reported says why.
 bool passes_run(struct program *program, const struct pass_context *context, enum pass first,
                 enum pass last) {
+    struct placement placement = {0};
+    struct pass_context run = *context;
+    run.placement = &placement;
     for (enum pass i = first; i <= last; i++) {
-        if (!pass_rows[i].run(program, context))
+        if (!pass_rows[i].run(program, &run))
             return false;
         check_after(program, &pass_rows[i]);
     }

@@ -318,11 +318,21 @@ bool placement_derive(const struct config *config, const struct program *program
     return diagnostics->n_errors == errors && check_microbatches(&p);
 }
 
+bool placement_for(const struct program *program, const struct pass_context *context,
+                   struct placement *out) {
+    const struct placement *made = context->placement;
+    if (made && made->tensors) {
+        *out = *made;
+        return true;
+    }
+    bool placed =
+        placement_derive(context->config, program, program->arena, context->diagnostics, out);
+    if (placed && context->placement)
+        *context->placement = *out;
+    return placed;
+}
+
 bool place(struct program *program, const struct pass_context *context) {
     struct placement placement;
-    struct arena scratch = {0};
-    bool placed =
-        placement_derive(context->config, program, &scratch, context->diagnostics, &placement);
-    arena_free(&scratch);
-    return placed;
+    return placement_for(program, context, &placement);
 }

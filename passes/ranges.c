@@ -376,7 +376,7 @@ bool cut_ranges(struct program *program, const struct pass_context *context) {
     struct arena *arena = program->arena;
     struct placement placement;
     uint32_t n = program->n_buffers;
-    if (!placement_derive(context->config, program, arena, context->diagnostics, &placement))
+    if (!placement_for(program, context, &placement))
         return false;
     if (placement.n_ranges == 1)
         return true;

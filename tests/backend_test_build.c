@@ -31,7 +31,8 @@ struct fixture {
 static int open_fixture(void **state) {
     struct fixture *f = calloc(1, sizeof *f);
     struct config config = tiny_config(&f->arena, FAMILY_GPT2);
-    struct pass_context context = {&config, diagnostics_new(&f->arena, NULL)};
+    struct pass_context context = {.config = &config,
+                                   .diagnostics = diagnostics_new(&f->arena, NULL)};
     f->program = program_new(&f->arena, "main");
     assert_true(passes_run(f->program, &context, PASS_BUILD, PASS_MEMORY));
     program_number(f->program);
@@ -110,7 +111,8 @@ static void describes_items(void **state) {
     for (int s = 0; s < N_TINY_STRATEGIES; s++) {
         struct arena arena = {0};
         struct config config = tiny_strategy_config(&arena, FAMILY_GPT2, (enum tiny_strategy)s, 2);
-        struct pass_context context = {&config, diagnostics_new(&arena, NULL)};
+        struct pass_context context = {.config = &config,
+                                       .diagnostics = diagnostics_new(&arena, NULL)};
         struct program *program = program_new(&arena, "main");
         assert_true(passes_run(program, &context, PASS_BUILD, PASS_MEMORY));
         program_number(program);

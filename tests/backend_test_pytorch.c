@@ -91,7 +91,8 @@ static void begin(struct trial *t, enum model_family family, enum dtype dtype, b
                                                  ? "expected/pytorch_gpt2.safetensors"
                                                  : "expected/pytorch_llama.safetensors");
     assert_non_null(t->data.data);
-    struct pass_context context = {&t->config, diagnostics_new(&t->arena, NULL)};
+    struct pass_context context = {.config = &t->config,
+                                   .diagnostics = diagnostics_new(&t->arena, NULL)};
     t->program = program_new(&t->arena, "main");
     assert_true(passes_run(t->program, &context, PASS_BUILD, PASS_UPDATE));
     assert_true(passes_run(t->program, &context, PASS_FUSE, PASS_FUSE));

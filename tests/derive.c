@@ -14,8 +14,9 @@
 struct program *derive_program(struct arena *arena, const struct config *config, enum pass last,
                                struct diagnostics *diagnostics) {
     struct source_files sources = {0};
-    struct pass_context context = {config,
-                                   diagnostics ? diagnostics : diagnostics_new(arena, &sources)};
+    struct pass_context context = {.config = config,
+                                   .diagnostics = diagnostics ? diagnostics
+                                                              : diagnostics_new(arena, &sources)};
     struct program *program = program_new(arena, "main");
     if (!passes_run(program, &context, PASS_BUILD, last))
         return NULL;

@@ -367,7 +367,8 @@ struct model_trial {
 };
 
 static void begin_model(struct model_trial *trial, const struct config *config) {
-    struct pass_context context = {config, diagnostics_new(&trial->arena, NULL)};
+    struct pass_context context = {.config = config,
+                                   .diagnostics = diagnostics_new(&trial->arena, NULL)};
     trial->program = program_new(&trial->arena, "main");
     assert_true(passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE));
     trial->machine = machine_new(&trial->arena, trial->program);

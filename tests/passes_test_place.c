@@ -53,7 +53,7 @@ static void select_roles(struct mode_statement *mode, enum role a, enum role b) 
 
 static void derive(struct trial *t) {
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
-    struct pass_context context = {&t->config, t->diagnostics};
+    struct pass_context context = {.config = &t->config, .diagnostics = t->diagnostics};
     t->program = program_new(&t->arena, "main");
     assert_true(passes_run(t->program, &context, PASS_BUILD, PASS_UPDATE));
     t->placed = placement_derive(&t->config, t->program, &t->arena, t->diagnostics, &t->placement);

@@ -42,7 +42,8 @@ static int64_t tensor_elements(const struct trial *trial, const struct tensor *t
 
 // A fresh machine with the file's parameters.
 static void load(struct trial *trial) {
-    struct pass_context context = {&trial->config, diagnostics_new(&trial->arena, NULL)};
+    struct pass_context context = {.config = &trial->config,
+                                   .diagnostics = diagnostics_new(&trial->arena, NULL)};
     trial->program = program_new(&trial->arena, "main");
     assert_true(passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE));
     trial->machine = machine_new(&trial->arena, trial->program);

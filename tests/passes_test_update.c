@@ -38,7 +38,7 @@ static void begin(struct trial *trial, enum model_family family) {
 }
 
 static bool run(struct trial *trial) {
-    struct pass_context context = {&trial->config, trial->diagnostics};
+    struct pass_context context = {.config = &trial->config, .diagnostics = trial->diagnostics};
     return passes_run(trial->program, &context, PASS_BUILD, PASS_UPDATE);
 }
 

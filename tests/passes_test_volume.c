@@ -42,7 +42,8 @@ static struct volume volume_of(enum tiny_strategy strategy, bool tied, int64_t d
     config.mesh.axes[0].size = devices;
     make_124M(&config, tied);
     struct source_files sources = {0};
-    struct pass_context context = {&config, diagnostics_new(&arena, &sources)};
+    struct pass_context context = {.config = &config,
+                                   .diagnostics = diagnostics_new(&arena, &sources)};
     struct program *program = program_new(&arena, "main");
     assert_true(passes_run(program, &context, PASS_BUILD, N_PASSES - 1));
     const struct account *account_of = account(program, &arena);

@@ -47,7 +47,7 @@ static void begin(struct trial *t, enum model_family family) {
     set_sizes(&t->config);
     struct source_files sources = {0};
     struct diagnostics *diagnostics = diagnostics_new(&t->arena, &sources);
-    struct pass_context context = {&t->config, diagnostics};
+    struct pass_context context = {.config = &t->config, .diagnostics = diagnostics};
     t->reference = program_new(&t->arena, "main");
     assert_true(passes_run(t->reference, &context, PASS_BUILD, PASS_UPDATE));
     program_number(t->reference);

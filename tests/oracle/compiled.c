@@ -52,7 +52,7 @@ static bool resolve(struct compiled *c, const char *text) {
 }
 
 static struct program *derive(struct compiled *c, enum pass last) {
-    struct pass_context context = {&c->config, c->diagnostics};
+    struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
     struct program *program = program_new(&c->arena, "main");
     if (!passes_run(program, &context, PASS_BUILD, last))
         return NULL;
