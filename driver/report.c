@@ -139,13 +139,24 @@ const char *mode_of_state(const struct placement_table *table, enum state state,
 
 // ---- what is recomputed -----------------------------------------------------------------------
 
+// Is this what role_path says of a tensor with these roles?
+static bool is_path_of(const char *path, const uint8_t *roles, unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        size_t length = strlen(role_names[roles[i]]);
+        if (i && *path++ != '.')
+            return false;
+        if (strncmp(path, role_names[roles[i]], length) != 0)
+            return false;
+        path += length;
+    }
+    return *path == 0;
+}
+
 // Ops that cost more than a pass over their values; backward computes others again by itself.
-static bool is_work_of(struct compilation *c, const struct op *op, const char *role) {
-    const struct tensor path = {.n_roles = op->n_roles,
-                                .roles = {op->roles[0], op->roles[1], op->roles[2], op->roles[3]}};
+static bool is_work_of(const struct op *op, const char *role) {
     enum op_kernel kernel = op_rows[op->kind].kernel;
     return (kernel == KERNEL_PRODUCT || kernel == KERNEL_CALL) &&
-           strcmp(role_path(&c->arena, &path), role) == 0;
+           is_path_of(role, op->roles, op->n_roles);
 }
 
 static bool has_layer(struct layers layers, int64_t layer) {
@@ -177,7 +188,7 @@ bool role_is_recomputed(struct compilation *c, const char *role, int64_t layer) 
             continue;
         const struct unit *unit = &c->final->units[walk.statement->call.unit];
         for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
-            if (!is_work_of(c, &unit->ops[i], role))
+            if (!is_work_of(&unit->ops[i], role))
                 continue;
             if (!is_done_again(c, &unit->ops[i], layer))
                 return false;

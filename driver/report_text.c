@@ -62,9 +62,9 @@ static bool is_of(const struct placement_row *row, enum state state, const char 
 // As what blocks hand on lies; joined with M where what the role makes is recomputed, M alone where
 // that is whole.
 static const char *activations_letter(struct compilation *c, const struct placement_table *table,
-                                      const char *role, int64_t layer, unsigned axis) {
+                                      bool recomputed, unsigned axis) {
     const char *letter = mode_of_state(table, STATE_ACTIVATIONS, axis);
-    if (!role_is_recomputed(c, role, layer))
+    if (!recomputed)
         return letter;
     return strcmp(letter, "R") == 0 ? "M" : arena_format(&c->arena, "%s+M", letter);
 }
@@ -72,7 +72,7 @@ static const char *activations_letter(struct compilation *c, const struct placem
 // "(S*, S, S, R)" of the row that each state has for a role, or for a layer of it; a state without
 // one has no letter.
 static const char *tuple_text(struct compilation *c, const struct placement_table *table,
-                              const char *role, int64_t layer, unsigned axis) {
+                              const char *role, int64_t layer, bool recomputed, unsigned axis) {
     const char *text = "(";
     for (int state = 0; state < N_STATES; state++) {
         const char *letter = "-";
@@ -80,7 +80,7 @@ static const char *tuple_text(struct compilation *c, const struct placement_tabl
             if (is_of(&table->rows[i], (enum state)state, role, layer))
                 letter = mode_letter(&table->rows[i], axis);
         if (state == STATE_ACTIVATIONS)
-            letter = activations_letter(c, table, role, layer, axis);
+            letter = activations_letter(c, table, recomputed, axis);
         text = arena_format(&c->arena, "%s%s%s", text, state ? ", " : "", letter);
     }
     return arena_format(&c->arena, "%s)", text);
@@ -89,10 +89,11 @@ static const char *tuple_text(struct compilation *c, const struct placement_tabl
 static const char *tuples_text(struct compilation *c, const struct placement_table *table,
                                const char *role, int64_t layer) {
     uint32_t n = c->final->mesh.n_axes;
+    bool recomputed = role_is_recomputed(c, role, layer);
     const char *text = "";
     for (uint32_t axis = 0; axis < n; axis++)
         text = arena_format(&c->arena, axis + 1 < n ? "%s %-16s" : "%s %s", text,
-                            tuple_text(c, table, role, layer, axis));
+                            tuple_text(c, table, role, layer, recomputed, axis));
     return text;
 }
 

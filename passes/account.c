@@ -44,6 +44,17 @@ static bool alive_at(const struct interval *lives, int64_t position) {
     return lives->first <= position && position <= lives->last;
 }
 
+// Where no life begins there is no more, and it reaches no further up, than at the position before.
+static const bool *find_beginnings(const struct program *program, const struct interval *lives,
+                                   int64_t n, struct arena *arena) {
+    bool *begins = ARENA_ARRAY(arena, bool, n + 1);
+    begins[0] = true;
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        if (lives[i].first >= 0 && lives[i].first < n)
+            begins[lives[i].first] = true;
+    return begins;
+}
+
 // What is alive there, and how far up in the arena it reaches. `bytes`: of the buffers.
 static struct moment moment_at(const struct program *program, const int64_t *bytes,
                                const struct interval *lives, enum step_kind step,
@@ -110,7 +121,10 @@ static void account_memory(const struct program *program, struct arena *arena,
     for (int s = 0; s < N_STEPS; s++) {
         lives[s] = step_lifetimes(program, s, arena);
         int64_t n = count_positions(&program->steps[s].body);
+        const bool *begins = find_beginnings(program, lives[s], n, arena);
         for (int64_t position = 0; position < n; position++) {
+            if (!begins[position])
+                continue;
             struct moment moment = moment_at(program, bytes, lives[s], s, position);
             if (moment.end_bytes > best.end_bytes ||
                 (moment.end_bytes == best.end_bytes && moment.live_bytes > best.live_bytes))

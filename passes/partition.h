@@ -239,13 +239,15 @@ const char *unit_name(const struct partitioner *, const struct statement *call);
 
 // Collectives that go side by side: pieces are collected by kind and axes, then emitted as one
 // start and wait each.
-enum { MAX_TRANSFERS = 64 };
+struct filled_transfer {
+    struct transfer transfer;
+    struct span span;
+    uint32_t capacity; // of its pieces
+    int64_t bytes;     // that they carry
+};
 struct transfers {
-    struct transfer items[MAX_TRANSFERS];
-    struct span spans[MAX_TRANSFERS];
-    uint32_t capacities[MAX_TRANSFERS];
-    int64_t bytes[MAX_TRANSFERS]; // that its pieces carry
-    uint32_t n;
+    struct filled_transfer *items;
+    uint32_t n, cap;
 };
 void emit_transfers(struct partitioner *, struct transfers *, const char *name);
 

@@ -110,13 +110,10 @@ static void sum_over_devices(struct partitioner *p, buffer_id buffer, uint64_t m
         return;
     CHECK(!(mask >> p->time & 1)); // read inside the loop that accumulates it
     struct reference scalar = {.buffer = buffer, .index = index_constant(0)};
-    struct transfer_piece piece = {.from = scalar, .to = scalar};
-    struct transfers transfers = {.n = 1};
+    struct transfers transfers = {0};
     struct axis_list axes = axes_of_sum(p, mask);
-    transfers.items[0] = (struct transfer){.exchange = exchange_flat(COLLECTIVE_ALL_REDUCE, &axes),
-                                           .n_pieces = 1,
-                                           .pieces = arena_copy(p->arena, &piece, sizeof piece)};
-    transfers.spans[0] = split_span(p, axes.axes[0]);
+    add_piece(p, &transfers, COLLECTIVE_ALL_REDUCE, &axes, scalar, scalar,
+              split_span(p, axes.axes[0]), NO_BUCKET);
     emit_transfers(p, &transfers,
                    arena_format(p->arena, "sum.%s", p->program->buffers[buffer].name));
 }

@@ -207,25 +207,24 @@ void make_storage(struct partitioner *p) {
 
 // ---- collectives ------------------------------------------------------------------------------
 
-// The newest group of a kind and axes that has room for `bytes` more; else a new one.
-static uint32_t transfer_group(struct transfers *transfers, enum collective_kind kind,
-                               const struct axis_list *axes, struct span span, int64_t bytes,
-                               int64_t bucket_bytes) {
+// The newest collective of a kind and axes that has room for `bytes` more; else a new one.
+static struct filled_transfer *transfer_with_room(struct partitioner *p,
+                                                  struct transfers *transfers,
+                                                  enum collective_kind kind,
+                                                  const struct axis_list *axes, struct span span,
+                                                  int64_t bytes, int64_t bucket_bytes) {
     for (uint32_t i = transfers->n; i-- > 0;) {
-        const struct exchange *exchange = &transfers->items[i].exchange;
+        struct filled_transfer *filled = &transfers->items[i];
+        const struct exchange *exchange = &filled->transfer.exchange;
         if (exchange->kind != kind || !axis_list_equal(&exchange->axes, axes))
             continue;
-        if (transfers->bytes[i] <= bucket_bytes - bytes)
-            return i;
+        if (filled->bytes <= bucket_bytes - bytes)
+            return filled;
         break; // the newest is full: pieces stay in the order in which they were added
     }
-    CHECK(transfers->n < MAX_TRANSFERS);
-    uint32_t group = transfers->n++;
-    transfers->items[group] = (struct transfer){.exchange = exchange_flat(kind, axes)};
-    transfers->spans[group] = span;
-    transfers->capacities[group] = 0;
-    transfers->bytes[group] = 0;
-    return group;
+    struct filled_transfer made = {.transfer.exchange = exchange_flat(kind, axes), .span = span};
+    ARENA_PUSH(p->arena, transfers->items, transfers->n, transfers->cap, made);
+    return &transfers->items[transfers->n - 1];
 }
 
 void add_piece(struct partitioner *p, struct transfers *transfers, enum collective_kind kind,
@@ -236,11 +235,12 @@ void add_piece(struct partitioner *p, struct transfers *transfers, enum collecti
     bool gather = kind == COLLECTIVE_ALL_GATHER;
     const struct buffer *whole = &p->program->buffers[gather ? to.buffer : from.buffer];
     int64_t bytes = buffer_item_bytes(p->program, whole);
-    uint32_t group = transfer_group(transfers, kind, axes, span, bytes, bucket_bytes);
-    struct transfer *transfer = &transfers->items[group];
+    struct filled_transfer *filled =
+        transfer_with_room(p, transfers, kind, axes, span, bytes, bucket_bytes);
+    struct transfer *transfer = &filled->transfer;
     struct transfer_piece piece = {.from = from, .to = to};
-    ARENA_PUSH(p->arena, transfer->pieces, transfer->n_pieces, transfers->capacities[group], piece);
-    transfers->bytes[group] += bytes;
+    ARENA_PUSH(p->arena, transfer->pieces, transfer->n_pieces, filled->capacity, piece);
+    filled->bytes += bytes;
 }
 
 static const char *fresh_handle(struct partitioner *p, const char *name) {
@@ -256,15 +256,15 @@ static const char *fresh_handle(struct partitioner *p, const char *name) {
 // Every collective has a handle of its own, so that overlap can move starts and waits freely.
 void emit_transfers(struct partitioner *p, struct transfers *transfers, const char *name) {
     for (uint32_t i = 0; i < transfers->n; i++) {
-        struct transfer *transfer = &transfers->items[i];
+        struct transfer *transfer = &transfers->items[i].transfer;
+        struct span span = transfers->items[i].span;
         transfer->handle = step_add_handle(p->program, p->step, fresh_handle(p, name), 1);
         transfer->handle_index = index_constant(0);
-        push_statement(p, (struct statement){.kind = STATEMENT_START,
-                                             .span = transfers->spans[i],
-                                             .start = *transfer});
+        push_statement(
+            p, (struct statement){.kind = STATEMENT_START, .span = span, .start = *transfer});
         push_statement(p, (struct statement){
                               .kind = STATEMENT_WAIT,
-                              .span = transfers->spans[i],
+                              .span = span,
                               .wait = {.handle = transfer->handle, .index = index_constant(0)}});
     }
     transfers->n = 0;
