@@ -7,11 +7,23 @@
 
 #include <string.h>
 
-static const char *role_path(struct arena *arena, const struct tensor *tensor) {
+static const char *role_path(struct arena *arena, const uint8_t *roles, unsigned n) {
     const char *path = "";
-    for (unsigned i = 0; i < tensor->n_roles; i++)
-        path = arena_format(arena, "%s%s%s", path, i ? "." : "", role_names[tensor->roles[i]]);
+    for (unsigned i = 0; i < n; i++)
+        path = arena_format(arena, "%s%s%s", path, i ? "." : "", role_names[roles[i]]);
     return path;
+}
+
+static bool is_path_of(const char *path, const uint8_t *roles, unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        size_t length = strlen(role_names[roles[i]]);
+        if (i && *path++ != '.')
+            return false;
+        if (strncmp(path, role_names[roles[i]], length) != 0)
+            return false;
+        path += length;
+    }
+    return *path == 0;
 }
 
 // In storage; the work that a row is cut by follows from its role.
@@ -78,21 +90,23 @@ static void add_buffer(struct compilation *c, struct placement_table *table, buf
     bool activation = is_handed_on(c->final, id, &layers);
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
-    const char *role =
-        activation ? "layers" : role_path(&c->arena, &c->final->tensors[buffer->tensor]);
+    static const uint8_t whole_layer[] = {ROLE_LAYERS};
+    const struct tensor *tensor = activation ? NULL : &c->final->tensors[buffer->tensor];
+    const uint8_t *roles = activation ? whole_layer : tensor->roles;
+    unsigned n_roles = activation ? 1 : tensor->n_roles;
     int64_t bytes = buffer_bytes(c->final, buffer), begin = layers.begin;
     int64_t end = activation || buffer->stack == STACK_LAYERS ? layers.end : 0;
     int64_t step = end && !activation ? layers.step : end ? 1 : 0;
     for (uint32_t i = 0; i < table->n; i++) {
         struct placement_row *row = &table->rows[i];
-        if (row->state == state && strcmp(row->role, role) == 0 && row->begin == begin &&
-            row->end == end && row->step == step && lie_alike(row, buffer, found)) {
+        if (row->state == state && row->begin == begin && row->end == end && row->step == step &&
+            lie_alike(row, buffer, found) && is_path_of(row->role, roles, n_roles)) {
             row->bytes += bytes;
             return;
         }
     }
     struct placement_row row = {.state = state,
-                                .role = role,
+                                .role = role_path(&c->arena, roles, n_roles),
                                 .begin = begin,
                                 .end = end,
                                 .step = step,
@@ -138,19 +152,6 @@ const char *mode_of_state(const struct placement_table *table, enum state state,
 }
 
 // ---- what is recomputed -----------------------------------------------------------------------
-
-// Is this what role_path says of a tensor with these roles?
-static bool is_path_of(const char *path, const uint8_t *roles, unsigned n) {
-    for (unsigned i = 0; i < n; i++) {
-        size_t length = strlen(role_names[roles[i]]);
-        if (i && *path++ != '.')
-            return false;
-        if (strncmp(path, role_names[roles[i]], length) != 0)
-            return false;
-        path += length;
-    }
-    return *path == 0;
-}
 
 // Ops that cost more than a pass over their values; backward computes others again by itself.
 static bool is_work_of(const struct op *op, const char *role) {

@@ -73,17 +73,17 @@ static const char *activations_letter(struct compilation *c, const struct placem
 // one has no letter.
 static const char *tuple_text(struct compilation *c, const struct placement_table *table,
                               const char *role, int64_t layer, bool recomputed, unsigned axis) {
-    const char *text = "(";
+    const char *letters[N_STATES];
     for (int state = 0; state < N_STATES; state++) {
-        const char *letter = "-";
+        letters[state] = "-";
         for (uint32_t i = 0; i < table->n; i++)
             if (is_of(&table->rows[i], (enum state)state, role, layer))
-                letter = mode_letter(&table->rows[i], axis);
-        if (state == STATE_ACTIVATIONS)
-            letter = activations_letter(c, table, recomputed, axis);
-        text = arena_format(&c->arena, "%s%s%s", text, state ? ", " : "", letter);
+                letters[state] = mode_letter(&table->rows[i], axis);
     }
-    return arena_format(&c->arena, "%s)", text);
+    letters[STATE_ACTIVATIONS] = activations_letter(c, table, recomputed, axis);
+    return arena_format(&c->arena, "(%s, %s, %s, %s)", letters[STATE_PARAMETERS],
+                        letters[STATE_OPTIMIZER], letters[STATE_GRADIENTS],
+                        letters[STATE_ACTIVATIONS]);
 }
 
 static const char *tuples_text(struct compilation *c, const struct placement_table *table,

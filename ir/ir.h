@@ -527,6 +527,9 @@ struct program {
     uint32_t n_ids; // statement ids are 0 .. n_ids-1 after program_number
 };
 
+// A name with a suffix, as ".gradient" or none.
+const char *name_with(struct arena *, const char *name, const char *suffix);
+
 // Building. Strings are kept, not copied.
 struct program *program_new(struct arena *arena, const char *name);
 struct program *program_clone(struct arena *arena, const struct program *from); // deep

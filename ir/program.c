@@ -82,6 +82,23 @@ bool axis_list_equal(const struct axis_list *a, const struct axis_list *b) {
     return a->n == b->n && memcmp(a->axes, b->axes, a->n) == 0;
 }
 
+// ---- names ------------------------------------------------------------------------------------
+
+const char *name_with(struct arena *arena, const char *name, const char *suffix) {
+    size_t length = strlen(name), more = strlen(suffix);
+    if (more == 0)
+        return name;
+    char *made = arena_alloc(arena, length + more + 1);
+    memcpy(made, name, length);
+    memcpy(made + length, suffix, more);
+    return made;
+}
+
+// Most differ in their first letter already.
+static bool same_name(const char *a, const char *b) {
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
+
 // ---- building ---------------------------------------------------------------------------------
 
 // Empty, on one device, nothing planned.
@@ -112,7 +129,7 @@ uint32_t program_add_unit(struct program *program, const char *name, struct span
 
 buffer_id program_find_buffer(const struct program *program, const char *name) {
     for (uint32_t i = 0; i < program->n_buffers; i++)
-        if (strcmp(program->buffers[i].name, name) == 0)
+        if (same_name(program->buffers[i].name, name))
             return i;
     return NO_ID;
 }
@@ -174,7 +191,7 @@ value_id unit_add_value(struct program *program, struct unit *unit, struct value
 
 value_id unit_find_value(const struct unit *unit, const char *name) {
     for (uint32_t i = 0; i < unit->n_values; i++)
-        if (strcmp(unit->values[i].name, name) == 0)
+        if (same_name(unit->values[i].name, name))
             return i;
     return NO_ID;
 }
@@ -248,8 +265,8 @@ struct op *unit_add_op(struct program *program, struct unit *unit, enum op_kind 
         // One result has the plain name; several are told apart by the row's names for them.
         const char *result = name;
         if (op.n_results > 1)
-            result = arena_format(program->arena, "%s.%s", name,
-                                  op_result_name(program->arena, kind, i));
+            result = name_with(program->arena, name_with(program->arena, name, "."),
+                               op_result_name(program->arena, kind, i));
         struct value value = {.name = unit_fresh_name(program, unit, result), .base = NO_ID};
         op.results[i] = unit_add_value(program, unit, value);
     }

@@ -52,8 +52,8 @@ static value_id cotangent(const struct reverse *r, const struct op *op) {
 
 // The name of the cotangent of operand `i`.
 static const char *gradient_name(struct reverse *r, const struct op *op, unsigned i) {
-    return arena_format(r->emitter.program->arena, "%s.gradient",
-                        r->forward->values[op->operands[i]].name);
+    return name_with(r->emitter.program->arena, r->forward->values[op->operands[i]].name,
+                     ".gradient");
 }
 
 // The name that an op with several results was given: "attention.norm" of "attention.norm.y".

@@ -62,7 +62,7 @@ static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *r
                                    const char *suffix, enum buffer_class class,
                                    const struct axis_list *flat) {
     struct buffer buffer = *reference;
-    buffer.name = arena_format(p->arena, "%s%s", reference->name, suffix);
+    buffer.name = name_with(p->arena, reference->name, suffix);
     buffer.class = class;
     memcpy(buffer.layout.cuts, placed(p, reference)->cuts, sizeof buffer.layout.cuts);
     buffer.layout.flat = *flat;

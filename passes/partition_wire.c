@@ -18,7 +18,7 @@
 static buffer_id add_code(struct partitioner *p, const struct buffer *reference, const char *suffix,
                           int64_t words, const struct axis_list *flat) {
     struct buffer buffer = *reference;
-    buffer.name = arena_format(p->arena, "%s%s", reference->name, suffix);
+    buffer.name = name_with(p->arena, reference->name, suffix);
     buffer.class = CLASS_TRANSIENT;
     buffer.dtype = DTYPE_I32;
     buffer.rank = 1;

@@ -157,8 +157,10 @@ static void add_handed_on(struct cutter *c, buffer_id id) {
 }
 
 const char *range_name(struct arena *arena, const char *name, const struct layer_range *range) {
-    name = arena_format(arena, "%s.%" PRId64 "_%" PRId64, name, range->begin, range->end);
-    return range->step > 1 ? arena_format(arena, "%s_%" PRId64, name, range->step) : name;
+    if (range->step <= 1)
+        return arena_format(arena, "%s.%" PRId64 "_%" PRId64, name, range->begin, range->end);
+    return arena_format(arena, "%s.%" PRId64 "_%" PRId64 "_%" PRId64, name, range->begin,
+                        range->end, range->step);
 }
 
 static void add_piece(struct cutter *c, const struct buffer *whole, uint32_t range) {

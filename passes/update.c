@@ -73,7 +73,8 @@ static buffer_id add_host_scalar(struct updater *u, enum host_role role) {
 // A moment lies as its parameter lies; the partition pass decides how much of it a device keeps.
 static buffer_id add_moment(struct updater *u, buffer_id parameter, enum buffer_class class) {
     struct buffer buffer = u->program->buffers[parameter];
-    buffer.name = arena_format(u->program->arena, "%s.%s", buffer.name, class_names[class]);
+    buffer.name = name_with(u->program->arena, name_with(u->program->arena, buffer.name, "."),
+                            class_names[class]);
     buffer.class = class;
     buffer.dtype = u->config->train.precision.moments;
     return program_add_buffer(u->program, buffer);
@@ -116,7 +117,7 @@ static enum group group_of(const struct tensor *tensor) {
 static struct trained state_of(struct updater *u, buffer_id parameter) {
     struct program *program = u->program;
     const struct tensor *tensor = &program->tensors[program->buffers[parameter].tensor];
-    const char *name = arena_format(program->arena, "%s.gradient", tensor->name);
+    const char *name = name_with(program->arena, tensor->name, ".gradient");
     struct trained state = {.tensor = tensor,
                             .optimizer = &optimizer_rule_of(&u->config->train, tensor)->optimizer,
                             .parameter = parameter,
@@ -232,7 +233,7 @@ static const char *short_name(const struct updater *u, const struct trained *sta
     const char *name = state->tensor->name;
     if (state->group == GROUP_BLOCK)
         name += strlen("block.");
-    return arena_format(u->program->arena, "%s%s", name, suffix);
+    return name_with(u->program->arena, name, suffix);
 }
 
 static void inherit_roles(struct updater *u, const struct trained *state) {
