@@ -535,6 +535,7 @@ struct program *program_new(struct arena *arena, const char *name);
 struct program *program_clone(struct arena *arena, const struct program *from); // deep
 uint32_t program_add_tensor(struct program *, struct tensor tensor);
 buffer_id program_add_buffer(struct program *, struct buffer buffer);
+void program_reserve_buffers(struct program *, uint32_t n); // room for so many, so that none moves
 uint32_t program_add_unit(struct program *, const char *name, struct span span);
 uint32_t program_clone_unit(struct program *, uint32_t unit, const char *name);
 buffer_id program_find_buffer(const struct program *, const char *name); // NO_ID: none

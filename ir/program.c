@@ -116,6 +116,15 @@ uint32_t program_add_tensor(struct program *program, struct tensor tensor) {
     return program->n_tensors - 1;
 }
 
+void program_reserve_buffers(struct program *program, uint32_t n) {
+    if (program->cap_buffers >= n)
+        return;
+    size_t old_bytes = program->n_buffers * sizeof *program->buffers;
+    program->buffers =
+        arena_grow(program->arena, program->buffers, old_bytes, n * sizeof *program->buffers);
+    program->cap_buffers = n;
+}
+
 buffer_id program_add_buffer(struct program *program, struct buffer buffer) {
     ARENA_PUSH(program->arena, program->buffers, program->n_buffers, program->cap_buffers, buffer);
     return program->n_buffers - 1;

@@ -95,6 +95,7 @@ static struct program *new_program(const struct partitioner *p, const struct pro
     program->sizes.microbatches = p->placement.microbatches;
     for (uint32_t i = 0; i < reference->n_tensors; i++)
         program_add_tensor(program, reference->tensors[i]);
+    program_reserve_buffers(program, 2 * reference->n_buffers); // with transients
     return program;
 }
 

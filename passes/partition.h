@@ -147,6 +147,7 @@ struct reach {
 
 struct partitioner {
     struct arena *arena;
+    struct arena *scratch; // for one call: what is wanted of its unit, and forms of values in it
     const struct config *config;
     struct diagnostics *diagnostics;
     const struct program *reference;

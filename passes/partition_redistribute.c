@@ -320,10 +320,10 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
 void add_form(struct maker *m, value_id v, struct form form) {
     struct forms *forms = &m->forms[v];
     if (forms->cap == 0) {
-        forms->items = ARENA_NEW(m->p->arena, struct form);
+        forms->items = ARENA_NEW(m->p->scratch, struct form);
         forms->cap = 1;
     }
-    ARENA_PUSH(m->p->arena, forms->items, forms->n, forms->cap, form);
+    ARENA_PUSH(m->p->scratch, forms->items, forms->n, forms->cap, form);
 }
 
 // This device's part of a count is made, not sliced: kernels are told where it begins.

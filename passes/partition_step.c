@@ -337,12 +337,12 @@ static struct making_call begin_call(struct partitioner *p, const struct stateme
                             .unit = &p->reference->units[from->call.unit],
                             .per_microbatch = is_per_microbatch(p, whole),
                             .updates = call_updates(p, &whole->call)};
-    c.types = ARENA_ARRAY(p->arena, struct sharding, c.unit->n_parameters + 1);
-    c.operands = ARENA_ARRAY(p->arena, struct reference, c.unit->n_parameters + 1);
+    c.types = ARENA_ARRAY(p->scratch, struct sharding, c.unit->n_parameters + 1);
+    c.operands = ARENA_ARRAY(p->scratch, struct reference, c.unit->n_parameters + 1);
     for (uint32_t i = 0; i < c.unit->n_parameters; i++)
         bind_operand(p, &c, i);
     struct wanted_result *wanted =
-        ARENA_ARRAY(p->arena, struct wanted_result, c.unit->n_results + 1);
+        ARENA_ARRAY(p->scratch, struct wanted_result, c.unit->n_results + 1);
     for (uint32_t i = 0; i < c.unit->n_results; i++)
         wanted[i] = wanted_of(p, &c, i);
     struct unit_use request = {
@@ -373,10 +373,14 @@ static void lower_whole(struct partitioner *p, const struct statement *from) {
 // what it updated.
 static void lower_call(struct partitioner *p, const struct statement *from) {
     const struct cut_call *cut = find_cut_call(p, from);
+    struct arena scratch = {0};
+    p->scratch = &scratch;
     if (cut)
         lower_pieces(p, cut);
     else
         lower_whole(p, from);
+    p->scratch = NULL;
+    arena_free(&scratch);
     free_after(p, from);
     reduce_after(p, from);
     sum_averaged(p, from);

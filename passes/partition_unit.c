@@ -386,8 +386,8 @@ static void make_unit(struct partitioner *p, struct unit_use *use) {
                       .from = from,
                       .to = &p->program->units[use->unit],
                       .use = use,
-                      .forms = ARENA_ARRAY(p->arena, struct forms, from->n_values + 1),
-                      .chained = ARENA_ARRAY(p->arena, bool, from->n_values + 1),
+                      .forms = ARENA_ARRAY(p->scratch, struct forms, from->n_values + 1),
+                      .chained = ARENA_ARRAY(p->scratch, bool, from->n_values + 1),
                       .zero_parameter = NO_ID};
     make_parameters(&m);
     for (uint32_t i = 0; i < from->n_ops; i++)

@@ -176,6 +176,7 @@ static void add_piece(struct cutter *c, const struct buffer *whole, uint32_t ran
 static void cut_buffers(struct cutter *c, uint32_t n) {
     c->program->buffers = NULL;
     c->program->n_buffers = c->program->cap_buffers = 0;
+    program_reserve_buffers(c->program, n * c->placement->n_ranges);
     for (buffer_id id = 0; id < n; id++) {
         c->first_piece[id] = c->program->n_buffers;
         if (c->borders[id])
