@@ -10,7 +10,7 @@
 static const char *role_path(struct arena *arena, const uint8_t *roles, unsigned n) {
     const char *path = "";
     for (unsigned i = 0; i < n; i++)
-        path = arena_format(arena, "%s%s%s", path, i ? "." : "", role_names[roles[i]]);
+        path = name_with(arena, i ? name_with(arena, path, ".") : path, role_names[roles[i]]);
     return path;
 }
 

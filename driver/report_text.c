@@ -140,7 +140,7 @@ static void add_mode_line(struct compilation *c, struct mode_lines *lines, const
 
 static bool turns_alike(struct compilation *c, const struct placement_table *table,
                         const char *role, const struct layer_range *turn) {
-    const char *first = tuples_text(c, table, role, turn->begin);
+    const char *first = turn->step > 1 ? tuples_text(c, table, role, turn->begin) : NULL;
     for (int64_t i = 1; i < turn->step; i++)
         if (strcmp(tuples_text(c, table, role, turn->begin + i), first) != 0)
             return false;

@@ -44,14 +44,22 @@ static size_t number_length(const char *text) {
     return n;
 }
 
-// A unit that differs in its letters' case only, or is near otherwise; N_MEASURING_UNITS: none.
+// A unit that differs in its letters' case at most; N_MEASURING_UNITS: none.
+static enum measuring_unit unit_in_any_case(const char *word) {
+    int i = 0;
+    while (i < N_MEASURING_UNITS && strcasecmp(measuring_unit_rows[i].text, word) != 0)
+        i++;
+    return (enum measuring_unit)i;
+}
+
+// That, or one that is near otherwise.
 static enum measuring_unit meant_unit(const char *word) {
+    enum measuring_unit unit = unit_in_any_case(word);
+    if (unit != N_MEASURING_UNITS)
+        return unit;
     const char *names[N_MEASURING_UNITS];
-    for (int i = 0; i < N_MEASURING_UNITS; i++) {
+    for (int i = 0; i < N_MEASURING_UNITS; i++)
         names[i] = measuring_unit_rows[i].text;
-        if (strcasecmp(names[i], word) == 0)
-            return (enum measuring_unit)i;
-    }
     const char *nearest = nearest_name(word, names, N_MEASURING_UNITS);
     return nearest ? (enum measuring_unit)measuring_unit_find(nearest, strlen(nearest))
                    : N_MEASURING_UNITS;
@@ -62,8 +70,7 @@ static enum measuring_unit meant_unit(const char *word) {
 static bool is_meant_as_unit(const struct parser *p, const char *word, bool adjacent) {
     if (adjacent || strchr(word, '/'))
         return true;
-    enum measuring_unit unit = meant_unit(word);
-    if (unit == N_MEASURING_UNITS || strcasecmp(measuring_unit_rows[unit].text, word) != 0)
+    if (unit_in_any_case(word) == N_MEASURING_UNITS)
         return false;
     uint32_t at = p->offset; // behind the word
     while (at < p->length && (p->text[at] == ' ' || p->text[at] == '\t'))

@@ -178,9 +178,10 @@ struct capitals {
 };
 
 // The length of the one capital in an item that is not known yet, from the operand's rank. Two of
-// them can be told apart only by the attribute `keep`. False: no length fits.
+// them can be told apart only by the attribute `keep`; else `left` says that they are not known.
+// False: no length fits.
 static bool resolve_capital(struct signature_item item, int rank, struct capitals *capitals,
-                            int keep) {
+                            int keep, bool *left) {
     int known = 0, unknown = -1, n_unknown = 0;
     for (unsigned i = 0; i < item.length; i++) {
         int capital = item.letters[i] - 'X';
@@ -195,8 +196,9 @@ static bool resolve_capital(struct signature_item item, int rank, struct capital
     }
     if (n_unknown > 1 && keep >= 0) { // the second capital's length is an attribute
         capitals->length[unknown] = keep;
-        return resolve_capital(item, rank, capitals, -1);
+        return resolve_capital(item, rank, capitals, -1, left);
     }
+    *left |= n_unknown > 1;
     if (n_unknown == 1 && rank >= known)
         capitals->length[unknown] = rank - known;
     return n_unknown == 1 ? rank >= known : n_unknown > 1 || rank == known;
@@ -246,10 +248,10 @@ static bool labels_well_formed(const char *labels, unsigned n_operands, unsigned
     return behind_arrow && items == n_results;
 }
 
-// Twice over the operands, because one may tell what a capital of an earlier one stands for.
+// Twice over the operands where one may tell what capitals of an earlier one stand for.
 bool op_labels_of(const struct unit *unit, const struct op *op, struct op_labels *labels) {
     const char *signature = op_rows[op->kind].signature;
-    if (strcmp(signature, "@labels") == 0) {
+    if (signature[0] == '@') { // "@labels"
         const struct attribute *attribute = op_attribute(op, ATTRIBUTE_LABELS);
         if (!attribute || !labels_well_formed(attribute->word, op->n_operands, op->n_results))
             return false;
@@ -259,13 +261,15 @@ bool op_labels_of(const struct unit *unit, const struct op *op, struct op_labels
     if (!split_signature(signature, op->n_operands, op->n_results, items))
         return false;
     struct capitals capitals = {{-1, -1, -1}};
-    int keep = (int)op_integer(op, ATTRIBUTE_KEEP, -1);
-    for (int pass = 0; pass < 2; pass++) // a capital may be resolved by a later operand
+    bool left = false;
+    for (int pass = 0; pass < 2 && (pass == 0 || left); pass++) {
+        int keep = pass ? (int)op_integer(op, ATTRIBUTE_KEEP, -1) : -1;
         for (unsigned i = 0; i < op->n_operands; i++) {
             int rank = unit->values[op->operands[i]].type.rank;
-            if (!resolve_capital(items[i], rank, &capitals, pass ? keep : -1))
+            if (!resolve_capital(items[i], rank, &capitals, keep, &left))
                 return false;
         }
+    }
     for (unsigned i = 0; i < op->n_operands; i++)
         if (expand(items[i], &capitals, labels->operands[i]) !=
             unit->values[op->operands[i]].type.rank)
