@@ -38,7 +38,7 @@ const struct statement *empty_loop(const struct block *block) {
         const struct statement *statement = &block->statements[i];
         if (statement->kind != STATEMENT_LOOP)
             continue;
-        if (!statement->loop.stride && statement->loop.begin >= statement->loop.end)
+        if (statement->loop.begin >= statement->loop.end)
             return statement;
         const struct statement *inside = empty_loop(&statement->loop.body);
         if (inside)
@@ -69,7 +69,7 @@ static bool is_part_only(struct engine *e, uint32_t made, struct scaled *part,
 }
 
 static bool goes_over(const struct statement *loop, int64_t n) {
-    return !loop->loop.stride && loop->loop.end - loop->loop.begin >= n;
+    return loop->loop.end - loop->loop.begin >= n;
 }
 
 // The op is given a sum that lacks layers: those that a loop does not go over.
