@@ -38,7 +38,7 @@ static uint32_t in_the_way(const struct engine *e, buffer_id id) {
 }
 
 buffer_id plan_misplaced(const struct engine *e, buffer_id a, buffer_id b) {
-    if (!e->history || a == b)
+    if (!e->history)
         return NO_ID;
     uint32_t ours = in_the_way(e, a), theirs = in_the_way(e, b);
     return ours == theirs ? NO_ID : ours > theirs ? a : b;

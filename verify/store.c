@@ -140,22 +140,16 @@ struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t item)
 
 // Another one that is filled too and has some of the bytes. Nothing says which was last.
 static const struct buffer *filled_with(const struct engine *e, buffer_id id) {
-    const struct buffer *buffer = buffer_of(e, id);
-    int64_t end = buffer->offset_bytes + buffer->count * e->item_bytes[id];
-    for (buffer_id i = 0; i < e->program->n_buffers; i++) {
-        const struct buffer *other = buffer_of(e, i);
-        if (i != id && e->region_of[i] == e->region_of[id] && is_filled(other) &&
-            other->offset_bytes < end &&
-            buffer->offset_bytes < other->offset_bytes + other->count * e->item_bytes[i])
-            return other;
-    }
+    for (buffer_id i = 0; i < e->program->n_buffers; i++)
+        if (i != id && is_filled(buffer_of(e, i)) && buffers_meet(e, i, id))
+            return buffer_of(e, i);
     return NULL;
 }
 
 static void fill(struct engine *e, buffer_id id) {
     struct series *series = &e->store.items[id];
     int32_t count = (int32_t)buffer_of(e, id)->count;
-    const struct buffer *other = e->region_of[id] == NO_ID ? NULL : filled_with(e, id);
+    const struct buffer *other = filled_with(e, id);
     if (other) {
         series->runs[0] = (struct run){.end = count, .state = ITEM_OVERWRITTEN, .by = &other->span};
         return;
