@@ -59,7 +59,8 @@ static bool is_state_buffer(const struct buffer *buffer) {
     return class_persistent[buffer->class] && buffer->window_of == NO_ID;
 }
 
-// `class` persists. A window serves as well: it holds the layers that its whole holds.
+// `class` persists, or is of gradients. A window serves as well: it holds the layers that its whole
+// holds.
 static bool is_state(const struct program *in, const struct buffer *buffer, enum buffer_class class,
                      const char *tensor) {
     return buffer->class == class && strcmp(in->tensors[buffer->tensor].name, tensor) == 0;
@@ -203,20 +204,12 @@ static int32_t alike_until(struct engine *e, buffer_id id, int32_t item,
     return bytes_alike(e, id, item, end);
 }
 
-static buffer_id find_gradient(const struct program *in, const char *tensor) {
-    for (buffer_id i = 0; i < in->n_buffers; i++)
-        if (in->buffers[i].class == CLASS_GRADIENTS &&
-            strcmp(in->tensors[in->buffers[i].tensor].name, tensor) == 0)
-            return i;
-    return NO_ID;
-}
-
 // One device has no residuals: it sends nothing. What they are of are its gradients.
 static void check_residual(struct check *c, buffer_id id, const struct store *reference) {
     struct engine *e = &c->final;
     const struct buffer *buffer = &e->program->buffers[id];
     const struct program *theirs = c->reference.program;
-    buffer_id other = find_gradient(theirs, e->program->tensors[buffer->tensor].name);
+    buffer_id other = find_state(theirs, CLASS_GRADIENTS, e->program->tensors[buffer->tensor].name);
     if (other == NO_ID) {
         add_fault(c, fault_make(e, E516, buffer->span, NULL,
                                 "%s is of no gradient that travels compressed",
