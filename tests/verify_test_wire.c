@@ -236,8 +236,8 @@ static const struct mistake mistakes[] = {
       REPLACE("  frame 0\n  %norm.gain.sent.code",
               "  frame 80 of frame.block_forward\n  %norm.gain.sent.code")},
      "E516",
-     "norm.gain.gradient.residual :",
-     NULL},
+     "%norm.gain.sent.code, %norm.gain.sent.residual = compress",
+     "leaves the old residual"},
     {"the residual is cleared",
      {{EDIT_INSERT_BEHIND, "call decompress_head_backward", "zero norm.gain.gradient.residual", 0,
        0}},
@@ -308,6 +308,43 @@ static const struct mistake mistakes[] = {
      "E516",
      "%norm.gain.sent.code, %norm.gain.sent.residual = compress",
      NULL},
+    {"that of the first layer is",
+     {INSERT("start permute over dp shift 1 as round[0] {\n"
+             "     block.mlp.norm.gain.gradient.residual[0] -> norm.gain.gradient }\n"
+             "wait round[0]\n"
+             "start permute over dp shift 0 as round[0] {\n"
+             "     norm.gain.gradient -> block.mlp.norm.gain.gradient.residual[0] }\n"
+             "wait round[0]\n",
+             "zero norm.gain.gradient")},
+     "E516",
+     "%block.mlp.norm.gain.sent.code",
+     "no longer known to be the device's own"},
+    {"it is copied",
+     {REPLACE("  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
+              "%norm.gain.gradient,\n       %norm.gain.residual)",
+              "  frame 80 of frame.block_forward\n"
+              "  %copy = cast(%norm.gain.residual) : f64[hidden=10] at 0\n"
+              "  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
+              "%norm.gain.gradient,\n       %copy)")},
+     "E516",
+     "%norm.gain.sent.code",
+     "no longer known to be the device's own"},
+    {"the code that is sent is of what devices have, the residual of what they have sent",
+     {REPLACE(
+          "  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
+          "%norm.gain.gradient,\n       %norm.gain.residual)",
+          "  frame 192 of frame.block_forward\n"
+          "  %far.sent = permute(%norm.gain.gradient) {axes=dp, shift=1} : f64[hidden=10] at 0\n"
+          "  %far = wait(%far.sent) : f64[hidden=10] in %far.sent\n"
+          "  %norm.gain.sent.code, %lost = compress(%norm.gain.gradient, %norm.gain.residual)\n"
+          "       {way=\"int8\"} : i32[flat=4] out, f64[hidden=10] at 80 role norm\n"
+          "  %code, %norm.gain.sent.residual = compress(%far,\n"
+          "       %norm.gain.residual)"),
+      REPLACE("{way=\"int8\"} : i32[flat=4] out, f64[hidden=10] in %norm.gain.residual",
+              "{way=\"int8\"} : i32[flat=4] at 160, f64[hidden=10] in %norm.gain.residual")},
+     "E516",
+     "%norm.gain.sent.code, %lost = compress",
+     "leaves the old residual"},
     {"the residual is that of another gradient",
      {REPLACE("block.mlp.gate.weight.residual = block.mlp.gate.weight.gradient.residual[l]",
               "block.mlp.gate.weight.residual = block.mlp.up.weight.gradient.residual[l]"),

@@ -90,7 +90,6 @@ static const struct fault *add_over(struct engine *e, enum collective_kind kind,
     bool copies = !is_partial(value, axis) && !is_zero_value(e, value);
     note_sum(e, span, axis, !copies);
     value->partial &= ~(1u << axis);
-    value->own &= ~(1u << axis);
     if (copies) {
         // N equal copies are added: harmless only if something divides by N.
         scale_id copies = scale_rational(e->terms, e->program->mesh.axes[axis].size, 1);
@@ -237,7 +236,6 @@ static const struct fault *shift_over(struct engine *e, const struct exchange *e
             copied |= cut || combines ? 0 : 1u << axis;
         }
     }
-    value->own &= ~moved;
     return NULL;
 }
 
@@ -317,6 +315,7 @@ struct judgement collective_apply(struct engine *e, const struct exchange *excha
     if (value.fault)
         return value;
     e->terms->site = &e->statement->span;
+    value.own = 0; // a copy at best
     check_wire(e, exchange, from, span);
     const struct fault *fault = NULL;
     if (form_is_code(&e->digits, from->form)) {

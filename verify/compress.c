@@ -3,8 +3,9 @@
 //
 //   compress    makes, of what a device has of a sum over exactly the axes of the wire, a code that
 //               stands for that, and the residual, which is for the next step. It is given this
-//               step's residual of the same gradient, once: the device's own, for codes are of what
-//               each device has and not of the sum, which is the same whoever has what.
+//               step's residual of the same gradient: the device's own, for codes are of what each
+//               device has and not of the sum, which is the same whoever has what; and once, since
+//               the new one takes its place and what is copied is not its own.
 //   all_gather  over exactly these axes, and no other collective, brings the codes of all together.
 //   decompress  of all of them stands for the sum, equal in all bits wherever it is computed.
 //
@@ -77,8 +78,14 @@ static bool is_residual(const struct engine *e, struct scaled value) {
     return kind[0] == 'A' + CLASS_RESIDUAL;
 }
 
-static const struct fault *check_old_residual(struct engine *e, const struct op *op,
-                                              const struct judgement *g,
+// Where the old one was, so that nothing is coded with it again.
+static bool takes_its_place(const struct unit *unit, const struct op *op) {
+    value_id old = value_root(unit, op->operands[1]);
+    return old < unit->n_parameters && value_root(unit, op->results[1]) == old;
+}
+
+static const struct fault *check_old_residual(struct engine *e, const struct unit *unit,
+                                              const struct op *op, const struct judgement *g,
                                               const struct judgement *r) {
     if (!is_residual(e, r->value))
         return fault_make(e, E516, op->span, NULL,
@@ -91,21 +98,26 @@ static const struct fault *check_old_residual(struct engine *e, const struct op 
                           form_text(&e->digits, e->arena, g->form),
                           form_text(&e->digits, e->arena, r->form));
     if (wire_mask(e) & ~r->own)
-        return fault_make(e, E516, op->span, "its own codes lack something else",
-                          "`compress` is given a residual that devices of `%s` have exchanged or "
-                          "added up",
+        return fault_make(e, E516, op->span, "codes are of what each device has",
+                          "`compress` is given a residual that is no longer known to be the "
+                          "device's own: others of `%s` sent it, or it was computed or copied",
                           wire_axes_text(e));
+    if (!takes_its_place(unit, op))
+        return fault_make(e, E516, op->span, "what a code lacks is coded once",
+                          "`compress` leaves the old residual: the new one, `%s`, must take the "
+                          "place of the unit's parameter that holds it",
+                          unit->values[op->results[1]].name);
     return NULL;
 }
 
-static void compress(struct engine *e, const struct op *op, const struct judgement *operands,
-                     struct judgement *results) {
+static void compress(struct engine *e, const struct unit *unit, const struct op *op,
+                     const struct judgement *operands, struct judgement *results) {
     const struct judgement *g = &operands[0], *r = &operands[1];
     const struct fault *fault = check_permitted(e, op);
     if (!fault)
         fault = check_gradient(e, op, g);
     if (!fault)
-        fault = check_old_residual(e, op, g, r);
+        fault = check_old_residual(e, unit, op, g, r);
     for (unsigned i = 0; i < 2; i++) {
         if (fault) {
             results[i] = judgement_fault(fault);
@@ -155,7 +167,7 @@ const struct fault *codes_gather(struct engine *e, const struct exchange *exchan
                           mask_text(e, value->partial), mask_text(e, axes));
     int64_t words = form_get(&e->digits, value->form)->elements;
     value->form = form_of_codes(&e->digits, key->of, words, members(e), key->clean);
-    value->partial = 0;
+    value->partial = value->own = 0;
     value->bits |= axes;
     return NULL;
 }
@@ -219,7 +231,7 @@ void codes_arrive(struct engine *e, struct reference from, struct judgement *gra
 bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
                  const struct judgement *operands, struct judgement *results) {
     if (op->kind == OP_COMPRESS)
-        compress(e, op, operands, results);
+        compress(e, unit, op, operands, results);
     else if (op->kind == OP_DECOMPRESS)
         decompress(e, op, operands, results);
     return op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;

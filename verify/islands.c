@@ -143,5 +143,6 @@ const struct fault *islands_check_kept(struct engine *e, buffer_id id, int64_t i
         found.bits == expected.bits)
         return NULL;
     return fault_make(e, E515, e->program->buffers[id].span, NULL,
-                      "%s is each island's own, but is changed by the step that averages", what);
+                      "%s is each island's own, but is not left as it is by the step that averages",
+                      what);
 }

@@ -60,7 +60,8 @@ struct judgement {
     form_id form;
     int32_t microbatch;   // coordinate of the digit that time owns; 0 without one
     uint32_t partial;     // axes on which it is a summand
-    uint32_t own;         // of these, on which it is still the summand that this device began with
+    uint32_t own;         // of these, on which it is what this device began with, and no copy of
+                          // it, or what its own code lacks
     uint32_t partial_max; // axes on which the greatest of the devices' numbers is meant
     uint32_t bits; // axes on which copies are equal to the bit; set where there are no copies
     coverage_id coverage; // over which parts of a contraction it is

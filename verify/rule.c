@@ -731,6 +731,7 @@ static struct judgement cast_of(struct engine *e, const struct unit *unit, const
                                    "`cast` to %s, narrower than %s, which is declared",
                                    dtype_names[to], dtype_names[policy->compute]));
     value.dtype = (uint8_t)to;
+    value.own = 0; // a copy
     // Elements only: what stands behind them in another place is unknown.
     value.clean = from->clean && from->form != FORM_ANY && form_is_flat(&e->digits, from->form);
     return value;
