@@ -39,6 +39,8 @@ LLVMMemoryBufferRef cache_find(const char *path); // NULL: not there
 void cache_store(struct arena *, const char *directory, const char *path, LLVMMemoryBufferRef);
 void cache_trim(struct arena *, const char *directory);
 
+// One module of all, and with the effort of units: what `emit --as=llvm` prints is what `build`
+// links, and of the steps not what the JIT runs.
 char *generate(struct arena *, const struct program *, const struct backend_options *,
                enum backend_output, size_t *size, const char **why);
 struct backend_code *jit_open(struct arena *, const struct program *,

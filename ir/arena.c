@@ -62,7 +62,7 @@ static void free_block(struct arena_block *block) {
 }
 
 // Every block is as large as all before it together, so their number grows with the logarithm of
-// the bytes, and at most half of what was taken is unused.
+// the bytes, and at most half of what was taken, and a huge page, is unused.
 void *arena_alloc(struct arena *arena, size_t bytes) {
     CHECK(bytes < SIZE_MAX / 4);
     size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;

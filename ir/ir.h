@@ -527,7 +527,7 @@ struct program {
     uint32_t n_ids; // statement ids are 0 .. n_ids-1 after program_number
 };
 
-// A name with a suffix, as ".gradient" or none.
+// A name with a suffix, in the arena; where the suffix is empty the name itself, no copy.
 const char *name_with(struct arena *, const char *name, const char *suffix);
 
 // Building. Strings are kept, not copied.

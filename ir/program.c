@@ -94,7 +94,7 @@ const char *name_with(struct arena *arena, const char *name, const char *suffix)
     return made;
 }
 
-// Most differ in their first letter already.
+// Many differ in their first letter, and need no call.
 static bool same_name(const char *a, const char *b) {
     return a[0] == b[0] && strcmp(a, b) == 0;
 }

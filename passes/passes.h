@@ -18,8 +18,8 @@
 struct pass_context {
     const struct config *config; // may be NULL for passes that only read the program
     struct diagnostics *diagnostics;
-    // Room for what the first pass that asks derives (placement_for); passes_run gives it to the
-    // passes of one run. NULL: each derives by itself.
+    // Room for what the first pass that asks derives (placement_for). passes_run gives its own to
+    // the passes of one run; who calls a pass alone may leave it NULL.
     struct placement *placement;
 };
 
@@ -63,8 +63,8 @@ void factor_axes(struct config *, struct arena *);
 // diagnostics, when the strategy has no meaning or is not compiled yet. Allocates in `arena`.
 bool placement_derive(const struct config *, const struct program *, struct arena *,
                       struct diagnostics *, struct placement *out);
-// The same for a pass. It depends on nothing that passes change, so the passes of one run have one;
-// it lives as long as the program.
+// The same for a pass: what the first one of the run that asks derives, of the program as that pass
+// finds it. It lives as long as the program.
 bool placement_for(const struct program *, const struct pass_context *, struct placement *out);
 
 // What `ranges` calls the part of a buffer that is of a range of layers.

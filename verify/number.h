@@ -42,6 +42,7 @@ static inline bool number_is_symbolic(int32_t number) {
 int64_t number_first(const struct symbols *, int32_t number); // its value in the first iteration
 // The number with the symbol that was begun last replaced by another number.
 int32_t number_replace(const struct symbols *, int32_t number, int32_t by);
+// Of numbers of which one at least is symbolic; what is called are the two below.
 bool number_before_symbolic(struct symbols *, int32_t a, int32_t b);
 bool number_equal_symbolic(struct symbols *, int32_t a, int32_t b);
 // a < b. Most numbers are plain, and nothing is noted of them.

@@ -30,7 +30,7 @@ struct evaluation {
     struct extent *extents; // of those bytes
     value_id *source;       // of a value in flight: what its collective reads; else NO_ID
     bool *clobbered;        // parameters that were overwritten although they may only be read
-    uint32_t n_started;     // collectives of the unit
+    uint32_t n_started;     // collectives, up to the present op
 };
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -55,8 +55,8 @@ static void find_roots(struct evaluation *v) {
 static void find_extents(struct evaluation *v) {
     for (uint32_t i = 0; i < v->unit->n_values; i++) {
         const struct value *root = &v->unit->values[v->root[i]];
-        int64_t own = -(int64_t)v->root[i] - 1;
-        v->extents[i] = (struct extent){own, own + 1};
+        int64_t byte = -(int64_t)v->root[i] - 1;
+        v->extents[i] = (struct extent){byte, byte + 1};
         if (root->storage == STORAGE_FRAME)
             v->extents[i] =
                 (struct extent){root->offset_bytes, root->offset_bytes + type_bytes(&root->type)};
