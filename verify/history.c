@@ -378,11 +378,13 @@ struct lineage lineage_of(struct engine *e, uint32_t made, bool sums) {
     return (struct lineage){history, sums, history->way, made + 1};
 }
 
+// Of which of a call's operands its result is a sum only an evaluation says: what it is like.
 static void reach_operands(const struct lineage *way, const struct making *making) {
     uint32_t *reached = way->history->reached;
     if (making->recalled)
         reached[making->recalled] = way->number;
-    bool passes = !way->sums || !making->op || op_is_sum(making->op->kind);
+    bool adds = !making->recalled && (!making->op || op_is_sum(making->op->kind));
+    bool passes = !way->sums || adds;
     for (uint32_t i = 0; passes && i < making->n_operands; i++)
         reached[making_operand(way->history, making, i)] = way->number;
 }
