@@ -221,12 +221,19 @@ static int lacks_value(const char *given, int code) {
 // Compared with what this verb takes: an option of another verb is as wrong as a misspelt one.
 static int unknown_option(struct arena *arena, enum verb verb, const char *given) {
     const char *names[N_OPTIONS], *verb_name = verb_rows[verb].name;
+    const char *name = arena_string(arena, given, strcspn(given, "="));
     size_t n = 0;
-    for (int i = 0; i < N_OPTIONS; i++)
-        if (option_rows[i].verbs >> verb & 1)
-            names[n++] = arena_format(arena, "--%s", option_rows[i].name);
-    complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name),
-                     arena_string(arena, given, strcspn(given, "=")), names, n,
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (!(option_rows[i].verbs >> verb & 1))
+            continue;
+        names[n++] = arena_format(arena, "--%s", option_rows[i].name);
+        if (strcmp(names[n - 1], name) == 0) { // known: then it is the value that is wrong
+            fprintf(stderr, "placec: `%s` takes no value\n  write it alone, without `%s`\n", name,
+                    given + strlen(name));
+            return STATUS_USAGE;
+        }
+    }
+    complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name), name, names, n,
                      arena_format(arena, "placec %s --help lists them", verb_name));
     return STATUS_USAGE;
 }
