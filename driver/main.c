@@ -7,8 +7,9 @@
 
 #include "driver/options.h"
 
-// Ctrl-C while compiling; a run has a handler of its own. What is being written keeps the signal
-// off until it is whole or gone (backend/file.c), so there is nothing to clear away here.
+// Ctrl-C while compiling, and what launchers and terminals that go send; a run has handlers of its
+// own. What is being written keeps signals off until it is whole or gone (backend/file.c), so there
+// is nothing to clear away here.
 static void on_interrupt(int signal_number) {
     static const char text[] = "placec: interrupted\n";
     (void)signal_number;
@@ -28,10 +29,20 @@ static int flush_output(int status) {
     return STATUS_REFUSED;
 }
 
+static void catch_interrupts(void) {
+    static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof interrupts / sizeof *interrupts; i++) {
+        struct sigaction before;
+        sigaction(interrupts[i], &(struct sigaction){.sa_handler = on_interrupt}, &before);
+        if (interrupts[i] == SIGHUP && before.sa_handler == SIG_IGN) // nohup
+            sigaction(SIGHUP, &before, NULL);
+    }
+}
+
 int main(int argc, char **argv) {
     struct arena arena = {0};
     struct options options;
-    sigaction(SIGINT, &(struct sigaction){.sa_handler = on_interrupt}, NULL);
+    catch_interrupts();
     int status = options_parse(&arena, argc, argv, &options);
     if (status < 0)
         status = verb_functions[options.verb](&options);
