@@ -38,7 +38,8 @@ enum {
 struct train_draft {
     struct train_config *config;
     struct field_said said[N_TRAIN_FIELDS];
-    uint32_t optimizers_capacity;
+    const struct ast_value **optimizers; // what each rule is given, read when all are known
+    uint32_t n_optimizers, optimizers_capacity, rules_capacity;
     bool precision_said;
     struct span precision_span;
 };
@@ -246,13 +247,12 @@ static bool is_within(const struct selector *inner, const struct selector *outer
     return k == outer->n_roles && !outer->has_slice;
 }
 
-// What a rule inherits from: the longest one before it that contains it.
-static const struct optimizer_rule *inherited_rule(const struct train_config *train,
-                                                   const struct selector *selector) {
+// What rule `of` inherits from: the longest one before it that contains it.
+static const struct optimizer_rule *inherited_rule(const struct train_config *train, uint32_t of) {
     const struct optimizer_rule *best = NULL;
-    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+    for (uint32_t i = 0; i < of; i++) {
         const struct optimizer_rule *rule = &train->optimizers[i];
-        if (is_within(selector, &rule->selector) &&
+        if (is_within(&train->optimizers[of].selector, &rule->selector) &&
             (!best || rule->selector.n_roles >= best->selector.n_roles))
             best = rule;
     }
@@ -266,7 +266,8 @@ static bool same_selector(const struct selector *a, const struct selector *b) {
            a->slice_end == b->slice_end && a->slice_step == b->slice_step;
 }
 
-// A rule for the tensors that the selector matches; the command line changes a rule in place.
+// A rule for the tensors that the selector matches. That of the command line stands in the place of
+// the file's, in which nothing is looked at any more.
 static void take_optimizer(struct resolver *r, struct train_draft *draft,
                            const struct ast_field *field, const struct ast_path *path,
                            const struct origin *origin) {
@@ -275,23 +276,43 @@ static void take_optimizer(struct resolver *r, struct train_draft *draft,
     struct selector everything = {.span = path->span};
     if (!resolve_selector(r, path, 1, &everything, &rule.selector))
         return;
-    for (uint32_t i = 0; i < train->n_optimizers; i++) {
-        struct optimizer_rule *other = &train->optimizers[i];
-        if (!same_selector(&other->selector, &rule.selector))
-            continue;
-        if (origin->kind == ORIGIN_COMMAND_LINE)
-            read_optimizer(r, field->value, &other->optimizer);
-        else
-            report_twice(r, path->span, other->selector.span, "the optimizer");
+    uint32_t at = 0;
+    while (at < train->n_optimizers &&
+           !same_selector(&train->optimizers[at].selector, &rule.selector))
+        at++;
+    if (at < train->n_optimizers && origin->kind != ORIGIN_COMMAND_LINE) {
+        report_twice(r, path->span, train->optimizers[at].selector.span, "the optimizer");
         return;
     }
-    const struct optimizer_rule *inherited = inherited_rule(train, &rule.selector);
-    rule.optimizer.kind = OPTIMIZER_NONE;
-    if (inherited)
-        rule.optimizer = inherited->optimizer;
-    if (read_optimizer(r, field->value, &rule.optimizer))
-        ARENA_PUSH(r->arena, train->optimizers, train->n_optimizers, draft->optimizers_capacity,
-                   rule);
+    if (at == train->n_optimizers) {
+        ARENA_PUSH(r->arena, train->optimizers, train->n_optimizers, draft->rules_capacity, rule);
+        ARENA_PUSH(r->arena, draft->optimizers, draft->n_optimizers, draft->optimizers_capacity,
+                   field->value);
+    }
+    train->optimizers[at] = rule;
+    draft->optimizers[at] = field->value;
+}
+
+// Each on top of what it inherits, so those that others inherit from come first: the optimizer
+// without a selector, wherever it is said, then in order.
+static void read_optimizers(struct resolver *r, struct train_draft *draft) {
+    struct train_config *train = draft->config;
+    for (uint32_t i = 1; i < train->n_optimizers; i++)
+        if (train->optimizers[i].selector.n_roles == 0) {
+            struct optimizer_rule base = train->optimizers[i];
+            const struct ast_value *value = draft->optimizers[i];
+            memmove(&train->optimizers[1], train->optimizers, i * sizeof base);
+            memmove(&draft->optimizers[1], draft->optimizers, i * sizeof value);
+            train->optimizers[0] = base;
+            draft->optimizers[0] = value;
+        }
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        const struct optimizer_rule *inherited = inherited_rule(train, i);
+        struct optimizer_config *optimizer = &train->optimizers[i].optimizer;
+        *optimizer =
+            inherited ? inherited->optimizer : (struct optimizer_config){.kind = OPTIMIZER_NONE};
+        read_optimizer(r, draft->optimizers[i], optimizer);
+    }
 }
 
 // ---- precision --------------------------------------------------------------------------------
@@ -438,20 +459,6 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
     }
 }
 
-// Rules that others inherit from come first: the optimizer without a selector, then in order.
-static void take_block(struct resolver *r, struct train_draft *draft,
-                       const struct ast_block *block) {
-    struct origin origin = origin_statement(block->span);
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < block->n; i++) {
-            const struct ast_field *field = &block->items[i];
-            bool plain_optimizer =
-                is_field(field, "optimizer") && field->paths.n == 1 && field->paths.items[0].n == 1;
-            if (plain_optimizer == (pass == 0))
-                take_train_field(r, draft, field, &origin);
-        }
-}
-
 // What must be said, and what later arithmetic on sizes relies on.
 static void check_train(struct resolver *r, const struct found_item *found,
                         const struct train_draft *draft) {
@@ -490,11 +497,14 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
         (struct origin){.kind = ORIGIN_DEFAULT,
                         .span = found->item->name.span,
                         .text = "without `precision` all types are fp32"};
-    take_block(r, &draft, &found->item->train);
+    const struct ast_block *block = &found->item->train;
+    struct origin origin = origin_statement(block->span);
+    for (uint32_t i = 0; i < block->n; i++)
+        take_train_field(r, &draft, &block->items[i], &origin);
     struct ast_field field;
-    struct origin origin;
     for (uint32_t at = 0; next_setting(r, "train", &at, &field, &origin);)
         take_train_field(r, &draft, &field, &origin);
+    read_optimizers(r, &draft);
     if (draft.config->reproducible)
         report_unsupported(r, origin_span(&draft.said[TRAIN_REPRODUCIBLE].origin),
                            UNSUPPORTED_REPRODUCIBLE);

@@ -176,6 +176,35 @@ static void test_optimizers_inherit(void **state) {
     arena_free(&r.arena);
 }
 
+// What the command line says stands in the place of the file's whole field: nothing of that is
+// left, and what the file's other rules inherit is the new one's.
+static void test_settings_replace_optimizers(void **state) {
+    const char *settings[] = {"train.optimizer=adamw(lr = 0.5)",
+                              "train.optimizer.mlp=adamw(eps = 1e-6)"};
+    struct resolved r =
+        resolve_with("model tiny : gpt2 { layers = 8  hidden = 128  heads = 4  vocab = 256 }\n"
+                     "device core { }\nmesh ranks of core { dp = 2 }\n"
+                     "train { batch = 8  sequence = 32\n"
+                     "  optimizer.norm = adamw(weight_decay = 0)\n"
+                     "  optimizer.mlp = sgd(lr = 0.3)\n"
+                     "  optimizer = adamw(lr = 1e-3, betas = (0.8, 0.9), weight_decay = 0.1) }\n"
+                     "strategy main { split batch over dp }",
+                     (struct frontend_options){.settings = settings, .n_settings = 2});
+    const struct train_config *train = &r.config.train;
+    assert_int_equal(train->n_optimizers, 3);
+    assert_int_equal(train->optimizers[0].selector.n_roles, 0);
+    assert_int_equal(train->optimizers[0].origin.kind, ORIGIN_COMMAND_LINE);
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        const struct optimizer_rule *rule = &train->optimizers[i];
+        enum role first = i ? (enum role)rule->selector.roles[0] : ROLE_NONE;
+        assert_int_equal(rule->optimizer.kind, OPTIMIZER_ADAMW);
+        assert_true(rule->optimizer.rate.base == 0.5 && rule->optimizer.beta2 == 0.999);
+        assert_true(rule->optimizer.weight_decay == (first == ROLE_NORM ? 0 : 0.01));
+        assert_true(rule->optimizer.eps == (first == ROLE_MLP ? 1e-6 : 1e-8));
+    }
+    arena_free(&r.arena);
+}
+
 // ---- strategies -------------------------------------------------------------------------------
 
 static void test_use_carries_its_chain(void **state) {
@@ -255,6 +284,7 @@ int main(void) {
         cmocka_unit_test(test_settings_override),
         cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_optimizers_inherit),
+        cmocka_unit_test(test_settings_replace_optimizers),
         cmocka_unit_test(test_use_carries_its_chain),
         cmocka_unit_test(test_selectors_and_slices),
         cmocka_unit_test(test_parameters_of_strategies),
