@@ -4,6 +4,14 @@
 // ---- what must be refused ---------------------------------------------------------------------
 
 const struct known_mutant wrong_mutants[] = {
+    // What a layer reads first, the sum of two embeddings, lacks nothing of what later ones read.
+    {"the first norm of a layer with another number",
+     FAMILY_GPT2,
+     TINY_DDP,
+     {REPLACE("%attention.norm.gain, %attention.norm.bias) {eps=1e-05}",
+              "%attention.norm.gain, %attention.norm.bias) {eps=1}")},
+     "E490",
+     "%attention.norm.y, %attention.norm.mean"},
     // What is dropped depends on whose element it is.
     {"all layers drop the same",
      FAMILY_LLAMA,

@@ -92,6 +92,10 @@ static uint32_t same_but_attributes(const struct engine *e, const struct node *n
     return NO_ID;
 }
 
+bool differs_in_attributes(const struct engine *e, struct term of) {
+    return same_but_attributes(e, &e->terms->nodes[of.node]) != NO_ID;
+}
+
 static const char *attribute_text(const struct engine *e, enum attribute_kind kind,
                                   const char *bytes) {
     int64_t integer;

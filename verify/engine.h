@@ -232,6 +232,8 @@ const struct fault *diagnose(struct engine *, const struct expectation *,
 // What is wrong with a value that the reference does not explain, though it does explain what it is
 // made of.
 struct fault *diagnose_making(struct engine *, const struct making *);
+// Whether the reference has an op on the same operands with other attributes.
+bool differs_in_attributes(const struct engine *, struct term);
 
 // cause.c: where the mistake is of which something else shows.
 struct fault *cause_of_value(struct engine *, uint32_t made, bool *detour);

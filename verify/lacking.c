@@ -244,8 +244,9 @@ static struct fault *summand_fault(struct engine *e, const struct making *reader
     return NULL;
 }
 
+// What the reference's op reads too lacks nothing.
 struct fault *lacking_fault(struct engine *e, const struct making *reader) {
-    bool uses = reader->op && !is_sum(reader);
+    bool uses = reader->op && !is_sum(reader) && !differs_in_attributes(e, reader->value.of);
     struct fault *fault = uses ? loop_fault(e, reader) : NULL;
     if (!fault)
         fault = clearing_fault(e, reader);
