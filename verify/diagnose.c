@@ -149,6 +149,22 @@ static struct scaled at_same_index(const struct engine *e, const struct node *li
     return (struct scaled){{(uint32_t)(like - e->terms->nodes), found.at}, SCALE_ONE};
 }
 
+struct texts {
+    const char *ours, *theirs;
+};
+
+// Of two values that are told beside one another: as deep as it takes to see that they differ.
+static struct texts texts_of(const struct engine *e, struct scaled ours, struct scaled theirs) {
+    enum { DEEPEST = 4 };
+    struct texts texts;
+    int depth = 0;
+    do {
+        depth++;
+        texts = (struct texts){term_text(e, ours, depth), term_text(e, theirs, depth)};
+    } while (depth < DEEPEST && strcmp(texts.ours, texts.theirs) == 0);
+    return texts;
+}
+
 // What an op reads, as the user knows it: by the name that the op's row gives the operand.
 static const char *operand_text(const struct engine *e, struct term of, uint32_t part) {
     enum op_kind kind = term_kind(e->terms, of);
@@ -189,9 +205,10 @@ static struct fault *sum_fault(struct engine *e, struct span span, struct term f
                               "reference has it once",
                               term_text(e, summand, 1), scale_text(e, ratio));
         }
-    return fault_make(e, E412, span, NULL, "the sum here is %s, the reference's is %s",
-                      term_text(e, (struct scaled){found, SCALE_ONE}, 1),
-                      term_text(e, at_same_index(e, like, found), 1));
+    struct texts sums =
+        texts_of(e, (struct scaled){found, SCALE_ONE}, at_same_index(e, like, found));
+    return fault_make(e, E412, span, NULL, "the sum here is %s, the reference's is %s", sums.ours,
+                      sums.theirs);
 }
 
 static struct fault *with_given(struct fault *fault, struct scaled given, struct scaled wanted) {
@@ -212,18 +229,20 @@ static struct fault *operand_fault(struct engine *e, struct span span, struct te
             continue;
         if (a->node == b->node && a->at == b->at)
             return scale_fault(e, span, operand_text(e, found, i), a->scale, b->scale);
-        if (a->node == b->node)
+        if (a->node == b->node) {
+            struct texts made =
+                texts_of(e, (struct scaled){found, SCALE_ONE}, at_same_index(e, like, found));
             return with_given(
                 fault_make(e, E512, span, NULL,
                            "values of different layers meet: this is `%s`, the reference has `%s`",
-                           term_text(e, (struct scaled){found, SCALE_ONE}, 1),
-                           term_text(e, at_same_index(e, like, found), 1)),
+                           made.ours, made.theirs),
                 ours, theirs);
+        }
         bool state = term_kind(e->terms, ours.of) == NODE_STATE;
+        struct texts given = texts_of(e, ours, theirs);
         return with_given(fault_make(e, state ? E511 : E490, span, NULL,
                                      "`%s` is given %s where the reference gives it %s",
-                                     place_text(e, found), term_text(e, ours, 1),
-                                     term_text(e, theirs, 1)),
+                                     place_text(e, found), given.ours, given.theirs),
                           ours, theirs);
     }
     return NULL;
@@ -253,19 +272,19 @@ static struct fault *exchanged(struct engine *e, const struct expectation *expec
     struct scaled expected = expectation->value;
     if (term_equal(found.of, expected.of))
         return scale_fault(e, expectation->span, expectation->what, found.scale, expected.scale);
-    const char *ours = term_text(e, found, 1), *theirs = term_text(e, expected, 1);
+    struct texts texts = texts_of(e, found, expected);
     if (found.of.node == expected.of.node)
         return fault_make(e, E512, expectation->span, NULL,
-                          "%s ends the step as `%s`, which is layer %d's", expectation->what, ours,
-                          found.of.at);
+                          "%s ends the step as `%s`, which is layer %d's", expectation->what,
+                          texts.ours, found.of.at);
     if (term_kind(e->terms, found.of) == NODE_STATE)
         return fault_make(e, E511, expectation->span, NULL,
                           "%s ends the step as it began it, or as another state did: as `%s`, not "
                           "as %s",
-                          expectation->what, ours, theirs);
+                          expectation->what, texts.ours, texts.theirs);
     return fault_make(e, E490, expectation->span, NULL,
-                      "%s ends the step as %s, on one device as %s", expectation->what, ours,
-                      theirs);
+                      "%s ends the step as %s, on one device as %s", expectation->what, texts.ours,
+                      texts.theirs);
 }
 
 // Of a sum over some microbatches what is summed, if that is one value.
