@@ -195,6 +195,44 @@ static void help_declare(struct diagnostic *d, enum ast_item_kind kind) {
     diagnostic_help(d, "declare one, as in `%s`, or import the file that does", example);
 }
 
+// The installed files of strategies, as an import names them.
+static const char *const library_files[] = {"lib/strategies.place"};
+
+// True if the file declares such an item. It is read beside everything: what it says is not taken,
+// and what is wrong in it is told to those who import it.
+static bool declares(struct resolver *r, const char *path, enum ast_item_kind kind,
+                     const char *name) {
+    struct source_files sources = {0};
+    struct diagnostics *diagnostics = diagnostics_new(r->arena, &sources);
+    struct ast_file file;
+    uint32_t source;
+    if (!read_source(r->arena, diagnostics, path, span_nowhere(), &source))
+        return false;
+    parse_source(r->arena, diagnostics, source, &file);
+    for (uint32_t i = 0; i < file.n; i++)
+        if (is_kind(&file.items[i], kind) && strcmp(file.items[i].name.text, name) == 0)
+            return true;
+    return false;
+}
+
+// The import that would bring the name; NULL: none.
+static const char *missing_import(struct resolver *r, enum ast_item_kind kind, const char *name) {
+    for (size_t i = 0; i < sizeof library_files / sizeof *library_files; i++) {
+        const char *path = find_import(r, r->files[0].path, library_files[i]);
+        if (path && declares(r, path, kind, name))
+            return arena_format(r->arena, "import \"%s\"", library_files[i]);
+    }
+    return NULL;
+}
+
+// Before the first item of the user's file, behind what comments say of the whole.
+static void help_import(struct resolver *r, struct diagnostic *d, const char *import) {
+    const struct ast_file *file = &r->files[0].ast;
+    uint32_t begin = file->n ? file->items[0].span.begin : 0;
+    diagnostic_help(d, "the library has it: `%s`", import);
+    diagnostic_edit(d, span_of(file->source, begin, begin), "%s\n", import);
+}
+
 // Looks among all files, and gathers the names of the kind for the help on the way.
 static const struct found_item *find_named(struct resolver *r, enum ast_item_kind kind,
                                            struct ast_name name) {
@@ -209,8 +247,13 @@ static const struct found_item *find_named(struct resolver *r, enum ast_item_kin
     }
     // What an import or an item that failed would have brought is not missed again.
     if (!r->import_failed && !r->has_syntax_errors) {
-        struct diagnostic *d = report_unknown(r, E103, name, item_kind_word(kind), names, n);
-        if (n == 0)
+        bool in_users_file = name.span.source == r->files[0].ast.source;
+        const char *import = in_users_file ? missing_import(r, kind, name.text) : NULL;
+        struct diagnostic *d =
+            report_unknown(r, E103, name, item_kind_word(kind), names, import ? 0 : n);
+        if (import)
+            help_import(r, d, import);
+        else if (n == 0)
             help_declare(d, kind);
     }
     return NULL;
