@@ -67,6 +67,25 @@ static void report_unreadable(struct arena *arena, struct diagnostics *diagnosti
                                          : "name a text file");
 }
 
+// Where the byte stands, in a source that has a `?` for every byte that must not be shown.
+static void report_no_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
+                           const char *text, size_t length, size_t where, struct span from) {
+    char *shown = arena_string(arena, text, length);
+    for (size_t at = where; at < length;) {
+        size_t n = character_bytes((const unsigned char *)text + at, length - at);
+        if (!n)
+            shown[at] = '?';
+        at += n ? n : 1;
+    }
+    uint32_t source = source_add(diagnostics->sources, arena, name, shown, length);
+    struct diagnostic *d =
+        report(diagnostics, E100, span_of(source, (uint32_t)where, (uint32_t)where + 1),
+               "`%s` is not text: byte %zu is 0x%02X", name, where, (unsigned char)text[where]);
+    if (from.source != NO_SOURCE)
+        diagnostic_note_at(d, from, "the file is named here");
+    diagnostic_help(d, "text is UTF-8 without control characters");
+}
+
 // The sizes are checked once more behind the reading: a pipe tells none before its end.
 bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char *name,
                const char *text, size_t length, struct span from, uint32_t *source) {
@@ -79,10 +98,7 @@ bool read_text(struct arena *arena, struct diagnostics *diagnostics, const char 
         return false;
     }
     if (!is_text(text, length, &where)) {
-        struct diagnostic *d =
-            report(diagnostics, E100, file_span(arena, diagnostics, from, name),
-                   "`%s` is not text: byte %zu is 0x%02X", name, where, (unsigned char)text[where]);
-        diagnostic_help(d, "a `.place` file is UTF-8 without control characters");
+        report_no_text(arena, diagnostics, name, text, length, where, from);
         return false;
     }
     *source = source_add(diagnostics->sources, arena, name, text, length);
