@@ -146,11 +146,11 @@ struct ast_value *ast_number(struct parser *p, struct span span, struct ast_numb
 
 // A number with its unit, still as written: the factor is applied where the measure is known. No
 // measure is negative; that is said there too.
-struct ast_value *ast_quantity(struct parser *p, struct span span, struct ast_number number,
-                               enum measuring_unit unit, bool negative) {
+struct ast_value *ast_quantity(struct parser *p, struct span span, struct ast_quantity quantity,
+                               bool negative) {
     struct ast_value *value = new_value(p, AST_QUANTITY, span);
-    value->quantity.number = signed_number(p, number, negative);
-    value->quantity.unit = unit;
+    value->quantity = quantity;
+    value->quantity.number = signed_number(p, quantity.number, negative);
     return value;
 }
 

@@ -20,8 +20,8 @@ struct ast_slice ast_slice_range(struct parser *p, struct ast_bound begin, struc
 
 struct ast_value *ast_number(struct parser *p, struct span span, struct ast_number number,
                              bool negative);
-struct ast_value *ast_quantity(struct parser *p, struct span span, struct ast_number number,
-                               enum measuring_unit unit, bool negative);
+struct ast_value *ast_quantity(struct parser *p, struct span span, struct ast_quantity quantity,
+                               bool negative);
 struct ast_value *ast_string(struct parser *p, struct span span, struct ast_name string);
 struct ast_value *ast_word(struct parser *p, struct span span, struct ast_name name);
 // `arguments` is NULL for `name()`.

@@ -96,15 +96,20 @@ struct ast_arguments {
     struct span span;
 };
 
+struct ast_quantity {
+    struct ast_number number;
+    enum measuring_unit unit;
+    // Of a word that is no unit nor near one, what was reported: who reads the value adds which
+    // units it takes.
+    struct diagnostic *unknown;
+};
+
 struct ast_value {
     enum ast_value_kind kind;
     struct span span;
     union {
         struct ast_number number;
-        struct {
-            struct ast_number number;
-            enum measuring_unit unit;
-        } quantity;
+        struct ast_quantity quantity;
         const char *string;
         const char *name;
         struct {

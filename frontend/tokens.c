@@ -13,6 +13,30 @@
 
 int place_scan_lex(PLACE_STYPE *value, struct span *span, void *scanner); // flex's
 
+// ---- keywords --------------------------------------------------------------------------------
+
+static const struct keyword {
+    int token;
+    const char *text;
+    bool item;
+} keywords[] = {
+#define ITEM                        true
+#define RESERVED                    false
+#define KEYWORD(token, text, where) {token, text, where},
+#include "frontend/keywords.def"
+#undef KEYWORD
+#undef ITEM
+#undef RESERVED
+};
+enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
+
+static const struct keyword *keyword_find(const char *text) {
+    for (int i = 0; i < N_KEYWORDS; i++)
+        if (strcmp(keywords[i].text, text) == 0)
+            return &keywords[i];
+    return NULL;
+}
+
 // ---- numbers ----------------------------------------------------------------------------------
 
 // Digits alone are exact up to 2^63, other spellings where a double holds them exactly: 1e9 is a
@@ -44,6 +68,15 @@ static size_t number_length(const char *text) {
     return n;
 }
 
+// `GFLOPS` and `GBps` for `GFLOP/s` and `GB/s`: rates without their stroke.
+static bool is_rate_spelt(const char *word, const char *rate) {
+    size_t stem = strcspn(rate, "/"), length = strlen(word);
+    if (!rate[stem] || length <= stem || strncasecmp(word, rate, stem) != 0)
+        return false;
+    const char *end = word + stem;
+    return strcasecmp(end, "s") == 0 || strcasecmp(end, "ps") == 0;
+}
+
 // A unit that differs in its letters' case at most; N_MEASURING_UNITS: none.
 static enum measuring_unit unit_in_any_case(const char *word) {
     int i = 0;
@@ -52,30 +85,57 @@ static enum measuring_unit unit_in_any_case(const char *word) {
     return (enum measuring_unit)i;
 }
 
-// That, or one that is near otherwise.
+// That, another spelling of a rate, or one that is near otherwise and begins alike: what the prefix
+// multiplies by is not for a guess.
 static enum measuring_unit meant_unit(const char *word) {
     enum measuring_unit unit = unit_in_any_case(word);
     if (unit != N_MEASURING_UNITS)
         return unit;
     const char *names[N_MEASURING_UNITS];
-    for (int i = 0; i < N_MEASURING_UNITS; i++)
-        names[i] = measuring_unit_rows[i].text;
-    const char *nearest = nearest_name(word, names, N_MEASURING_UNITS);
+    size_t n = 0;
+    for (int i = 0; i < N_MEASURING_UNITS; i++) {
+        if (is_rate_spelt(word, measuring_unit_rows[i].text))
+            return (enum measuring_unit)i;
+        if (tolower((unsigned char)measuring_unit_rows[i].text[0]) ==
+            tolower((unsigned char)word[0]))
+            names[n++] = measuring_unit_rows[i].text;
+    }
+    const char *nearest = nearest_name(word, names, n);
     return nearest ? (enum measuring_unit)measuring_unit_find(nearest, strlen(nearest))
                    : N_MEASURING_UNITS;
 }
 
-// Behind a number with a blank between, a word is the next statement's name unless it can only
-// have been meant as a unit.
+// The next character that is neither blank nor of a comment; 0 at the end.
+static char character_behind(const struct parser *p, uint32_t at, bool *same_line) {
+    *same_line = true;
+    for (; at < p->length; at++) {
+        if (p->text[at] == '/' && at + 1 < p->length && p->text[at + 1] == '/')
+            at += (uint32_t)strcspn(p->text + at, "\n");
+        else if (!strchr(" \t\r\n", p->text[at]))
+            return p->text[at];
+        *same_line &= p->text[at] != '\n';
+    }
+    return 0;
+}
+
+// Behind a number with a blank between, a word may be a keyword or, in a block, the next name: what
+// stands behind it tells. In parentheses a comma may as well follow a unit. A name may lack its
+// `=`: that is so before a number or a string, and before a name on its line if it is written
+// small, as names of fields and axes are and units of what a device has are not.
 static bool is_meant_as_unit(const struct parser *p, const char *word, bool adjacent) {
     if (adjacent || strchr(word, '/'))
         return true;
-    if (unit_in_any_case(word) == N_MEASURING_UNITS)
+    if (keyword_find(word) && !keyword_find(word)->item)
         return false;
-    uint32_t at = p->offset; // behind the word
-    while (at < p->length && (p->text[at] == ' ' || p->text[at] == '\t'))
-        at++;
-    return at == p->length || !strchr("=:.([*", p->text[at]);
+    const struct open_bracket *open = p->n_brackets ? &p->brackets[p->n_brackets - 1] : NULL;
+    bool same_line;
+    char behind = character_behind(p, p->offset, &same_line);
+    if (behind == ',')
+        return open && open->kind != '{';
+    if (same_line && isalpha((unsigned char)behind))
+        return strcspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") < strlen(word) ||
+               unit_in_any_case(word) != N_MEASURING_UNITS;
+    return !behind || !strchr("=:.([{*\"-0123456789", behind);
 }
 
 // The lexer has matched a number and, if one follows, a word. `kept` is how much of it the token
@@ -91,7 +151,7 @@ int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int len
         *kept = (int)digits;
         return NUMBER;
     }
-    value->quantity.number = number;
+    value->quantity = (struct ast_quantity){.number = number};
     value->quantity.unit = unit < 0 ? N_MEASURING_UNITS : (enum measuring_unit)unit;
     if (unit < 0) {
         struct span span = span_of(p->source, p->offset - (uint32_t)strlen(word), p->offset);
@@ -101,6 +161,8 @@ int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int len
             diagnostic_help(d, "did you mean `%s`?", measuring_unit_rows[meant].text);
             diagnostic_edit(d, span, "%s", measuring_unit_rows[meant].text);
             value->quantity.unit = meant;
+        } else {
+            value->quantity.unknown = d;
         }
     }
     *kept = length;
@@ -108,28 +170,6 @@ int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int len
 }
 
 // ---- words and strings ------------------------------------------------------------------------
-
-static const struct keyword {
-    int token;
-    const char *text;
-    bool item;
-} keywords[] = {
-#define ITEM                        true
-#define RESERVED                    false
-#define KEYWORD(token, text, where) {token, text, where},
-#include "frontend/keywords.def"
-#undef KEYWORD
-#undef ITEM
-#undef RESERVED
-};
-enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
-
-static const struct keyword *keyword_find(const char *text) {
-    for (int i = 0; i < N_KEYWORDS; i++)
-        if (strcmp(keywords[i].text, text) == 0)
-            return &keywords[i];
-    return NULL;
-}
 
 // Reserved words are told here; item keywords where brackets are known.
 int token_word(struct parser *p, PLACE_STYPE *value, const char *text, struct span span) {

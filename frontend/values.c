@@ -54,7 +54,7 @@ void report_wrong_kind(struct resolver *r, const struct ast_value *value, const 
            ast_value_text(r->arena, value));
 }
 
-// A number without a unit; what a wrong unit is worth saying has been said by the lexer.
+// A number without a unit. A word that is no unit has been reported by the lexer.
 static const struct ast_number *plain_number(struct resolver *r, const struct ast_value *value,
                                              const char *what, const char *wanted) {
     if (value->kind == AST_NUMBER)
@@ -68,6 +68,8 @@ static const struct ast_number *plain_number(struct resolver *r, const struct as
             report(r->diagnostics, E106, value->span, "%s takes a number without a unit", what);
         diagnostic_help(d, "leave `%s` away", measuring_unit_rows[value->quantity.unit].text);
         diagnostic_edit(d, value->span, "%s", value->quantity.number.text);
+    } else if (value->quantity.unknown) {
+        diagnostic_help(value->quantity.unknown, "%s takes a number without a unit", what);
     }
     return NULL;
 }
@@ -158,6 +160,19 @@ static const char *const measure_examples[] = {
     [MEASURE_FLOPS_PER_S] = "989 TFLOP/s",
 };
 
+// What units there are of the measure, largest last.
+static const char *unit_words(struct resolver *r, enum measure measure) {
+    const char *words = "", *last = NULL;
+    for (int i = 0; i < N_MEASURING_UNITS; i++) {
+        if (measuring_unit_rows[i].measure != measure)
+            continue;
+        if (last)
+            words = arena_format(r->arena, "%s%s%s", words, *words ? ", " : "", last);
+        last = measuring_unit_rows[i].text;
+    }
+    return arena_format(r->arena, "%s or %s", words, last);
+}
+
 // In base units: bytes, bytes per second, seconds, operations per second.
 bool read_quantity(struct resolver *r, const struct ast_value *value, const char *what,
                    enum measure measure, double *out) {
@@ -173,8 +188,10 @@ bool read_quantity(struct resolver *r, const struct ast_value *value, const char
         return false;
     }
     // A unit that is none has been reported with its token.
-    if (value->quantity.unit == N_MEASURING_UNITS)
+    if (value->quantity.unit == N_MEASURING_UNITS) {
+        diagnostic_help(value->quantity.unknown, "%s is given in %s", what, unit_words(r, measure));
         return false;
+    }
     const struct measuring_unit_row *unit = &measuring_unit_rows[value->quantity.unit];
     if (unit->measure != measure) {
         struct diagnostic *d =

@@ -31,7 +31,7 @@ static void yyerror(struct span *span, struct parser *p, const char *message);
     struct ast_name name;
     struct ast_names names;
     struct ast_number number;
-    struct { struct ast_number number; enum measuring_unit unit; } quantity;
+    struct ast_quantity quantity;
     struct ast_slice slice;
     struct ast_bound bound;
     struct ast_step step;
@@ -204,8 +204,8 @@ arg: value { $$ = ast_argument_value(@$, (struct ast_name){0}, $1); }
     ;
 value: NUMBER { $$ = ast_number(p, @$, $1, false); }
     | '-' NUMBER { $$ = ast_number(p, @$, $2, true); }
-    | QUANTITY { $$ = ast_quantity(p, @$, $1.number, $1.unit, false); }
-    | '-' QUANTITY { $$ = ast_quantity(p, @$, $2.number, $2.unit, true); }
+    | QUANTITY { $$ = ast_quantity(p, @$, $1, false); }
+    | '-' QUANTITY { $$ = ast_quantity(p, @$, $2, true); }
     | STRING { $$ = ast_string(p, @$, $1); }
     | NAME { $$ = ast_word(p, @$, $1); }
     | NAME '(' args ')' { $$ = ast_call(p, @$, $1, &$3); }
