@@ -77,6 +77,30 @@ static bool is_rate_spelt(const char *word, const char *rate) {
     return strcasecmp(end, "s") == 0 || strcasecmp(end, "ps") == 0;
 }
 
+enum { BITS_OF_A_BYTE = 8 };
+
+// `Gbps`, `Gb/s` and `Gbit/s` for `GB/s`: network links are sold by bits, which a small b tells.
+static bool is_rate_in_bits(const char *word, const char *rate) {
+    size_t prefix = strcspn(rate, "B");
+    if (strcmp(rate + prefix, "B/s") != 0 || strncasecmp(word, rate, prefix) != 0)
+        return false;
+    static const char *const endings[] = {"bps", "b/s", "bits", "bit/s", "bits/s"};
+    const char *end = word + prefix;
+    bool spelt_out = strncasecmp(end, "bit", 3) == 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if ((spelt_out || *end == 'b') && strcasecmp(end, endings[i]) == 0)
+            return true;
+    return false;
+}
+
+// Of which unit of bytes the word is that of bits; N_MEASURING_UNITS: of none.
+static enum measuring_unit unit_in_bytes(const char *word) {
+    int i = 0;
+    while (i < N_MEASURING_UNITS && !is_rate_in_bits(word, measuring_unit_rows[i].text))
+        i++;
+    return (enum measuring_unit)i;
+}
+
 // A unit that differs in its letters' case at most; N_MEASURING_UNITS: none.
 static enum measuring_unit unit_in_any_case(const char *word) {
     int i = 0;
@@ -138,6 +162,29 @@ static bool is_meant_as_unit(const struct parser *p, const char *word, bool adja
     return !behind || !strchr("=:.([{*\"-0123456789", behind);
 }
 
+// A word that is no unit: the help proposes the one that was meant, which is then gone on with.
+static void report_no_unit(struct parser *p, struct ast_quantity *quantity, const char *word,
+                           struct span number) {
+    struct span span = span_of(p->source, p->offset - (uint32_t)strlen(word), p->offset);
+    struct diagnostic *d = report(p->diagnostics, E106, span, "`%s` is not a unit", word);
+    enum measuring_unit bytes = unit_in_bytes(word), meant = meant_unit(word);
+    if (bytes != N_MEASURING_UNITS) {
+        const char *unit = measuring_unit_rows[bytes].text;
+        quantity->number.value /= BITS_OF_A_BYTE;
+        diagnostic_say(d, "a rate in bits, of which a byte has %d", BITS_OF_A_BYTE);
+        diagnostic_help(d, "in bytes this is `%.15g %s`", quantity->number.value, unit);
+        diagnostic_edit(d, number, "%.15g", quantity->number.value);
+        diagnostic_edit(d, span, "%s", unit);
+        quantity->unit = bytes;
+    } else if (meant != N_MEASURING_UNITS) {
+        diagnostic_help(d, "did you mean `%s`?", measuring_unit_rows[meant].text);
+        diagnostic_edit(d, span, "%s", measuring_unit_rows[meant].text);
+        quantity->unit = meant;
+    } else {
+        quantity->unknown = d;
+    }
+}
+
 // The lexer has matched a number and, if one follows, a word. `kept` is how much of it the token
 // is: the word is given back where it is not a unit.
 int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int length, int *kept) {
@@ -154,16 +201,9 @@ int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int len
     value->quantity = (struct ast_quantity){.number = number};
     value->quantity.unit = unit < 0 ? N_MEASURING_UNITS : (enum measuring_unit)unit;
     if (unit < 0) {
-        struct span span = span_of(p->source, p->offset - (uint32_t)strlen(word), p->offset);
-        enum measuring_unit meant = meant_unit(word);
-        struct diagnostic *d = report(p->diagnostics, E106, span, "`%s` is not a unit", word);
-        if (meant != N_MEASURING_UNITS) {
-            diagnostic_help(d, "did you mean `%s`?", measuring_unit_rows[meant].text);
-            diagnostic_edit(d, span, "%s", measuring_unit_rows[meant].text);
-            value->quantity.unit = meant;
-        } else {
-            value->quantity.unknown = d;
-        }
+        uint32_t begin = p->offset - (uint32_t)length;
+        report_no_unit(p, &value->quantity, word,
+                       span_of(p->source, begin, begin + (uint32_t)digits));
     }
     *kept = length;
     return QUANTITY;
