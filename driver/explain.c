@@ -1,4 +1,5 @@
-// placec explain CODE: the page of a diagnostic's code; `placec explain roles`: the table of roles.
+// placec explain CODE...: the pages of diagnostics' codes; `placec explain roles`: the table of
+// roles.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,14 +33,25 @@ static int unknown_code(const char *given) {
 }
 
 // Pages are embedded in the command: it explains itself wherever it was copied to.
-int verb_explain(const struct options *options) {
-    if (strcmp(options->operand, "roles") == 0)
-        return explain_roles();
-    int code = diagnostic_find(options->operand);
+static int explain_code(const char *given) {
+    int code = diagnostic_find(given);
     if (code < 0)
-        return unknown_code(options->operand);
+        return unknown_code(given);
     const char *page = diagnostic_page(code);
     printf("%s: %s\n\n", diagnostic_rows[code].text, diagnostic_rows[code].title);
     fputs(page ? page : "This code has no page yet.\n", stdout);
     return STATUS_OK;
+}
+
+// Several, in their order: a refused file may have several errors.
+int verb_explain(const struct options *options) {
+    int status = STATUS_OK;
+    for (int i = 0; i < options->n_operands; i++) {
+        const char *given = options->operands[i];
+        if (i > 0)
+            putchar('\n');
+        int one = strcmp(given, "roles") == 0 ? explain_roles() : explain_code(given);
+        status = one == STATUS_OK ? status : one;
+    }
+    return status;
 }

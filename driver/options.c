@@ -288,16 +288,20 @@ static int unknown_verb(const char *given) {
     return STATUS_USAGE;
 }
 
-// Exactly one. `placec opt a.place b.place` would otherwise do half of what it seems to.
+// Exactly one file: `placec opt a.place b.place` would otherwise do half of what it seems to. Codes
+// are looked up one by one.
 static int take_operand(int argc, char **argv, struct options *options) {
     const struct verb_row *row = &verb_rows[options->verb];
+    bool file = strcmp(row->operand, "FILE") == 0;
     if (optind >= argc)
         return usage_error("`placec %s` needs an operand", row->name,
-                           strcmp(row->operand, "CODE") ? "name a .place file, or `-`"
-                                                        : "name a code such as E402, or `roles`");
-    if (optind + 1 < argc)
+                           file ? "name a .place file, or `-`"
+                                : "name a code such as E402, or `roles`");
+    if (file && optind + 1 < argc)
         return usage_error("`%s` is one operand too many", argv[optind + 1],
                            "one file at a time; put names with spaces into quotes");
+    options->operands = argv + optind;
+    options->n_operands = argc - optind;
     options->operand = argv[optind];
     return check_values(options);
 }

@@ -25,7 +25,9 @@ enum { STATUS_OK = 0, STATUS_REFUSED = 1, STATUS_USAGE = 2, STATUS_INTERRUPTED =
 
 struct options {
     enum verb verb;
-    const char *operand;           // FILE ("-": stdin) or CODE
+    const char *operand;   // FILE ("-": stdin), or the first CODE
+    char *const *operands; // all, of `explain` several
+    int n_operands;
     const char *values[N_OPTIONS]; // NULL: not given; "" for flags
     const char **definitions;      // every -D, in order
     uint32_t n_definitions, cap_definitions;
