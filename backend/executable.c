@@ -72,34 +72,42 @@ static void workshop_close(struct workshop *w) {
     close(w->messages);
 }
 
-// The environment, with messages in the language in which `link_failure` reads them.
-static char **environment_in_english(struct arena *arena) {
+static bool sets(const char *variable, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+// The environment, with messages in the language in which `link_failure` reads them, and with cc's
+// own files in the workshop: they go with it, and a disk that is full is the one that is named.
+static char **environment_of_cc(struct arena *arena, const struct workshop *w) {
     size_t n = 0, kept = 0;
     while (environ[n])
         n++;
-    char **all = arena_alloc(arena, (n + 2) * sizeof *all);
+    char **all = arena_alloc(arena, (n + 3) * sizeof *all);
     for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "LC_ALL=", 7) != 0)
+        if (!sets(environ[i], "LC_ALL") && !sets(environ[i], "TMPDIR"))
             all[kept++] = environ[i];
     all[kept++] = "LC_ALL=C";
+    all[kept++] = arena_format(arena, "TMPDIR=%s", w->directory);
     all[kept] = NULL;
     return all;
 }
 
 // Runs a command with its messages going to an open file; Ctrl-C ends it even where we hold it off.
 // Its exit status; -1 with errno: not run.
-static int run(struct arena *arena, char *const *command, int messages, const sigset_t *mask) {
+static int run(struct arena *arena, char *const *command, const struct workshop *w,
+               const sigset_t *mask) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, messages, 1);
-    posix_spawn_file_actions_adddup2(&actions, messages, 2);
+    posix_spawn_file_actions_adddup2(&actions, w->messages, 1);
+    posix_spawn_file_actions_adddup2(&actions, w->messages, 2);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigmask(&attributes, mask);
     pid_t child;
     int status, error = posix_spawnp(&child, command[0], &actions, &attributes, command,
-                                     environment_in_english(arena));
+                                     environment_of_cc(arena, w));
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error) {
@@ -151,7 +159,7 @@ static bool link_executable(struct arena *arena, const struct workshop *w, const
                        PLACE_INSTRUMENTED,
 #endif
                        NULL};
-    int status = run(arena, command, w->messages, mask);
+    int status = run(arena, command, w, mask);
     if (status < 0 && errno == ENOENT)
         *why = "`cc` is not installed, which links executables; install gcc or clang, or take the "
                "object with --emit=obj";
