@@ -360,5 +360,9 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
  * SIGINT, SIGTERM and SIGHUP while it runs. */
 int place_run(const struct place_program *program, const struct place_run_options *options);
 
+/* Writes a message to stderr; of the processes that a launcher started on this machine, and that
+ * have the same to say, one writes it. */
+void place_say(const char *text);
+
 /* The main function of a built executable: place_options_parse and place_run. */
 int place_main(int argc, char **argv, const struct place_program *program);

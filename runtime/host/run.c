@@ -308,8 +308,10 @@ static int run_session(struct session *session, const struct launch *launch, cha
 }
 
 static int report_failure(const char *message) {
+    char said[MESSAGE_BYTES + 16];
     fflush(stdout);
-    fprintf(stderr, "error: %s\n", message);
+    snprintf(said, sizeof said, "error: %s\n", message);
+    place_say(said);
     return 1;
 }
 

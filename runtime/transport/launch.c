@@ -16,6 +16,16 @@ static int32_t environment_number(const char *const *names, int32_t otherwise) {
     return otherwise;
 }
 
+int32_t launch_neighbours(int32_t otherwise) {
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL};
+    return environment_number(sizes, otherwise);
+}
+
+int32_t launch_place(void) {
+    static const char *const places[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", NULL};
+    return environment_number(places, 0);
+}
+
 /* Loads the module from a folder; null: it is not there, or `why` says why it cannot be loaded. */
 static void *load_from(const char *folder, char *why, size_t why_bytes) {
     char path[4200];
@@ -47,8 +57,6 @@ static void *load_module(const struct place_program *program, char *why, size_t 
 int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
                 char *message, size_t message_bytes) {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
-    static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                              NULL};
     int32_t processes = environment_number(sizes, 1);
     *launch = (struct launch){.ranks = (int32_t)program->devices, .processes = 1, .neighbours = 1};
     if (processes <= 1) /* also of one that a launcher started alone */
@@ -70,7 +78,7 @@ int launch_find(const struct place_program *program, double patience_seconds, st
     }
     launch->processes = processes;
     launch->ranks /= processes;
-    launch->neighbours = environment_number(local_sizes, processes);
+    launch->neighbours = launch_neighbours(processes);
     launch->join = module->join;
     launch->end = module->end;
     return module->begin(program, processes, patience_seconds, &launch->first, message,
