@@ -496,6 +496,11 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
         struct mode_statement out = base;
         out.origin = origin_in_frame(r->arena, frame, ast->span);
         out.selector_span = frame->outer ? out.origin.span : path->span;
+        out.statement_span = statement->mode.states.n > 1 || statement->mode.modes.n > 1
+                                 ? span_nowhere()
+                                 : statement->span;
+        if (frame->outer)
+            out.statement_span = out.origin.span;
         struct mode_reader m = {.r = r, .frame = frame, .scope = scope, .out = &out};
         if (!find_mode(r, ast->name, &m.mode))
             continue;
@@ -558,6 +563,7 @@ static void expand_letter(struct expansion *e, const struct frame *frame, const 
         .origin = origin_in_frame(e->r->arena, frame, letter->span),
     };
     out.selector_span = out.origin.span;
+    out.statement_span = frame->outer ? out.origin.span : statement->span;
     struct mode_reader m = {.r = e->r, .frame = frame, .scope = scope, .out = &out};
     enum mode modes[2];
     if (!read_letter(&m, letter, &modes[0], &modes[1]))

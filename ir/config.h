@@ -147,9 +147,11 @@ struct split_statement { // split DIMS over AXES (in SELECTOR)
 struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum state state;
     struct selector selector;
-    struct span selector_span; // or what brought it: where a user can change it
-    struct axis_list axes;     // empty for pure residencies
-    struct span axes_span;     // the product, or what a parameter was given for it
+    struct span selector_span;  // or what brought it: where a user can change it
+    struct axis_list axes;      // empty for pure residencies
+    struct span axes_span;      // the product, or what a parameter was given for it
+    struct span statement_span; // without which it is not said: the statement, or the `use`;
+                                // nowhere, where others of one line would go with it
     bool sets_extent, sets_residency;
     enum extent extent;
     enum residency residency;

@@ -88,6 +88,9 @@ static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tens
         diagnostic_help(d, "leave the `use` out, or limit it to other tensors");
     else
         diagnostic_help(d, "leave `%s` out of this mode, or select other tensors", name);
+    struct axis_list cut = {.axes = {(uint8_t)axis}, .n = 1};
+    struct axis_list left = axes_without(&mode->axes, &cut);
+    propose_axes(p, d, mode, &left);
 }
 
 // `replicated` without axes is said of all of them.

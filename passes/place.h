@@ -10,6 +10,7 @@
 //   place_islands.c which local steps have a meaning
 //   place_wire.c    which gradients travel compressed
 //   place_sizes.c   which sizes divide
+//   place_remedies.c  the edits that helps propose
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
 
@@ -39,6 +40,23 @@ void report_tie(struct placing *, const struct mode_statement *first,
 void report_selects_nothing(struct placing *, const struct mode_statement *, const char *words);
 // E199: understood, but not compiled yet.
 struct diagnostic *not_yet(struct placing *, const struct origin *origin, const char *what);
+
+// ---- remedies ---------------------------------------------------------------------------------
+// Edits of a help. `state` with another extent: in place of the strategy's own text that said
+// otherwise, or (its own text wins over what `use` brought) as a new statement behind `behind`.
+void propose_extent(struct placing *, struct diagnostic *, const struct placed_tensor *,
+                    enum state state, enum extent extent, const struct axis_list *axes,
+                    struct span behind);
+struct axis_list axes_without(const struct axis_list *axes, const struct axis_list *others);
+// What is said over these axes instead; over none, not at all.
+void propose_axes(struct placing *, struct diagnostic *, const struct mode_statement *,
+                  const struct axis_list *axes);
+// A statement behind one inside `relax`, which needs this condition relaxed, too.
+void propose_relaxed(struct placing *, struct diagnostic *, const struct mode_statement *,
+                     enum condition condition, const char *statement);
+// The `relax` around a mode and the mode over these axes instead.
+void propose_relaxed_axes(struct placing *, struct diagnostic *, const struct mode_statement *,
+                          const struct axis_list *axes);
 
 // The ranges of layers that statements tell apart; then, when tensors are placed, those that are
 // placed differently, each of whole groups of layers.

@@ -54,10 +54,10 @@ static void report_never_averaged(struct placing *p, const struct axis_list *axe
     diagnostic_say(d, "this trains %" PRId64 " models that know nothing of each other",
                    mesh_group_size(&p->config->mesh, axes));
     diagnostic_origin(d, &mode->origin);
-    diagnostic_help(d,
-                    "average them, where state_consistency is relaxed too: `parameters : "
-                    "replicated(%s, average = every(100))`",
-                    text);
+    const char *average =
+        arena_format(p->arena, "parameters : replicated(%s, average = every(100))", text);
+    diagnostic_help(d, "average them, where state_consistency is relaxed too: `%s`", average);
+    propose_relaxed(p, d, mode, CONDITION_STATE_CONSISTENCY, average);
 }
 
 static void report_equal_averages(struct placing *p, const struct axis_list *axes) {
@@ -68,10 +68,12 @@ static void report_equal_averages(struct placing *p, const struct axis_list *axe
                "parameters are averaged over `%s`, where their copies are equal", text);
     diagnostic_say(d, "gradients are summed there in every step");
     diagnostic_origin(d, &mode->origin);
+    const char *never = arena_format(p->arena, "gradients : replicated(%s, reduce = never)", text);
     diagnostic_help(d,
                     "let devices take steps of their own, where gradient_integrity is relaxed too: "
-                    "`gradients : replicated(%s, reduce = never)`",
-                    text);
+                    "`%s`",
+                    never);
+    propose_relaxed(p, d, mode, CONDITION_GRADIENT_INTEGRITY, never);
 }
 
 // ---- E311: an axis between islands divides the batch, and nothing else ------------------------
@@ -119,12 +121,27 @@ static void check_splits_of(struct placing *p, unsigned axis) {
             report_other_split(p, axis, &strategy->splits[s]);
 }
 
+// In the mode; and, where gradients are summed as everywhere else, without that.
+static void propose_average(struct placing *p, struct diagnostic *d,
+                            const struct mode_statement *mode) {
+    const char *axes = axes_text(p, &mode->axes);
+    struct span at = mode->origin.span;
+    if (mode->origin.kind != ORIGIN_STATEMENT || mode->axes.n == 0)
+        return;
+    at.begin = --at.end;
+    diagnostic_edit(d, at, ", average = every(100)");
+    if (!find_mode(p, mode->axes.axes[0], never_reduces))
+        propose_relaxed(p, d, mode, CONDITION_GRADIENT_INTEGRITY,
+                        arena_format(p->arena, "gradients : replicated(%s, reduce = never)", axes));
+}
+
 static void report_outer_alone(struct placing *p, const struct mode_statement *mode) {
     struct diagnostic *d =
         report(p->diagnostics, E310, origin_span(&mode->origin),
                "an outer optimizer steps from averages of parameters, and none is taken");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "say how often: `average = every(100)` beside it");
+    propose_average(p, d, mode);
 }
 
 // All that averages is one step of the program, so it says the same.
@@ -172,6 +189,8 @@ static void report_shared_state(struct placing *p, const struct mode_statement *
     diagnostic_label(d, origin_span(&never->origin), "gradients are never summed over it");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "shard over axes on which gradients are summed");
+    struct axis_list left = axes_without(&mode->axes, &p->placement->islands);
+    propose_axes(p, d, mode, &left);
 }
 
 // Is the tensor stepped and averaged as all others are? False, once reported.

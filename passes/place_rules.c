@@ -47,6 +47,8 @@ static void report_data_activations(struct placing *p, const struct mode_stateme
                      "the batch is split here");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
+    struct axis_list left = axes_without(&mode->axes, &p->placement->batch);
+    propose_axes(p, d, mode, &left);
 }
 
 // Ops work on rows of a tensor, and a flat shard has none.
@@ -187,35 +189,6 @@ void check_modes(struct placing *p) {
 
 // ---- states that must meet --------------------------------------------------------------------
 
-// What the user wrote for an extent, in the notation that stands at its place: a letter of a tuple
-// or a mode.
-static const char *extent_text(struct placing *p, struct span at, enum extent extent,
-                               const char *axes) {
-    static const char *const letters[] = {"R", "S", "S*"};
-    static const char *const names[] = {"replicated", "sharded", "gathered"};
-    if (at.source != NO_SOURCE && at.end - at.begin <= 2)
-        return letters[extent];
-    return arena_format(p->arena, "%s(%s)", names[extent], axes);
-}
-
-// Proposes to write `state` with another extent: in place of the strategy's own text that said
-// otherwise, or (its own text wins over what `use` brought) as a new statement behind `behind`.
-static void propose(struct placing *p, struct diagnostic *d, const struct placed_tensor *placed,
-                    enum state state, enum extent extent, const struct axis_list *axes,
-                    struct span behind) {
-    const struct origin *old = placed_origin(placed, state, axes->axes[0]);
-    if (old && old->kind == ORIGIN_STATEMENT) {
-        struct span at = origin_span(old);
-        diagnostic_edit(d, at, "%s", extent_text(p, at, extent, axes_text(p, axes)));
-        return;
-    }
-    if (behind.source == NO_SOURCE)
-        return;
-    struct span end = {behind.source, behind.end, behind.end};
-    diagnostic_edit(d, end, "\n  %s : %s", state_names[state],
-                    extent_text(p, span_nowhere(), extent, axes_text(p, axes)));
-}
-
 // What the triple of extents on an axis lacks.
 enum trouble {
     TROUBLE_NONE,
@@ -266,7 +239,7 @@ static void report_whole_update(struct placing *p, const struct placed_tensor *p
                            "parameter");
     diagnostic_origin(d, shards);
     diagnostic_help(d, "shard the optimizer too");
-    propose(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
+    propose_extent(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
 }
 
 // E306: where no split cuts the weight there is no op that could use a part of it.
@@ -288,7 +261,7 @@ static void report_parameters(struct placing *p, const struct placed_tensor *pla
         diagnostic_label(d, origin_span(&split->origin), "this does not cut their work");
     diagnostic_origin(d, parameters);
     diagnostic_help(d, "gather them before use");
-    propose(p, d, placed, STATE_PARAMETERS, EXTENT_GATHERED, axes, span_nowhere());
+    propose_extent(p, d, placed, STATE_PARAMETERS, EXTENT_GATHERED, axes, span_nowhere());
 }
 
 // One error per trouble and axis is enough: what holds for one tensor holds for its likes.

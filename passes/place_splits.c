@@ -74,6 +74,15 @@ static bool is_all_of(const struct split_statement *split) {
     return split->n_dimensions == 1 && split->origin.kind == ORIGIN_STATEMENT;
 }
 
+// Of two splits over the same axes, one inside the scope of the other, the inner one adds nothing.
+static void propose_outer(struct diagnostic *d, const struct split_statement *first,
+                          const struct split_statement *second) {
+    bool inside = is_inside(&second->scope, &first->scope);
+    const struct split_statement *inner = inside ? second : first, *outer = inside ? first : second;
+    if (is_all_of(inner) && axes_without(&inner->axes, &outer->axes).n == 0)
+        diagnostic_edit(d, inner->origin.span, "%s", "");
+}
+
 // E302. One product has an order, and so have a scope and what is inside; two statements of one
 // scope have none.
 static void report_twice(struct placing *p, const struct split_statement *first,
@@ -88,6 +97,7 @@ static void report_twice(struct placing *p, const struct split_statement *first,
     diagnostic_origin(d, &second->origin);
     if (nested) {
         diagnostic_help(d, "leave out one of them, or split over another axis");
+        propose_outer(d, first, second);
         return;
     }
     struct axis_list both = first->axes;
@@ -108,6 +118,13 @@ static const char *parts_text(enum dimension dimension) {
                                        : dimension_names[dimension];
 }
 
+static bool splits_heads_everywhere(const struct split_statement *split) {
+    for (uint32_t i = 0; i < split->n_dimensions; i++)
+        if (split->dimensions[i] != DIM_HEADS && split->dimensions[i] != DIM_KV_HEADS)
+            return false;
+    return split->scope_depth == 0 && split->origin.kind == ORIGIN_STATEMENT;
+}
+
 // E303. A device of the axis would have to be in two places.
 static void report_shared_axis(struct placing *p, const struct split_statement *first,
                                enum dimension a, const struct split_statement *second,
@@ -120,13 +137,20 @@ static void report_shared_axis(struct placing *p, const struct split_statement *
     diagnostic_origin(d, &second->origin);
     bool sequence = a == DIM_SEQUENCE || b == DIM_SEQUENCE;
     bool heads = a == DIM_HEADS || a == DIM_KV_HEADS || b == DIM_HEADS || b == DIM_KV_HEADS;
-    if (sequence && heads)
-        diagnostic_help(d,
-                        "give each its own axis of the mesh, or split heads where sequences are "
-                        "brought together: `in attention.core { split heads, kv_heads over %s }`",
-                        axis_name(p, axis));
-    else
+    if (!sequence || !heads) {
         diagnostic_help(d, "give each its own axis of the mesh");
+        return;
+    }
+    const struct split_statement *of_heads = a == DIM_SEQUENCE ? second : first;
+    const char *exchange =
+        arena_format(p->arena, "in attention.core { split heads, kv_heads over %s }",
+                     axes_text(p, &of_heads->axes));
+    diagnostic_help(d,
+                    "give each its own axis of the mesh, or split heads where sequences are "
+                    "brought together: `%s`",
+                    exchange);
+    if (splits_heads_everywhere(of_heads))
+        diagnostic_edit(d, of_heads->origin.span, "%s", exchange);
 }
 
 // The first axis that two lists share and that has more than one device; -1: none.

@@ -29,6 +29,8 @@ static void report_not_sent(struct placing *p, const struct mode_statement *mode
                              : "what it splits");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "compress over axes that split the batch and sum gradients in every step");
+    struct axis_list summed = those_in(&mode->axes, &p->placement->tokens);
+    propose_relaxed_axes(p, d, mode, summed.n ? &summed : &p->placement->tokens);
 }
 
 static struct axis_list axes_of_wire(struct placing *p, const struct mode_statement *mode) {

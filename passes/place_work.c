@@ -167,6 +167,7 @@ static void report_idle(struct placing *p, const struct mode_statement *mode,
     diagnostic_label(d, origin_span(&split->origin), "this cuts it over `%s`",
                      axes_text(p, &split->axes));
     diagnostic_help(d, "leave this mode out, or select other activations");
+    propose_axes(p, d, mode, &(struct axis_list){0});
     diagnostic_origin(d, &mode->origin);
 }
 
