@@ -8,7 +8,7 @@
 // trips of the loops around it.
 #include "passes/passes.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "ir/check.h"
 #include "ir/limits.h"
@@ -55,19 +55,59 @@ static const bool *find_beginnings(const struct program *program, const struct i
     return begins;
 }
 
-// What is alive there, and how far up in the arena it reaches. `bytes`: of the buffers.
-static struct moment moment_at(const struct program *program, const int64_t *bytes,
-                               const struct interval *lives, enum step_kind step,
-                               int64_t position) {
-    struct moment moment = {.position = position, .step = step};
+// Buffers in the order in which they lie in the arena.
+static int by_offset(const void *left, const void *right) {
+    const struct buffer *a = *(const struct buffer *const *)left;
+    const struct buffer *b = *(const struct buffer *const *)right;
+    return (a->offset_bytes > b->offset_bytes) - (a->offset_bytes < b->offset_bytes);
+}
+
+// What the moments of all steps are found from.
+struct plan {
+    const struct program *program;
+    const struct buffer **buffers; // by offset, without windows
+    uint32_t n_buffers;
+    int64_t *bytes; // of every buffer, by its number
+};
+
+static struct plan plan_of(const struct program *program, struct arena *arena) {
+    struct plan plan = {.program = program,
+                        .buffers =
+                            ARENA_ARRAY(arena, const struct buffer *, program->n_buffers + 1),
+                        .bytes = ARENA_ARRAY(arena, int64_t, program->n_buffers + 1)};
     for (uint32_t i = 0; i < program->n_buffers; i++) {
-        const struct buffer *buffer = &program->buffers[i];
-        if (buffer->window_of != NO_ID || !alive_at(&lives[i], position))
-            continue;
-        moment.live_bytes += bytes[i];
-        if (buffer->offset_bytes + bytes[i] > moment.end_bytes)
-            moment.end_bytes = buffer->offset_bytes + bytes[i];
+        plan.bytes[i] = buffer_bytes(program, &program->buffers[i]);
+        if (program->buffers[i].window_of == NO_ID)
+            plan.buffers[plan.n_buffers++] = &program->buffers[i];
     }
+    if (plan.n_buffers)
+        qsort(plan.buffers, plan.n_buffers, sizeof *plan.buffers, by_offset);
+    return plan;
+}
+
+// How many bytes of the arena hold something there of the states up to `last`, and where the
+// highest of them ends. A byte that buffers share, as a person's plan may let those do whose items
+// take turns, counts once.
+static int64_t bytes_held(const struct plan *plan, const struct interval *lives, int64_t position,
+                          enum state last, int64_t *end) {
+    int64_t held = 0;
+    *end = 0;
+    for (uint32_t i = 0; i < plan->n_buffers; i++) {
+        const struct buffer *buffer = plan->buffers[i];
+        ptrdiff_t id = buffer - plan->program->buffers;
+        int64_t begin = buffer->offset_bytes, after = begin + plan->bytes[id];
+        if (class_states[buffer->class] > last || !alive_at(&lives[id], position) || after <= *end)
+            continue;
+        held += after - (begin > *end ? begin : *end);
+        *end = after;
+    }
+    return held;
+}
+
+static struct moment moment_at(const struct plan *plan, const struct interval *lives,
+                               enum step_kind step, int64_t position) {
+    struct moment moment = {.position = position, .step = step};
+    moment.live_bytes = bytes_held(plan, lives, position, N_STATES, &moment.end_bytes);
     return moment;
 }
 
@@ -90,21 +130,21 @@ static const struct statement *statement_at(const struct block *block, int64_t p
     return NULL;
 }
 
-// Bytes by state at the moment, and those that are held whatever the moment.
-static void fill_states(const struct program *program, const struct interval *lives,
-                        int64_t position, struct account *account) {
-    int64_t counted = 0;
+// Bytes by state at the moment, and those that are held whatever the moment. What two states share
+// is of the first of them, and all that is of none is transient.
+static void fill_states(const struct plan *plan, const struct interval *lives, int64_t position,
+                        struct account *account) {
+    const struct program *program = plan->program;
+    int64_t counted = 0, end;
     for (uint32_t i = 0; i < program->n_buffers; i++) {
-        const struct buffer *buffer = &program->buffers[i];
-        enum state state = class_states[buffer->class];
-        int64_t bytes = buffer_bytes(program, buffer);
-        if (state == N_STATES)
-            continue;
-        account->held[state] += bytes;
-        if (!alive_at(&lives[i], position))
-            continue;
-        account->states[state] += bytes;
-        counted += bytes;
+        enum state state = class_states[program->buffers[i].class];
+        if (state != N_STATES)
+            account->held[state] += plan->bytes[i];
+    }
+    for (enum state state = 0; state < N_STATES; state++) {
+        int64_t held = bytes_held(plan, lives, position, state, &end);
+        account->states[state] = held - counted;
+        counted = held;
     }
     account->peak = program->arena_bytes;
     account->transient = program->arena_bytes - counted;
@@ -115,9 +155,7 @@ static void account_memory(const struct program *program, struct arena *arena,
                            struct account *account) {
     struct moment best = {.position = -1};
     struct interval *lives[N_STEPS] = {NULL};
-    int64_t *bytes = ARENA_ARRAY(arena, int64_t, program->n_buffers + 1);
-    for (uint32_t i = 0; i < program->n_buffers; i++)
-        bytes[i] = buffer_bytes(program, &program->buffers[i]);
+    struct plan plan = plan_of(program, arena);
     for (int s = 0; s < N_STEPS; s++) {
         lives[s] = step_lifetimes(program, s, arena);
         int64_t n = count_positions(&program->steps[s].body);
@@ -125,13 +163,13 @@ static void account_memory(const struct program *program, struct arena *arena,
         for (int64_t position = 0; position < n; position++) {
             if (!begins[position])
                 continue;
-            struct moment moment = moment_at(program, bytes, lives[s], s, position);
+            struct moment moment = moment_at(&plan, lives[s], s, position);
             if (moment.end_bytes > best.end_bytes ||
                 (moment.end_bytes == best.end_bytes && moment.live_bytes > best.live_bytes))
                 best = moment;
         }
     }
-    fill_states(program, lives[best.step], best.position, account);
+    fill_states(&plan, lives[best.step], best.position, account);
     const struct statement *statement =
         statement_at(&program->steps[best.step].body, best.position);
     if (statement) {

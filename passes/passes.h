@@ -101,7 +101,8 @@ struct account_live {
 };
 
 struct account {
-    // At the moment when the most is alive: bytes by state and what is neither; they sum to `peak`.
+    // At the moment when the most is alive: bytes of each state, and of the arena what is of none;
+    // they sum to `peak`, for a byte that buffers share counts once.
     int64_t states[N_STATES], transient, peak;
     uint32_t peak_statement; // id of the statement at that moment
     struct span peak_span;
