@@ -17,7 +17,7 @@ enum stage {
     STAGE_JUDGED,    // verified and accounted
 };
 
-// Why a file is refused (LANGUAGE.md 13).
+// Why a file is refused, as reports say it.
 enum reason {
     REASON_NONE,
     REASON_SYNTAX,

@@ -1,8 +1,8 @@
-// The report of `check --json`: the contract of LANGUAGE.md 13, also for files that are refused.
+// The report of `check --json` (docs/json.md), also for files that are refused.
 //
 // Every key of the contract is always there, null where nothing is known: who reads it needs no
 // test for presence. Where this compiler has nothing yet (stages, hosts) the key has the value that
-// is true of it. tests/check_json.py holds the keys and their types.
+// is true of it. tests/check_json.py checks the keys and their types.
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

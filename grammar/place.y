@@ -1,4 +1,4 @@
-/* The grammar of LANGUAGE.md 10. Actions only call the constructors of frontend/actions.h; there is
+/* The grammar of the language (docs/language.md). Actions only call the constructors of frontend/actions.h; there is
    nothing to destroy, since all nodes are in the compilation's arena.
 
    After a mistake the parser goes on with the next item, field, axis or statement; a brace that

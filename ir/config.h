@@ -13,9 +13,8 @@
 #include "ir/ir.h"
 #include "ir/span.h"
 
-// Where a fact comes from (LANGUAGE.md 12): a chain from the statement that says it outwards
-// through the `use` that brought it. `span` of the first link in the user's file is where errors
-// are shown.
+// Where a fact comes from: a chain from the statement that says it outwards through the `use` that
+// brought it. `span` of the first link in the user's file is where errors are shown.
 enum origin_kind {
     ORIGIN_STATEMENT,    // said by the text at `span`
     ORIGIN_USE,          // brought by the `use` at `span`; `inner` is the library's statement
@@ -156,7 +155,7 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum extent extent;
     enum residency residency;
     bool own_text; // of the strategy itself, not brought by `use` nor by a `states` tuple
-    // options of the extent, defaults of LANGUAGE.md 2 filled in
+    // options of the extent, defaults of docs/language.md filled in
     enum gather_unit unit;
     int64_t unit_layers; // UNIT_LAYERS
     int64_t prefetch;

@@ -1,5 +1,5 @@
 // Chains of provenance in words and in notes: which statement, brought by which `use`, set by which
-// argument of the command line (LANGUAGE.md 12).
+// argument of the command line.
 #include "ir/config.h"
 #include "ir/diagnostic.h"
 

@@ -1,6 +1,6 @@
 // Where the work and the storage of every tensor lie: what `place` makes of a strategy's statements
-// after it has matched selectors and weighed the statements against each other (LANGUAGE.md 2-4).
-// Read by `partition` and by reports; the verifier never sees it.
+// after it has matched selectors and weighed the statements against each other. Read by `partition`
+// and by reports; the verifier never sees it.
 //
 // Axes of size one appear nowhere in it: modes on them change nothing.
 #ifndef PLACE_IR_PLACEMENT_H

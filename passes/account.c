@@ -14,8 +14,10 @@
 #include "ir/limits.h"
 #include "passes/lifetimes.h"
 
-// Bytes that one device sends in one collective (DESIGN.md 3: ring convention). `whole`: the whole,
-// or what a device gives, padded to a multiple of the group; `unpadded` without padding.
+// Bytes that one device sends in one collective among N, as ring algorithms do, which send the
+// least (Patarasuk and Yuan, 2009): (N-1)/N of the whole, an all_reduce twice that. A small
+// all_reduce sends all to everybody, since latency counts there. `whole`: the whole, or what a
+// device gives, padded to a multiple of the group; `unpadded` without padding.
 static int64_t sent_bytes(const struct exchange *exchange, int64_t group, int64_t whole,
                           int64_t unpadded, bool small) {
     int64_t others = whole / group * (group - 1);

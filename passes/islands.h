@@ -1,4 +1,4 @@
-// Islands: where `relax` lets devices take steps of their own (LANGUAGE.md 8). A group of devices
+// Islands: where `relax` lets devices take steps of their own. A group of devices
 // that differ along no relaxed axis is one island: it trains on its own part of every batch as one
 // device would with that part as its batch, and now and then the islands' parameters are averaged.
 //

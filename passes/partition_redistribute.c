@@ -181,7 +181,7 @@ static void apply_move(struct sharding *type, const struct move *move) {
 
 // ---- where to begin ---------------------------------------------------------------------------
 
-// Elements that a device sends for the move (DESIGN.md 3).
+// Elements that a device sends for the move, counted as in account.c.
 static double cost_of(const struct partitioner *p, const struct tensor_type *logical,
                       const struct sharding *before, const struct move *move) {
     struct sharding after = *before;

@@ -1,9 +1,9 @@
 // place: where the work and the storage of every tensor lie.
 //
 // Splits give work: the axes that cut each dimension (place_work.c). Modes give storage: for every
-// tensor, state and axis the statements that match are weighed (LANGUAGE.md 4): the longer selector
-// wins, then the strategy's own text over what `use` or a `states` tuple brought; a tie is an error
-// that shows both lines. What no statement says is replicated. The rules of composition stand in
+// tensor, state and axis the statements that match are weighed: the longer selector wins, then the
+// strategy's own text over what `use` or a `states` tuple brought; a tie is an error that shows
+// both lines. What no statement says is replicated. The rules of composition stand in
 // place_rules.c: they explain more than a refutation of the program that would come out.
 #include "passes/place.h"
 

@@ -1,11 +1,11 @@
 // Recompute: backward units compute again what the strategy does not keep.
 //
 // Input: the reference program and the residencies of activations (`activations.SELECTOR :
-// recomputed`, LANGUAGE.md 2). Output: the same program, in which a value that forward left behind
-// only for its backward unit, made by an op that a statement says to recompute, is no longer left:
-// the backward unit has that op itself. It starts from the forward unit's own parameters (a block's
-// input, its weights) and from what is kept: a value whose op no statement says to recompute is,
-// and becomes so if backward did not read it before. (Attention's rotated queries are recomputed
+// recomputed`). Output: the same program, in which a value that forward left behind only for its
+// backward unit, made by an op that a statement says to recompute, is no longer left: the backward
+// unit has that op itself. It starts from the forward unit's own parameters (a block's input, its
+// weights) and from what is kept: a value whose op no statement says to recompute is kept, and
+// becomes so if backward did not read it before. (Attention's rotated queries are recomputed
 // from queries, not from the norm before them.)
 //
 // This is done on logical units, before partition: collectives that a recomputed op needs come out

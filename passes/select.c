@@ -1,4 +1,4 @@
-// Selectors against tensors; see select.h and LANGUAGE.md 4.
+// Selectors against tensors; see select.h and docs/language.md.
 #include "passes/select.h"
 
 #include "ir/check.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds `check --json` to its contract (LANGUAGE.md 13), key by key: accepted, refused by a rule, for
+"""Holds `check --json` to its contract (docs/json.md), key by key: accepted, refused by a rule, for
 want of memory and by the verifier, unparsable, unreadable, not built, and a library.
 
     check_json.py PLACEC ROOT

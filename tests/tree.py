@@ -21,6 +21,9 @@ OPENS_WITH = {".c": ("//", "/*"), ".inc": ("//", "/*"), ".h": ("//", "/*"), ".de
 
 
 DOCUMENTS = re.compile(r"^[A-Z]+\.md$|^docs/\w+\.md$")
+# A page that a comment refers to. Of pages for diagnostics and of installed ones only the kind is named.
+PAGE = re.compile(r"\b\w+\.md\b")
+PAGES_OF_A_KIND = {"CODE.md", "runtime_calls.md"}
 # `folder/name.c`, or a name alone, which may lie anywhere. Users' files are of other kinds.
 NAMED = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:c|h|def|inc|py|l|y|sh))`")
 LISTED = re.compile(r"^(?://| \*) {2,}(\w+\.c)\b", re.M)
@@ -52,6 +55,15 @@ def untrue_names(root, found):
                 yield f"{document}: names {name}, which is not there"
 
 
+def untrue_pages(root, found):
+    """Pages that a source file refers to and that are nowhere."""
+    pages = {os.path.basename(name) for name in found if name.endswith(".md")} | PAGES_OF_A_KIND
+    for name in found:
+        if name.endswith(SOURCE) and not DATA.search(name):
+            for page in sorted(set(PAGE.findall(text_of(root, name))) - pages):
+                yield f"{name}: refers to {page}, which is not there"
+
+
 def untrue_lists(root, found):
     """Of a header that opens with the files it is between: those that it does not list, or that are gone."""
     sources = [name for name in found if name.endswith(".c") and not name.startswith("tests/")]
@@ -71,6 +83,7 @@ def untrue_lists(root, found):
 def complaints(root):
     found = files(root)
     yield from untrue_names(root, found)
+    yield from untrue_pages(root, found)
     yield from untrue_lists(root, found)
     for name in found:
         top = name.split("/")[0]

@@ -160,7 +160,7 @@ struct scaled law_moved(struct terms *, const struct op *, int rank, struct scal
                         struct term from, struct term to);
 
 // rewrite.c: results of a unit that the reference has under another term, by laws that would cost
-// too much to be normal forms of all terms (VERIFIER.md 6, tier 2).
+// too much to be normal forms of all terms.
 void rewrite_results(struct engine *, const struct unit *, struct judgement *results);
 // What a unit of the reference makes outside of loops, where results have no names.
 void note_outcome(struct engine *, const struct judgement *result);

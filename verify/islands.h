@@ -1,5 +1,5 @@
-// Islands: groups of devices that `relax` lets take steps of their own (LANGUAGE.md 8), as the
-// policy of the final program names the axes between them. What is proved of such a program:
+// Islands: groups of devices that `relax` lets take steps of their own. The policy of the final
+// program names the axes between them. What is proved of such a program:
 //
 //   train, evaluate  Every island does what one device does with the island's part of the batch.
 //                    Nothing crosses the axes between islands, so the program of one island is the

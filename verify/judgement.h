@@ -51,9 +51,9 @@ struct coverage {                   // no padding
     uint64_t seen[LIMIT_RING / 64]; // bit k: on the device at i, part i + k
 };
 
-// What a device-local value is (VERIFIER.md 1.1). With the coordinates on the axes that own digits
-// fixed, the sum over the axes of `partial` is scale * the slice of the term that the form says;
-// along all other axes devices have the same.
+// What a device-local value is. With the coordinates on the axes that own digits fixed, the sum
+// over the axes of `partial` is scale * the slice of the term that the form says; along all other
+// axes devices have the same.
 struct judgement {
     const struct fault *fault; // NULL, or nothing else has a meaning
     struct scaled value;

@@ -1,4 +1,4 @@
-// What the files of bounded rewriting share (VERIFIER.md 6, tier 2): flattened products (flat.c),
+// What the files of bounded rewriting share: flattened products (flat.c),
 // the expansion of a term into a sum of them (expand.c), and where that is asked for (rewrite.c).
 #ifndef PLACE_VERIFY_REWRITE_H
 #define PLACE_VERIFY_REWRITE_H

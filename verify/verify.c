@@ -1,4 +1,4 @@
-// The obligations: what the step must leave behind (VERIFIER.md 2). Both programs are executed on
+// The obligations: what the step must leave behind. Both programs are executed on
 // abstract stores over one table of terms, the reference first; then every state of the final
 // program must be what the reference's is, in the form and with the equal bits that it began with,
 // so that the next step finds what this one assumed.

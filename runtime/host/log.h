@@ -1,4 +1,4 @@
-/* The run's log: JSON lines (LANGUAGE.md 13), locked while it is written, whole lines only. */
+/* The run's log: JSON lines (docs/json.md), locked while it is written, whole lines only. */
 #pragma once
 #include <stdint.h>
 #include "runtime/live.h"

@@ -7,7 +7,7 @@
 #include "ir/diagnostic.h"
 #include "verify/verify.h"
 
-// What is said about a file, or about a program (LANGUAGE.md 13).
+// What is said about a file, or about a program, as reports say it.
 enum judgement_kind {
     JUDGED_ACCEPTED,
     JUDGED_RULES,

@@ -140,8 +140,8 @@ static void write_mesh(struct composer *c) {
 // ---- training ---------------------------------------------------------------------------------
 
 // Rates that are still warming up, so that every step has its own. A gradient twice too large must
-// show: SGD without a clip, AdamW with a large eps, and the clip in runs of its own
-// (VERIFIER.md 7.3).
+// show: SGD without a clip, AdamW with a large eps, and the clip in runs of its own.
+// (A biting clip hides it altogether, and AdamW with a small eps nearly.)
 static void write_optimizer(struct composer *c) {
     static const char rate[] = "lr = cosine(0.05, warmup = 4, steps = 12)";
     switch (pick(c, 6)) {

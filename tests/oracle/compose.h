@@ -8,7 +8,7 @@
 
 #include "ir/arena.h"
 
-// Sizes of a model and what it is trained on (VERIFIER.md 7.4): different from one another, also
+// Sizes of a model and what it is trained on: different from one another, also
 // after division by 2 and 3.
 struct dims {
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab, sequence, sequence_limit;

@@ -1,11 +1,11 @@
-// Does a final program train as one device does? The reference program is executed once for a setup
-// (VERIFIER.md 7): random parameters and optimizer states to begin with, random tokens without
-// repetition in a sequence, in every microbatch of every device another number of masked targets, a
-// learning rate that differs from step to step. Final programs are executed on the same
-// data, and everything that training is about is compared after every step: gradients as the
-// updates read them, parameters, optimizer states, outputs, and the bits of all copies. Where
-// gradients travel as codes, what codes lack of the first step's must be in the residuals; of all
-// else it is asked that it is there, and the bits of copies.
+// Does a final program train as one device does? The reference program is executed once for a
+// setup: random parameters and optimizer states to begin with, random tokens without repetition in
+// a sequence, in every microbatch of every device another number of masked targets, a learning rate
+// that differs from step to step. Final programs are executed on the same data, and everything that
+// training is about is compared after every step: gradients as the updates read them, parameters,
+// optimizer states, outputs, and the bits of all copies. Where gradients travel as codes, what
+// codes lack of the first step's must be in the residuals; of all else it is asked that it is
+// there, and the bits of copies.
 #ifndef PLACE_TESTS_ORACLE_TRUTH_H
 #define PLACE_TESTS_ORACLE_TRUTH_H
 
