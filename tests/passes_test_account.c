@@ -34,12 +34,7 @@ static const char taking_turns[] =
     "    }\n"
     "  }\n"
     "}\n";
-static const char units[] = "unit main.copy {\n"
-                            "  phase forward\n"
-                            "  parameter %a : f64[hidden=4]\n"
-                            "  result %b\n"
-                            "  %b = add(%a, %a) : f64[hidden=4]\n"
-                            "}\n";
+static const char units[] = UNIT_COPY;
 
 struct parts {
     int64_t gradients, activations, transient;

@@ -25,13 +25,7 @@ static const char head[] =
     "  buffer one : transient f64[hidden=4]\n"
     "  train {\n";
 static const char units[] = "  }\n"
-                            "}\n"
-                            "unit main.copy {\n"
-                            "  phase forward\n"
-                            "  parameter %a : f64[hidden=4]\n"
-                            "  result %b\n"
-                            "  %b = add(%a, %a) : f64[hidden=4]\n"
-                            "}\n";
+                            "}\n" UNIT_COPY;
 
 // Whether the plan gives two buffers bytes in common.
 static bool share_bytes(const char *body, const char *first, const char *second) {

@@ -31,20 +31,7 @@ static const char head[] =
     "  buffer two : transient f64[hidden=4]\n"
     "  buffer logits : activations f64[batch=1, sequence=1, vocab=4] host logits\n"
     "  buffer part : transient f64[hidden=4] flat/dp window of one\n";
-static const char units[] = "}\n"
-                            "unit main.copy {\n"
-                            "  phase forward\n"
-                            "  parameter %a : f64[hidden=4]\n"
-                            "  result %b\n"
-                            "  %b = add(%a, %a) : f64[hidden=4]\n"
-                            "}\n"
-                            "unit main.add {\n"
-                            "  phase forward\n"
-                            "  parameter %a : f64[hidden=4]\n"
-                            "  parameter %b : f64[hidden=4]\n"
-                            "  result %c in %b\n"
-                            "  %c = accumulate(%b, %a) : f64[hidden=4]\n"
-                            "}\n";
+static const char units[] = "}\n" UNIT_COPY UNIT_ADD;
 
 // The text of one step after the pass, without its first and last line.
 static char *released(struct arena *arena, const char *kind, const char *body) {

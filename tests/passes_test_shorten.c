@@ -218,20 +218,7 @@ static void write_block(struct writer *w, int n) {
             write_simple(w);
 }
 
-static const char units[] = "}\n"
-                            "unit main.copy {\n"
-                            "  phase forward\n"
-                            "  parameter %a : f64[hidden=4]\n"
-                            "  result %b\n"
-                            "  %b = add(%a, %a) : f64[hidden=4]\n"
-                            "}\n"
-                            "unit main.add {\n"
-                            "  phase forward\n"
-                            "  parameter %a : f64[hidden=4]\n"
-                            "  parameter %b : f64[hidden=4]\n"
-                            "  result %c in %b\n"
-                            "  %c = accumulate(%b, %a) : f64[hidden=4]\n"
-                            "}\n";
+static const char units[] = "}\n" UNIT_COPY UNIT_ADD;
 
 static char *random_step(uint64_t seed) {
     char *text;

@@ -111,6 +111,27 @@ char *program_edit(struct arena *arena, const char *text, const struct edit *edi
     return result;
 }
 
+const struct overlap overlaps[] = {{"hidden", "logits"},
+                                   {"dhidden", "hidden"},
+                                   {"loss_sum", "inverse_count"},
+                                   {"targets", "tokens"},
+                                   {"frame.head_backward", "dhidden"},
+                                   {"saved.attention.v", "block.mlp.up.weight"}};
+const size_t n_overlaps = sizeof overlaps / sizeof *overlaps;
+
+void overlap_buffers(struct program *program, const struct overlap *overlap) {
+    buffer_id moved = program_find_buffer(program, overlap->moved);
+    buffer_id to = program_find_buffer(program, overlap->to);
+    program->buffers[moved].offset_bytes = program->buffers[to].offset_bytes;
+}
+
+void overlap_keys_and_queries(struct program *program) {
+    struct unit *unit = &program->units[program_find_unit(program, "block_forward")];
+    struct value *q = &unit->values[unit_find_value(unit, "attention.q")];
+    struct value *k = &unit->values[unit_find_value(unit, "attention.k")];
+    k->offset_bytes = q->offset_bytes + type_bytes(&q->type) - 8;
+}
+
 struct program *program_read(struct arena *arena, const char *text, uint32_t source) {
     struct text_error error = {0};
     struct program *program = program_parse(arena, text, strlen(text), source, &error);

@@ -44,6 +44,35 @@ char *program_try_edit(struct arena *arena, const char *text, const struct edit 
 // The same; ends the process where one finds nothing.
 char *program_edit(struct arena *arena, const char *text, const struct edit *edits);
 
+// Mistakes in the plan of a derived TINY_DDP llama: buffers that are put where another one still
+// is.
+struct overlap {
+    const char *moved, *to;
+};
+extern const struct overlap overlaps[];
+extern const size_t n_overlaps;
+void overlap_buffers(struct program *program, const struct overlap *overlap);
+// In the frame of `block_forward`: the keys end where the queries begin, and have their last
+// number.
+void overlap_keys_and_queries(struct program *program);
+
+// Units that programs written by hand as texts call; `main` is their step.
+#define UNIT_COPY                                                                                  \
+    "unit main.copy {\n"                                                                           \
+    "  phase forward\n"                                                                            \
+    "  parameter %a : f64[hidden=4]\n"                                                             \
+    "  result %b\n"                                                                                \
+    "  %b = add(%a, %a) : f64[hidden=4]\n"                                                         \
+    "}\n"
+#define UNIT_ADD                                                                                   \
+    "unit main.add {\n"                                                                            \
+    "  phase forward\n"                                                                            \
+    "  parameter %a : f64[hidden=4]\n"                                                             \
+    "  parameter %b : f64[hidden=4]\n"                                                             \
+    "  result %c in %b\n"                                                                          \
+    "  %c = accumulate(%b, %a) : f64[hidden=4]\n"                                                  \
+    "}\n"
+
 // The program of a text, numbered; ends the process, and says why, where it is none.
 struct program *program_read(struct arena *arena, const char *text, uint32_t source);
 

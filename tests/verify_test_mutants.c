@@ -55,21 +55,13 @@ static void mistakes_are_refused_where_they_are(void **state) {
 
 // The plan is proved too: a buffer, or a value of a frame, that is put where another still is.
 static void plans_that_overlap_are_refused(void **state) {
-    static const char *const pairs[][2] = {{"hidden", "logits"},
-                                           {"dhidden", "hidden"},
-                                           {"loss_sum", "inverse_count"},
-                                           {"targets", "tokens"},
-                                           {"frame.head_backward", "dhidden"},
-                                           {"saved.attention.v", "block.mlp.up.weight"}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    for (size_t i = 0; i < n_overlaps; i++) {
         struct trial t;
         struct program *program = derive(&t, FAMILY_LLAMA, TINY_DDP);
-        buffer_id moved = program_find_buffer(program, pairs[i][0]);
-        buffer_id to = program_find_buffer(program, pairs[i][1]);
-        program->buffers[moved].offset_bytes = program->buffers[to].offset_bytes;
+        overlap_buffers(program, &overlaps[i]);
         trial_judge(&t);
         if (t.verdict.kind == VERDICT_ACCEPTED || t.diagnostics->items[0]->code != E611)
-            fail_msg("%s where %s is", pairs[i][0], pairs[i][1]);
+            fail_msg("%s where %s is", overlaps[i].moved, overlaps[i].to);
         arena_free(&t.arena);
     }
 }
@@ -77,10 +69,7 @@ static void plans_that_overlap_are_refused(void **state) {
 static void frames_that_overlap_are_refused(void **state) {
     struct trial t;
     struct program *program = derive(&t, FAMILY_LLAMA, TINY_DDP);
-    struct unit *unit = &program->units[program_find_unit(program, "block_forward")];
-    struct value *q = &unit->values[unit_find_value(unit, "attention.q")];
-    struct value *k = &unit->values[unit_find_value(unit, "attention.k")];
-    k->offset_bytes = q->offset_bytes + type_bytes(&q->type) - 8;
+    overlap_keys_and_queries(program);
     trial_judge(&t);
     assert_int_not_equal(t.verdict.kind, VERDICT_ACCEPTED);
     assert_int_equal(t.diagnostics->items[0]->code, E611);
