@@ -242,22 +242,11 @@ bool compilation_has_program(const struct compilation *c) {
     return !c->library;
 }
 
-// Once for all processes of a launcher, who compile alike.
-static void say_diagnostics(const struct diagnostics *diagnostics, bool colour) {
-    char *text = NULL;
-    size_t length;
-    FILE *to = open_memstream(&text, &length);
-    CHECK(to);
-    diagnostics_print(diagnostics, to, colour);
-    CHECK(fclose(to) == 0);
-    place_say(text);
-    free(text);
-}
-
 int compilation_finish(struct compilation *c, const struct options *options) {
     check_fixes(c, options);
     fflush(stdout);
-    say_diagnostics(c->diagnostics, option_colour(options, STDERR_FILENO));
+    if (c->diagnostics->n_items && place_speaks(c->diagnostics->n_errors > 0))
+        diagnostics_print(c->diagnostics, stderr, option_colour(options, STDERR_FILENO));
     return c->diagnostics->n_errors ? STATUS_REFUSED : STATUS_OK;
 }
 

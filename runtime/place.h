@@ -360,9 +360,11 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
  * SIGINT, SIGTERM and SIGHUP while it runs. */
 int place_run(const struct place_program *program, const struct place_run_options *options);
 
-/* Writes a message to stderr; of the processes that a launcher started on this machine, and that
- * have the same to say, one writes it. */
-void place_say(const char *text);
+/* Whether this process is to print what every process of a launcher on this machine finds alike: 1
+ * in the first, and where there is no launcher. In the others 0 for a warning; for a failure, upon
+ * which the launcher ends them all, 0 once it does, and 1 if it has not after some seconds: then
+ * the failure is this process's alone. */
+int place_speaks(int failing);
 
 /* The main function of a built executable: place_options_parse and place_run. */
 int place_main(int argc, char **argv, const struct place_program *program);

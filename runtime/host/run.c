@@ -142,8 +142,7 @@ static void print_relaxed(const struct place_program *program) {
     }
 }
 
-static void print_header(const struct session *session, const struct kernels *kernels,
-                         const struct launch *launch, int cores) {
+static void print_header(const struct session *session, const struct launch *launch, int cores) {
     const struct place_program *program = session->program;
     char arena[32], transport[64] = "local";
     if (launch->join)
@@ -156,7 +155,7 @@ static void print_header(const struct session *session, const struct kernels *ke
            cores, cores == 1 ? "" : "s", transport,
            program->devices > cores ? ": more ranks than cores" : "");
     printf("products: %s; kernels: x86-64-%s; memory: %s per rank\n", product_description(),
-           kernels->version, format_bytes(arena, sizeof arena, program->arena_bytes));
+           session->kernels->version, format_bytes(arena, sizeof arena, program->arena_bytes));
     print_relaxed(program);
     if (product_warning())
         printf("note: %s\n", product_warning());
@@ -231,14 +230,13 @@ static int end_ranks(const struct session *session, const struct flight *flight,
 }
 
 /* As threads. Returns how many there are. */
-static int start_threads(struct session *session, const struct kernels *kernels,
-                         const struct launch *launch, struct local_world *world,
-                         struct rank_thread *threads) {
+static int start_threads(struct session *session, const struct launch *launch,
+                         struct local_world *world, struct rank_thread *threads) {
     for (int i = 0; i < launch->ranks; i++) {
         struct rank_thread *self = &threads[i];
         self->session = session;
         self->context.program = session->program;
-        self->context.kernels = kernels;
+        self->context.kernels = session->kernels;
         context_set_rank(&self->context, launch->first + i);
         local_join(world, &self->context);
         if (launch->join)
@@ -249,15 +247,14 @@ static int start_threads(struct session *session, const struct kernels *kernels,
     return launch->ranks;
 }
 
-static int run_threads(struct session *session, const struct kernels *kernels,
-                       const struct launch *launch, char *message) {
+static int run_threads(struct session *session, const struct launch *launch, char *message) {
     int n = launch->ranks, status = -1;
     struct local_world *world = local_world_new(session->program, launch->first, n);
     struct rank_thread *threads = calloc((size_t)n, sizeof *threads);
     struct place_context **contexts = threads ? contexts_of(threads, n) : NULL;
     if (world && contexts) {
         const struct flight flight = {contexts, n};
-        int started = start_threads(session, kernels, launch, world, threads);
+        int started = start_threads(session, launch, world, threads);
         for (int i = started; i < n; i++) /* told to the ranks that live, who then end */
             context_fail(&threads[i].context, -1, PLACE_ERROR_HOST, "no thread for this rank");
         struct sentinel *sentinel =
@@ -282,37 +279,46 @@ static int run_threads(struct session *session, const struct kernels *kernels,
 /* ---- the whole run ----------------------------------------------------------------------------
  */
 
-static int run_session(struct session *session, const struct launch *launch, char *message) {
-    const struct place_program *program = session->program;
+/* What every process finds as this one does. 0, or -1 with a message. */
+static int prepare(struct session *session, const struct launch *launch, char *message) {
     const char *why = NULL;
     int cores = available_cores(), ranks = launch->ranks * launch->neighbours;
     session->threads = session->options->threads ? session->options->threads
                        : cores > ranks           ? cores / ranks
                                                  : 1;
-    const struct kernels *kernels = kernels_select(&why);
-    if (!kernels || product_load(&why) != PLACE_OK) {
+    session->kernels = kernels_select(&why);
+    if (!session->kernels || product_load(&why) != PLACE_OK) {
         snprintf(message, MESSAGE_BYTES, "%s", why);
         return -1;
     }
-    if (check_memory(session, ranks, message) != 0 ||
-        open_files(session, launch->first == 0, message) != 0)
-        return -1;
+    return check_memory(session, ranks, message) != 0 ||
+                   open_files(session, launch->first == 0, message) != 0
+               ? -1
+               : 0;
+}
+
+static int run_session(struct session *session, const struct launch *launch, char *message) {
+    const struct place_program *program = session->program;
+    int cores = available_cores();
     bool quiet = session->options->quiet || launch->first != 0;
     if (!quiet)
-        print_header(session, kernels, launch, cores);
+        print_header(session, launch, cores);
     progress_begin(&session->progress, program, session->options->steps, quiet);
     session->progress.terminal &= !launch->join; /* a launcher carries lines, whatever it says */
     if (!quiet && program->flops_per_token > 0)
         session->progress.peak_flops = measure_peak(cores);
-    return run_threads(session, kernels, launch, message);
+    return run_threads(session, launch, message);
 }
 
 static int report_failure(const char *message) {
-    char said[MESSAGE_BYTES + 16];
     fflush(stdout);
-    snprintf(said, sizeof said, "error: %s\n", message);
-    place_say(said);
+    fprintf(stderr, "error: %s\n", message);
     return 1;
+}
+
+/* Of what every process finds as this one does. */
+static int report_common_failure(const char *message) {
+    return place_speaks(1) ? report_failure(message) : 1;
 }
 
 int place_run(const struct place_program *program, const struct place_run_options *options) {
@@ -331,21 +337,23 @@ int place_run(const struct place_program *program, const struct place_run_option
         wrong = "PLACE_TIMEOUT is not a number of seconds above 0; unset it, or set it as in "
                 "PLACE_TIMEOUT=60";
     if (wrong)
-        return report_failure(wrong);
+        return report_common_failure(wrong);
     if (launch_find(program, session.patience_seconds, &launch, message, sizeof message) != 0)
         return report_failure(message);
     interrupts_begin();
     sentinel_hold_requests();
-    int status = run_session(&session, &launch, message);
-    bool saved = options->save && !status;
+    int status = prepare(&session, &launch, message);
     if (status)
+        status = report_common_failure(message);
+    else if (run_session(&session, &launch, message) != 0)
         status = report_failure(message);
     else if ((fflush(stdout) != 0 || ferror(stdout)) && !atomic_load(&session.interrupted))
         status = report_failure("standard output cannot be written");
     else if (atomic_load(&session.interrupted)) {
         if (launch.first == 0)
             fprintf(stderr, "interrupted after a whole step%s%s\n",
-                    saved ? "; parameters are in " : "", saved ? options->save : "");
+                    options->save ? "; parameters are in " : "",
+                    options->save ? options->save : "");
         status = 130;
     }
     interrupts_end();

@@ -11,6 +11,7 @@ struct session {
     const struct place_program *program;
     const struct place_run_options *options;
     uint64_t seed;
+    const struct kernels *kernels;
     int threads;             /* of each rank's team */
     double patience_seconds; /* after which who does not go on is given up */
     struct dataset data, eval;

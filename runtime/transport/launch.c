@@ -1,8 +1,11 @@
 /* Finding a launcher and the transport to its other processes (see launch.h). */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "runtime/transport/launch.h"
 
@@ -16,14 +19,22 @@ static int32_t environment_number(const char *const *names, int32_t otherwise) {
     return otherwise;
 }
 
-int32_t launch_neighbours(int32_t otherwise) {
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL};
-    return environment_number(sizes, otherwise);
-}
+/* How long a launcher may take to end the others when the first has failed. */
+enum { PATIENCE_SECONDS = 5 };
 
-int32_t launch_place(void) {
+int place_speaks(int failing) {
     static const char *const places[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", NULL};
-    return environment_number(places, 0);
+    if (environment_number(places, 0) == 0)
+        return 1;
+    if (!failing)
+        return 0;
+    sigset_t end, before;
+    sigemptyset(&end);
+    sigaddset(&end, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &end, &before);
+    int ended = sigtimedwait(&end, NULL, &(struct timespec){.tv_sec = PATIENCE_SECONDS});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return ended < 0;
 }
 
 /* Loads the module from a folder; null: it is not there, or `why` says why it cannot be loaded. */
@@ -57,6 +68,8 @@ static void *load_module(const struct place_program *program, char *why, size_t 
 int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
                 char *message, size_t message_bytes) {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
+    static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                              NULL};
     int32_t processes = environment_number(sizes, 1);
     *launch = (struct launch){.ranks = (int32_t)program->devices, .processes = 1, .neighbours = 1};
     if (processes <= 1) /* also of one that a launcher started alone */
@@ -78,7 +91,7 @@ int launch_find(const struct place_program *program, double patience_seconds, st
     }
     launch->processes = processes;
     launch->ranks /= processes;
-    launch->neighbours = launch_neighbours(processes);
+    launch->neighbours = environment_number(local_sizes, processes);
     launch->join = module->join;
     launch->end = module->end;
     return module->begin(program, processes, patience_seconds, &launch->first, message,

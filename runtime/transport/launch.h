@@ -30,8 +30,3 @@ struct transport_module {
 int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
                 char *message, size_t message_bytes);
 void launch_end(const struct launch *launch, int status);
-
-/* As the launcher says: how many of its processes are on this machine (`otherwise`: it does not
- * say), and which of them this one is, from 0. */
-int32_t launch_neighbours(int32_t otherwise);
-int32_t launch_place(void);
