@@ -357,6 +357,14 @@ static bool settle_plan(struct compilation *c, struct program *edited) {
 
 // ---- replacement ------------------------------------------------------------------------------
 
+void report_text_error(struct diagnostics *diagnostics, const struct text_error *error) {
+    struct diagnostic *d = report(diagnostics, E600, error->span, "%s", error->message);
+    if (error->meant) {
+        diagnostic_help(d, "did you mean `%s`?", error->meant);
+        diagnostic_edit(d, error->span, "%s", error->meant);
+    }
+}
+
 // Read, compared with what is derived, its plan settled; only then is it the program.
 bool edited_replace(struct compilation *c) {
     struct written written = find_written(c);
@@ -367,7 +375,7 @@ bool edited_replace(struct compilation *c) {
     struct program *edited =
         program_parse_parts(&c->arena, c->final, text, written.parts, written.n_parts, &error);
     if (!edited) {
-        report(c->diagnostics, E600, error.span, "%s", error.message);
+        report_text_error(c->diagnostics, &error);
         return false;
     }
     if (!edited_is_supported(c, edited) || !agrees(c, edited) || !all_called(c, edited, &written))

@@ -13,6 +13,9 @@ bool edited_replace(struct compilation *);
 // False, once reported (E199): the text of a program asks for what is not compiled yet.
 bool edited_is_supported(struct compilation *, const struct program *text);
 
+// E600: where a program's text cannot be read, and the name that was perhaps meant.
+void report_text_error(struct diagnostics *, const struct text_error *);
+
 // Compares the storage that the verifier found in an accepted program with what the strategy
 // declares: order, buckets and prefetch are the step's affair, the letter of a state is not.
 void edited_check_storage(struct compilation *);

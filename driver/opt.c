@@ -22,7 +22,7 @@ static struct program *read_program(struct compilation *c) {
     struct program *program =
         program_parse(&c->arena, source->text, source->length, c->file.source, &error);
     if (!program)
-        report(c->diagnostics, E600, error.span, "%s", error.message);
+        report_text_error(c->diagnostics, &error);
     return program && edited_is_supported(c, program) ? program : NULL;
 }
 

@@ -697,6 +697,7 @@ char *program_text(const struct program *, struct arena *arena); // the same, wi
 struct text_error {
     struct span span;
     const char *message; // NULL: nothing
+    const char *meant;   // what should perhaps stand at the span; NULL: unknown
 };
 // Reads what program_print prints; statements are given spans in `source`, where they stand.
 // NULL and `error` set where the text is wrong. The result is not planned or checked further than

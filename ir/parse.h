@@ -52,6 +52,12 @@ void text_fail_at(struct parser *, uint32_t begin, uint32_t end, const char *for
 // At the current token.
 #define FAIL(p, ...) text_fail_at((p), (p)->token.begin, (p)->token.end, __VA_ARGS__)
 bool text_failed(const struct parser *);
+// Before the text is failed at the token: which of n names is near it. `first` is the first one,
+// of a column of rows that are `stride` bytes each.
+void text_meant(struct parser *, const struct token *, const char *const *first, size_t n,
+                size_t stride);
+#define COLUMN(rows, n, name) (n) ? &(rows)->name : NULL, (n), sizeof *(rows)
+#define TABLE(names, n)       (names), (n), sizeof *(names)
 void text_advance(struct parser *); // reads the next token into `token`
 
 // ---- pieces (parse_pieces.c) ------------------------------------------------------------------

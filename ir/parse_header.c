@@ -185,10 +185,12 @@ static void parse_buffer(struct parser *p) {
         buffer.layout.flat = text_axes(p);
     }
     if (text_accept_word(p, "of")) {
-        uint32_t at = p->token.begin;
+        struct token at = p->token;
         buffer.tensor = program_find_tensor(p->program, text_name(p, "a tensor"));
-        if (buffer.tensor == NO_ID)
-            text_fail_at(p, at, p->last_end, "there is no tensor of this name");
+        if (buffer.tensor == NO_ID) {
+            text_meant(p, &at, COLUMN(p->program->tensors, p->program->n_tensors, name));
+            text_fail_at(p, at.begin, at.end, "there is no tensor of this name");
+        }
     }
     if (text_accept_word(p, "host"))
         buffer.host = (enum host_role)(
@@ -198,16 +200,26 @@ static void parse_buffer(struct parser *p) {
         buffer.pad_elements = text_integer(p);
     if (text_accept_word(p, "window")) {
         text_expect_word(p, "of");
-        uint32_t at = p->token.begin;
+        struct token at = p->token;
         buffer.window_of = program_find_buffer(p->program, text_name(p, "a buffer"));
-        if (buffer.window_of == NO_ID)
-            text_fail_at(p, at, p->last_end, "there is no buffer of this name above");
+        if (buffer.window_of == NO_ID) {
+            text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
+            text_fail_at(p, at.begin, at.end, "there is no buffer of this name above");
+        }
     }
     if (text_accept_word(p, "at"))
         buffer.offset_bytes = text_bytes(p);
     buffer.span = text_span(p, begin);
     if (!text_failed(p))
         program_add_buffer(p->program, buffer);
+}
+
+static void expect_line(struct parser *p) {
+    static const char *const words[] = {"axis",   "product", "sizes", "policy",   "arena",
+                                        "tensor", "buffer",  "train", "evaluate", "average"};
+    text_meant(p, &p->token, TABLE(words, sizeof words / sizeof *words));
+    FAIL(p, "expected axis, product, sizes, policy, arena, tensor, buffer, train, evaluate or "
+            "average");
 }
 
 // Each line begins with a word of its own; all that it declares is in the program when it ends.
@@ -227,6 +239,5 @@ void parse_header(struct parser *p) {
     else if (text_accept_word(p, "buffer"))
         parse_buffer(p);
     else
-        FAIL(p, "expected axis, product, sizes, policy, arena, tensor, buffer, train, "
-                "evaluate or average");
+        expect_line(p);
 }

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ir/diagnostic.h"
+
 bool text_at(const struct parser *p, char c) {
     return p->token.kind == TOKEN_PUNCTUATION && p->token.punctuation == c;
 }
@@ -42,8 +44,10 @@ bool text_accept_word(struct parser *p, const char *word) {
 }
 
 void text_expect_word(struct parser *p, const char *word) {
-    if (!text_accept_word(p, word))
-        FAIL(p, "expected `%s` here", word);
+    if (text_accept_word(p, word))
+        return;
+    text_meant(p, &p->token, &word, 1, 0);
+    FAIL(p, "expected `%s` here", word);
 }
 
 const char *text_name(struct parser *p, const char *what) {
@@ -98,6 +102,7 @@ const char *text_string(struct parser *p) {
 int text_choice(struct parser *p, const char *const *names, int n, const char *what) {
     int found = p->token.kind == TOKEN_WORD ? table_find(names, n, p->token.text) : -1;
     if (found < 0) {
+        text_meant(p, &p->token, TABLE(names, (size_t)n));
         FAIL(p, "`%s` is not %s", p->token.text, what);
         return 0;
     }
@@ -115,9 +120,10 @@ struct axis_list text_axes(struct parser *p) {
     do {
         int axis =
             p->token.kind == TOKEN_WORD ? mesh_find_axis(&p->program->mesh, p->token.text) : -1;
-        if (axis < 0)
+        if (axis < 0) {
+            text_meant(p, &p->token, COLUMN(p->program->mesh.axes, p->program->mesh.n_axes, name));
             FAIL(p, "`%s` is not an axis of this mesh", p->token.text);
-        else if (axis_list_mask(&axes) >> axis & 1)
+        } else if (axis_list_mask(&axes) >> axis & 1)
             FAIL(p, "axis `%s` stands twice in this product", p->token.text);
         else
             axes.axes[axes.n++] = (uint8_t)axis;
@@ -186,6 +192,15 @@ struct tensor_type text_type(struct parser *p) {
     return type;
 }
 
+// One role of a path, which `rest` is from there on: the path with the role that is near it.
+static void meant_role(struct parser *p, const char *rest, const char *name) {
+    const char *near = nearest_name(name, role_names + 1, N_ROLES - 1);
+    size_t before = (size_t)(rest - p->token.text);
+    if (near && !text_failed(p))
+        p->error->meant = arena_format(p->arena, "%.*s%s%s", (int)before, p->token.text, near,
+                                       rest + strlen(name));
+}
+
 unsigned text_roles(struct parser *p, uint8_t roles[MAX_ROLES]) {
     unsigned n = 0;
     const char *path = p->token.text;
@@ -197,10 +212,12 @@ unsigned text_roles(struct parser *p, uint8_t roles[MAX_ROLES]) {
         size_t length = strcspn(path, ".");
         const char *name = arena_string(p->arena, path, length);
         int role = table_find(role_names, N_ROLES, name);
-        if (role <= 0 || n == MAX_ROLES)
+        if (role <= 0 || n == MAX_ROLES) {
+            meant_role(p, path, name);
             FAIL(p, "`%s` is not a role", name);
-        else
+        } else {
             roles[n++] = (uint8_t)role;
+        }
         path += length + (path[length] == '.');
     }
     text_advance(p);

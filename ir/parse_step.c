@@ -14,6 +14,7 @@ static struct index parse_index(struct parser *p) {
             if (strcmp(p->variables[i], p->token.text) == 0)
                 index.variable = (int8_t)i;
         if (index.variable < 0) {
+            text_meant(p, &p->token, TABLE(p->variables, (size_t)p->depth));
             FAIL(p, "`%s` is not the variable of a loop around this", p->token.text);
             return index;
         }
@@ -35,18 +36,19 @@ static struct index parse_index(struct parser *p) {
 
 // `buffer` or `buffer[index]`, as the buffer has one item or several.
 static struct reference parse_reference(struct parser *p) {
-    uint32_t begin = p->token.begin, end = p->token.end;
+    struct token at = p->token;
     const char *name = text_name(p, "a buffer");
     struct reference reference = {.buffer = program_find_buffer(p->program, name),
                                   .index = index_constant(0)};
     if (reference.buffer == NO_ID) {
-        text_fail_at(p, begin, end, "there is no buffer `%s`", name);
+        text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
+        text_fail_at(p, at.begin, at.end, "there is no buffer `%s`", name);
         reference.buffer = 0;
         return reference;
     }
     bool stacked = p->program->buffers[reference.buffer].stack != STACK_NONE;
     if (stacked != text_at(p, '['))
-        text_fail_at(p, begin, end,
+        text_fail_at(p, at.begin, at.end,
                      stacked ? "buffer `%s` has several items: say which, as in `%s[l]`"
                              : "buffer `%s` has one item and takes no index",
                      name, name);
@@ -58,8 +60,10 @@ static struct reference parse_reference(struct parser *p) {
 }
 
 static void parse_argument_name(struct parser *p, const char *name) {
-    if (!text_at_word(p, name))
+    if (!text_at_word(p, name)) {
+        text_meant(p, &p->token, &name, 1, 0);
         FAIL(p, "expected `%s = ...` here: arguments stand in the order of the unit", name);
+    }
     text_advance(p);
     text_expect(p, '=');
 }
@@ -70,6 +74,7 @@ static void parse_call(struct parser *p, struct statement *statement) {
     struct token at = p->token;
     uint32_t id = program_find_unit(p->program, text_name(p, "a unit"));
     if (id == NO_ID) {
+        text_meant(p, &at, COLUMN(p->program->units, p->program->n_units, name));
         text_fail_at(p, at.begin, at.end, "there is no unit `%s`", at.text);
         return;
     }
@@ -205,6 +210,12 @@ static void parse_loop(struct parser *p, struct step *step, struct loop *loop) {
     p->depth--;
 }
 
+static void expect_statement(struct parser *p) {
+    static const char *const words[] = {"for", "call", "start", "wait", "zero", "free"};
+    text_meant(p, &p->token, TABLE(words, sizeof words / sizeof *words));
+    FAIL(p, "expected a statement here: for, call, start, wait, zero or free");
+}
+
 // Up to its brace. A statement has the span of its text, a loop with its body.
 static void parse_block(struct parser *p, struct step *step, struct block *block) {
     while (!text_failed(p) && !text_at(p, '}') && p->token.kind != TOKEN_END) {
@@ -229,7 +240,7 @@ static void parse_block(struct parser *p, struct step *step, struct block *block
             statement.kind = STATEMENT_FREE;
             parse_free(p, &statement);
         } else {
-            FAIL(p, "expected a statement here: for, call, start, wait, zero or free");
+            expect_statement(p);
         }
         statement.span = text_span(p, begin);
         if (!text_failed(p))

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/diagnostic.h"
+
 // The position moves to the end: every token from here on is the end of the text.
 void text_fail_at(struct parser *p, uint32_t begin, uint32_t end, const char *format, ...) {
     if (!p->error->message) {
@@ -25,6 +27,19 @@ void text_fail_at(struct parser *p, uint32_t begin, uint32_t end, const char *fo
 
 bool text_failed(const struct parser *p) {
     return p->error->message != NULL;
+}
+
+void text_meant(struct parser *p, const struct token *token, const char *const *first, size_t n,
+                size_t stride) {
+    if (text_failed(p) || (token->kind != TOKEN_WORD && token->kind != TOKEN_VALUE))
+        return;
+    const char **names = ARENA_ARRAY(p->arena, const char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        names[i] = *(const char *const *)((const char *)first + i * stride);
+    const char *near = nearest_name(token->text, names, n);
+    if (near)
+        p->error->meant =
+            arena_format(p->arena, "%s%s", token->kind == TOKEN_VALUE ? "%" : "", near);
 }
 
 // Blanks, comments, and what was printed for people only.

@@ -7,6 +7,8 @@
 static value_id parse_value_use(struct parser *p, const struct unit *unit) {
     value_id value = p->token.kind == TOKEN_VALUE ? unit_find_value(unit, p->token.text) : NO_ID;
     if (value == NO_ID) {
+        if (p->token.kind == TOKEN_VALUE)
+            text_meant(p, &p->token, COLUMN(unit->values, unit->n_values, name));
         FAIL(p, "`%s` is not a value defined above", p->token.text);
         return 0;
     }
@@ -64,6 +66,8 @@ static unsigned parse_result_names(struct parser *p, const struct unit *unit,
     unsigned n = 0;
     do {
         if (n == MAX_RESULTS || p->token.kind != TOKEN_VALUE || !*p->token.text) {
+            static const char *const words[] = {"parameter", "result", "phase", "frame"};
+            text_meant(p, &p->token, TABLE(words, sizeof words / sizeof *words));
             FAIL(p, "expected `%%name = op(...)` here");
             return 0;
         }
@@ -86,6 +90,7 @@ static void parse_op(struct parser *p, struct unit *unit) {
     struct op op = {0};
     int kind = p->token.kind == TOKEN_WORD ? op_find(p->token.text) : -1;
     if (kind < 0) {
+        text_meant(p, &p->token, COLUMN(op_rows, (size_t)N_OPS, text));
         FAIL(p, "`%s` is not an op", p->token.text);
         return;
     }
@@ -153,14 +158,18 @@ static void resolve_result(struct parser *p, struct unit *unit,
                            const struct pending_result *pending) {
     value_id value = unit_find_value(unit, pending->value.text);
     uint32_t parameter = NO_ID;
-    if (value == NO_ID)
+    if (value == NO_ID) {
+        text_meant(p, &pending->value, COLUMN(unit->values, unit->n_values, name));
         text_fail_at(p, pending->value.begin, pending->value.end,
                      "`%%%s` is not a value of this unit", pending->value.text);
+    }
     if (pending->parameter.kind == TOKEN_VALUE) {
         parameter = unit_find_value(unit, pending->parameter.text);
-        if (parameter == NO_ID || parameter >= unit->n_parameters)
+        if (parameter == NO_ID || parameter >= unit->n_parameters) {
+            text_meant(p, &pending->parameter, COLUMN(unit->values, unit->n_parameters, name));
             text_fail_at(p, pending->parameter.begin, pending->parameter.end,
                          "`%%%s` is not a parameter of this unit", pending->parameter.text);
+        }
     }
     if (!text_failed(p))
         unit_add_result(p->program, unit, value, parameter);
@@ -170,10 +179,12 @@ static void resolve_result(struct parser *p, struct unit *unit,
 static void parse_frame(struct parser *p, struct unit *unit) {
     unit->frame_bytes = text_bytes(p);
     if (text_accept_word(p, "of")) {
-        uint32_t begin = p->token.begin;
+        struct token at = p->token;
         unit->frame = program_find_buffer(p->program, text_name(p, "a buffer"));
-        if (unit->frame == NO_ID)
-            text_fail_at(p, begin, p->last_end, "there is no buffer of this name");
+        if (unit->frame == NO_ID) {
+            text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
+            text_fail_at(p, at.begin, at.end, "there is no buffer of this name");
+        }
     }
 }
 

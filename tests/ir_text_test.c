@@ -110,6 +110,21 @@ static void expect_error(const char *from, const char *to, const char *message, 
     arena_free(&arena);
 }
 
+// The same, and `meant` as what should perhaps stand there; NULL: nothing is near.
+static void expect_meant(const char *from, const char *to, const char *meant) {
+    struct arena arena = {0};
+    struct text_error error;
+    char *text = replaced(&arena, sample, from, to);
+    assert_null(program_parse(&arena, text, strlen(text), 0, &error));
+    if (!meant)
+        assert_null(error.meant);
+    else if (!error.meant || strcmp(error.meant, meant) != 0)
+        fail_msg("expected `%s` to be meant, got `%s`", meant, error.meant);
+    else if (strncmp(text + error.span.begin, to, error.span.end - error.span.begin) != 0)
+        fail_msg("what is meant does not stand for `%s`", to);
+    arena_free(&arena);
+}
+
 // Two results of a unit in one place: each would be told to hold what the other is.
 static void results_have_places_of_their_own(void **state) {
     struct arena arena = {0};
@@ -179,6 +194,43 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("shift -1", "shift -1 operation max", "only an all_reduce has", NULL);
     expect_error("operation max", "shift 1", "only a permute has a `shift`", NULL);
     expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);
+}
+
+static void misspelt_words_are_guessed(void **state) {
+    expect_meant("train {", "trian {", "train");
+    expect_meant("buffer words", "bufer words", "buffer");
+    expect_meant("mlp.up layers", "mpl.up layers", "mlp.up");
+    expect_meant("block.w layers 3 at", "blok.w layers 3 at", "block.w");
+    expect_meant("w.whole\n", "w.hole\n", "w.whole");
+    expect_meant("host tokens", "hots tokens", NULL);
+    expect_meant("tokens microbatches", "tokes microbatches", "tokens");
+    expect_meant("shard as gather[0]", "shrad as gather[0]", "shard");
+    expect_meant("all_gather over", "al_gather over", "all_gather");
+    expect_meant("over replica*shard as gather[0]", "ovr replica*shard as gather[0]", "over");
+    expect_meant("w.whole[0] }", "w.whoel[0] }", "w.whole");
+    expect_meant("wait gather", "wiat gather", "wait");
+    expect_meant("project(x", "protect(x", "project");
+    expect_meant("backward\n", "backwards\n", "backward");
+    expect_meant("parameter %x", "paramter %x", "parameter");
+    expect_meant("labels=", "lables=", "labels");
+    expect_meant("gelu(%p)", "gleu(%p)", "gelu");
+    expect_meant("gelu(%p)", "sigmoid(%p)", NULL);
+}
+
+// A value is guessed with its sign.
+static void misspelt_values_are_guessed(void **state) {
+    struct arena arena = {0};
+    struct text_error error;
+    char *text = replaced(&arena, sample, "%p = einsum", "%pre = einsum");
+    text = replaced(&arena, text, "gelu(%p)", "gelu(%per)");
+    assert_null(program_parse(&arena, text, strlen(text), 0, &error));
+    assert_string_equal(error.meant, "%pre");
+    text = replaced(&arena, sample, "result %y", "result %why");
+    text = replaced(&arena, text, "%y = gelu", "%who = gelu");
+    assert_null(program_parse(&arena, text, strlen(text), 0, &error));
+    assert_string_equal(error.meant, "%who");
+    assert_string_equal(arena_string(&arena, text + error.span.begin, 4), "%why");
+    arena_free(&arena);
 }
 
 // Names have any length.
@@ -254,6 +306,8 @@ int main(void) {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(says_what_is_wrong_and_where),
         cmocka_unit_test(results_have_places_of_their_own),
+        cmocka_unit_test(misspelt_words_are_guessed),
+        cmocka_unit_test(misspelt_values_are_guessed),
         cmocka_unit_test(prints_long_names),
         cmocka_unit_test(counts_in_zigzag),
         cmocka_unit_test(survives_any_cut),
