@@ -6,8 +6,8 @@
 // intended; the layouts of persistent and input buffers it takes as facts about who fills them.
 // How it does that: term.h (what values are about), digits.h (how they are spread), rule.c (what
 // ops do), collective.c, unit.c, store.c and step.c (what statements do), induction.c, rewrite.c
-// (what is written differently); of what is refused diagnose.c (why not), history.h (how values
-// were made) and cause.c (where the mistake is).
+// (what is written differently), obligations.c (what steps must leave behind); of what is refused
+// diagnose.c (why not), history.h (how values were made) and cause.c (where the mistake is).
 #ifndef PLACE_VERIFY_VERIFY_H
 #define PLACE_VERIFY_VERIFY_H
 
