@@ -16,8 +16,9 @@ static int64_t offset_of(const struct engine *e, buffer_id id) {
     return e->program->buffers[id].offset_bytes;
 }
 
-static int64_t end_of(const struct engine *e, buffer_id id) {
-    return offset_of(e, id) + e->program->buffers[id].count * e->item_bytes[id];
+static struct byte_range bytes_of(const struct engine *e, buffer_id id) {
+    int64_t offset = offset_of(e, id);
+    return (struct byte_range){offset, offset + e->program->buffers[id].count * e->item_bytes[id]};
 }
 
 struct address bytes_begin(const struct engine *e, buffer_id id, int32_t item) {
@@ -28,50 +29,53 @@ bool buffers_meet(const struct engine *e, buffer_id a, buffer_id b) {
     if (a == b)
         return true;
     return e->region_of[a] != NO_ID && e->region_of[a] == e->region_of[b] &&
-           offset_of(e, a) < end_of(e, b) && offset_of(e, b) < end_of(e, a);
+           byte_ranges_meet(bytes_of(e, a), bytes_of(e, b));
 }
 
 // ---- regions ----------------------------------------------------------------------------------
 
-struct extent {
-    int64_t begin, end;
+struct planned { // a buffer that has bytes
+    struct byte_range bytes;
     buffer_id buffer;
 };
 
 static int by_begin(const void *left, const void *right) {
-    const struct extent *a = left, *b = right;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
+    const struct planned *a = left, *b = right;
+    if (a->bytes.begin != b->bytes.begin)
+        return a->bytes.begin < b->bytes.begin ? -1 : 1;
     return a->buffer < b->buffer ? -1 : 1;
 }
 
-static uint32_t planned_extents(struct engine *e, struct extent *extents) {
+static uint32_t find_planned(struct engine *e, struct planned *all) {
     uint32_t n = 0;
-    for (buffer_id id = 0; id < e->program->n_buffers; id++)
-        if (e->program->buffers[id].window_of == NO_ID && offset_of(e, id) >= 0 &&
-            end_of(e, id) > offset_of(e, id))
-            extents[n++] = (struct extent){offset_of(e, id), end_of(e, id), id};
+    for (buffer_id id = 0; id < e->program->n_buffers; id++) {
+        struct byte_range bytes = bytes_of(e, id);
+        if (e->program->buffers[id].window_of == NO_ID && bytes.begin >= 0 &&
+            bytes.end > bytes.begin)
+            all[n++] = (struct planned){bytes, id};
+    }
     if (n)
-        qsort(extents, n, sizeof *extents, by_begin);
+        qsort(all, n, sizeof *all, by_begin);
     return n;
 }
 
 void regions_init(struct engine *e) {
     uint32_t n_buffers = e->program->n_buffers;
-    struct extent *extents = ARENA_ARRAY(e->arena, struct extent, n_buffers + 1);
-    uint32_t n = planned_extents(e, extents);
+    struct planned *all = ARENA_ARRAY(e->arena, struct planned, n_buffers + 1);
+    uint32_t n = find_planned(e, all);
     e->region_of = ARENA_ARRAY(e->arena, uint32_t, n_buffers + 1);
     memset(e->region_of, 0xff, n_buffers * sizeof *e->region_of);
     e->region_first = ARENA_ARRAY(e->arena, buffer_id, n_buffers + 1);
     for (uint32_t i = 0, next; i < n; i = next) {
-        int64_t end = extents[i].end;
-        for (next = i + 1; next < n && extents[next].begin < end; next++)
-            end = extents[next].end > end ? extents[next].end : end;
+        struct byte_range region = all[i].bytes;
+        for (next = i + 1; next < n && byte_ranges_meet(region, all[next].bytes); next++)
+            if (all[next].bytes.end > region.end)
+                region.end = all[next].bytes.end;
         if (next == i + 1)
             continue;
         for (uint32_t k = i; k < next; k++)
-            e->region_of[extents[k].buffer] = e->n_regions;
-        e->region_first[e->n_regions++] = extents[i].buffer;
+            e->region_of[all[k].buffer] = e->n_regions;
+        e->region_first[e->n_regions++] = all[i].buffer;
     }
 }
 

@@ -7,6 +7,13 @@
 #include "verify/store.h"
 #include "verify/verify.h"
 
+struct byte_range { // in the arena or in a unit's frame
+    int64_t begin, end;
+};
+static inline bool byte_ranges_meet(struct byte_range a, struct byte_range b) {
+    return a.begin < b.end && b.begin < a.end;
+}
+
 struct coordinates { // of a call: what the loops around it count
     int32_t layer, microbatch;
 };

@@ -15,22 +15,18 @@
 
 #include <string.h>
 
-struct extent {
-    int64_t begin, end;
-};
-
 struct evaluation {
     struct engine *engine;
     struct rounds *rounds;
     const struct unit *unit;
     struct judgement *values;
-    const struct op **dead; // the op that overwrote a value's bytes; NULL: they are there
-    const struct op **made; // the op that made a value
-    value_id *root;         // the value that has the bytes, parameters included
-    struct extent *extents; // of those bytes
-    value_id *source;       // of a value in flight: what its collective reads; else NO_ID
-    bool *clobbered;        // parameters that were overwritten although they may only be read
-    uint32_t n_started;     // collectives, up to the present op
+    const struct op **dead;   // the op that overwrote a value's bytes; NULL: they are there
+    const struct op **made;   // the op that made a value
+    value_id *root;           // the value that has the bytes, parameters included
+    struct byte_range *bytes; // which those are
+    value_id *source;         // of a value in flight: what its collective reads; else NO_ID
+    bool *clobbered;          // parameters that were overwritten although they may only be read
+    uint32_t n_started;       // collectives, up to the present op
 };
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -52,20 +48,19 @@ static void find_roots(struct evaluation *v) {
 }
 
 // In the unit's frame; below it whatever has a place of its own, as a byte of its number.
-static void find_extents(struct evaluation *v) {
+static void find_bytes(struct evaluation *v) {
     for (uint32_t i = 0; i < v->unit->n_values; i++) {
         const struct value *root = &v->unit->values[v->root[i]];
         int64_t byte = -(int64_t)v->root[i] - 1;
-        v->extents[i] = (struct extent){byte, byte + 1};
+        v->bytes[i] = (struct byte_range){byte, byte + 1};
         if (root->storage == STORAGE_FRAME)
-            v->extents[i] =
-                (struct extent){root->offset_bytes, root->offset_bytes + type_bytes(&root->type)};
+            v->bytes[i] = (struct byte_range){root->offset_bytes,
+                                              root->offset_bytes + type_bytes(&root->type)};
     }
 }
 
 static bool share_bytes(const struct evaluation *v, value_id a, value_id b) {
-    struct extent left = v->extents[a], right = v->extents[b];
-    return left.begin < right.end && right.begin < left.end;
+    return byte_ranges_meet(v->bytes[a], v->bytes[b]);
 }
 
 static bool may_overwrite(const struct evaluation *v, uint32_t parameter) {
@@ -278,7 +273,7 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
 struct scratch_value {
     struct judgement value;
     const struct op *dead, *made;
-    struct extent extent;
+    struct byte_range bytes;
     value_id root, source;
     bool clobbered;
 };
@@ -293,8 +288,8 @@ static void take_scratch(struct evaluation *v, uint32_t n) {
     v->values = e->scratch;
     v->dead = (const struct op **)(v->values + n);
     v->made = v->dead + n;
-    v->extents = (struct extent *)(v->made + n);
-    v->root = (value_id *)(v->extents + n);
+    v->bytes = (struct byte_range *)(v->made + n);
+    v->root = (value_id *)(v->bytes + n);
     v->source = v->root + n;
     v->clobbered = (bool *)(v->source + n);
 }
@@ -307,7 +302,7 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
     memset(v.source, 0xff, n * sizeof *v.source);
     memcpy(v.values, operands, unit->n_parameters * sizeof *operands);
     find_roots(&v);
-    find_extents(&v);
+    find_bytes(&v);
     e->budget -= unit->n_ops;
     for (uint32_t i = 0; i < unit->n_ops; i++)
         evaluate_op(&v, &unit->ops[i]);
