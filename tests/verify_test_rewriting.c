@@ -170,7 +170,7 @@ enum { MAX_SUMMED = 12 };
 
 static bool numbers_of(struct pool *p, struct term term, struct array *number);
 
-// Attributes as verify/rule.c writes them.
+// Attributes as verify/value.c writes them.
 static void read_attributes(struct pool *p, uint32_t attributes, struct op *op) {
     const struct intern *all = &p->bench.engine.terms->attributes;
     const char *at = attributes ? interned(all, attributes - 1) : "";

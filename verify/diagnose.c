@@ -14,12 +14,6 @@ static const struct node *node_of(const struct engine *e, struct term term) {
     return &e->terms->nodes[term.node];
 }
 
-static struct scaled part_value(const struct engine *e, struct term of, uint32_t i) {
-    const struct part *part = &node_of(e, of)->key->parts[i];
-    bool indexed = e->terms->nodes[part->node].key->indexed;
-    return (struct scaled){{part->node, part->at + (indexed ? of.at : 0)}, part->scale};
-}
-
 // ---- the reference's most alike node ----------------------------------------------------------
 
 static bool same_part(const struct part *a, const struct part *b) {
@@ -110,7 +104,7 @@ static const char *attribute_text(const struct engine *e, enum attribute_kind ki
     return arena_format(e->arena, "%" PRId64, integer);
 }
 
-// As rule.c packs them: a byte for the name, then the value.
+// As value.c packs them: a byte for the name, then the value.
 static const char *attributes_text(const struct engine *e, uint32_t attributes) {
     if (!attributes)
         return "{}";
@@ -199,7 +193,7 @@ static struct fault *sum_fault(struct engine *e, struct span span, struct term f
             if (a->node != b->node || a->at != b->at || a->end != b->end || a->scale == b->scale)
                 continue;
             scale_id ratio = scale_multiply(e->terms, a->scale, scale_invert(e->terms, b->scale));
-            struct scaled summand = {part_value(e, found, i).of, SCALE_ONE};
+            struct scaled summand = {term_part(e->terms, found, i).of, SCALE_ONE};
             return fault_make(e, E412, span, NULL,
                               "the sum has `%s` %s times, against the rest of it, where the "
                               "reference has it once",
@@ -223,7 +217,7 @@ static struct fault *operand_fault(struct engine *e, struct span span, struct te
     const struct node *node = node_of(e, found);
     for (uint32_t i = 0; i < node->n_parts; i++) {
         const struct part *a = &node->key->parts[i], *b = &like->key->parts[i];
-        struct scaled ours = part_value(e, found, i);
+        struct scaled ours = term_part(e->terms, found, i);
         struct scaled theirs = {{b->node, b->at + (ours.of.at - a->at)}, b->scale};
         if (same_part(a, b))
             continue;
@@ -290,9 +284,9 @@ static struct fault *exchanged(struct engine *e, const struct expectation *expec
 // Of a sum over some microbatches what is summed, if that is one value.
 static bool collected_of(const struct engine *e, struct scaled value, struct scaled *one) {
     const struct node *node = node_of(e, value.of);
-    *one = part_value(e, value.of, 0);
+    *one = term_part(e->terms, value.of, 0);
     for (uint32_t i = 1; i < node->n_parts; i++)
-        if (!scaled_equal(part_value(e, value.of, i), *one))
+        if (!scaled_equal(term_part(e->terms, value.of, i), *one))
             return false;
     one->scale = scale_multiply(e->terms, one->scale, value.scale);
     return true;
@@ -317,15 +311,16 @@ static struct fault *mixed_fault(struct engine *e, const struct making *making) 
 }
 
 static struct fault *iota_fault(struct engine *e, const struct making *making) {
-    int64_t ours = iota_count(e, making->value.of), theirs = 0;
+    int64_t ours = iota_count(e->terms, making->value.of), theirs = 0;
     for (uint32_t i = 0; i < e->first_own_node; i++)
         if (e->terms->nodes[i].key->kind == OP_IOTA &&
-            iota_dimension(e, (struct term){i, 0}) == iota_dimension(e, making->value.of))
-            theirs = iota_count(e, (struct term){i, 0});
+            iota_dimension(e->terms, (struct term){i, 0}) ==
+                iota_dimension(e->terms, making->value.of))
+            theirs = iota_count(e->terms, (struct term){i, 0});
     return fault_make(
         e, E510, making->span, NULL,
         "`%s` counts %" PRId64 " positions of `%s`, of which one device counts %" PRId64,
-        making->name, ours, dimension_names[iota_dimension(e, making->value.of)], theirs);
+        making->name, ours, dimension_names[iota_dimension(e->terms, making->value.of)], theirs);
 }
 
 // What multiplies scores beside the value, if attention reads it as queries or keys: the program's

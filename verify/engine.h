@@ -119,14 +119,16 @@ const char *microbatches_text(const struct engine *, struct term collected);
 struct judgement judgement_of(struct engine *, struct scaled value, form_id form, enum dtype);
 bool op_reads(enum op_kind, unsigned result, unsigned operand); // reads.def
 bool op_is_sum(enum op_kind);
-enum dimension iota_dimension(const struct engine *, struct term iota);
-int64_t iota_count(const struct engine *, struct term iota); // on all devices
+bool op_is_linear(enum op_kind, unsigned operand);
 void rule_apply(struct engine *, const struct unit *, const struct op *,
                 const struct judgement *operands, struct judgement *results);
 
+// value.c
 uint32_t attributes_of(struct engine *, const struct op *); // of an op's terms
 // A number among them; false: there is none of this name.
 bool term_attribute(const struct engine *, struct term, enum attribute_name, void *value);
+enum dimension iota_dimension(const struct terms *, struct term iota);
+int64_t iota_count(const struct terms *, struct term iota); // on all devices
 
 // compress.c: gradients that travel as codes, where `relax` lets them. Whether the op is one of
 // these two; codes are operands of nothing else.

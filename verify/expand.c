@@ -18,13 +18,7 @@
 #include "ir/check.h"
 #include "verify/rewrite.h"
 
-enum { MAX_DEPTH = 400 };
 #define NO_SCALE UINT32_MAX // of a term whose normal form is not known
-
-struct shape { // labels of what an op reads and makes, as flat.c has them
-    char operands[MAX_OPERANDS][MAX_RANK + 1];
-    char results[MAX_RESULTS][MAX_RANK + 1];
-};
 
 // An op that made a term, with what it reads in normal form.
 struct made {
@@ -50,16 +44,6 @@ static const struct node *node_of(const struct expansion *x, struct term term) {
     return &x->engine->terms->nodes[term.node];
 }
 
-static struct scaled part_of_node(const struct expansion *x, struct term of, uint32_t i) {
-    const struct part *part = &node_of(x, of)->key->parts[i];
-    bool indexed = x->engine->terms->nodes[part->node].key->indexed;
-    return (struct scaled){{part->node, part->at + (indexed ? of.at : 0)}, part->scale};
-}
-
-static bool is_linear(enum op_kind kind, unsigned operand) {
-    return strchr(op_rows[kind].linear, (char)('0' + operand)) != NULL;
-}
-
 // ---- numbers of attributes ----------------------------------------------------------------------
 
 // A number as the fraction that it is. False: its numerator or denominator is too large.
@@ -76,177 +60,6 @@ static bool scale_of_real(struct expansion *x, double real, scale_id *scale) {
         numerator *= 2;
     *scale = scale_rational(x->engine->terms, numerator, INT64_C(1) << shift);
     return true;
-}
-
-// ---- shapes -----------------------------------------------------------------------------------
-
-struct capitals { // how many dimensions X, Y, Z stand for; -1: not known
-    int length[3];
-};
-
-// Labels are small letters; X, Y and Z stand for several.
-static bool is_capital(char letter) {
-    return letter <= 'Z';
-}
-
-// What an item of a signature says of capitals, given the rank; `keep`: of the second of two.
-static void learn(const char *item, size_t length, int rank, int keep, struct capitals *capitals) {
-    int rest = rank, unknown = -1;
-    for (size_t i = 0; i < length; i++) {
-        int *known = is_capital(item[i]) ? &capitals->length[item[i] - 'X'] : NULL;
-        if (known && *known < 0 && unknown < 0) {
-            unknown = item[i] - 'X';
-            continue;
-        }
-        if (known && *known < 0)
-            *known = keep;
-        rest -= known ? *known : 1;
-    }
-    if (unknown >= 0)
-        capitals->length[unknown] = rest;
-}
-
-static bool write_labels(const char *item, size_t length, const struct capitals *capitals,
-                         char *to) {
-    unsigned n = 0;
-    for (size_t i = 0; i < length; i++) {
-        int repeat = is_capital(item[i]) ? capitals->length[item[i] - 'X'] : 1;
-        if (repeat < 0 || n + (unsigned)repeat > MAX_RANK)
-            return false;
-        for (int k = 0; k < repeat; k++)
-            to[n++] = (char)(is_capital(item[i]) ? 27 + (item[i] - 'X') * MAX_RANK + k
-                                                 : 1 + item[i] - 'a');
-    }
-    to[n] = 0;
-    return true;
-}
-
-// Of `n` operands with such ranks, -1 for what is not known. Labels that are not known are empty.
-static bool read_shape(const struct expansion *x, struct term term, const int *ranks, unsigned n,
-                       struct shape *shape) {
-    const struct node_key *key = node_of(x, term)->key;
-    const char *signature = op_rows[key->kind].signature, *list = signature;
-    struct capitals capitals = {{-1, -1, -1}};
-    int64_t keep = -1;
-    if (key->kind == OP_EINSUM) // "ab,bc,ac", the result's last
-        list = interned(&x->engine->terms->attributes, key->attributes - 1);
-    else
-        term_attribute(x->engine, term, ATTRIBUTE_KEEP, &keep);
-    memset(shape, 0, sizeof *shape);
-    const char *item = list;
-    for (unsigned i = 0; i < n; i++, item += strcspn(item, ",-") + 1)
-        if (ranks[i] >= 0)
-            learn(item, strcspn(item, ",-"), ranks[i], (int)keep, &capitals);
-    for (unsigned i = 0; i < n; i++, list += strcspn(list, ",-") + 1)
-        if (!write_labels(list, strcspn(list, ",-"), &capitals, shape->operands[i]))
-            shape->operands[i][0] = 0;
-    list += *list == '>';
-    bool known = true;
-    for (unsigned i = 0; i < op_result_count(key->kind); i++, list += strcspn(list, ",") + 1) {
-        bool found = write_labels(list, strcspn(list, ","), &capitals, shape->results[i]);
-        known = known && (found || i != key->result);
-    }
-    for (unsigned i = 0; i < n; i++)
-        known = known && (ranks[i] < 0 || ranks[i] == (int)strlen(shape->operands[i]));
-    return known;
-}
-
-static int rank_of_leaf(const struct expansion *x, int kind, const char *name) {
-    const struct program *program = x->engine->program;
-    if (kind == NODE_STATE) {
-        uint32_t id = program_find_tensor(program, name + 1);
-        return id == NO_ID ? -1 : program->tensors[id].rank;
-    }
-    int role = table_find(host_role_names, N_HOST_ROLES, name + 1);
-    buffer_id id = role < 0 ? NO_ID : program_host_buffer(program, (enum host_role)role);
-    return id == NO_ID ? -1 : (int)program->buffers[id].rank;
-}
-
-// What has the shape of another operand has none of its own: the 1 in f(x, 1).
-static int rank_of_operand(struct expansion *x, struct term term) {
-    return term_kind(x->engine->terms, term) == NODE_ONE ? -1 : expansion_known(x, term).rank;
-}
-
-static int rank_of_op(struct expansion *x, struct term term) {
-    const struct node_key *key = node_of(x, term)->key;
-    unsigned n = op_operand_count(key->kind), next = 0;
-    int ranks[MAX_OPERANDS];
-    struct shape shape;
-    for (unsigned i = 0; i < n; i++) {
-        bool read = op_reads(key->kind, key->result, i) && next < node_of(x, term)->n_parts;
-        ranks[i] = read ? rank_of_operand(x, part_of_node(x, term, next++).of) : -1;
-    }
-    return read_shape(x, term, ranks, n, &shape) ? (int)strlen(shape.results[key->result]) : -1;
-}
-
-// What the reference calls by this name, where names are expanded.
-static struct term opened(const struct expansion *x, struct term name) {
-    struct terms *terms = x->engine->terms;
-    bool here = x->named && number_equal(&terms->symbols, name.at, x->layer);
-    return here ? term_unnamed(terms, name) : name;
-}
-
-static int find_rank(struct expansion *x, struct term term) {
-    struct terms *terms = x->engine->terms;
-    int kind = term_kind(terms, term);
-    if (kind == NODE_STATE || kind == NODE_INPUT)
-        return rank_of_leaf(x, kind,
-                            interned(&terms->attributes, node_of(x, term)->key->attributes));
-    if (kind == OP_IOTA || kind == NODE_PRODUCT)
-        return kind == OP_IOTA ? 1 : (int)flat_rank(terms, term);
-    if (kind == NODE_RESULT) {
-        struct term named = term_unnamed(terms, term);
-        return term_equal(named, term) ? -1 : find_rank(x, named);
-    }
-    if (kind < N_OPS)
-        return rank_of_op(x, term);
-    if (kind != NODE_SUM && kind != NODE_SCALED && kind != NODE_BROADCAST && kind != NODE_ARRIVED)
-        return kind == NODE_ONE ? 0 : -1;
-    int rank = expansion_known(x, part_of_node(x, term, 0).of).rank;
-    bool broadcast = kind == NODE_BROADCAST && rank >= 0;
-    return rank + (broadcast ? (int)node_of(x, term)->key->attributes : 0);
-}
-
-static uint64_t leaves_of_scale(struct expansion *x, scale_id id) {
-    const struct scale *scale = scale_get(x->engine->terms, id);
-    uint64_t leaves = 0;
-    for (uint32_t i = 0; i < scale->n_factors; i++)
-        leaves |= expansion_known(x, scale->factors[i].of).leaves;
-    return leaves;
-}
-
-static uint64_t find_leaves(struct expansion *x, struct term term) {
-    struct terms *terms = x->engine->terms;
-    int kind = term_kind(terms, term);
-    uint64_t leaves = 0;
-    if (kind == NODE_RESULT && !term_equal(opened(x, term), term))
-        return expansion_known(x, opened(x, term)).leaves;
-    uint32_t n = node_of(x, term)->n_parts;
-    if (n == 0 && kind != NODE_ONE && kind != NODE_ZERO) {
-        uint64_t at = (uint64_t)number_first(&terms->symbols, term.at);
-        return UINT64_C(1) << ((term.node * UINT64_C(0x9e3779b97f4a7c15) + at * 0x9e37) >> 58);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        struct scaled part = part_of_node(x, term, i);
-        leaves |= expansion_known(x, part.of).leaves | leaves_of_scale(x, part.scale);
-    }
-    return leaves;
-}
-
-struct known expansion_known(struct expansion *x, struct term term) {
-    struct known known = {.rank = -1};
-    bool added;
-    uint32_t id = intern(&x->known_keys, &term, sizeof term, &added);
-    if (!added)
-        return x->known[id];
-    ARENA_PUSH(x->engine->arena, x->known, x->n_known, x->cap_known, known);
-    if (x->depth < MAX_DEPTH) {
-        x->depth++;
-        known.rank = find_rank(x, term);
-        known.leaves = find_leaves(x, term);
-        x->depth--;
-    }
-    return x->known[id] = known;
 }
 
 // ---- products of sums -------------------------------------------------------------------------
@@ -331,7 +144,7 @@ static struct scaled rebuild(struct expansion *x, const struct made *m,
     for (unsigned i = 0; i < m->n_operands; i++) {
         if (!op_reads(m->kind, m->result, i))
             continue;
-        bool linear = is_linear(m->kind, i);
+        bool linear = op_is_linear(m->kind, i);
         if (linear)
             scale = scale_product(terms, scale, operands[i].scale);
         parts[n++] = part_of(linear ? operands[i].of : term_with_scale(terms, operands[i]));
@@ -438,7 +251,7 @@ static void fold_scales(struct expansion *x, struct made *m) {
 // The one operand in which the op is linear and that the result reads; -1: none.
 static int linear_operand(const struct made *m) {
     for (unsigned i = 0; i < m->n_operands; i++)
-        if (is_linear(m->kind, i) && op_reads(m->kind, m->result, i))
+        if (op_is_linear(m->kind, i) && op_reads(m->kind, m->result, i))
             return (int)i;
     return -1;
 }
@@ -519,11 +332,11 @@ static struct scaled expand_op(struct expansion *x, struct term term) {
         ranks[i] = -1;
         if (!op_reads(m.kind, m.result, i))
             continue;
-        struct scaled part = part_of_node(x, term, next++);
-        ranks[i] = rank_of_operand(x, part.of);
+        struct scaled part = term_part(x->engine->terms, term, next++);
+        ranks[i] = operand_rank(x, part.of);
         m.operands[i] = expand(x, part);
     }
-    m.has_shape = read_shape(x, term, ranks, m.n_operands, &m.shape);
+    m.has_shape = shape_read(x, term, ranks, m.n_operands, &m.shape);
     if (m.kind == OP_ATTENTION || m.kind == OP_ATTENTION_BACKWARD)
         fold_scales(x, &m);
     struct scaled made;
@@ -553,7 +366,7 @@ static struct scaled expand_broadcast(struct expansion *x, struct term term) {
     static const char labels[] = "\1\2\3\4\5\6"; // as many as MAX_RANK
     struct terms *terms = x->engine->terms;
     uint32_t leading = node_of(x, term)->key->attributes;
-    struct scaled inner = expand(x, part_of_node(x, term, 0)), made;
+    struct scaled inner = expand(x, term_part(x->engine->terms, term, 0)), made;
     int rank = expansion_known(x, term).rank;
     char result[MAX_RANK + 1] = {0};
     if (rank >= (int)leading && rank <= MAX_RANK) {
@@ -571,13 +384,13 @@ static struct scaled expand_node(struct expansion *x, struct term term) {
     struct scaled plain = {term, SCALE_ONE};
     switch (term_kind(terms, term)) {
     case NODE_RESULT: {
-        struct term named = opened(x, term);
+        struct term named = expansion_opened(x, term);
         return term_equal(named, term) ? plain : expand_term(x, named);
     }
     case NODE_SUM:
         return expand_sum(x, term);
     case NODE_SCALED:
-        return expand(x, part_of_node(x, term, 0));
+        return expand(x, term_part(x->engine->terms, term, 0));
     case NODE_BROADCAST:
         return expand_broadcast(x, term);
     case OP_IOTA:

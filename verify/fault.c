@@ -187,13 +187,12 @@ static void print_leaf(const struct engine *e, FILE *to, const struct node *node
     }
 }
 
-static void print_parts(const struct engine *e, FILE *to, const struct node *node, int32_t at,
-                        int depth) {
+static void print_parts(const struct engine *e, FILE *to, struct term term, int depth) {
+    const struct node *node = &e->terms->nodes[term.node];
     bool sum = node->key->kind == NODE_SUM;
     for (uint32_t i = 0; i < node->n_parts; i++) {
         const struct part *part = &node->key->parts[i];
-        bool indexed = e->terms->nodes[part->node].key->indexed;
-        struct scaled value = {{part->node, part->at + (indexed ? at : 0)}, part->scale};
+        struct scaled value = term_part(e->terms, term, i);
         if (i)
             fputs(sum ? " + " : ", ", to);
         if (i == 6 && node->n_parts > 8) {
@@ -201,8 +200,8 @@ static void print_parts(const struct engine *e, FILE *to, const struct node *nod
             return;
         }
         print_term(e, to, value, depth - 1);
-        if (sum && indexed && part->end != part->at + 1)
-            fprintf(to, "..%" PRId64, first_of(e, part->end + at - 1));
+        if (sum && term_indexed(e->terms, value.of) && part->end != part->at + 1)
+            fprintf(to, "..%" PRId64, first_of(e, part->end + term.at - 1));
         if (part->m_begin != ALL_MICROBATCHES)
             fprintf(to, " of microbatches %" PRId64 "..%" PRId64, first_of(e, part->m_begin),
                     first_of(e, part->m_end - 1));
@@ -226,12 +225,12 @@ static void print_term(const struct engine *e, FILE *to, struct scaled value, in
     if (kind == NODE_ARRIVED)
         fputs("arrived", to);
     if (kind == NODE_SCALED || kind == NODE_BROADCAST) {
-        print_parts(e, to, node, value.of.at, depth);
+        print_parts(e, to, value.of, depth);
         return;
     }
     if (node->n_parts > 0 || kind == OP_IOTA) {
         fputs(kind == OP_IOTA ? "positions" : "(", to);
-        print_parts(e, to, node, value.of.at, depth);
+        print_parts(e, to, value.of, depth);
         if (kind != OP_IOTA)
             fputs(")", to);
         return;

@@ -42,12 +42,10 @@ void flat_open(const struct terms *terms, struct term term, unsigned rank, struc
     strcpy(flat->result, list);
     note_labels(flat, list);
     for (uint32_t i = 0; i < node->n_parts; i++) {
-        const struct part *part = &node->key->parts[i];
-        bool indexed = terms->nodes[part->node].key->indexed;
         list += strlen(list) + 1;
         strcpy(flat->labels[i], list);
         note_labels(flat, list);
-        flat->factors[flat->n++] = (struct term){part->node, part->at + (indexed ? term.at : 0)};
+        flat->factors[flat->n++] = term_part(terms, term, i).of;
     }
 }
 

@@ -213,7 +213,7 @@ void history_place(struct engine *e, const struct judgement *made, buffer_id to,
 static bool is_given(const struct engine *e, uint32_t node) {
     const struct node_key *key = e->terms->nodes[node].key;
     if (key->kind == OP_IOTA)
-        return iota_dimension(e, (struct term){node, 0}) == DIM_PART;
+        return iota_dimension(e->terms, (struct term){node, 0}) == DIM_PART;
     return key->kind == NODE_ZERO || key->kind == NODE_ONE || key->kind == NODE_STATE ||
            key->kind == NODE_INPUT;
 }

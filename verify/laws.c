@@ -18,13 +18,8 @@ static struct term lse_term(struct terms *terms, struct part x) {
 }
 
 struct scaled term_operand(const struct terms *terms, struct term term, unsigned i) {
-    const struct part *part = &terms->nodes[term.node].key->parts[i];
-    bool indexed = terms->nodes[part->node].key->indexed;
-    struct scaled operand = {{part->node, part->at + (indexed ? term.at : 0)}, SCALE_ONE};
-    if (term_kind(terms, operand.of) != NODE_SCALED)
-        return operand;
-    scale_id scale = terms->nodes[operand.of.node].key->parts[0].scale;
-    return (struct scaled){term_operand(terms, operand.of, 0).of, scale};
+    struct scaled operand = term_part(terms, term, i);
+    return term_kind(terms, operand.of) == NODE_SCALED ? term_part(terms, operand.of, 0) : operand;
 }
 
 static struct term log_shift_term(struct terms *terms, struct scaled sum, struct scaled shift) {

@@ -27,14 +27,7 @@ static struct scaled zero_term(struct terms *terms) {
     return (struct scaled){term_constant(terms, NODE_ZERO), SCALE_ONE};
 }
 
-// Operand `i` of the op that made the term; linear ops have scales outside.
-static struct term operand_of(const struct terms *terms, struct term term, unsigned i) {
-    const struct part *part = &terms->nodes[term.node].key->parts[i];
-    bool indexed = terms->nodes[part->node].key->indexed;
-    return (struct term){part->node, part->at + (indexed ? term.at : 0)};
-}
-
-// ---- attributes, as rule.c writes them ----------------------------------------------------------
+// ---- attributes, as value.c writes them ---------------------------------------------------------
 
 struct written {
     enum attribute_name name;
@@ -80,20 +73,14 @@ static bool read_move(const struct terms *terms, struct term term, struct move *
         return false;
     m->number = read_attribute(terms, term, m->kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX);
     m->keep = (unsigned)read_attribute(terms, term, ATTRIBUTE_KEEP);
-    m->from = m->to = operand_of(terms, term, 1);
+    m->from = m->to = term_part(terms, term, 1).of;
     if (m->kind == OP_MOVE)
-        m->to = operand_of(terms, term, 2);
+        m->to = term_part(terms, term, 2).of;
     return true;
 }
 
-// How many places an iota counts (iota_of in rule.c).
-static int64_t extent(const struct terms *terms, struct term iota) {
-    const int64_t *key = interned(&terms->attributes, terms->nodes[iota.node].key->attributes - 1);
-    return key[1];
-}
-
-static bool is_among(int64_t place, int64_t extent) {
-    return place >= 0 && place < extent;
+static bool is_among(int64_t place, int64_t count) {
+    return place >= 0 && place < count;
 }
 
 // ---- sums -------------------------------------------------------------------------------------
@@ -132,7 +119,7 @@ static struct scaled move_product(struct terms *terms, struct move m, struct ter
     struct scaled operands[2];
     for (unsigned i = 0; i < 2; i++) {
         const char *at = strchr(labels.lists[i], label);
-        operands[i] = (struct scaled){operand_of(terms, product, i), SCALE_ONE};
+        operands[i] = term_part(terms, product, i);
         if (!at)
             continue;
         struct move inner = m;
@@ -148,12 +135,12 @@ static struct scaled move_product(struct terms *terms, struct move m, struct ter
 static struct scaled move_again(struct terms *terms, struct move m, const struct move *inner,
                                 struct term x, struct term moved_once) {
     int64_t shift = m.number + inner->number, low = shift < 0 ? -shift : 0;
-    int64_t high = extent(terms, inner->from) - shift;
-    if (high > extent(terms, m.to))
-        high = extent(terms, m.to);
+    int64_t high = iota_count(terms, inner->from) - shift;
+    if (high > iota_count(terms, m.to))
+        high = iota_count(terms, m.to);
     if (low >= high)
         return zero_term(terms);
-    if (low + m.number < 0 || high + m.number > extent(terms, m.from))
+    if (low + m.number < 0 || high + m.number > iota_count(terms, m.from))
         return (struct scaled){make_move(terms, &m, moved_once), SCALE_ONE};
     m.number = shift;
     m.from = inner->from;
@@ -163,7 +150,7 @@ static struct scaled move_again(struct terms *terms, struct move m, const struct
 // Of what was moved along the same dimension.
 static struct scaled move_moved(struct terms *terms, struct move m, const struct move *inner,
                                 struct term once) {
-    struct scaled x = {operand_of(terms, once, 0), SCALE_ONE};
+    struct scaled x = term_part(terms, once, 0);
     if (m.kind == OP_MOVE && inner->kind == OP_MOVE)
         return move_again(terms, m, inner, x.of, once);
     if (inner->kind == OP_MOVE) { // taken out of it
@@ -176,12 +163,12 @@ static struct scaled move_moved(struct terms *terms, struct move m, const struct
         return place == m.number ? x : zero_term(terms);
     m.kind = OP_PUT;
     m.number = place;
-    return is_among(place, extent(terms, m.to)) ? moved(terms, m, x, -1) : zero_term(terms);
+    return is_among(place, iota_count(terms, m.to)) ? moved(terms, m, x, -1) : zero_term(terms);
 }
 
 // sum_rows contracts dimensions in front of those that it keeps, so it does not see the move.
 static struct scaled move_rows(struct terms *terms, struct move m, struct term rows) {
-    struct scaled x = moved(terms, m, (struct scaled){operand_of(terms, rows, 0), SCALE_ONE}, -1);
+    struct scaled x = moved(terms, m, term_part(terms, rows, 0), -1);
     int64_t kept = read_attribute(terms, rows, ATTRIBUTE_KEEP) - (m.kind == OP_TAKE);
     struct sum parts = {0}, made = {0};
     if (!sum_plain(terms, &parts, x))
@@ -203,8 +190,7 @@ static struct scaled move_broadcast(struct terms *terms, struct move m, struct t
     bool behind = rank >= 0 && (uint32_t)rank - 1 - m.keep >= leading;
     if (!behind)
         return (struct scaled){make_move(terms, &m, repeated), SCALE_ONE};
-    struct scaled x = moved(terms, m, (struct scaled){operand_of(terms, repeated, 0), SCALE_ONE},
-                            rank - (int)leading);
+    struct scaled x = moved(terms, m, term_part(terms, repeated, 0), rank - (int)leading);
     if (term_kind(terms, x.of) == NODE_ZERO)
         return x;
     struct part part = part_of(x.of);
@@ -229,11 +215,11 @@ static struct scaled move_term(struct terms *terms, struct move m, struct term x
 
 // Of a value of so many dimensions; -1: not known.
 static struct scaled moved(struct terms *terms, struct move m, struct scaled x, int rank) {
-    bool nowhere = (m.kind == OP_TAKE && !is_among(m.number, extent(terms, m.from))) ||
-                   (m.kind == OP_PUT && !is_among(m.number, extent(terms, m.to)));
+    bool nowhere = (m.kind == OP_TAKE && !is_among(m.number, iota_count(terms, m.from))) ||
+                   (m.kind == OP_PUT && !is_among(m.number, iota_count(terms, m.to)));
     if (nowhere || term_kind(terms, x.of) == NODE_ZERO)
         return zero_term(terms);
-    if (m.kind == OP_MOVE && m.number == 0 && extent(terms, m.from) == extent(terms, m.to))
+    if (m.kind == OP_MOVE && m.number == 0 && iota_count(terms, m.from) == iota_count(terms, m.to))
         return x;
     struct sum parts = {0}, made = {0};
     if (!sum_plain(terms, &parts, x))
@@ -301,7 +287,7 @@ static char put_label(const struct terms *terms, const struct labels *labels, un
                       struct term term, struct move *m) {
     if (!read_move(terms, term, m) || m->kind == OP_TAKE)
         return 0;
-    if (m->kind == OP_MOVE && extent(terms, m->to) <= extent(terms, m->from))
+    if (m->kind == OP_MOVE && iota_count(terms, m->to) <= iota_count(terms, m->from))
         return 0;
     const char *list = labels->lists[i];
     char label = list[strlen(list) - 1 - m->keep];
@@ -324,7 +310,7 @@ static struct scaled multiply_put(struct terms *terms, struct labels labels, uns
         other = moved(terms, back, other, (int)strlen(labels.lists[1 - i]));
     for (int k = 0; m->kind == OP_PUT && k < 2; k++)
         drop_label(labels.lists[k], label);
-    struct scaled x = {operand_of(terms, put.of, 0), put.scale};
+    struct scaled x = {term_part(terms, put.of, 0).of, put.scale};
     return i == 0 ? multiply(terms, &labels, x, other) : multiply(terms, &labels, other, x);
 }
 

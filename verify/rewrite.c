@@ -72,11 +72,8 @@ static void find_layers(struct terms *terms, struct term term, struct layers *la
         note_layer(terms, layers->of_states, &layers->n_states, term.at);
     if (node->key->kind == NODE_RESULT)
         note_layer(terms, layers->of_results, &layers->n_results, term.at);
-    for (uint32_t i = 0; i < node->n_parts; i++) {
-        const struct part *part = &node->key->parts[i];
-        bool indexed = terms->nodes[part->node].key->indexed;
-        find_layers(terms, (struct term){part->node, part->at + (indexed ? term.at : 0)}, layers);
-    }
+    for (uint32_t i = 0; i < node->n_parts; i++)
+        find_layers(terms, term_part(terms, term, i).of, layers);
 }
 
 // ---- one value --------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
-// What the files of bounded rewriting share: flattened products (flat.c),
-// the expansion of a term into a sum of them (expand.c), and where that is asked for (rewrite.c).
+// What the files of bounded rewriting share: flattened products (flat.c), what is known of a term
+// (shape.c), its expansion into a sum of such products (expand.c), and where that is asked for
+// (rewrite.c).
 #ifndef PLACE_VERIFY_REWRITE_H
 #define PLACE_VERIFY_REWRITE_H
 
@@ -50,9 +51,24 @@ struct expansion {
     bool spent;
 };
 enum { MAX_REWRITTEN = 10000 }; // terms made for one normal form
+enum { MAX_DEPTH = 400 };       // of terms in one another that are followed
 
-void expansion_init(struct expansion *, struct engine *);
+// shape.c
+struct shape { // labels of what an op reads and makes, as flat.c has them
+    char operands[MAX_OPERANDS][MAX_RANK + 1];
+    char results[MAX_RESULTS][MAX_RANK + 1];
+};
+// Of the op that made the term, of `n` operands with such ranks, -1 for what is not known. Labels
+// that are not known are empty. False: the result's are not known, or a rank is another.
+bool shape_read(const struct expansion *, struct term, const int *ranks, unsigned n,
+                struct shape *);
+int operand_rank(struct expansion *, struct term); // -1: not known
+// What the reference calls by this name, where names are expanded; else the name itself.
+struct term expansion_opened(const struct expansion *, struct term name);
 struct known expansion_known(struct expansion *, struct term);
+
+// expand.c
+void expansion_init(struct expansion *, struct engine *);
 // The normal form: values that have the same are equal. False: the budget was spent.
 bool expand_value(struct expansion *, struct scaled, struct scaled *normal);
 

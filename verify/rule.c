@@ -12,8 +12,7 @@
 //      times.
 //   3. Otherwise all are copies, and their bits are as equal as the operands'.
 //
-// Anything else has no meaning and is a fault. Terms are put into normal form here: sums (sum.c),
-// products (product.c), scales pulled out of what is linear, casts dropped.
+// Anything else has no meaning and is a fault. The result's term is made in value.c.
 #include "verify/rule.h"
 
 #include <string.h>
@@ -38,20 +37,12 @@ bool op_reads(enum op_kind kind, unsigned result, unsigned operand) {
     return !read || strchr(read, (char)('0' + operand));
 }
 
-static bool reads(const struct op *op, unsigned result, unsigned operand) {
-    return op_reads(op->kind, result, operand);
-}
-
-static bool is_additive(const struct op_row *row) {
-    return strchr(row->linear, '+') != NULL;
-}
-
 bool op_is_sum(enum op_kind kind) {
-    return is_additive(&op_rows[kind]);
+    return strchr(op_rows[kind].linear, '+') != NULL;
 }
 
-static bool is_linear_in(const struct op_row *row, unsigned operand) {
-    return strchr(row->linear, (char)('0' + operand)) != NULL;
+bool op_is_linear(enum op_kind kind, unsigned operand) {
+    return strchr(op_rows[kind].linear, (char)('0' + operand)) != NULL;
 }
 
 // ---- labels -----------------------------------------------------------------------------------
@@ -152,7 +143,7 @@ static bool time_of_operand(const struct context *c, unsigned i) {
     return form != FORM_ANY && form_get(&c->engine->digits, form)->time;
 }
 
-static bool collected(const struct context *c, unsigned i) {
+bool is_collected(const struct context *c, unsigned i) {
     return term_is_collected(c->engine->terms, c->operands[i].value.of);
 }
 
@@ -222,11 +213,30 @@ static const struct fault *collected_fault(struct context *c, unsigned i) {
     return with_reader(c, fault, i);
 }
 
+// Whether the sum over microbatches can be taken behind the op just as well: sums and scales keep
+// their normal form; any other linear op is applied to each summand (collected_term).
+static bool passes_collected(const struct context *c, unsigned i) {
+    if (op_is_sum(c->op->kind) || (c->op->kind == OP_SCALE && i == 0))
+        return true;
+    if (!op_is_linear(c->op->kind, i) || c->op->kind == OP_SCALE)
+        return false;
+    for (unsigned k = 0; k < c->op->n_operands; k++)
+        if (k != i && (is_collected(c, k) || time_of_operand(c, k)))
+            return false;
+    return true;
+}
+
+static void check_collected(struct context *c, unsigned result) {
+    for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++)
+        if (op_reads(c->op->kind, result, i) && is_collected(c, i) && !passes_collected(c, i))
+            c->fault = collected_fault(c, i);
+}
+
 // Devices have numbers of which the greatest is meant. Only another maximum may be taken of them.
 static void check_maxima(struct context *c, unsigned result) {
     for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++) {
         uint32_t mine = c->operands[i].partial_max;
-        if (!mine || !reads(c->op, result, i) || c->row->combine == MONOID_MAX)
+        if (!mine || !op_reads(c->op->kind, result, i) || c->row->combine == MONOID_MAX)
             continue;
         const char *text = mask_text(c->engine, mine);
         c->fault = fault_make(c->engine, E410, c->op->span, "here the greatest of all is needed",
@@ -248,20 +258,20 @@ static uint32_t maxima_of_operands(const struct context *c) {
 static uint32_t partial_of_operands(struct context *c, unsigned result) {
     uint32_t all = 0;
     for (unsigned i = 0; i < c->op->n_operands; i++)
-        if (reads(c->op, result, i))
+        if (op_reads(c->op->kind, result, i))
             all |= c->operands[i].partial;
     for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++) {
-        if (!reads(c->op, result, i))
+        if (!op_reads(c->op->kind, result, i))
             continue;
         uint32_t mine = c->operands[i].partial;
-        if (mine && !is_linear_in(c->row, i))
+        if (mine && !op_is_linear(c->op->kind, i))
             c->fault = summand_fault(c, i, mine);
         for (unsigned k = 0; k < c->op->n_operands && !c->fault; k++) {
-            if (!reads(c->op, result, k))
+            if (!op_reads(c->op->kind, result, k))
                 continue;
             if (mine & owners_of_operand(c, k))
                 c->fault = summand_fault(c, i, mine & owners_of_operand(c, k));
-            else if (k != i && !is_additive(c->row) && mine & c->operands[k].partial)
+            else if (k != i && !op_is_sum(c->op->kind) && mine & c->operands[k].partial)
                 c->fault = summand_fault(c, i, mine & c->operands[k].partial);
         }
     }
@@ -271,7 +281,7 @@ static uint32_t partial_of_operands(struct context *c, unsigned result) {
 // Whether zeros among the operand's elements add nothing to a result: so where that is linear in
 // them, and of squares. But the exponential of zero is one, and a target that is zero counts.
 static bool zeros_add_nothing(const struct context *c, unsigned i) {
-    return is_linear_in(c->row, i) || c->op->kind == OP_SQUARE_SUM;
+    return op_is_linear(c->op->kind, i) || c->op->kind == OP_SQUARE_SUM;
 }
 
 // What stands behind the elements of a part takes part, too.
@@ -300,7 +310,7 @@ static uint32_t contracted_owners(struct context *c, unsigned result, bool *time
     struct engine *e = c->engine;
     uint32_t owners = 0;
     for (unsigned i = 0; i < c->op->n_operands; i++) {
-        if (!reads(c->op, result, i) || c->operands[i].form == FORM_ANY)
+        if (!op_reads(c->op->kind, result, i) || c->operands[i].form == FORM_ANY)
             continue;
         for (const char *label = c->labels.operands[i]; *label; label++) {
             if (strchr(c->labels.results[result], *label))
@@ -320,224 +330,19 @@ static uint32_t contracted_owners(struct context *c, unsigned result, bool *time
     return owners;
 }
 
-// ---- terms ------------------------------------------------------------------------------------
-
-// Equal attributes get equal numbers. What says where, not what (axes, dim), is left out.
-uint32_t attributes_of(struct engine *e, const struct op *op) {
-    char bytes[512];
-    uint32_t size = 0;
-    for (unsigned name = 0; name < N_ATTRIBUTES; name++) {
-        const struct attribute *attribute = op_attribute(op, name);
-        if (!attribute || attribute_kinds[name] == KIND_AXES || name == ATTRIBUTE_DIM)
-            continue;
-        const void *from = &attribute->integer;
-        uint32_t length = sizeof attribute->integer;
-        if (attribute_kinds[name] == KIND_REAL)
-            from = &attribute->real;
-        if (attribute_kinds[name] == KIND_WORD) {
-            from = attribute->word;
-            length = (uint32_t)strlen(attribute->word) + 1;
-        }
-        CHECK(size + 1 + length <= sizeof bytes);
-        bytes[size++] = (char)name;
-        memcpy(bytes + size, from, length);
-        size += length;
-    }
-    return size ? intern(&e->terms->attributes, bytes, size, NULL) + 1 : 0;
-}
-
-bool term_attribute(const struct engine *e, struct term term, enum attribute_name name,
-                    void *value) {
-    const struct intern *all = &e->terms->attributes;
-    uint32_t attributes = e->terms->nodes[term.node].key->attributes;
-    if (!attributes)
-        return false;
-    const char *at = interned(all, attributes - 1);
-    for (const char *end = at + all->entries[attributes - 1].size; at < end;) {
-        enum attribute_name found = (enum attribute_name) * at++;
-        if (found == name)
-            memcpy(value, at, sizeof(int64_t));
-        if (found == name)
-            return true;
-        at += attribute_kinds[found] == KIND_WORD ? strlen(at) + 1 : sizeof(int64_t);
-    }
-    return false;
-}
-
-static struct scaled sum_term(struct context *c) {
-    struct engine *e = c->engine;
-    struct sum sum = {0};
-    uint32_t all = c->operands[0].partial | c->operands[1].partial;
-    for (unsigned i = 0; i < 2; i++) {
-        struct scaled value = c->operands[i].value;
-        if (c->op->kind == OP_ADD_BIAS && i == 1 && term_kind(e->terms, value.of) != NODE_ZERO) {
-            struct part part = part_of(value.of);
-            uint32_t leading =
-                (uint32_t)(strlen(c->labels.operands[0]) - strlen(c->labels.operands[1]));
-            value.of = term_make(e->terms, NODE_BROADCAST, 0, leading, &part, 1);
-        }
-        int64_t copies = 1; // every device adds its copy to its summand
-        for (unsigned axis = 0; axis < e->program->mesh.n_axes; axis++)
-            if ((all & ~c->operands[i].partial) >> axis & 1)
-                copies *= e->program->mesh.axes[axis].size;
-        sum_add(e->terms, &sum, value, scale_rational(e->terms, copies, 1));
-    }
-    return sum_finish(e->terms, &sum);
-}
-
-static struct scaled product_term(struct context *c) {
-    struct terms *terms = c->engine->terms;
-    struct scaled a = c->operands[0].value, b = c->operands[1].value;
-    for (int i = 0; c->op->kind == OP_MUL && i < 2; i++) {
-        struct scaled one = i ? b : a, other = i ? a : b;
-        if (term_kind(terms, one.of) == NODE_ONE)
-            return (struct scaled){other.of, scale_product(terms, a.scale, b.scale)};
-    }
-    return law_product(terms, &c->labels, a, b);
-}
-
-static struct scaled moved_term(struct context *c) {
-    struct term from = c->operands[1].value.of;
-    struct term to = c->op->kind == OP_MOVE ? c->operands[2].value.of : from;
-    int rank = (int)strlen(c->labels.operands[0]);
-    return law_moved(c->engine->terms, c->op, rank, c->operands[0].value, from, to);
-}
-
-static struct scaled scale_term(struct context *c) {
-    struct terms *terms = c->engine->terms;
-    struct scaled x = c->operands[0].value, factor = c->operands[1].value;
-    scale_id scale = scale_product(terms, factor.scale, scale_of_term(terms, factor.of));
-    return (struct scaled){x.of, scale_product(terms, x.scale, scale)};
-}
-
-static struct scaled quotient_term(struct context *c) {
-    struct terms *terms = c->engine->terms;
-    struct scaled x = c->operands[0].value;
-    scale_id scale = scale_rational(terms, 1, op_integer(c->op, ATTRIBUTE_DIVISOR, 1));
-    return (struct scaled){x.of, scale_product(terms, x.scale, scale)};
-}
-
-static struct scaled reciprocal_term(struct context *c) {
-    struct terms *terms = c->engine->terms;
-    struct scaled x = c->operands[0].value;
-    scale_id scale = scale_product(terms, x.scale, scale_of_term(terms, x.of));
-    return (struct scaled){term_constant(terms, NODE_ONE), scale_invert(terms, scale)};
-}
-
-static struct scaled general_term(struct context *c, unsigned result) {
-    struct terms *terms = c->engine->terms;
-    struct part parts[MAX_OPERANDS];
-    uint32_t n = 0;
-    scale_id scale = SCALE_ONE;
-    for (unsigned i = 0; i < c->op->n_operands; i++) {
-        if (!reads(c->op, result, i))
-            continue;
-        struct scaled value = c->operands[i].value;
-        if (is_linear_in(c->row, i)) {
-            scale = scale_product(terms, scale, value.scale);
-            parts[n++] = part_of(value.of);
-        } else {
-            parts[n++] = part_of(term_with_scale(terms, value));
-        }
-    }
-    uint32_t attributes = attributes_of(c->engine, c->op);
-    return (struct scaled){term_make(terms, c->op->kind, result, attributes, parts, n), scale};
-}
-
-static struct scaled result_term(struct context *c, unsigned result) {
-    struct terms *terms = c->engine->terms;
-    switch (c->op->kind) {
-    case OP_ADD:
-    case OP_ADD_BIAS:
-    case OP_ACCUMULATE:
-        return sum_term(c);
-    case OP_EINSUM:
-    case OP_MUL:
-        return product_term(c);
-    case OP_TAKE:
-    case OP_PUT:
-    case OP_MOVE:
-        return moved_term(c);
-    case OP_SCALE:
-        return scale_term(c);
-    case OP_DIVIDE:
-        return quotient_term(c);
-    case OP_RECIPROCAL:
-        return reciprocal_term(c);
-    case OP_LOG_SHIFT:
-        return law_log_shift(terms, c->operands[0].value, c->operands[1].value);
-    case OP_CROSS_ENTROPY:
-        return result == 0 ? law_cross_entropy(terms, c->operands[0].value, c->operands[1].value.of,
-                                               c->operands[2].value.of)
-                           : general_term(c, result);
-    default:
-        return general_term(c, result);
-    }
-}
-
-// Whether the sum over microbatches can be taken behind the op just as well: sums and scales keep
-// their normal form; any other linear op is applied to each summand (collected_term).
-static bool passes_collected(const struct context *c, unsigned i) {
-    if (is_additive(c->row) || (c->op->kind == OP_SCALE && i == 0))
-        return true;
-    if (!is_linear_in(c->row, i) || c->op->kind == OP_SCALE)
-        return false;
-    for (unsigned k = 0; k < c->op->n_operands; k++)
-        if (k != i && (collected(c, k) || time_of_operand(c, k)))
-            return false;
-    return true;
-}
-
-static void check_collected(struct context *c, unsigned result) {
-    for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++)
-        if (reads(c->op, result, i) && collected(c, i) && !passes_collected(c, i))
-            c->fault = collected_fault(c, i);
-}
-
-// f(sum over some microbatches of e) = sum over them of f(e), for f linear in operand i.
-static struct scaled collected_term(struct context *c, unsigned result, unsigned i) {
-    struct terms *terms = c->engine->terms;
-    struct judgement operands[MAX_OPERANDS];
-    const struct judgement *all = c->operands;
-    struct sum parts = {0}, made = {0};
-    memcpy(operands, all, c->op->n_operands * sizeof *operands);
-    sum_add(terms, &parts, all[i].value, SCALE_ONE);
-    c->operands = operands;
-    for (uint32_t k = 0; k < parts.n; k++) {
-        struct summand *part = &parts.items[k];
-        if (number_before(&terms->symbols, part->at + 1, part->end)) { // over layers: kept whole
-            made.n = 0;
-            sum_add(terms, &made, (struct scaled){term_unknown(terms), SCALE_ONE}, SCALE_ONE);
-            break;
-        }
-        operands[i].value = (struct scaled){{part->node, part->at}, part->scale};
-        sum_add_collected(terms, &made, result_term(c, result), part->m_begin, part->m_end);
-    }
-    c->operands = all;
-    return sum_finish(terms, &made);
-}
-
-static struct scaled value_of_result(struct context *c, unsigned result) {
-    if (!is_additive(c->row) && c->op->kind != OP_SCALE)
-        for (unsigned i = 0; i < c->op->n_operands; i++)
-            if (reads(c->op, result, i) && collected(c, i))
-                return collected_term(c, result, i);
-    return result_term(c, result);
-}
-
 // ---- results ----------------------------------------------------------------------------------
 
 // A product with zeros is zeros; so is a sum of zeros.
 static bool result_is_zero(const struct context *c, unsigned result) {
     bool all = true;
     for (unsigned i = 0; i < c->op->n_operands; i++) {
-        if (!reads(c->op, result, i))
+        if (!op_reads(c->op->kind, result, i))
             continue;
-        if (is_zero(c, i) && is_linear_in(c->row, i) && !is_additive(c->row))
+        if (is_zero(c, i) && op_is_linear(c->op->kind, i) && !op_is_sum(c->op->kind))
             return true;
         all = all && is_zero(c, i);
     }
-    return all && is_additive(c->row);
+    return all && op_is_sum(c->op->kind);
 }
 
 static form_id result_form(struct context *c, unsigned result) {
@@ -560,7 +365,7 @@ static form_id result_form(struct context *c, unsigned result) {
 
 // Padding of flat shards stays zero in ops that make zeros of zeros.
 static bool result_clean(const struct context *c) {
-    bool keeps = is_additive(c->row) || c->op->kind == OP_SCALE || c->op->kind == OP_MUL ||
+    bool keeps = op_is_sum(c->op->kind) || c->op->kind == OP_SCALE || c->op->kind == OP_MUL ||
                  c->op->kind == OP_DIVIDE || c->op->kind == OP_WEIGHTED_SUM ||
                  c->op->kind == OP_ADAMW || c->op->kind == OP_SGD || c->op->kind == OP_SGD_MOMENTUM;
     for (unsigned i = 0; i < c->op->n_operands; i++)
@@ -614,7 +419,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
     if (time)
         made.value = sum_microbatch(e->terms, made.value, m);
     for (unsigned i = 0; i < c->op->n_operands; i++) {
-        if (!reads(c->op, result, i))
+        if (!op_reads(c->op->kind, result, i))
             continue;
         made.bits &= c->operands[i].bits;
         if (time_of_operand(c, i) && form_get(&e->digits, made.form)->time)
@@ -632,24 +437,6 @@ static struct judgement result_of(struct context *c, unsigned result) {
         !form_get(&e->digits, made.form)->padded)
         made.clean = true;
     return made;
-}
-
-static const int64_t *iota_key(const struct engine *e, struct term iota) {
-    return interned(&e->terms->attributes, e->terms->nodes[iota.node].key->attributes - 1);
-}
-
-enum dimension iota_dimension(const struct engine *e, struct term iota) {
-    return (enum dimension)iota_key(e, iota)[0];
-}
-
-int64_t iota_count(const struct engine *e, struct term iota) {
-    return iota_key(e, iota)[1];
-}
-
-static struct scaled iota_term(struct engine *e, int64_t dimension, int64_t count) {
-    int64_t key[2] = {dimension, count};
-    uint32_t attributes = intern(&e->terms->attributes, key, sizeof key, NULL) + 1;
-    return (struct scaled){term_leaf(e->terms, OP_IOTA, attributes, false, 0), SCALE_ONE};
 }
 
 static struct judgement iota_of(struct engine *e, const struct unit *unit, const struct op *op) {
@@ -681,7 +468,7 @@ static void name_positions(struct context *c, struct judgement *operands) {
         struct scaled *value = &operands[i].value;
         int dimension = dimension_of_label(c, i, at[2]);
         if (dimension >= 0 && term_kind(terms, value->of) == OP_IOTA && value->scale == SCALE_ONE)
-            *value = iota_term(c->engine, dimension, iota_count(c->engine, value->of));
+            *value = iota_term(c->engine, dimension, iota_count(terms, value->of));
     }
 }
 

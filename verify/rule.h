@@ -1,5 +1,5 @@
-// What the files of the transfer rule share: one application of an op's row (rule.c), and what is
-// made of parts of a contraction (parts.c).
+// What the files of the transfer rule share: one application of an op's row (rule.c), the term of
+// what it makes (value.c), and what is made of parts of a contraction (parts.c).
 #ifndef PLACE_VERIFY_RULE_H
 #define PLACE_VERIFY_RULE_H
 
@@ -25,8 +25,13 @@ struct context {
 
 const char *operand_name(const struct context *, unsigned operand);
 bool is_zero(const struct context *, unsigned operand);
+bool is_collected(const struct context *, unsigned operand); // a sum over some microbatches only
 // For a witness: the op, and what it was given.
 const struct fault *with_reader(const struct context *, struct fault *, unsigned operand);
+
+// value.c
+struct scaled value_of_result(struct context *, unsigned result);
+struct scaled iota_term(struct engine *, int64_t dimension, int64_t count);
 
 // parts.c. Two labels on one axis are noted as a pair, or are a fault.
 void pair_labels(struct context *, unsigned axis, unsigned char label);

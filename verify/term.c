@@ -1,4 +1,4 @@
-// Terms, aliases and scales; see term.h. The normalising constructors of ops are in rule.c, those
+// Terms, aliases and scales; see term.h. The normalising constructors of ops are in value.c, those
 // of sums in sum.c.
 #include "verify/term.h"
 

@@ -135,6 +135,13 @@ static inline int term_kind(const struct terms *terms, struct term term) {
 static inline bool term_indexed(const struct terms *terms, struct term term) {
     return terms->nodes[term.node].key->indexed;
 }
+// Part `i` of the term's node, with its scale there; of a sum over layers the first layer's
+// (sum_part says all of it).
+static inline struct scaled term_part(const struct terms *terms, struct term term, uint32_t i) {
+    const struct part *part = &terms->nodes[term.node].key->parts[i];
+    bool indexed = terms->nodes[part->node].key->indexed;
+    return (struct scaled){{part->node, part->at + (indexed ? term.at : 0)}, part->scale};
+}
 static inline bool term_equal(struct term a, struct term b) {
     return a.node == b.node && a.at == b.at;
 }
