@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "verify/term.h"
+#include "verify/engine.h"
 
 enum { MICROBATCHES = 8 };
 
@@ -119,6 +119,23 @@ static void sums_of_very_many_are_unknown(void **state) {
         for (uint32_t k = 0; k < counts[i]; k++)
             sum_add(t, &sum, leaf(t, 1 + k, 0), SCALE_ONE);
         assert_int_equal(term_kind(t, sum_finish(t, &sum).of), kinds[i]);
+    }
+}
+
+// The shift of a sum of exponentials cancels only where it is the greatest of what is summed, or
+// what is warned of where it was made: of anything else, equal as it may be, nothing might be left.
+static void only_maxima_cancel_as_shifts(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct scaled x = leaf(t, 1, -1);
+    struct part of_x = part_of(x.of);
+    struct term shifts[] = {term_make(t, OP_ROW_MAX, 0, 0, &of_x, 1), term_fresh(t, NODE_MAXIMA),
+                            term_fresh(t, NODE_UNKNOWN), leaf(t, 2, -1).of};
+    struct term lse = term_make(t, OP_CROSS_ENTROPY, 1, 0, &of_x, 1);
+    for (int i = 0; i < 4; i++) {
+        struct scaled shift = {shifts[i], SCALE_ONE};
+        struct part parts[2] = {of_x, part_of(shift.of)};
+        struct scaled sum = {term_make(t, OP_SUM_EXP, 0, 0, parts, 2), SCALE_ONE};
+        assert_int_equal(term_equal(law_log_shift(t, sum, shift).of, lse), i < 2);
     }
 }
 
@@ -257,6 +274,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(sums_lose_no_scalar, setup, teardown),
         cmocka_unit_test_setup_teardown(layers_join_to_ranges, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_of_very_many_are_unknown, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_maxima_cancel_as_shifts, setup, teardown),
         cmocka_unit_test_setup_teardown(microbatches_must_all_be_there_once, setup, teardown),
         cmocka_unit_test_setup_teardown(nodes_hold_for_every_layer, setup, teardown),
         cmocka_unit_test_setup_teardown(aliases_hold_where_they_were_made, setup, teardown),

@@ -67,7 +67,7 @@ static const struct fault *add_maxima(struct engine *e, enum collective_kind kin
            name);
     value->partial_max &= ~(1u << axis);
     value->bits |= 1u << axis;
-    value->value = (struct scaled){term_unknown(e->terms), SCALE_ONE};
+    value->value = (struct scaled){term_fresh(e->terms, NODE_MAXIMA), SCALE_ONE};
     return NULL;
 }
 

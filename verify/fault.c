@@ -182,6 +182,9 @@ static void print_leaf(const struct engine *e, FILE *to, const struct node *node
     case NODE_ZERO:
         fputs("0", to);
         break;
+    case NODE_MAXIMA:
+        fputs("maxima added up", to);
+        break;
     default:
         fputs("unknown", to);
     }

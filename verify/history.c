@@ -353,7 +353,8 @@ static bool is_detour(const struct engine *e, struct term term) {
             all = all && is_detour(e, (struct term){node->key->parts[i].node, 0});
         return all;
     }
-    return kind == NODE_UNKNOWN || (kind < N_OPS && !e->history->known[kind]);
+    return kind == NODE_UNKNOWN || kind == NODE_MAXIMA ||
+           (kind < N_OPS && !e->history->known[kind]);
 }
 
 // ---- looking back -----------------------------------------------------------------------------

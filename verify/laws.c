@@ -36,7 +36,7 @@ static struct scaled log_of_scale(struct terms *terms, scale_id scale) {
 
 static bool is_greatest(struct terms *terms, struct scaled shift, struct scaled x) {
     struct part part = part_of(term_with_scale(terms, x));
-    bool added = term_kind(terms, shift.of) == NODE_UNKNOWN;
+    bool added = term_kind(terms, shift.of) == NODE_MAXIMA;
     return shift.scale == SCALE_ONE &&
            (added || term_equal(shift.of, term_make(terms, OP_ROW_MAX, 0, 0, &part, 1)));
 }

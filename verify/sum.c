@@ -181,7 +181,7 @@ struct scaled sum_finish(struct terms *terms, struct sum *sum) {
     if (sum->n == 0)
         return (struct scaled){term_constant(terms, NODE_ZERO), SCALE_ONE};
     if (sum->n > MAX_SUMMANDS)
-        return (struct scaled){term_unknown(terms), SCALE_ONE};
+        return (struct scaled){term_fresh(terms, NODE_UNKNOWN), SCALE_ONE};
     sort(&terms->symbols, sum);
     struct summand *first = &sum->items[0];
     scale_id outer = first->scale;

@@ -128,8 +128,8 @@ struct term term_constant(struct terms *terms, int kind) {
     return term_leaf(terms, kind, 0, false, 0);
 }
 
-struct term term_unknown(struct terms *terms) {
-    return term_leaf(terms, NODE_UNKNOWN, ++terms->serial, false, 0);
+struct term term_fresh(struct terms *terms, int kind) {
+    return term_leaf(terms, kind, ++terms->serial, false, 0);
 }
 
 struct part part_of(struct term term) {

@@ -44,6 +44,7 @@ enum node_kind {        // beside enum op_kind
     NODE_ARRIVED,   // a gradient as codes bring it (compress.c): of it, and of the residual
     NODE_ONE,
     NODE_ZERO,
+    NODE_MAXIMA,  // what devices' own maxima add up to (collective.c); equal to nothing but itself
     NODE_UNKNOWN, // equal to nothing but itself
 };
 
@@ -123,7 +124,7 @@ void terms_init(struct terms *terms, struct arena *arena, int32_t microbatches);
 struct term term_make(struct terms *terms, int kind, unsigned result, uint32_t attributes,
                       struct part *parts, uint32_t n_parts);
 struct term term_leaf(struct terms *terms, int kind, uint32_t attributes, bool indexed, int32_t at);
-struct term term_unknown(struct terms *terms);            // a fresh one
+struct term term_fresh(struct terms *terms, int kind);    // NODE_MAXIMA, NODE_UNKNOWN
 struct term term_constant(struct terms *terms, int kind); // NODE_ONE, NODE_ZERO
 struct part part_of(struct term term);
 // The term as the operand of a nonlinear op.

@@ -195,7 +195,8 @@ static struct scaled collected_term(struct context *c, unsigned result, unsigned
         struct summand *part = &parts.items[k];
         if (number_before(&terms->symbols, part->at + 1, part->end)) { // over layers: kept whole
             made.n = 0;
-            sum_add(terms, &made, (struct scaled){term_unknown(terms), SCALE_ONE}, SCALE_ONE);
+            sum_add(terms, &made, (struct scaled){term_fresh(terms, NODE_UNKNOWN), SCALE_ONE},
+                    SCALE_ONE);
             break;
         }
         operands[i].value = (struct scaled){{part->node, part->at}, part->scale};
