@@ -21,7 +21,7 @@ struct placement_table {
 };
 struct placement_table placement_rows(struct compilation *);
 
-// The paper's letter of a row on an axis: R, S, S*.
+// The letter of a row's mode on an axis: R, S, S*.
 const char *mode_letter(const struct placement_row *row, unsigned axis);
 // Does backward compute again what forward's ops of this role do in a layer (0: the role is in
 // none)?

@@ -52,7 +52,7 @@ enum role {
     N_ROLES
 };
 
-// The four training states (in the paper's order).
+// The four training states, in the order of placement semantics (ARCHITECTURE.md).
 enum state { STATE_PARAMETERS, STATE_OPTIMIZER, STATE_GRADIENTS, STATE_ACTIVATIONS, N_STATES };
 
 // What equality with one device rests on; `relax` may give it up on some axes.
