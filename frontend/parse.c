@@ -113,19 +113,50 @@ static void suggest_keyword(struct parser *p, struct diagnostic *d, struct span 
     diagnostic_meant(d, span, word, keywords, n_keywords);
 }
 
-// A misspelt keyword at the beginning of a statement reads as the name of a state: what cannot
-// stand there is the word behind it.
-static void suggest_statement(struct parser *p, struct diagnostic *d, struct span span) {
-    static const char *const statements[] = {"split", "states", "use", "in", "relax"};
+// The word in front of one, which the parser took for the name of a state.
+static struct span word_before(const struct parser *p, struct span span) {
     uint32_t end = span.begin;
     while (end > 0 && strchr(" \t\r\n", p->text[end - 1]))
         end--;
     uint32_t begin = end;
     while (begin > 0 && (isalnum((unsigned char)p->text[begin - 1]) || p->text[begin - 1] == '_'))
         begin--;
-    diagnostic_meant(d, span_of(span.source, begin, end),
-                     arena_string(p->arena, p->text + begin, end - begin), statements,
-                     sizeof statements / sizeof *statements);
+    return span_of(span.source, begin, end);
+}
+
+static bool is_before_word(const struct parser *p, struct span span, const char *word) {
+    const char *behind = p->text + span.end + strspn(p->text + span.end, " \t\r\n");
+    size_t length = strlen(word);
+    return strncmp(behind, word, length) == 0 && strchr(" \t\r\n", behind[length]);
+}
+
+// A misspelt keyword at the beginning of a statement reads as the name of a state: what cannot
+// stand there is the word behind it. What is done over axes is a split, whatever the verb.
+static void suggest_statement(struct parser *p, struct diagnostic *d, struct span span) {
+    static const char *const statements[] = {"split", "states", "use", "in", "relax"};
+    struct span before = word_before(p, span);
+    const char *word = arena_string(p->arena, p->text + before.begin, before.end - before.begin);
+    if (!diagnostic_meant(d, before, word, statements, sizeof statements / sizeof *statements) &&
+        is_before_word(p, span, "over"))
+        diagnostic_meant(d, before, "split", statements, 1);
+}
+
+// `zero3(dp)`: a strategy by its name alone.
+static void suggest_use(struct parser *p, struct diagnostic *d, struct span span) {
+    struct span before = word_before(p, span);
+    const char *word = arena_string(p->arena, p->text + before.begin, before.end - before.begin);
+    diagnostic_help(d, "another strategy is taken in with `use %s(...)`", word);
+    diagnostic_edit(d, before, "use %s", word);
+}
+
+// A file's name without quotes, up to the next blank.
+static void suggest_quotes(struct parser *p, struct diagnostic *d, struct span span) {
+    uint32_t length = (uint32_t)strcspn(p->text + span.begin, " \t\r\n\"{}");
+    if (length == 0)
+        return;
+    const char *name = arena_string(p->arena, p->text + span.begin, length);
+    diagnostic_help(d, "a file's name stands in quotes: `\"%s\"`", name);
+    diagnostic_edit(d, span_of(span.source, span.begin, span.begin + length), "\"%s\"", name);
 }
 
 // The word that cannot stand here, what could, the bracket it may be about, and the keyword that
@@ -142,10 +173,20 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
     const struct open_bracket *open = p->n_brackets ? &p->brackets[p->n_brackets - 1] : NULL;
     if (open && open->kind != '{' && open->span.begin < span.begin)
         diagnostic_label(d, open->span, "`%c` opened here", open->kind);
-    if (strcmp(found, "a name") != 0)
+    if (strcmp(found, "','") == 0 && open && open->kind == '{' && p->text[span.begin] == ',') {
+        diagnostic_help(d, "nothing stands between what is in braces: leave `,` out");
+        diagnostic_edit(d, span, "%s", "");
+    }
+    if (contains(expected, n_expected, "a string in quotes") && n_expected == 1)
+        suggest_quotes(p, d, span);
+    bool behind_name =
+        contains(expected, n_expected, "':'") && contains(expected, n_expected, "'['");
+    if (strcmp(found, "'('") == 0 && behind_name)
+        suggest_use(p, d, span);
+    if (strcmp(found, "a name") != 0 || d->help)
         return;
     suggest_keyword(p, d, span, expected, n_expected);
-    if (!d->help && contains(expected, n_expected, "':'") && contains(expected, n_expected, "'['"))
+    if (!d->help && behind_name)
         suggest_statement(p, d, span);
 }
 

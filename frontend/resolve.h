@@ -70,6 +70,8 @@ bool read_choice(struct resolver *r, const struct ast_value *value, const char *
                  const char *const *names, int n, int *out);
 void report_wrong_kind(struct resolver *r, const struct ast_value *value, const char *what,
                        const char *wanted);
+// Which of the names another system's word is for (synonyms.def); NULL: none.
+const char *translated(const char *word, const char *const *names, size_t n);
 // "no field `x`" with what was probably meant; `code` is E103 or E104.
 struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
                                   struct ast_name name, const char *kind, const char *const *names,

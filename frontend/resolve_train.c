@@ -149,10 +149,13 @@ static void read_betas(struct resolver *r, const struct ast_value *value,
     read_real(r, value->elements.items[1], "the second of `betas`", 0, largest, &optimizer->beta2);
 }
 
+static const char *const adamw_arguments[] = {"lr", "betas", "eps", "weight_decay"};
+static const char *const sgd_arguments[] = {"lr", "momentum", "nesterov"};
+
 // Fields that are not named keep what the rule inherited.
 static void read_adamw(struct resolver *r, const struct ast_value *value,
                        struct optimizer_config *optimizer) {
-    static const char *const names[] = {"lr", "betas", "eps", "weight_decay"};
+    const char *const *names = adamw_arguments;
     const struct ast_arguments *arguments = &value->call.arguments;
     uint64_t taken = 0;
     if (optimizer->kind != OPTIMIZER_ADAMW) // nothing to inherit: PyTorch's defaults
@@ -176,7 +179,7 @@ static void read_adamw(struct resolver *r, const struct ast_value *value,
 // Another kind than what is inherited takes over its learning rate, and nothing else of it.
 static void read_sgd(struct resolver *r, const struct ast_value *value,
                      struct optimizer_config *optimizer) {
-    static const char *const names[] = {"lr", "momentum", "nesterov"};
+    const char *const *names = sgd_arguments;
     const struct ast_arguments *arguments = &value->call.arguments;
     uint64_t taken = 0;
     if (optimizer->kind != OPTIMIZER_SGD)
@@ -440,6 +443,13 @@ static bool is_field(const struct ast_field *field, const char *name) {
     return strcmp(field->paths.items[0].items[0].name.text, name) == 0;
 }
 
+// What an optimizer takes as an argument.
+static bool is_optimizers(const struct ast_field *field) {
+    const char *name = field->paths.items[0].items[0].name.text;
+    return table_find(adamw_arguments, 4, name) >= 0 || table_find(sgd_arguments, 3, name) >= 0 ||
+           translated(name, adamw_arguments, 4);
+}
+
 // A field of the block or a `-D train.FIELD`: both come this way, with other origins.
 static void take_train_field(struct resolver *r, struct train_draft *draft,
                              const struct ast_field *field, const struct origin *origin) {
@@ -453,6 +463,11 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
             take_optimizer(r, draft, field, &field->paths.items[i], &here);
         if (!field->value)
             report(r->diagnostics, E105, field->span, "`optimizer` takes a value: `= adamw(...)`");
+    } else if (is_optimizers(field)) {
+        const struct ast_name *name = &field->paths.items[0].items[0].name;
+        struct diagnostic *d = report(r->diagnostics, E104, name->span,
+                                      "no field of `train` is called `%s`", name->text);
+        diagnostic_help(d, "it is the optimizer's: `optimizer = adamw(lr = 1e-3, ...)`");
     } else {
         take_field(r, train_field_rows, N_TRAIN_FIELDS, "field of `train`", field, &here,
                    draft->config, draft->said);

@@ -254,8 +254,13 @@ int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, st
 
 // Characters that stand together are one mistake; the parser never sees it.
 void token_unknown(struct parser *p, struct span span) {
-    report(p->diagnostics, E102, span, "`%.*s` has no meaning in this language",
-           (int)(span.end - span.begin), p->text + span.begin);
+    struct diagnostic *d =
+        report(p->diagnostics, E102, span, "`%.*s` has no meaning in this language",
+               (int)(span.end - span.begin), p->text + span.begin);
+    if (p->text[span.begin] == ';' && span.end == span.begin + 1) {
+        diagnostic_help(d, "nothing stands between statements: leave it out");
+        diagnostic_edit(d, span, "%s", "");
+    }
 }
 
 // ---- programs in braces -----------------------------------------------------------------------

@@ -6,6 +6,7 @@
 // follows reports nothing that comes of it.
 #include "frontend/resolve.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -23,13 +24,55 @@ struct diagnostic *report_unsupported(struct resolver *r, struct span span,
                   unsupported_words[feature]);
 }
 
-// A misspelt name gets a fix; for another one the choices are listed if they are few.
+static const struct synonym {
+    const char *theirs, *ours;
+} synonyms[] = {
+#define SYNONYM(theirs, ours) {theirs, ours},
+#include "frontend/synonyms.def"
+#define NO_SYNONYM(theirs, ours)
+#define SYNONYM_OF_USED                        SYNONYM
+#define SYNONYM_OF_CHOSEN                      SYNONYM
+#define SYNONYM_OF_DROPOUT                     SYNONYM
+#define SYNONYM_OF_HARMLESS                    NO_SYNONYM
+#define SYNONYM_OF_UNAPPLIED                   NO_SYNONYM
+#define SYNONYM_OF_MUST_BE                     NO_SYNONYM
+#define SYNONYM_OF_ROPE                        NO_SYNONYM
+#define CONFIG_FIELD(kind, key, use, argument) SYNONYM_OF_##use(key, argument)
+#include "frontend/config_json.def"
+#undef CONFIG_FIELD
+#undef SYNONYM
+};
+
+// But for the case of letters and `_`.
+static bool same_word(const char *a, const char *b) {
+    for (;; a++, b++) {
+        a += strspn(a, "_");
+        b += strspn(b, "_");
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (!*a)
+            return true;
+    }
+}
+
+const char *translated(const char *word, const char *const *names, size_t n) {
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (same_word(word, synonyms[i].theirs) && table_find(names, (int)n, synonyms[i].ours) >= 0)
+            return synonyms[i].ours;
+    return NULL;
+}
+
+// Another system's word and a misspelt name get a fix; else the choices are listed if they are few.
 struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
                                   struct ast_name name, const char *kind, const char *const *names,
                                   size_t n) {
     struct diagnostic *d =
         report(r->diagnostics, code, name.span, "no %s is called `%s`", kind, name.text);
-    if (!diagnostic_meant(d, name.span, name.text, names, n) && n && n <= 16) {
+    const char *ours = translated(name.text, names, n);
+    if (ours) {
+        diagnostic_help(d, "here it is called `%s`", ours);
+        diagnostic_edit(d, name.span, "%s", ours);
+    } else if (!diagnostic_meant(d, name.span, name.text, names, n) && n && n <= 16) {
         const char *list = "";
         for (size_t i = 0; i < n; i++)
             list = arena_format(r->arena, "%s%s`%s`", list, i ? ", " : "", names[i]);
