@@ -125,6 +125,11 @@ static void select_layers(struct mode_statement *modes, int n, int64_t begin, in
                                               .span = nowhere};
 }
 
+static void take_layers_in_pairs(struct mode_statement *mode) {
+    mode->unit = UNIT_LAYERS;
+    mode->unit_layers = 2;
+}
+
 static void add_modes(struct arena *arena, struct config *config, enum tiny_strategy strategy) {
     struct axis_list dp = tiny_axes(0, -1);
     switch (strategy) {
@@ -135,6 +140,7 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
     case TINY_ZERO1_TP_SP:
     case TINY_ZERO1_TP_VOCAB:
     case TINY_ACCUMULATE_WHOLE:
+    case TINY_LAYERWISE_TP:
         tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
         break;
     case TINY_ZERO2:
@@ -145,6 +151,8 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         break;
     case TINY_ZERO3:
     case TINY_ZERO3_TP:
+    case TINY_ZERO3_TP_VOCAB_SP:
+    case TINY_SCOPES:
         add_zero3(arena, config, dp);
         break;
     case TINY_HSDP:
@@ -180,29 +188,14 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         select_layers(&config->strategy.modes[1], 3, 3, 5);
         break;
     case TINY_ZERO1_CP_TP_SP:
-        tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(0, 1));
-        break;
-    case TINY_ZERO3_ULYSSES:
-        add_zero3(arena, config, tiny_axes(0, 1));
-        break;
     case TINY_ZERO1_RING:
         tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, tiny_axes(0, 1));
         break;
+    case TINY_ZERO3_ULYSSES:
     case TINY_ZERO3_RING_TP_SP:
         add_zero3(arena, config, tiny_axes(0, 1));
         break;
     case TINY_RING_ULYSSES:
-        tiny_recomputed(arena, config, (struct selector){.span = nowhere});
-        break;
-    case TINY_SCOPES:
-        add_zero3(arena, config, dp);
-        break;
-    case TINY_ZERO3_TP_VOCAB_SP:
-        add_zero3(arena, config, dp);
-        break;
-    case TINY_LAYERWISE_TP:
-        tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
-        break;
     case TINY_TP_CHECKPOINTS:
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
         break;
@@ -211,18 +204,13 @@ static void add_modes(struct arena *arena, struct config *config, enum tiny_stra
         add_zero3(arena, config, dp);
         tiny_recomputed(arena, config, (struct selector){.span = nowhere});
         break;
-    case TINY_RECOMPUTE_LAYERS: {
+    case TINY_RECOMPUTE_LAYERS:
         add_zero3(arena, config, dp);
-        struct mode_statement *mode =
-            tiny_recomputed(arena, config, (struct selector){.span = nowhere});
-        mode->unit = UNIT_LAYERS;
-        mode->unit_layers = 2;
+        take_layers_in_pairs(tiny_recomputed(arena, config, (struct selector){.span = nowhere}));
         break;
-    }
     case TINY_GATHER_LAYERS:
         add_zero3(arena, config, dp);
-        config->strategy.modes[0].unit = UNIT_LAYERS;
-        config->strategy.modes[0].unit_layers = 2;
+        take_layers_in_pairs(&config->strategy.modes[0]);
         break;
     case TINY_TURNS:
         tiny_mode(arena, config, STATE_OPTIMIZER, EXTENT_SHARDED, dp);
