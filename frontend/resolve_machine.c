@@ -242,10 +242,13 @@ static void check_stated_total(struct resolver *r, const struct ast_axis *stated
     if (!read_integer(r, value, "`devices`", 1, LIMIT_DEVICES, &devices) || r->options->ranks)
         return;
     int64_t product = mesh_devices(&r->config->mesh);
-    if (devices != product)
-        report(r->diagnostics, E120, value->span,
-               "the mesh states %lld devices, but its axes make %lld", (long long)devices,
-               (long long)product);
+    if (devices == product)
+        return;
+    struct diagnostic *d = report(r->diagnostics, E120, value->span,
+                                  "the mesh states %lld devices, but its axes make %lld",
+                                  (long long)devices, (long long)product);
+    diagnostic_help(d, "state %lld, or give the axes other sizes", (long long)product);
+    diagnostic_edit(d, value->span, "%lld", (long long)product);
 }
 
 // After the strategy: --ranks needs to know which axis splits the batch.

@@ -247,6 +247,26 @@ static const struct ast_argument *argument_for(const struct ast_arguments *argum
     return placed ? &arguments->items[number] : NULL;
 }
 
+// Several axes for a parameter that is one: `zero3(dp, tp)`.
+static void help_product(struct resolver *r, struct diagnostic *d, const struct ast_statement *use,
+                         const struct ast_parameters *parameters) {
+    const struct ast_arguments *arguments = &use->use.arguments;
+    if (parameters->n != 1 || strcmp(parameters->items[0].kind.text, "axis") != 0)
+        return;
+    const char *product = "";
+    for (uint32_t i = 0; i < arguments->n; i++) {
+        const struct ast_argument *argument = &arguments->items[i];
+        if (argument->name.text || argument->kind != ARGUMENT_VALUE ||
+            argument->value->kind != AST_NAME)
+            return;
+        product = arena_format(r->arena, "%s%s%s", product, i ? " * " : "", argument->value->name);
+    }
+    struct span all = span_of(use->span.source, arguments->items[0].span.begin,
+                              arguments->items[arguments->n - 1].span.end);
+    diagnostic_help(d, "a product of axes is one argument: `%s`", product);
+    diagnostic_edit(d, all, "%s", product);
+}
+
 // Too many, or by a name that is no parameter's.
 static bool check_arguments(struct resolver *r, const struct ast_statement *use,
                             const struct ast_item *strategy) {
@@ -257,6 +277,7 @@ static bool check_arguments(struct resolver *r, const struct ast_statement *use,
             report(r->diagnostics, E115, use->span, "`%s` has %u parameter%s, but is given %u",
                    use->use.name.text, parameters->n, parameters->n == 1 ? "" : "s", arguments->n);
         diagnostic_label(d, strategy->name.span, "declared here");
+        help_product(r, d, use, parameters);
         return false;
     }
     const char **names = ARENA_ARRAY(r->arena, const char *, parameters->n + 1);
@@ -287,6 +308,10 @@ static bool bind_arguments(struct resolver *r, const struct frame *giver,
                 report(r->diagnostics, E115, use->span, "parameter `%s` of `%s` is not given",
                        parameter->name.text, use->use.name.text);
             diagnostic_label(d, parameter->name.span, "declared here");
+            if (strcmp(parameter->kind.text, "axis") == 0 && r->config->mesh.n_axes)
+                diagnostic_help(d, "say which axis of the mesh, as in `use %s(%s = %s)`",
+                                use->use.name.text, parameter->name.text,
+                                r->config->mesh.axes[0].name);
             return false;
         }
         if (parameter->value)

@@ -64,6 +64,19 @@ static const struct ast_value *take_argument(const struct ast_arguments *argumen
     return NULL;
 }
 
+// `name`: of what PyTorch takes in this place.
+static void report_unnamed(struct resolver *r, const struct ast_argument *argument,
+                           const char *function, const char *name) {
+    struct diagnostic *d =
+        report(r->diagnostics, E105, argument->span, "`%s` takes its arguments by name", function);
+    if (!name || argument->kind != ARGUMENT_VALUE)
+        return;
+    const char *named =
+        arena_format(r->arena, "%s = %s", name, ast_value_text(r->arena, argument->value));
+    diagnostic_help(d, "did you mean `%s`?", named);
+    diagnostic_edit(d, argument->span, "%s", named);
+}
+
 // Whatever no reader took: a second time, misspelt, or without a name.
 static void report_untaken(struct resolver *r, const struct ast_arguments *arguments,
                            uint64_t taken, const char *function, const char *const *names,
@@ -82,8 +95,7 @@ static void report_untaken(struct resolver *r, const struct ast_arguments *argum
             report_unknown(r, E104, argument->name,
                            arena_format(r->arena, "argument of `%s`", function), names, n);
         else
-            report(r->diagnostics, E105, argument->span, "`%s` takes its arguments by name",
-                   function);
+            report_unnamed(r, argument, function, i < n ? names[i] : NULL);
     }
 }
 
@@ -474,6 +486,13 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
     }
 }
 
+static void report_no_rate(struct resolver *r, const struct optimizer_rule *rule) {
+    struct diagnostic *d = report(r->diagnostics, E109, origin_span(&rule->origin),
+                                  "the optimizer has no learning rate: `lr` is missing or 0");
+    diagnostic_help(d, "say one, as in `%s(lr = 1e-3)`",
+                    rule->optimizer.kind == OPTIMIZER_SGD ? "sgd" : "adamw");
+}
+
 // What must be said, and what later arithmetic on sizes relies on.
 static void check_train(struct resolver *r, const struct found_item *found,
                         const struct train_draft *draft) {
@@ -492,8 +511,7 @@ static void check_train(struct resolver *r, const struct found_item *found,
         const struct optimizer_rule *rule = &train->optimizers[i];
         if (rule->optimizer.kind != OPTIMIZER_NONE && !rule->optimizer.rate.base &&
             rule->optimizer.rate.kind == RATE_CONSTANT)
-            report(r->diagnostics, E109, origin_span(&rule->origin),
-                   "the optimizer has no learning rate: `lr` is missing or 0");
+            report_no_rate(r, rule);
     }
     double tokens = (double)train->batch * (double)train->sequence;
     if (tokens > (double)LIMIT_TOKENS)

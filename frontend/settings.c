@@ -117,7 +117,14 @@ void report_unused_settings(struct resolver *r) {
             continue;
         struct diagnostic *d = report(r->diagnostics, E118, setting->field.paths.span,
                                       "nothing in the file is set by `%s`", setting->argument);
-        diagnostic_help(d, "name a mesh axis, `train.FIELD`, `model.FIELD` or a parameter of the "
-                           "strategy");
+        const char *axes[MAX_AXES], *near;
+        for (unsigned a = 0; a < r->config->mesh.n_axes; a++)
+            axes[a] = r->config->mesh.axes[a].name;
+        near = nearest_name(setting->field.paths.items[0].items[0].name.text, axes,
+                            r->config->mesh.n_axes);
+        diagnostic_help(d,
+                        "name a mesh axis%s%s%s, `train.FIELD`, `model.FIELD` or a parameter of "
+                        "the strategy",
+                        near ? ", perhaps `" : "", near ? near : "", near ? "`" : "");
     }
 }

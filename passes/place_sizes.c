@@ -273,6 +273,16 @@ static void propose_batch(struct placing *p, struct diagnostic *d, const char *a
             split->origin.kind == ORIGIN_STATEMENT)
             diagnostic_edit(d, split->origin.span, "split batch over %s", axes);
     }
+    // Where nothing splits the batch yet, in front of the first thing that is said.
+    struct span first = span_nowhere();
+    if (strategy->n_splits)
+        first = strategy->splits[0].origin.span;
+    else if (strategy->n_modes)
+        first = strategy->modes[0].statement_span;
+    if (p->placement->batch.n == 0 && first.source != NO_SOURCE) {
+        first.end = first.begin;
+        diagnostic_edit(d, first, "split batch over %s  ", axes);
+    }
 }
 
 // Storage modes alone do not make an axis worth its devices.
