@@ -48,12 +48,12 @@ static void check_gathers(struct compilation *c) {
         report(c->diagnostics, W811, first->span,
                "parameters are gathered anew for each of %" PRId64 " microbatches", microbatches);
     diagnostic_say(d, "a step sends %s for it", bytes(c, sent));
-    diagnostic_note(d, "gathered once they would cost %s, of %s that a step sends in all",
+    diagnostic_note(d, "gathered once they would cost %s; in all, a step sends %s",
                     bytes(c, sent / microbatches), bytes(c, c->account->total_bytes));
     diagnostic_help(
         d,
         "gather once a step with `parameters : gathered(%s, after_forward = kept, "
-        "after_backward = kept)` here, which holds them whole, or less often with a larger "
+        "after_backward = kept)` here, which keeps them whole, or less often with a larger "
         "train.microbatch",
         axes(c, &first->start.exchange.axes));
 }
@@ -77,10 +77,10 @@ static void check_sums_of_copies(struct compilation *c) {
         const struct mesh_axis *axis = &c->final->mesh.axes[sum->axis];
         struct diagnostic *d = report(c->diagnostics, W812, sum->span,
                                       "this adds up %" PRId64
-                                      " equal copies: all devices of `%s` hold the same already",
+                                      " equal copies: all devices of `%s` already hold the same",
                                       axis->size, axis->name);
         diagnostic_say(d, "a step sends %s for it", bytes(c, sent_at(c, spans, sum->span)));
-        diagnostic_help(d, "leave it out, with what divides by %" PRId64 " again", axis->size);
+        diagnostic_help(d, "leave it out, and the later division by %" PRId64, axis->size);
     }
 }
 
@@ -162,11 +162,11 @@ static void check_whole_sums(struct compilation *c) {
         if (parts.n == 0 || sent == 0)
             continue;
         struct diagnostic *d = report(c->diagnostics, W813, walk.statement->span,
-                                      "this sums wholes over `%s`, of which each device of `%s` "
-                                      "then takes a part",
+                                      "every device of `%s` gets this whole sum, but each device "
+                                      "of `%s` reads only a part of it",
                                       axes(c, &sum->exchange.axes), axes(c, &parts));
         diagnostic_say(d, "a step sends %s for it", bytes(c, sent));
-        diagnostic_help(d, "sum to parts first, by reduce_scatter over `%s`: about %s here",
+        diagnostic_help(d, "use reduce_scatter over `%s`, which would send about %s here",
                         axes(c, &parts), bytes(c, sent_by_parts(program, sum, &parts, sent)));
     }
 }
