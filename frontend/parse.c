@@ -159,12 +159,22 @@ static void suggest_quotes(struct parser *p, struct diagnostic *d, struct span s
     diagnostic_edit(d, span_of(span.source, span.begin, span.begin + length), "\"%s\"", name);
 }
 
+// Behind what stands before the span.
+static void suggest_comma(struct parser *p, struct diagnostic *d, struct span span) {
+    uint32_t end = span.begin;
+    while (end > 0 && strchr(" \t", p->text[end - 1]))
+        end--;
+    diagnostic_help(d, "a comma stands between two of these");
+    diagnostic_edit(d, span_of(span.source, end, end), ",");
+}
+
 // The word that cannot stand here, what could, the bracket it may be about, and the keyword that
 // was probably meant. Only the first mistake of a part is reported; bison skips to the next part.
 void report_unexpected(struct parser *p, struct span span, const char *found,
                        const char *const *expected, int n_expected) {
     if (p->stopped)
         return; // the text was cut off; that has been said
+    p->wrong_at = span.begin;
     const char *wanted = expected_words(p->arena, expected, n_expected);
     struct diagnostic *d =
         report(p->diagnostics, E101, span, "unexpected %s", found_words(p, span, found));
@@ -179,6 +189,9 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
     }
     if (contains(expected, n_expected, "a string in quotes") && n_expected == 1)
         suggest_quotes(p, d, span);
+    if (contains(expected, n_expected, "','") && contains(expected, n_expected, "')'") &&
+        (found[0] != '\'' || found[1] == '(') && !begins_line(p, span.begin))
+        suggest_comma(p, d, span);
     bool behind_name =
         contains(expected, n_expected, "':'") && contains(expected, n_expected, "'['");
     if (strcmp(found, "'('") == 0 && behind_name)

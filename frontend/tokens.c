@@ -396,6 +396,29 @@ static int read_token(struct parser *p, PLACE_STYPE *value, struct span *span) {
     return token;
 }
 
+bool begins_line(const struct parser *p, uint32_t at) {
+    while (at > 0 && (p->text[at - 1] == ' ' || p->text[at - 1] == '\t'))
+        at--;
+    return at == 0 || p->text[at - 1] == '\n';
+}
+
+// Whether the parser has given up inside a parenthesis or bracket that is open still.
+static bool inside_abandoned(const struct parser *p) {
+    return p->n_brackets && p->brackets[p->n_brackets - 1].abandoned;
+}
+
+// The next token that the parser is to see: what stands behind a mistake in the same parentheses
+// would only be misread.
+static int next_token(struct parser *p, PLACE_STYPE *value, struct span *span) {
+    int token = read_token(p, value, span);
+    while (p->skipping && p->held_token < 0 && token) {
+        p->skipping = inside_abandoned(p);
+        token = read_token(p, value, span);
+    }
+    p->skipping = false;
+    return token;
+}
+
 // What bison calls. First the goal, as a token that no text has; then the text's own, each brought
 // with the brackets that had to be closed before it.
 int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p) {
@@ -406,7 +429,7 @@ int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p) {
     }
     int token = 0;
     if (p->held_token < 0)
-        token = read_token(p, value, span);
+        token = next_token(p, value, span);
     if (p->held_token >= 0) {
         while (p->n_brackets > p->held_remaining)
             if (close_open(p, span, &token))
@@ -425,4 +448,7 @@ int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p) {
 void tokens_abandon_brackets(struct parser *p) {
     for (uint32_t i = p->n_brackets; i-- > 0 && p->brackets[i].kind != '{';)
         p->brackets[i].abandoned = true;
+    // What cannot stand at the beginning of a line is rather the next statement, where a
+    // parenthesis was forgotten before it, than an argument.
+    p->skipping = inside_abandoned(p) && !begins_line(p, p->wrong_at);
 }

@@ -21,6 +21,9 @@ void token_unknown(struct parser *p, struct span span);
 // brackets that were left open closed.
 int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p);
 
+// Whether only blanks stand before it on its line.
+bool begins_line(const struct parser *p, uint32_t at);
+
 // The parser has reported an error and throws away tokens: what is open inside the innermost brace
 // will not be closed in the grammar's eyes.
 void tokens_abandon_brackets(struct parser *p);
