@@ -48,7 +48,10 @@ static void report_data_activations(struct placing *p, const struct mode_stateme
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
     struct axis_list left = axes_without(&mode->axes, &p->placement->batch);
-    propose_axes(p, d, mode, &left);
+    if (mode->own_text)
+        propose_axes(p, d, mode, &left);
+    else if (mode->origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, mode->origin.span, "R");
 }
 
 // Ops work on rows of a tensor, and a flat shard has none.
