@@ -68,8 +68,8 @@ bool read_bytes_quantity(struct resolver *r, const struct ast_value *value, cons
 // One of the names; their order is the result.
 bool read_choice(struct resolver *r, const struct ast_value *value, const char *what,
                  const char *const *names, int n, int *out);
-void report_wrong_kind(struct resolver *r, const struct ast_value *value, const char *what,
-                       const char *wanted);
+struct diagnostic *report_wrong_kind(struct resolver *r, const struct ast_value *value,
+                                     const char *what, const char *wanted);
 // Which of the names another system's word is for (synonyms.def); NULL: none.
 const char *translated(const char *word, const char *const *names, size_t n);
 // "no field `x`" with what was probably meant; `code` is E103 or E104.

@@ -72,6 +72,17 @@ static bool check_relaxed(const struct mode_reader *m, struct span span, const c
 // ---- options ----------------------------------------------------------------------------------
 // Each reads one value into the statement; what is wrong is reported.
 
+// A number alone where a call takes it, `every(100)`.
+static void report_no_call(const struct mode_reader *m, const struct ast_value *value,
+                           const char *what, const char *wanted, const char *call) {
+    struct diagnostic *d = report_wrong_kind(m->r, value, what, wanted);
+    if (value->kind != AST_NUMBER)
+        return;
+    const char *number = ast_value_text(m->r->arena, value);
+    diagnostic_help(d, "did you mean `%s(%s)`?", call, number);
+    diagnostic_edit(d, value->span, "%s(%s)", call, number);
+}
+
 // `layers(n)` is a call, all others are words.
 static void read_unit(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const units[] = {"tensor", "layer", "layers", "stage", "model"};
@@ -86,6 +97,8 @@ static void read_unit(const struct mode_reader *m, const struct ast_value *value
                           &m->out->unit_layers))
             return;
         m->out->unit = UNIT_LAYERS;
+    } else if (value->kind == AST_NUMBER) {
+        report_no_call(m, value, "`unit`", "a word, or `layers(n)` with one number", "layers");
     } else {
         int unit;
         if (!read_choice(r, value, "`unit`", units, 5, &unit))
@@ -197,7 +210,7 @@ static void read_average(const struct mode_reader *m, const struct ast_value *va
     if (value->kind != AST_CALL || strcmp(value->call.name.text, "every") != 0 ||
         arguments->n != 1 || arguments->items[0].kind != ARGUMENT_VALUE ||
         arguments->items[0].name.text)
-        report_wrong_kind(m->r, value, "`average`", "`every(n)` with a number of steps");
+        report_no_call(m, value, "`average`", "`every(n)` with a number of steps", "every");
     else if (m->out->state == STATE_OPTIMIZER)
         report_unsupported(m->r, value->span, UNSUPPORTED_AVERAGED_OPTIMIZER);
     else if (read_integer(m->r, substitute(m->frame, arguments->items[0].value), "`every`", 1,

@@ -145,7 +145,10 @@ static void read_rate(struct resolver *r, const struct ast_value *value,
         *rate = (struct learning_rate){.kind = RATE_CONSTANT};
         read_real(r, value, "`lr`", 0, 1e6, &rate->base);
     } else {
-        report_wrong_kind(r, value, "`lr`", "a number or `cosine(...)`");
+        static const char *const schedules[] = {"cosine"};
+        struct diagnostic *d = report_wrong_kind(r, value, "`lr`", "a number or `cosine(...)`");
+        if (value->kind == AST_CALL)
+            diagnostic_meant(d, value->call.name.span, value->call.name.text, schedules, 1);
     }
 }
 

@@ -91,10 +91,10 @@ struct diagnostic *report_twice(struct resolver *r, struct span span, struct spa
 }
 
 // `wanted` with its article: "a number", "two numbers, `(0.9, 0.95)`".
-void report_wrong_kind(struct resolver *r, const struct ast_value *value, const char *what,
-                       const char *wanted) {
-    report(r->diagnostics, E105, value->span, "%s takes %s, not `%s`", what, wanted,
-           ast_value_text(r->arena, value));
+struct diagnostic *report_wrong_kind(struct resolver *r, const struct ast_value *value,
+                                     const char *what, const char *wanted) {
+    return report(r->diagnostics, E105, value->span, "%s takes %s, not `%s`", what, wanted,
+                  ast_value_text(r->arena, value));
 }
 
 // A number without a unit. A word that is no unit has been reported by the lexer.
