@@ -108,6 +108,29 @@ static const char *find_import(struct resolver *r, const char *importer, const c
     return access(installed, F_OK) == 0 ? installed : NULL;
 }
 
+// The installed files of strategies, as an import names them.
+static const char *const library_files[] = {"lib/strategies.place"};
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// A file of the library in another folder, or misspelt; else what there is to look at.
+static void help_import_path(struct resolver *r, struct diagnostic *d, struct span span,
+                             const char *given) {
+    for (size_t i = 0; i < sizeof library_files / sizeof *library_files; i++) {
+        const char *name = last_part(library_files[i]);
+        if (nearest_name(last_part(given), &name, 1) &&
+            find_import(r, r->files[0].path, library_files[i])) {
+            diagnostic_help(d, "did you mean `%s`?", library_files[i]);
+            diagnostic_edit(d, span, "\"%s\"", library_files[i]);
+            return;
+        }
+    }
+    diagnostic_help(d, "check the path; it is taken from the file that names it");
+}
+
 // A cycle is looked for before "already read": a file that is still open is both.
 static void load_import(struct resolver *r, const struct ast_item *item,
                         const struct import_chain *chain) {
@@ -120,7 +143,7 @@ static void load_import(struct resolver *r, const struct ast_item *item,
         diagnostic_note(d, "sought beside the importing file%s%s",
                         r->options->library_directory ? " and in " : "",
                         r->options->library_directory ? r->options->library_directory : "");
-        diagnostic_help(d, "check the path; it is taken from the file that names it");
+        help_import_path(r, d, span, item->import.text);
         return;
     }
     const char *identity = identity_of(r->arena, path);
@@ -194,9 +217,6 @@ static void help_declare(struct diagnostic *d, enum ast_item_kind kind) {
               "sequence_limit = 64 }";
     diagnostic_help(d, "declare one, as in `%s`, or import the file that does", example);
 }
-
-// The installed files of strategies, as an import names them.
-static const char *const library_files[] = {"lib/strategies.place"};
 
 // True if the file declares such an item. It is read beside everything: what it says is not taken,
 // and what is wrong in it is told to those who import it.
