@@ -31,6 +31,31 @@ LLAMA_1B = ("model m : llama { layers = 20  hidden = 2048  heads = 32  kv_heads 
             "  ffn = 5632  vocab = 32000 }")
 
 
+def commit_exists(commit):
+    return subprocess.run(["git", "-C", ROOT, "rev-parse", "-q", "--verify", commit], capture_output=True,
+                          check=False).returncode == 0
+
+
+def build_commit(commit):
+    """Builds the compiler of a commit in build-release/commits/, once. Returns its path and what it is called: the
+    commit's first line."""
+    def output(*command, **options):
+        done = subprocess.run(command, capture_output=True, text=True, cwd=options.get("cwd", ROOT))
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+        return done.stdout.strip()
+
+    name = output("git", "log", "-1", "--format=%h %s", commit)
+    folder = os.path.join(ROOT, "build-release", "commits", name.split()[0])
+    command = os.path.join(folder, "build-release", "bin", "placec")
+    if not os.path.exists(command):
+        os.makedirs(folder, exist_ok=True)
+        output("sh", "-c", 'git archive "$0" | tar -x -C "$1"', commit, folder)
+        output("cmake", "--preset", "release", cwd=folder)
+        output("cmake", "--build", "build-release", "--target", "command", cwd=folder)
+    return command, name
+
+
 def place_text(model, axes, train, strategy):
     """A file of one model, one mesh, one strategy `main`. `axes` is a dict of sizes."""
     mesh = "  ".join(f"{name} = {size}" for name, size in axes.items())
