@@ -66,6 +66,12 @@ static bool check_relaxed(const struct mode_reader *m, struct span span, const c
     diagnostic_say(d, "`%s` is not relaxed over `%s` here", condition_names[condition], axes);
     diagnostic_help(d, "say so around it: `relax %s over %s { ... }`", condition_names[condition],
                     axes);
+    struct span at = m->out->statement_span;
+    if (at.source != NO_SOURCE) {
+        diagnostic_edit(d, span_of(at.source, at.begin, at.begin), "relax %s over %s { ",
+                        condition_names[condition], axes);
+        diagnostic_edit(d, span_of(at.source, at.end, at.end), " }");
+    }
     return false;
 }
 
