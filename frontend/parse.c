@@ -168,6 +168,23 @@ static void suggest_comma(struct parser *p, struct diagnostic *d, struct span sp
     diagnostic_edit(d, span_of(span.source, end, end), ",");
 }
 
+static bool is_word(const struct parser *p, struct span span, const char *word) {
+    return span.end - span.begin == strlen(word) &&
+           strncmp(p->text + span.begin, word, strlen(word)) == 0;
+}
+
+// Where a comma may not stand: between axes, or between what is in braces.
+static void suggest_no_comma(struct parser *p, struct diagnostic *d, struct span span) {
+    struct span axis = word_before(p, span), before = word_before(p, axis);
+    if (is_word(p, before, "over") || is_word(p, before, "on")) {
+        diagnostic_help(d, "the axes of a product are joined by `*`, outermost first");
+        diagnostic_edit(d, span, " *");
+    } else {
+        diagnostic_help(d, "nothing stands between what is in braces: leave `,` out");
+        diagnostic_edit(d, span, "%s", "");
+    }
+}
+
 // The word that cannot stand here, what could, the bracket it may be about, and the keyword that
 // was probably meant. Only the first mistake of a part is reported; bison skips to the next part.
 void report_unexpected(struct parser *p, struct span span, const char *found,
@@ -183,10 +200,8 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
     const struct open_bracket *open = p->n_brackets ? &p->brackets[p->n_brackets - 1] : NULL;
     if (open && open->kind != '{' && open->span.begin < span.begin)
         diagnostic_label(d, open->span, "`%c` opened here", open->kind);
-    if (strcmp(found, "','") == 0 && open && open->kind == '{' && p->text[span.begin] == ',') {
-        diagnostic_help(d, "nothing stands between what is in braces: leave `,` out");
-        diagnostic_edit(d, span, "%s", "");
-    }
+    if (strcmp(found, "','") == 0 && open && open->kind == '{' && p->text[span.begin] == ',')
+        suggest_no_comma(p, d, span);
     if (contains(expected, n_expected, "a string in quotes") && n_expected == 1)
         suggest_quotes(p, d, span);
     if (contains(expected, n_expected, "','") && contains(expected, n_expected, "')'") &&
