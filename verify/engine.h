@@ -117,9 +117,10 @@ const char *microbatches_text(const struct engine *, struct term collected);
 
 // rule.c
 struct judgement judgement_of(struct engine *, struct scaled value, form_id form, enum dtype);
-bool op_reads(enum op_kind, unsigned result, unsigned operand); // reads.def
-bool op_is_sum(enum op_kind);
-bool op_is_linear(enum op_kind, unsigned operand);
+// Does the result depend on the operand (reads.def)?
+bool op_reads(enum op_kind, unsigned result, unsigned operand);
+bool op_is_sum(enum op_kind);                      // the operands are its summands
+bool op_is_linear(enum op_kind, unsigned operand); // in this one, the others given
 void rule_apply(struct engine *, const struct unit *, const struct op *,
                 const struct judgement *operands, struct judgement *results);
 

@@ -40,10 +40,6 @@ void expansion_init(struct expansion *x, struct engine *e) {
     x->keys.arena = x->known_keys.arena = e->arena;
 }
 
-static const struct node *node_of(const struct expansion *x, struct term term) {
-    return &x->engine->terms->nodes[term.node];
-}
-
 // ---- numbers of attributes ----------------------------------------------------------------------
 
 // A number as the fraction that it is. False: its numerator or denominator is too large.
@@ -319,7 +315,7 @@ static bool expand_by_law(struct expansion *x, const struct made *m, struct scal
 }
 
 static struct scaled expand_op(struct expansion *x, struct term term) {
-    const struct node_key *key = node_of(x, term)->key;
+    const struct node_key *key = term_node(x->engine->terms, term)->key;
     struct made m = {.term = term,
                      .kind = (enum op_kind)key->kind,
                      .result = key->result,
@@ -365,7 +361,7 @@ static struct scaled expand_sum(struct expansion *x, struct term term) {
 static struct scaled expand_broadcast(struct expansion *x, struct term term) {
     static const char labels[] = "\1\2\3\4\5\6"; // as many as MAX_RANK
     struct terms *terms = x->engine->terms;
-    uint32_t leading = node_of(x, term)->key->attributes;
+    uint32_t leading = term_node(x->engine->terms, term)->key->attributes;
     struct scaled inner = expand(x, term_part(x->engine->terms, term, 0)), made;
     int rank = expansion_known(x, term).rank;
     char result[MAX_RANK + 1] = {0};

@@ -364,13 +364,44 @@ static form_id result_form(struct context *c, unsigned result) {
 }
 
 // Padding of flat shards stays zero in ops that make zeros of zeros.
-static bool result_clean(const struct context *c) {
+static bool keeps_zeros(const struct context *c) {
     bool keeps = op_is_sum(c->op->kind) || c->op->kind == OP_SCALE || c->op->kind == OP_MUL ||
                  c->op->kind == OP_DIVIDE || c->op->kind == OP_WEIGHTED_SUM ||
                  c->op->kind == OP_ADAMW || c->op->kind == OP_SGD || c->op->kind == OP_SGD_MOMENTUM;
     for (unsigned i = 0; i < c->op->n_operands; i++)
         keeps = keeps && (c->operands[i].clean || !c->labels.operands[i][0]);
     return keeps;
+}
+
+static bool result_clean(const struct context *c, form_id form) {
+    const struct digits *digits = &c->engine->digits;
+    return form_is_flat(digits, form) && (!form_get(digits, form)->padded || keeps_zeros(c));
+}
+
+// Operands that are cut by time are of one microbatch (check_microbatches).
+static int32_t result_microbatch(const struct context *c, unsigned result, form_id form) {
+    int32_t microbatch = 0;
+    for (unsigned i = 0; i < c->op->n_operands && form_get(&c->engine->digits, form)->time; i++)
+        if (op_reads(c->op->kind, result, i) && time_of_operand(c, i))
+            microbatch = c->operands[i].microbatch;
+    return microbatch;
+}
+
+// Rule 3, and where there are no copies: on axes that cut it, or on which it is a summand. Parts of
+// a contraction were put together in another order on every device, so their copies may differ.
+static uint32_t result_bits(const struct context *c, unsigned result,
+                            const struct judgement *made) {
+    struct engine *e = c->engine;
+    uint32_t bits = e->all_axes;
+    bool parts = has_parts(c, result) || made->coverage != COVERAGE_COMPLETE;
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        if (op_reads(c->op->kind, result, i))
+            bits &= c->operands[i].bits;
+        if (parts)
+            bits &= ~coverage_axes(e, c->operands[i].coverage);
+    }
+    bits &= ~coverage_axes(e, made->coverage);
+    return bits | made->partial | made->partial_max | form_get(&e->digits, made->form)->owners;
 }
 
 // A scalar that the host gives is a number of which every digit counts, such as the key that is
@@ -386,9 +417,9 @@ static const struct fault *rounded_fault(const struct context *c, unsigned resul
 
 static struct judgement result_of(struct context *c, unsigned result) {
     struct engine *e = c->engine;
-    struct judgement made = {.dtype = c->unit->values[c->op->results[result]].type.dtype,
-                             .bits = e->all_axes};
+    struct judgement made = {.dtype = c->unit->values[c->op->results[result]].type.dtype};
     if (result_is_zero(c, result)) {
+        made.bits = e->all_axes;
         made.value = (struct scaled){term_constant(e->terms, NODE_ZERO), SCALE_ONE};
         made.form = FORM_ANY; // and so not known to fill the padding of its place
         return made;
@@ -418,24 +449,9 @@ static struct judgement result_of(struct context *c, unsigned result) {
         return judgement_fault(c->fault);
     if (time)
         made.value = sum_microbatch(e->terms, made.value, m);
-    for (unsigned i = 0; i < c->op->n_operands; i++) {
-        if (!op_reads(c->op->kind, result, i))
-            continue;
-        made.bits &= c->operands[i].bits;
-        if (time_of_operand(c, i) && form_get(&e->digits, made.form)->time)
-            made.microbatch = c->operands[i].microbatch;
-    }
-    // Parts were put together in another order on every device, so copies may differ. Where it is
-    // cut or a summand, there are no copies.
-    if (has_parts(c, result) || made.coverage != COVERAGE_COMPLETE)
-        for (unsigned i = 0; i < c->op->n_operands; i++)
-            made.bits &= ~coverage_axes(c->engine, c->operands[i].coverage);
-    made.bits &= ~coverage_axes(c->engine, made.coverage);
-    made.bits |= made.partial | made.partial_max | form_get(&e->digits, made.form)->owners;
-    made.clean = form_is_flat(&e->digits, made.form) && result_clean(c);
-    if (made.form != FORM_ANY && form_is_flat(&e->digits, made.form) &&
-        !form_get(&e->digits, made.form)->padded)
-        made.clean = true;
+    made.microbatch = result_microbatch(c, result, made.form);
+    made.bits = result_bits(c, result, &made);
+    made.clean = result_clean(c, made.form);
     return made;
 }
 

@@ -6,10 +6,6 @@
 
 #include "verify/rewrite.h"
 
-static const struct node *node_of(const struct expansion *x, struct term term) {
-    return &x->engine->terms->nodes[term.node];
-}
-
 // ---- labels -----------------------------------------------------------------------------------
 
 struct capitals { // how many dimensions X, Y, Z stand for; -1: not known
@@ -55,7 +51,7 @@ static bool write_labels(const char *item, size_t length, const struct capitals 
 
 bool shape_read(const struct expansion *x, struct term term, const int *ranks, unsigned n,
                 struct shape *shape) {
-    const struct node_key *key = node_of(x, term)->key;
+    const struct node_key *key = term_node(x->engine->terms, term)->key;
     const char *signature = op_rows[key->kind].signature, *list = signature;
     struct capitals capitals = {{-1, -1, -1}};
     int64_t keep = -1;
@@ -101,12 +97,13 @@ int operand_rank(struct expansion *x, struct term term) {
 }
 
 static int rank_of_op(struct expansion *x, struct term term) {
-    const struct node_key *key = node_of(x, term)->key;
+    const struct node_key *key = term_node(x->engine->terms, term)->key;
     unsigned n = op_operand_count(key->kind), next = 0;
     int ranks[MAX_OPERANDS];
     struct shape shape;
     for (unsigned i = 0; i < n; i++) {
-        bool read = op_reads(key->kind, key->result, i) && next < node_of(x, term)->n_parts;
+        bool read = op_reads(key->kind, key->result, i) &&
+                    next < term_node(x->engine->terms, term)->n_parts;
         ranks[i] = read ? operand_rank(x, term_part(x->engine->terms, term, next++).of) : -1;
     }
     return shape_read(x, term, ranks, n, &shape) ? (int)strlen(shape.results[key->result]) : -1;
@@ -122,8 +119,9 @@ static int find_rank(struct expansion *x, struct term term) {
     struct terms *terms = x->engine->terms;
     int kind = term_kind(terms, term);
     if (kind == NODE_STATE || kind == NODE_INPUT)
-        return rank_of_leaf(x, kind,
-                            interned(&terms->attributes, node_of(x, term)->key->attributes));
+        return rank_of_leaf(
+            x, kind,
+            interned(&terms->attributes, term_node(x->engine->terms, term)->key->attributes));
     if (kind == OP_IOTA || kind == NODE_PRODUCT)
         return kind == OP_IOTA ? 1 : (int)flat_rank(terms, term);
     if (kind == NODE_RESULT) {
@@ -136,7 +134,7 @@ static int find_rank(struct expansion *x, struct term term) {
         return kind == NODE_ONE ? 0 : -1;
     int rank = expansion_known(x, term_part(x->engine->terms, term, 0).of).rank;
     bool broadcast = kind == NODE_BROADCAST && rank >= 0;
-    return rank + (broadcast ? (int)node_of(x, term)->key->attributes : 0);
+    return rank + (broadcast ? (int)term_node(x->engine->terms, term)->key->attributes : 0);
 }
 
 // ---- leaves -----------------------------------------------------------------------------------
@@ -155,7 +153,7 @@ static uint64_t find_leaves(struct expansion *x, struct term term) {
     uint64_t leaves = 0;
     if (kind == NODE_RESULT && !term_equal(expansion_opened(x, term), term))
         return expansion_known(x, expansion_opened(x, term)).leaves;
-    uint32_t n = node_of(x, term)->n_parts;
+    uint32_t n = term_node(x->engine->terms, term)->n_parts;
     if (n == 0 && kind != NODE_ONE && kind != NODE_ZERO) {
         uint64_t at = (uint64_t)number_first(&terms->symbols, term.at);
         return UINT64_C(1) << ((term.node * UINT64_C(0x9e3779b97f4a7c15) + at * 0x9e37) >> 58);

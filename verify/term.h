@@ -130,11 +130,15 @@ struct part part_of(struct term term);
 // The term as the operand of a nonlinear op.
 struct term term_with_scale(struct terms *terms, struct scaled value);
 
+// It may move when a node is added.
+static inline const struct node *term_node(const struct terms *terms, struct term term) {
+    return &terms->nodes[term.node];
+}
 static inline int term_kind(const struct terms *terms, struct term term) {
-    return terms->nodes[term.node].key->kind;
+    return term_node(terms, term)->key->kind;
 }
 static inline bool term_indexed(const struct terms *terms, struct term term) {
-    return terms->nodes[term.node].key->indexed;
+    return term_node(terms, term)->key->indexed;
 }
 // Part `i` of the term's node, with its scale there; of a sum over layers the first layer's
 // (sum_part says all of it).
