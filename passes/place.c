@@ -49,16 +49,37 @@ static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
     return &placement->tensors[w->range * placement->n_tensors + t];
 }
 
+// A `use` places several states: what two of them say is told once.
+static bool is_reported(const struct placing *p, enum diagnostic_code code, struct span span,
+                        struct span label) {
+    for (uint32_t i = 0; i < p->diagnostics->n_items; i++) {
+        const struct diagnostic *d = p->diagnostics->items[i];
+        if (d->code == code && d->n_labels && span_equal(d->span, span) &&
+            span_equal(d->labels[0].span, label))
+            return true;
+    }
+    return false;
+}
+
 void report_tie(struct placing *p, const struct mode_statement *first,
                 const struct mode_statement *second, unsigned axis) {
-    struct diagnostic *d = report(p->diagnostics, E305, origin_span(&second->origin),
-                                  "two statements of equal rank place `%s` over `%s`",
-                                  state_names[second->state], p->config->mesh.axes[axis].name);
+    struct span span = origin_span(&second->origin), other = origin_span(&first->origin);
+    bool brought = second->origin.kind == ORIGIN_USE;
+    if (is_reported(p, E305, span, other))
+        return;
+    const char *what =
+        brought ? "the same states" : arena_format(p->arena, "`%s`", state_names[second->state]);
+    struct diagnostic *d =
+        report(p->diagnostics, E305, span, "two statements of equal rank place %s over `%s`", what,
+               p->config->mesh.axes[axis].name);
     diagnostic_say(d, "the other says this, of the same %s",
-                   second->state == STATE_ACTIVATIONS ? "values" : "tensors");
-    diagnostic_label(d, origin_span(&first->origin), "one says this");
+                   second->state == STATE_ACTIVATIONS && !brought ? "values" : "tensors");
+    diagnostic_label(d, other, "one says this");
     diagnostic_origin(d, &second->origin);
-    diagnostic_help(d, "keep one of them, or give one a longer selector");
+    diagnostic_help(d, brought ? "keep one of them, or limit one to a part of the model, as in "
+                                 "`in mlp { use ... }`"
+                               : "keep one of them, or give one a longer selector");
+    propose_first(p, d, first, second);
 }
 
 static void report_tie_once(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {

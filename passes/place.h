@@ -51,6 +51,9 @@ struct axis_list axes_without(const struct axis_list *axes, const struct axis_li
 // What is said over these axes instead; over none, not at all.
 void propose_axes(struct placing *, struct diagnostic *, const struct mode_statement *,
                   const struct axis_list *axes);
+// The first of two statements, if the second says no more.
+void propose_first(struct placing *, struct diagnostic *, const struct mode_statement *first,
+                   const struct mode_statement *second);
 // A statement behind one inside `relax`, which needs this condition relaxed, too.
 void propose_relaxed(struct placing *, struct diagnostic *, const struct mode_statement *,
                      enum condition condition, const char *statement);

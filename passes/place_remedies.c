@@ -1,6 +1,8 @@
 // place, remedies: the edits that helps propose. They are texts in the place of what the user
 // wrote, or beside it; the driver compiles what they make of the file, and keeps those that make it
 // right. So nothing here need know whether an edit is enough, only that it is what the help says.
+#include <string.h>
+
 #include "ir/diagnostic.h"
 #include "passes/place.h"
 
@@ -48,6 +50,18 @@ void propose_axes(struct placing *p, struct diagnostic *d, const struct mode_sta
         diagnostic_edit(d, mode->axes_span, "%s", axes_text(p, axes));
     else if (mode->statement_span.source != NO_SOURCE)
         diagnostic_edit(d, mode->statement_span, "%s", "");
+}
+
+// Of two statements with one text the second adds nothing.
+void propose_first(struct placing *p, struct diagnostic *d, const struct mode_statement *first,
+                   const struct mode_statement *second) {
+    struct span a = first->statement_span, b = second->statement_span;
+    if (a.source == NO_SOURCE || a.source != b.source || span_equal(a, b) ||
+        a.end - a.begin != b.end - b.begin)
+        return;
+    const char *text = p->diagnostics->sources->items[a.source].text;
+    if (strncmp(text + a.begin, text + b.begin, a.end - a.begin) == 0)
+        diagnostic_edit(d, b, "%s", "");
 }
 
 // ---- `relax` around it -------------------------------------------------------------------------
