@@ -167,7 +167,7 @@ const struct fault *codes_gather(struct engine *e, const struct exchange *exchan
                           mask_text(e, value->partial), mask_text(e, axes));
     int64_t words = form_get(&e->digits, value->form)->elements;
     value->form = form_of_codes(&e->digits, key->of, words, members(e), key->clean);
-    value->partial = value->own = 0;
+    value->partial = 0;
     value->bits |= axes;
     return NULL;
 }

@@ -147,7 +147,7 @@ static form_id with_dim(struct digits *digits, form_id form, int dim, dim_id to)
 const char *form_cut(struct digits *digits, form_id *form, int dim, unsigned axis) {
     const struct form_key *key = form_get(digits, *form)->key;
     int64_t size = digits->mesh->axes[axis].size;
-    if (dim < 0 || dim >= (int)key->rank || dim_get(digits, key->dims[dim])->flat)
+    if (dim >= (int)key->rank || dim_get(digits, key->dims[dim])->flat)
         return "there is no such dimension";
     const struct dim_key *old = dim_get(digits, key->dims[dim])->key;
     struct digit list[MAX_DIGITS + 1];
@@ -168,7 +168,7 @@ const char *form_cut(struct digits *digits, form_id *form, int dim, unsigned axi
 // what is local afterwards.
 const char *form_join(struct digits *digits, form_id *form, int dim, unsigned axis) {
     const struct form_key *key = form_get(digits, *form)->key;
-    if (dim < 0 || dim >= (int)key->rank || dim_get(digits, key->dims[dim])->flat)
+    if (dim >= (int)key->rank || dim_get(digits, key->dims[dim])->flat)
         return "there is no such dimension";
     const struct dim_key *old = dim_get(digits, key->dims[dim])->key;
     struct digit list[MAX_DIGITS];
@@ -255,13 +255,11 @@ const char *form_join_flat(struct digits *digits, form_id *form, const struct ax
 }
 
 bool form_leave_idle(struct digits *digits, form_id *form, unsigned axis) {
-    if (!form_is_flat(digits, *form))
-        return false;
     struct dim_key key = *dim_get(digits, form_get(digits, *form)->key->dims[0])->key;
     uint32_t at = 0;
     while (at < key.n_levels && key.levels[at].axis != (int32_t)axis)
         at++;
-    if (at == key.n_levels || key.levels[at].shift)
+    if (at == key.n_levels || key.levels[at].shift) // the axis cuts no flat form, or another digit
         return false;
     int64_t elements = at ? key.levels[at - 1].chunk : form_get(digits, key.whole)->elements;
     bool last = at + 1 == key.n_levels; // then its chunk is the local part
@@ -324,7 +322,7 @@ static dim_id dim_at_a_time(struct digits *digits, dim_id id) {
     const struct dim_info *dim = dim_get(digits, id);
     struct digit list[MAX_DIGITS];
     uint32_t n = 0;
-    if (!dim->time || dim->flat)
+    if (dim->flat)
         return id;
     for (uint32_t i = 0; i < dim->key->n_digits; i++)
         if (dim->key->digits[i].owner != OWNER_TIME)

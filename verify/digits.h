@@ -96,7 +96,8 @@ bool form_is_flat(const struct digits *, form_id form);
 // Whether the local part has these sizes.
 bool form_fits(const struct digits *, form_id form, const struct tensor_type *type);
 
-// What an axis of size > 1 does to a form. NULL: done, `*form` is the new one; else why not.
+// What an axis of size > 1 does to a form along a dimension, from 0. NULL: done, `*form` is the new
+// one; else why not.
 const char *form_cut(struct digits *, form_id *form, int dim, unsigned axis);
 const char *form_join(struct digits *, form_id *form, int dim, unsigned axis);
 // The same for a flat tensor and all the axes, outermost first; `chunk`: elements of the smaller
@@ -106,7 +107,7 @@ const char *form_cut_flat(struct digits *, form_id *form, const struct axis_list
 const char *form_join_flat(struct digits *, form_id *form, const struct axis_list *axes,
                            int64_t chunk);
 // Has the first device of the axis all elements of a flat tensor, and what every other one holds
-// stands behind them? Then `*form` is the one that the axis does not cut.
+// stands behind them? Then `*form` is the one that the axis does not cut. Of a form that it cuts.
 bool form_leave_idle(struct digits *, form_id *form, unsigned axis);
 // Every device has what the one `by` before it on the axis had, counted round.
 void form_shift(struct digits *, form_id *form, unsigned axis, int64_t by);

@@ -18,8 +18,7 @@
 
 enum { MOST_DEVICES = 64 };
 
-struct round {
-    bool known;
+struct round { // all zero where nothing is known
     unsigned axis;
     value_id summand; // w, a value of the unit
     uint64_t seen;    // a bit for each k
@@ -52,14 +51,14 @@ static int64_t devices(const struct rounds *r, unsigned axis) {
 }
 
 static uint64_t all_of(int64_t n) {
-    return n == MOST_DEVICES ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+    return n >= MOST_DEVICES ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
 // A value that no permute and no sum has made is its own.
 static struct round round_of(const struct rounds *r, value_id id, unsigned axis) {
-    if (r->of[id].known)
+    if (r->of[id].seen)
         return r->of[id];
-    return (struct round){true, axis, id, 1, id, 0, devices(r, axis)};
+    return (struct round){axis, id, 1, id, 0, devices(r, axis)};
 }
 
 static void follow_permute(struct rounds *r, const struct op *op) {
@@ -87,14 +86,12 @@ static int64_t period_of_sum(const struct rounds *r, const struct round *a, cons
 
 static void follow_sum(struct rounds *r, const struct op *op) {
     const struct round *left = &r->of[op->operands[0]], *right = &r->of[op->operands[1]];
-    if (!left->known && !right->known)
-        return;
-    unsigned axis = left->known ? left->axis : right->axis;
+    unsigned axis = left->seen ? left->axis : right->axis;
     struct round a = round_of(r, op->operands[0], axis), b = round_of(r, op->operands[1], axis);
     if (a.axis != b.axis || a.summand != b.summand || a.seen & b.seen)
         return;
-    r->of[op->results[0]] = (struct round){
-        true, axis, a.summand, a.seen | b.seen, op->results[0], 0, period_of_sum(r, &a, &b)};
+    r->of[op->results[0]] = (struct round){axis,           a.summand, a.seen | b.seen,
+                                           op->results[0], 0,         period_of_sum(r, &a, &b)};
 }
 
 static bool is_wide(const struct rounds *r, const struct judgement *value) {
@@ -124,10 +121,11 @@ void rounds_behind(struct rounds *r, const struct op *op, struct judgement *valu
         return;
     struct round *sum = &r->of[op->results[0]];
     struct judgement *made = &values[op->results[0]];
-    sum->known = sum->known && !made->fault && is_wide(r, made);
-    if (!sum->known || sum->seen != all_of(devices(r, sum->axis)) ||
+    if (!is_wide(r, made))
+        *sum = (struct round){0};
+    if (sum->seen != all_of(devices(r, sum->axis)) ||
         !(values[sum->summand].partial >> sum->axis & 1))
         return;
     finish_sum(sum, &values[sum->summand], made);
-    sum->known = false;
+    *sum = (struct round){0};
 }

@@ -113,8 +113,6 @@ void initials_init(struct engine *e) {
 struct run initial_run(struct engine *e, buffer_id id, int32_t item) {
     int32_t count = (int32_t)buffer_of(e, id)->count;
     int32_t step = (int32_t)buffer_layer_step(buffer_of(e, id));
-    if (!is_filled(buffer_of(e, id)))
-        return (struct run){.end = count, .state = ITEM_EMPTY};
     if (step == 1)
         return (struct run){
             .end = count, .state = ITEM_READY, .held = &e->initials[id], .n_held = 1};

@@ -63,6 +63,8 @@ static bool share_bytes(const struct evaluation *v, value_id a, value_id b) {
     return byte_ranges_meet(v->bytes[a], v->bytes[b]);
 }
 
+// What is made in the place of a parameter is written there when the call has ended, so that of it
+// this is asked only to make no fault that nobody would read.
 static bool may_overwrite(const struct evaluation *v, uint32_t parameter) {
     if (v->unit->consumed[parameter])
         return true;
@@ -101,7 +103,8 @@ static bool is_added_by_kernel(const struct evaluation *v, value_id id) {
     return kernel && v->unit->values[id].storage == STORAGE_INLINE;
 }
 
-// From here on the place of the sum that the kernel adds to is its own.
+// From here on the place of the sum that the kernel adds to is its own, and who writes there before
+// the `accumulate` takes it away.
 static void write_sum(struct evaluation *v, const struct op *kernel, value_id term) {
     for (uint32_t i = 0; i < v->unit->n_ops; i++) {
         const struct op *op = &v->unit->ops[i];
@@ -110,16 +113,6 @@ static void write_sum(struct evaluation *v, const struct op *kernel, value_id te
         v->made[op->results[0]] = kernel;
         overwrite(v, op->results[0], kernel);
     }
-}
-
-// Has anybody else written the sum's bytes before its `accumulate`?
-static const struct fault *lost_sum(struct evaluation *v, const struct op *op) {
-    value_id sum = op->kind == OP_ACCUMULATE ? op->results[0] : NO_ID;
-    if (sum == NO_ID || !is_added_by_kernel(v, op->operands[1]) || !v->dead[sum])
-        return NULL;
-    return fault_make(v->engine, E611, op->span, NULL,
-                      "`%s` is lost: a kernel added to it before `%s` took its place",
-                      v->unit->values[sum].name, v->unit->values[v->dead[sum]->results[0]].name);
 }
 
 // The judgement of an operand where an op reads it.
@@ -210,9 +203,8 @@ static void name_result(struct evaluation *v, const struct op *op, value_id id) 
 
 static void evaluate_op(struct evaluation *v, const struct op *op) {
     struct judgement operands[MAX_OPERANDS], results[MAX_RESULTS];
-    const struct fault *lost = lost_sum(v, op);
     for (unsigned i = 0; i < op->n_operands; i++)
-        operands[i] = lost ? judgement_fault(lost) : read_value(v, op->operands[i], op);
+        operands[i] = read_value(v, op->operands[i], op);
     struct exchange exchange;
     bool exchanges = op_exchange(op, &exchange);
     history_begin(v->engine, op, exchanges ? &exchange : NULL, op->span, operands, op->n_operands);
@@ -425,13 +417,13 @@ static void recall(struct engine *e, const struct unit *unit, const struct judge
     history_end(e);
 }
 
-// A scale that holds a scalar of one layer, or of some microbatches, cannot be moved to another.
+// A scale that holds a scalar of one layer cannot be moved to another. Of some microbatches none
+// holds any: what multiplies must be whole (rule.c).
 static bool scales_move(const struct engine *e) {
     for (uint32_t i = 0; i < e->terms->scales.n; i++) {
         const struct scale *scale = scale_get(e->terms, i);
         for (uint32_t k = 0; k < scale->n_factors; k++)
-            if (term_indexed(e->terms, scale->factors[k].of) ||
-                term_is_collected(e->terms, scale->factors[k].of))
+            if (term_indexed(e->terms, scale->factors[k].of))
                 return false;
     }
     return true;

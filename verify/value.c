@@ -7,14 +7,15 @@
 
 // ---- attributes -------------------------------------------------------------------------------
 
-// Equal attributes get equal numbers. What says where, not what (axes, dim), is left out.
+// Equal attributes get equal numbers. Of ops that say where, not what (axes, dim), none has a term.
 uint32_t attributes_of(struct engine *e, const struct op *op) {
     char bytes[512];
     uint32_t size = 0;
     for (unsigned name = 0; name < N_ATTRIBUTES; name++) {
         const struct attribute *attribute = op_attribute(op, name);
-        if (!attribute || attribute_kinds[name] == KIND_AXES || name == ATTRIBUTE_DIM)
+        if (!attribute)
             continue;
+        CHECK(attribute_kinds[name] != KIND_AXES && name != ATTRIBUTE_DIM);
         const void *from = &attribute->integer;
         uint32_t length = sizeof attribute->integer;
         if (attribute_kinds[name] == KIND_REAL)
