@@ -71,6 +71,11 @@ static const char units[] =
     "%y = einsum(%x, %z) {labels=\"h,h->h\"} : " ROW " out }\n"
     "unit main.add { phase forward parameter %x : " ROW " parameter %sum : " ROW "\n"
     "result %y in %sum\n%y = accumulate(%sum, %x) : " ROW " in %sum }\n"
+    "unit main.add_product { phase forward parameter %x : " ROW " parameter %z : " ROW "\n"
+    "parameter %sum : " ROW " result %y in %sum result %s\n"
+    "%s = silu(%sum) : " ROW " out\n"
+    "%n = einsum(%x, %z) {labels=\"h,h->h\"} : " ROW " inline\n"
+    "%y = accumulate(%sum, %n) : " ROW " in %sum }\n"
     "unit main.sum { phase forward parameter %x : f32[ffn=2, hidden=4] result %y\n"
     "%y = sum_rows(%x) {keep=1} : " ROW " out }\n"
     "unit main.square { phase forward parameter %x : f32[ffn=2, hidden=4] result %y\n"
@@ -111,6 +116,10 @@ static const char units[] =
     "%up = einsum(%x, %u) {labels=\"h,h->h\"} : " ROW "\n"
     "%bent = silu(%gate) : " ROW "\n"
     "%y = mul(%bent, %up) : " ROW " out }\n"
+    "unit main.gain { phase forward parameter %x : " ROW " parameter %z : " ROW " result %y\n"
+    "%n = square_sum(%z) : f64[]\n"
+    "%r = square_root(%n) : f64[]\n"
+    "%y = scale(%x, %r) : " ROW " out }\n"
     "unit main.root { phase forward parameter %x : f64[] result %y\n"
     "%y = square_root(%x) : f64[] out }\n"
     "unit main.pair { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
@@ -124,8 +133,15 @@ static const char units[] =
     "%y = accumulate(%sum, %n) : f64[] in %sum }\n"
     "unit main.eat { phase forward parameter consumed %x : " ROW " result %y\n"
     "%y = silu(%x) : " ROW " out }\n"
+    "unit main.devour { phase forward parameter consumed %x : " ROW "\n"
+    "parameter consumed %z : " ROW " parameter %u : " ROW " result %y\n"
+    "%s = add(%x, %z) : " ROW "\n%y = add(%s, %u) : " ROW " out }\n"
     "unit main.keep { phase forward parameter %x : f32[flat=2] result %y\n"
     "%y = cast(%x) : f32[flat=2] out }\n"
+    "unit main.bend_part { phase forward parameter %x : f32[flat=2] result %y\n"
+    "%y = silu(%x) : f32[flat=2] out }\n"
+    "unit main.scaled { phase forward parameter %x : " ROW " parameter %f : f64[] result %y\n"
+    "%y = scale(%x, %f) : " ROW " out }\n"
     "unit main.plus { phase forward parameter %x : f32[flat=2] parameter %z : f32[flat=2] result "
     "%y\n"
     "%y = add(%x, %z) : f32[flat=2] out }\n"
@@ -191,6 +207,9 @@ static const char units[] =
     "result %code result %rest in %r\n"
     "%code, %rest = compress(%g, %r) {way=\"topk\", kept=1} : i32[flat=2] out, f32[flat=2] in %r "
     "}\n"
+    "unit main.receive { phase forward parameter %c : i32[flat=4] parameter %g : f32[flat=2]\n"
+    "result %y in %g\n"
+    "%y = decompress(%c, %g) {way=\"topk\", kept=1} : f32[flat=2] in %g }\n"
     "unit main.score { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
     "parameter %x : i32[batch=8, sequence=2] result %y\n"
     "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
@@ -215,4 +234,18 @@ void small_step_begin(struct trial *t, const char *statements) {
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
     trial_read(t, arena_format(&t->arena, "%s%s%s%s", head, train, statements, units));
     t->reference = t->program;
+}
+
+bool small_step_is_found(const struct mistake *mistake) {
+    struct trial t;
+    small_step_begin(&t, mistake->statements);
+    trial_judge(&t);
+    struct expected_verdict expected = {mistake->code, mistake->at, mistake->says};
+    bool right = t.verdict.kind == VERDICT_ACCEPTED;
+    if (right) {
+        trial_read(&t, program_edit(&t.arena, t.text, mistake->edits));
+        trial_judge(&t);
+        right = trial_is_as_expected(&t, expected);
+    }
+    return trial_end(&t, right, mistake->name, expected);
 }

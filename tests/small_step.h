@@ -12,4 +12,14 @@
 // reference, too.
 void small_step_begin(struct trial *, const char *statements);
 
+// An edit of a step that is accepted, and what is told of it.
+struct mistake {
+    const char *name, *statements;
+    struct edit edits[7];
+    const char *code;      // NULL: it is none
+    const char *at, *says; // NULL: anything
+};
+// Whether it is: the step itself is accepted, and the edited one judged as said.
+bool small_step_is_found(const struct mistake *);
+
 #endif

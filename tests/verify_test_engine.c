@@ -10,6 +10,7 @@
 
 #include "tests/small_step.h"
 #include "verify/engine.h"
+#include "verify/islands.h"
 
 static void begin_engine(struct trial *t, struct engine *e, const char *statements) {
     small_step_begin(t, statements);
@@ -63,12 +64,145 @@ static void items_that_differ_in_anything_are_no_run(void **state) {
     others[6].dtype = value.dtype + 1;
     others[7].clean = !value.clean;
     others[8].own = 1;
-    others[9] = fault;
+    others[9].fault = fault.fault;
     assert_true(judgement_alike(&value, &value) && judgement_alike(&fault, &fault));
     for (size_t i = 0; i < 10; i++)
         assert_false(judgement_alike(&value, &others[i]) || judgement_alike(&others[i], &value));
     struct judgement other = judgement_fault(fault_make(&e, E611, elsewhere, NULL, "other"));
     assert_false(judgement_alike(&fault, &other));
+    arena_free(&t.arena);
+}
+
+// How many runs a series has into which two neighbours are put, and nothing behind them.
+static uint32_t runs_of(struct engine *e, struct run left, struct run right) {
+    struct run rest = {.end = 8};
+    struct series series = {.runs = arena_copy(e->arena, &rest, sizeof rest), .n = 1, .cap = 1};
+    series_put(e, &series, left);
+    series_put(e, &series, right);
+    return series.n - (right.end < 8);
+}
+
+// Neighbours are one run if all is alike, and each number stays or grows by their distance.
+static void neighbours_that_differ_are_two_runs(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "call copy(x = w[0]) -> (y = spare[0])\n");
+    const struct statement *start = t.program->steps[STEP_TRAIN].body.statements;
+    struct held held[2] = {{.value = {.partial = 1, .value.of = {3, 5}}}}, other = held[0];
+    struct run left = {.end = 1, .state = ITEM_READY, .held = held, .n_held = 1};
+    struct run right = {.begin = 1, .end = 2, .state = ITEM_READY, .held = &other, .n_held = 1};
+    assert_int_equal(runs_of(&e, left, right), 1);
+    other.value.value.of.at++;
+    assert_int_equal(runs_of(&e, left, right), 1);
+    other.value.value.of.at++;
+    assert_int_equal(runs_of(&e, left, right), 2);
+    other = held[0];
+    struct run others[5] = {right, right, right, right, right};
+    others[0].state = ITEM_WINDOW;
+    others[1].start = start;
+    others[2].by = &start->span;
+    others[3].window = 1;
+    others[4].held = held;
+    others[4].n_held = 2;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(runs_of(&e, left, others[i]), 2);
+    other.value.value.of.node++;
+    assert_int_equal(runs_of(&e, left, right), 2);
+    other = held[0];
+    other.value.partial = 2;
+    assert_int_equal(runs_of(&e, left, right), 2);
+    other = held[0];
+    left.end = 2; // of two that are one value the third is another one, as far on as the item
+    right = (struct run){2, 3, .state = ITEM_READY, .held = &other, .n_held = 1};
+    other.value.value.of.at += 2;
+    assert_int_equal(runs_of(&e, left, right), 2);
+    left.end = 1; // and the other way round
+    right.begin = 1;
+    other.value.value.of.at = held[0].value.value.of.at + 1;
+    assert_int_equal(runs_of(&e, left, right), 2);
+    arena_free(&t.arena);
+}
+
+// The first run of a buffer that is planned beside others, and what it holds, to be changed.
+struct first_run {
+    struct series *series;
+    struct run *run;
+    struct held *held;
+};
+
+static struct first_run first_run(struct engine *e, const struct snapshot *state) {
+    snapshot_put(e, state);
+    struct series *series = &e->store.items[program_find_buffer(e->program, "spare")];
+    struct run *run = series->runs;
+    struct held *held = arena_copy(e->arena, run->held, run->n_held * sizeof *held);
+    run->held = held;
+    return (struct first_run){series, run, held};
+}
+
+// What an iteration leaves is the invariant again only if it is so in everything.
+static void stores_that_differ_in_anything_are_not_equal(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "buffer twin : transient f32[hidden=4] at 9216\ntrain {\n"
+                 "for i = 0 .. 2 { call copy(x = w[i]) -> (y = spare[i]) }\n"
+                 "call copy(x = w[0]) -> (y = whole)\n"
+                 "start permute over b shift 1 as away[0] { w[0] -> other }\n");
+    step_execute(&e, STEP_TRAIN);
+    struct snapshot before = snapshot_take(&e);
+    struct first_run first = first_run(&e, &before);
+    assert_true(store_equal(&e, &before) && !run_is_single(first.run));
+#define DIFFERS(change)                                                                            \
+    first = first_run(&e, &before);                                                                \
+    change;                                                                                        \
+    assert_false(store_equal(&e, &before))
+    DIFFERS(first.series->n--);
+    DIFFERS(first.run->begin--);
+    DIFFERS(first.run->end++);
+    DIFFERS(first.run->state = ITEM_WINDOW);
+    DIFFERS(first.run->window++);
+    DIFFERS(first.run->start = t.program->steps[STEP_TRAIN].body.statements);
+    DIFFERS(first.run->n_held = 0);
+    DIFFERS(first.held->moves = 0);
+    DIFFERS(first.held->from++);
+    DIFFERS(first.held->to++);
+    DIFFERS(first.held->value.microbatch++);
+    DIFFERS(first.held->value.partial = 1);
+    DIFFERS(first.held->value.value.of.at++);
+    DIFFERS(first.held->value.value.of.node++);
+    DIFFERS(e.store.flights[0].runs[0].state = ITEM_EMPTY);
+    assert_int_equal(e.n_regions, 1);
+    DIFFERS(e.store.regions[0].n--);
+    DIFFERS(e.store.regions[0].stretches[0].buffer++);
+    DIFFERS(e.store.regions[0].stretches[0].item++);
+    DIFFERS(e.store.regions[0].stretches[0].owner++);
+#undef DIFFERS
+    first = first_run(&e, &before);
+    first.run->end = 1; // then nothing moves
+    before = snapshot_take(&e);
+    first = first_run(&e, &before);
+    first.held->moves = 0;
+    assert_true(store_equal(&e, &before));
+    arena_free(&t.arena);
+}
+
+static bool nest(struct engine *e, const char *outer, unsigned axes, const char *inner) {
+    struct axis_list list = {0};
+    for (unsigned axis = 0; axis < 2; axis++)
+        if (axes >> axis & 1)
+            axis_list_add(&list, axis);
+    return windows_nest(e, program_find_buffer(e->program, outer), &list,
+                        program_find_buffer(e->program, inner));
+}
+
+static void windows_nest_by_the_axes_between_them(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    assert_true(nest(&e, "whole", 1, "part.a") && nest(&e, "part.b", 1, "part.ba"));
+    assert_true(nest(&e, "whole", 0, "whole") && nest(&e, "part.a", 0, "part.a"));
+    assert_false(nest(&e, "part.b", 0, "part.ba") || nest(&e, "whole", 1, "part.ba"));
+    assert_false(nest(&e, "whole", 1, "part.b") || nest(&e, "part.a", 2, "part.ba"));
     arena_free(&t.arena);
 }
 
@@ -90,6 +224,237 @@ static void parts_that_are_joined_are_summands_alike(void **state) {
     parts[1].partial = 1;
     rule_apply(&e, unit, add, parts, &sum);
     assert_true(sum.fault && sum.fault->code == E412);
+    arena_free(&t.arena);
+}
+
+static const struct op *first_op(struct engine *e, const char *unit) {
+    return e->program->units[program_find_unit(e->program, unit)].ops;
+}
+
+// What the first op of a unit makes.
+static struct judgement made_by(struct engine *e, const char *unit, struct judgement x,
+                                struct judgement z) {
+    struct judgement operands[2] = {x, z}, made;
+    rule_apply(e, &e->program->units[program_find_unit(e->program, unit)], first_op(e, unit),
+               operands, &made);
+    return made;
+}
+
+// Padding is zeros where ops have made zeros of zeros.
+static void padding_is_followed(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "buffer pad : parameters f32[vocab=3] flat/a of short at 27648\ntrain {\n");
+    struct judgement clean = initial_judgement(&e, program_find_buffer(t.program, "pad"), 0);
+    struct judgement whole = initial_judgement(&e, program_find_buffer(t.program, "w"), 0);
+    clean.clean = whole.clean = true;
+    struct judgement unknown = clean;
+    unknown.clean = false;
+    struct scaled nothing = {term_constant(e.terms, NODE_ZERO), SCALE_ONE};
+    struct judgement zeros = judgement_of(&e, nothing, FORM_ANY, DTYPE_F32);
+    zeros.clean = true;
+    assert_true(made_by(&e, "keep", clean, clean).clean);
+    assert_false(made_by(&e, "keep", unknown, clean).clean);
+    assert_false(made_by(&e, "keep", zeros, clean).clean);
+    assert_false(made_by(&e, "copy", whole, clean).clean); // no padding of the value's own
+    assert_true(made_by(&e, "plus", clean, clean).clean);
+    assert_false(made_by(&e, "plus", clean, unknown).clean);
+    assert_false(made_by(&e, "plus", unknown, clean).clean);
+    assert_false(made_by(&e, "bend_part", clean, clean).clean);
+    assert_false(made_by(&e, "bend", whole, whole).clean);
+    assert_false(made_by(&e, "add", whole, whole).clean);
+    assert_null(made_by(&e, "norm", clean, clean).fault);
+    assert_non_null(made_by(&e, "norm", unknown, clean).fault);
+    arena_free(&t.arena);
+}
+
+// Elements alone arrive, or are cut; padding of flat shards stands among them. What arrives is a
+// copy, as what an op makes.
+static void transfers_keep_no_more_than_elements(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "buffer pad : parameters f32[vocab=3] flat/a of short at 27648\n"
+                 "buffer lost : residual f32[hidden=4] flat/b of line at 28672\ntrain {\n"
+                 "call copy(x = w[0]) -> (y = spare[0])\n");
+    e.statement = t.program->steps[STEP_TRAIN].body.statements;
+    struct judgement part = initial_judgement(&e, program_find_buffer(t.program, "pad"), 0);
+    struct judgement whole = initial_judgement(&e, program_find_buffer(t.program, "w"), 0);
+    struct judgement own = initial_judgement(&e, program_find_buffer(t.program, "lost"), 0);
+    struct exchange permute = {.kind = COLLECTIVE_PERMUTE, .dim = -1, .shift = 1}, gather;
+    axis_list_add(&permute.axes, 0);
+    gather = permute;
+    gather.kind = COLLECTIVE_ALL_GATHER;
+    part.clean = whole.clean = true;
+    assert_true(collective_apply(&e, &permute, 2, &part, span_nowhere()).clean);
+    assert_false(collective_apply(&e, &permute, 4, &whole, span_nowhere()).clean);
+    assert_false(collective_apply(&e, &gather, 2, &part, span_nowhere()).clean);
+    assert_false(slice_apply(&e, &permute.axes, 0, 2, &whole, span_nowhere()).clean);
+    assert_true(own.own && !collective_apply(&e, &permute, 2, &own, span_nowhere()).own);
+    assert_true(own.own && !made_by(&e, "keep", own, own).own);
+    arena_free(&t.arena);
+}
+
+// A product of two sums is no sum of the products that devices have.
+static void summands_are_multiplied_by_copies(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    struct judgement x = initial_judgement(&e, program_find_buffer(t.program, "w"), 0), part = x;
+    part.partial = 1;
+    assert_int_equal(made_by(&e, "times", part, x).partial, 1);
+    assert_non_null(made_by(&e, "times", part, part).fault);
+    arena_free(&t.arena);
+}
+
+// Of sums over some microbatches only sums are taken, and what is linear in one of them.
+static void sums_over_some_microbatches_are_passed_on(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    struct judgement x = initial_judgement(&e, program_find_buffer(t.program, "w"), 0), some = x;
+    struct judgement z = initial_judgement(&e, program_find_buffer(t.program, "w"), 1);
+    some.value = sum_microbatch(e.terms, some.value, 3);
+    struct judgement count = judgement_of(&e, x.value, form_make(&e.digits, NULL, 0), DTYPE_F64);
+    struct judgement counted = count;
+    counted.value = some.value;
+    struct judgement made = made_by(&e, "times", some, z);
+    struct scaled product = sum_microbatch(e.terms, made_by(&e, "times", x, z).value, 3);
+    assert_true(!made.fault && scaled_same(e.terms, made.value, product));
+    made = made_by(&e, "times", z, some);
+    assert_true(!made.fault && scaled_same(e.terms, made.value, product));
+    assert_null(made_by(&e, "scaled", some, count).fault);
+    assert_non_null(made_by(&e, "scaled", x, counted).fault);
+    assert_non_null(made_by(&e, "times", some, some).fault);
+    assert_non_null(made_by(&e, "bend", some, some).fault);
+    arena_free(&t.arena);
+}
+
+// What a device has left of its gradient when it has coded it.
+static struct judgement left_of(struct engine *e, struct judgement gradient,
+                                struct judgement residual, struct judgement *code) {
+    struct judgement operands[2] = {gradient, residual}, made[2];
+    rule_apply(e, &e->program->units[program_find_unit(e->program, "send")], first_op(e, "send"),
+               operands, made);
+    assert_true(!made[0].fault == !made[1].fault);
+    *code = made[0];
+    return made[1];
+}
+
+static bool is_coded(struct engine *e, struct judgement gradient, struct judgement residual) {
+    struct judgement code, left = left_of(e, gradient, residual, &code);
+    return !left.fault;
+}
+
+// Coded are whole summands over exactly the axes of the wire, with the residual that is the
+// device's own as the step found it.
+static void codes_are_of_whole_summands(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "buffer lost : residual f32[hidden=4] flat/b of line at 27648\ntrain {\n");
+    struct judgement r = initial_judgement(&e, program_find_buffer(t.program, "lost"), 0);
+    struct judgement g = r, other;
+    g.value = initial_judgement(&e, program_find_buffer(t.program, "w"), 0).value;
+    g.partial = 2;
+    assert_true(is_coded(&e, g, r));
+    other = g;
+    other.partial = 0;
+    assert_false(is_coded(&e, other, r));
+    other.partial = 3;
+    assert_false(is_coded(&e, other, r));
+    other = g;
+    other.value = sum_microbatch(e.terms, g.value, 3);
+    assert_false(is_coded(&e, other, r));
+    other = r;
+    other.value.of = g.value.of;
+    assert_false(is_coded(&e, g, other));
+    struct part part = part_of(r.value.of);
+    uint32_t name = e.terms->nodes[r.value.of.node].key->attributes;
+    other.value.of = term_make(e.terms, OP_SILU, 0, name, &part, 1);
+    assert_false(is_coded(&e, g, other));
+    other = r;
+    other.value.scale = scale_rational(e.terms, 2, 1);
+    assert_false(is_coded(&e, g, other));
+    other = r;
+    other.own = 0;
+    assert_false(is_coded(&e, g, other));
+    struct judgement code, clean = g, kept = r;
+    clean.clean = kept.clean = true;
+    g.clean = r.clean = false;
+    assert_true(left_of(&e, clean, kept, &code).clean);
+    assert_false(left_of(&e, g, kept, &code).clean || left_of(&e, clean, r, &code).clean);
+    struct judgement made = made_by(&e, "keep", code, code);
+    assert_true(made.fault && made.fault->code == E516);
+    arena_free(&t.arena);
+}
+
+// Codes are brought together over the axes of their summands, and all of them are taken for the
+// sum.
+static void codes_are_gathered_and_decompressed(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "buffer lost : residual f32[hidden=4] flat/b of line at 27648\ntrain {\n"
+                 "call copy(x = w[0]) -> (y = spare[0])\n");
+    e.statement = t.program->steps[STEP_TRAIN].body.statements;
+    struct judgement r = initial_judgement(&e, program_find_buffer(t.program, "lost"), 0);
+    struct judgement g = r, code, sum;
+    g.value = initial_judgement(&e, program_find_buffer(t.program, "w"), 0).value;
+    assert_true(left_of(&e, g, r, &code).own && !code.own); // but what it lacks is the device's
+    struct exchange gather = {.kind = COLLECTIVE_ALL_GATHER, .dim = -1};
+    axis_list_add(&gather.axes, 1);
+    struct judgement all = collective_apply(&e, &gather, 2, &code, span_nowhere());
+    assert_true(!all.fault && !all.own);
+    sum = made_by(&e, "receive", all, g);
+    assert_true(!sum.fault && sum.form == g.form && sum.partial == 0);
+    sum = made_by(&e, "receive", code, g);
+    assert_true(sum.fault && sum.fault->code == E516);
+    r.partial = 0;
+    sum = made_by(&e, "receive", r, g);
+    assert_true(sum.fault && sum.fault->code == E516);
+    struct exchange other = gather;
+    other.kind = COLLECTIVE_PERMUTE;
+    all = collective_apply(&e, &other, 2, &code, span_nowhere());
+    assert_true(all.fault && all.fault->code == E516);
+    other = (struct exchange){.kind = COLLECTIVE_ALL_GATHER, .dim = -1};
+    axis_list_add(&other.axes, 0); // of as many devices
+    all = collective_apply(&e, &other, 2, &code, span_nowhere());
+    assert_true(all.fault && all.fault->code == E516);
+    arena_free(&t.arena);
+}
+
+typedef const struct fault *check(struct engine *, buffer_id, int64_t, const char *);
+
+static bool is_kept(struct engine *e, check *check, buffer_id id, struct judgement end) {
+    store_write(e, (struct reference){.buffer = id, .index = index_constant(0)}, end,
+                span_nowhere());
+    return !check(e, id, 0, "it");
+}
+
+// What a step leaves alone it leaves as it found it in everything that the next step assumes.
+static void what_is_kept_lies_as_before(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "buffer lost : residual f32[hidden=4] flat/b of line at 27648\ntrain {\n"
+                 "call copy(x = w[0]) -> (y = spare[0])\n");
+    step_execute(&e, STEP_TRAIN);
+    buffer_id id = program_find_buffer(t.program, "lost");
+    check *checks[] = {codes_check_kept, islands_check_kept};
+    for (int i = 0; i < 2; i++) {
+        struct judgement r = initial_judgement(&e, id, 0), others[6] = {r, r, r, r, r, r};
+        assert_true(is_kept(&e, checks[i], id, r));
+        others[0].value = initial_judgement(&e, program_find_buffer(t.program, "w"), 0).value;
+        others[1].form = initial_judgement(&e, program_find_buffer(t.program, "w"), 0).form;
+        others[2].partial = 0;
+        others[3].own = 0;
+        others[4].bits = 0;
+        others[5] = judgement_fault(fault_make(&e, E611, span_nowhere(), NULL, "lost"));
+        for (int k = 0; k < 6; k++)
+            assert_false(is_kept(&e, checks[i], id, others[k]));
+        assert_ptr_equal(checks[i](&e, id, 0, "it"), others[5].fault);
+    }
     arena_free(&t.arena);
 }
 
@@ -163,7 +528,17 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_meet_where_they_are_shared),
         cmocka_unit_test(items_that_differ_in_anything_are_no_run),
+        cmocka_unit_test(neighbours_that_differ_are_two_runs),
+        cmocka_unit_test(stores_that_differ_in_anything_are_not_equal),
+        cmocka_unit_test(windows_nest_by_the_axes_between_them),
         cmocka_unit_test(parts_that_are_joined_are_summands_alike),
+        cmocka_unit_test(padding_is_followed),
+        cmocka_unit_test(transfers_keep_no_more_than_elements),
+        cmocka_unit_test(summands_are_multiplied_by_copies),
+        cmocka_unit_test(sums_over_some_microbatches_are_passed_on),
+        cmocka_unit_test(codes_are_of_whole_summands),
+        cmocka_unit_test(codes_are_gathered_and_decompressed),
+        cmocka_unit_test(what_is_kept_lies_as_before),
         cmocka_unit_test(rows_are_selected_by_positions),
         cmocka_unit_test(what_is_left_to_follow_is_bounded),
         cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),

@@ -48,6 +48,10 @@ static const struct sum sums[] = {
     {"of copies", 2, 2, "f32", REDUCE("s", "own", "a*b") PAIR("all", "s", "a", 1), "E413"},
     {"of three in a chain", 3, 1, "f32",
      PAIR("s", "own", "a", 1) MOVE("last", "own", "a", 2) ADD("all", "s", "last"), "E513"},
+    {"of three, of which one comes twice", 3, 1, "f32",
+     PAIR("s", "own", "a", 1) MOVE("last", "own", "a", 2) ADD("t", "own.far", "last")
+         ADD("all", "s", "t"),
+     "E413"},
     {"of pairs of pairs and a chain", 8, 1, "f32",
      PAIR("s2", "own", "a", 4) PAIR("s4", "s2", "a", 2) MOVE("m1", "own", "a", 1)
          MOVE("m3", "own", "a", 3) MOVE("m5", "own", "a", 5) MOVE("m7", "own", "a", 7) ADD(

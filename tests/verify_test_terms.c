@@ -53,6 +53,35 @@ static void scales_are_fractions_of_scalars(void **state) {
     assert_int_not_equal(scale_multiply(t, huge, huge), scale_multiply(t, huge, huge));
 }
 
+static void scales_that_are_not_held_are_equal_to_none(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    scale_id T = scale_of_term(t, leaf(t, 1, -1).of), L = scale_of_term(t, leaf(t, 2, -1).of);
+    scale_id two = scale_rational(t, 2, 1), huge = scale_rational(t, INT64_MAX, 1), sum;
+    scale_id tiny = scale_invert(t, huge), unknown = scale_multiply(t, huge, huge);
+    scale_id many[2] = {SCALE_ONE, SCALE_ONE}, zero = scale_rational(t, 0, 1);
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t k = 0; k <= MAX_FACTORS; k++)
+            many[i] = scale_multiply(t, many[i], scale_of_term(t, leaf(t, 3 + k, -1).of));
+    assert_int_not_equal(many[0], many[1]);
+    assert_int_not_equal(scale_multiply(t, tiny, tiny), scale_multiply(t, tiny, tiny));
+    assert_int_not_equal(scale_multiply(t, unknown, two), two);
+    assert_int_not_equal(scale_multiply(t, two, unknown), two);
+    assert_int_equal(scale_multiply(t, SCALE_ONE, unknown), unknown);
+    assert_int_equal(scale_multiply(t, unknown, SCALE_ONE), unknown);
+    assert_int_not_equal(scale_invert(t, unknown), scale_invert(t, unknown));
+    assert_int_not_equal(scale_invert(t, zero), scale_invert(t, zero));
+    assert_false(scale_add(t, unknown, two, &sum) || scale_add(t, two, unknown, &sum));
+    assert_false(scale_add(t, T, L, &sum));
+    assert_false(scale_add(t, T, scale_multiply(t, T, L), &sum));
+    assert_false(scale_add(t, huge, huge, &sum));
+    assert_false(scale_add(t, huge, scale_rational(t, 1, 3), &sum));
+    assert_false(scale_add(t, scale_rational(t, 1, 3), huge, &sum));
+    scale_id left = scale_rational(t, 1, (INT64_C(1) << 40) + 1);
+    assert_false(scale_add(t, left, scale_rational(t, 1, (INT64_C(1) << 40) - 1), &sum));
+    assert_int_equal(scale_common(t, T, scale_invert(t, T)), SCALE_ONE);
+    assert_int_equal(scale_of_term(t, term_constant(t, NODE_ONE)), SCALE_ONE);
+}
+
 static struct scaled add(struct terms *t, struct scaled a, struct scaled b) {
     struct sum sum = {0};
     sum_add(t, &sum, a, SCALE_ONE);
@@ -97,6 +126,80 @@ static void sums_lose_no_scalar(void **state) {
     assert_true(scaled_equal(both, scale(t, add(t, a, scale(t, b, inverse)), inverse)));
 }
 
+// ---- laws -------------------------------------------------------------------------------------
+
+static struct scaled op_term(struct terms *t, int kind, unsigned result, uint32_t attributes,
+                             const struct scaled *operands, uint32_t n) {
+    struct part parts[5];
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = part_of(term_with_scale(t, operands[i]));
+    return (struct scaled){term_make(t, kind, result, attributes, parts, n), SCALE_ONE};
+}
+
+// The sums of exponentials by which an attention is weighed are its own: of the same queries, keys
+// and positions, under the same attributes.
+static void statistics_are_of_their_attention(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct scaled q = leaf(t, 1, -1), k = leaf(t, 2, -1), v = leaf(t, 3, -1);
+    struct scaled at = leaf(t, 4, -1), keys = leaf(t, 5, -1), other = leaf(t, 6, -1);
+    struct scaled all[] = {q, k, v, at, keys}, read[] = {q, k, at, keys};
+    struct scaled o = op_term(t, OP_ATTENTION, 0, 1, all, 5);
+    struct scaled lse = op_term(t, OP_ATTENTION, 1, 1, read, 4);
+    assert_true(law_is_statistic(t, o, lse));
+    assert_false(law_is_statistic(t, op_term(t, OP_ROPE, 0, 1, all, 5), lse));
+    assert_false(law_is_statistic(t, op_term(t, OP_ATTENTION, 2, 1, all, 5), lse));
+    assert_false(law_is_statistic(t, o, op_term(t, OP_ROPE, 1, 1, read, 4)));
+    assert_false(law_is_statistic(t, o, op_term(t, OP_ATTENTION, 2, 1, read, 4)));
+    assert_false(law_is_statistic(t, o, op_term(t, OP_ATTENTION, 1, 2, read, 4)));
+    for (int i = 0; i < 4; i++) {
+        struct scaled others[] = {q, k, at, keys};
+        others[i] = other;
+        assert_false(law_is_statistic(t, o, op_term(t, OP_ATTENTION, 1, 1, others, 4)));
+    }
+    lse.scale = scale_rational(t, 2, 1);
+    assert_false(law_is_statistic(t, o, lse));
+}
+
+static void shifts_cancel_where_they_are_the_greatest(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct scaled x = leaf(t, 1, -1), most = op_term(t, OP_ROW_MAX, 0, 0, &x, 1);
+    struct scaled lse = op_term(t, OP_CROSS_ENTROPY, 1, 0, &x, 1), pair[] = {x, most};
+    struct scaled sum = op_term(t, OP_SUM_EXP, 0, 0, pair, 2);
+    assert_true(scaled_equal(law_log_shift(t, sum, most), lse));
+    most.scale = scale_rational(t, 2, 1);
+    pair[1] = most;
+    sum = op_term(t, OP_SUM_EXP, 0, 0, pair, 2);
+    assert_false(scaled_equal(law_log_shift(t, sum, most), lse));
+    pair[0] = op_term(t, OP_SQUARE_SUM, 0, 0, &x, 1);
+    assert_int_equal(term_kind(t, law_log_shift(t, pair[0], most).of), OP_LOG_SHIFT);
+}
+
+static struct scaled moved(struct terms *t, enum op_kind kind, struct scaled x, int rank) {
+    int64_t key[2] = {DIM_HEADS, 3};
+    struct program scratch = {.arena = t->arena};
+    struct op op = {.kind = kind};
+    op_set_integer(&scratch, &op, ATTRIBUTE_INDEX, 1);
+    op_set_integer(&scratch, &op, ATTRIBUTE_KEEP, 0);
+    uint32_t places = intern(&t->attributes, key, sizeof key, NULL) + 1;
+    struct term iota = term_leaf(t, OP_IOTA, places, false, 0);
+    return law_moved(t, &op, rank, x, iota, iota);
+}
+
+// Sums over layers are not taken apart: they are not a layer's summands.
+static void sums_over_layers_are_moved_as_they_are(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct scaled x = {term_constant(t, NODE_ZERO), SCALE_ONE}, put = x, first = leaf(t, 1, 0);
+    for (int32_t l = 0; l < 4; l++) {
+        x = add(t, x, leaf(t, 1, l));
+        put = add(t, put, moved(t, OP_PUT, leaf(t, 1, l), 1));
+    }
+    assert_false(scaled_equal(moved(t, OP_TAKE, x, 2), moved(t, OP_TAKE, first, 2)));
+    struct op_labels labels = {.operands = {"ap", "p"}, .results = {"a"}};
+    struct scaled one = moved(t, OP_PUT, first, 1), other = leaf(t, 2, -1);
+    assert_false(
+        scaled_equal(law_product(t, &labels, put, other), law_product(t, &labels, one, other)));
+}
+
 static void layers_join_to_ranges(void **state) {
     struct terms *t = &((struct table *)*state)->terms;
     struct scaled up = leaf(t, 1, 0), down = leaf(t, 1, 4);
@@ -107,6 +210,49 @@ static void layers_join_to_ranges(void **state) {
     assert_true(scaled_equal(up, down));
     assert_false(scaled_equal(up, add(t, up, leaf(t, 1, 2))));
     assert_false(scaled_equal(up, add(t, add(t, leaf(t, 1, 0), leaf(t, 1, 1)), leaf(t, 1, 3))));
+}
+
+// Of two ranges whose scales are no multiples of each other both stay, in one order.
+static void ranges_of_other_scales_stay_apart(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    scale_id T = scale_of_term(t, leaf(t, 2, -1).of), three = scale_rational(t, 3, 1);
+    struct scaled zero = {term_constant(t, NODE_ZERO), SCALE_ONE};
+    struct scaled all = zero, begin = zero, end = zero, rest = zero;
+    for (int32_t l = 0; l < 6; l++) {
+        struct scaled counted = {leaf(t, 1, l).of, T}, tripled = {counted.of, three};
+        all = l < 4 ? add(t, all, counted) : all;
+        begin = l < 2 ? add(t, begin, counted) : begin;
+        rest = l >= 2 ? add(t, rest, tripled) : rest;
+        end = l == 2 || l == 3 ? add(t, end, tripled) : end;
+    }
+    assert_int_equal(t->nodes[all.of.node].n_parts, 1);
+    assert_false(scaled_equal(add(t, all, rest), add(t, begin, rest)));
+    assert_true(scaled_equal(add(t, all, rest), add(t, rest, all)));
+    assert_true(scaled_equal(add(t, all, end), add(t, end, all))); // they end alike
+    struct scaled tripled = {leaf(t, 1, 0).of, three};
+    assert_true(scaled_equal(add(t, all, tripled), add(t, tripled, all))); // and begin
+    struct scaled one = sum_microbatch(t, tripled, 1);
+    struct scaled other = sum_microbatch(t, (struct scaled){tripled.of, T}, 2);
+    assert_true(scaled_equal(add(t, one, other), add(t, other, one)));
+    struct sum sum = {0};
+    assert_false(sum_plain(t, &sum, one));
+}
+
+// The layers of a range, in microbatches of a range.
+static struct scaled ranges(struct terms *t, int32_t l, int32_t l_end, int32_t m, int32_t m_end) {
+    struct scaled sum = {term_constant(t, NODE_ZERO), SCALE_ONE};
+    for (; l < l_end; l++)
+        for (int32_t i = m; i < m_end; i++)
+            sum = add(t, sum, sum_microbatch(t, leaf(t, 1, l), i));
+    return sum;
+}
+
+static void ranges_that_do_not_join_have_one_order(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct scaled all = ranges(t, 0, 4, 1, 2);
+    struct scaled others[] = {ranges(t, 0, 2, 1, 3), ranges(t, 2, 4, 1, 3), ranges(t, 0, 4, 3, 4)};
+    for (int i = 0; i < 3; i++)
+        assert_true(scaled_equal(add(t, all, others[i]), add(t, others[i], all)));
 }
 
 // Beyond a bound nothing is claimed of a sum.
@@ -184,6 +330,40 @@ static void aliases_hold_where_they_were_made(void **state) {
         struct term made = term_make(t, OP_GELU, 0, 0, &part, 1);
         bool named = term_equal(made, leaf(t, 9, l + 1).of);
         assert_int_equal(named, l >= 2 && l < 5);
+    }
+}
+
+static struct term gelu(struct terms *t, int32_t layer) {
+    struct part part = part_of(leaf(t, 1, layer).of);
+    return term_make(t, OP_GELU, 0, 0, &part, 1);
+}
+
+// An alias grows by its neighbours only, of the same leaf as far away.
+static void aliases_of_other_leaves_are_others(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct term plain = gelu(t, 0);
+    static const int32_t at[] = {20, 22, 21, 23, 40, 46, 60, 54};
+    static const uint32_t name[] = {8, 8, 9, 8, 8, 8, 8, 8};
+    static const int32_t moved[] = {20, 22, 21, 24, 40, 46, 60, 54};
+    for (int i = 0; i < 8; i++)
+        term_alias(t, (struct term){plain.node, at[i]}, leaf(t, name[i], moved[i]).of);
+    for (int i = 0; i < 8; i++)
+        assert_true(term_equal(gelu(t, at[i]), leaf(t, name[i], moved[i]).of));
+    assert_true(term_equal(gelu(t, 43), (struct term){plain.node, 43}));
+    assert_true(term_equal(gelu(t, 57), (struct term){plain.node, 57}));
+}
+
+// Of iterations that stand for many aliases are kept if their layers follow one another.
+static void aliases_of_every_other_layer_do_not_fit(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    for (int32_t step = -2; step <= 2; step++) {
+        int32_t x = symbol_begin(&t->symbols, 100, step, 5);
+        uint32_t begun = aliases_begin(t);
+        term_alias(t, (struct term){gelu(t, 0).node, x}, leaf(t, 9, x).of);
+        const struct symbol *symbol = &t->symbols.list[t->symbols.n - 1];
+        assert_int_equal(aliases_fit(t, symbol), step * step <= 1);
+        aliases_end(t, begun, symbol, 0);
+        symbol_end(&t->symbols);
     }
 }
 
@@ -270,8 +450,17 @@ static void numbers_are_sums_of_symbols(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scales_are_fractions_of_scalars, setup, teardown),
+        cmocka_unit_test_setup_teardown(scales_that_are_not_held_are_equal_to_none, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(ranges_of_other_scales_stay_apart, setup, teardown),
+        cmocka_unit_test_setup_teardown(ranges_that_do_not_join_have_one_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(aliases_of_other_leaves_are_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(aliases_of_every_other_layer_do_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_do_not_depend_on_order, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_lose_no_scalar, setup, teardown),
+        cmocka_unit_test_setup_teardown(statistics_are_of_their_attention, setup, teardown),
+        cmocka_unit_test_setup_teardown(shifts_cancel_where_they_are_the_greatest, setup, teardown),
+        cmocka_unit_test_setup_teardown(sums_over_layers_are_moved_as_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(layers_join_to_ranges, setup, teardown),
         cmocka_unit_test_setup_teardown(sums_of_very_many_are_unknown, setup, teardown),
         cmocka_unit_test_setup_teardown(only_maxima_cancel_as_shifts, setup, teardown),
