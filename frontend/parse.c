@@ -211,9 +211,17 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
         contains(expected, n_expected, "':'") && contains(expected, n_expected, "'['");
     if (strcmp(found, "'('") == 0 && behind_name)
         suggest_use(p, d, span);
+    if (strcmp(found, "'='") == 0 && behind_name) {
+        diagnostic_help(d, "modes stand behind `:`");
+        diagnostic_edit(d, span, ":");
+    }
     if (strcmp(found, "a name") != 0 || d->help)
         return;
     suggest_keyword(p, d, span, expected, n_expected);
+    if (!d->help && contains(expected, n_expected, "over")) {
+        diagnostic_help(d, "axes stand behind `over`");
+        diagnostic_edit(d, span, "over");
+    }
     if (!d->help && behind_name)
         suggest_statement(p, d, span);
 }
