@@ -296,6 +296,25 @@ static void transfers_keep_no_more_than_elements(void **state) {
     arena_free(&t.arena);
 }
 
+// An attention to values that are zeros is zeros, but the sums that it weighs them by are not.
+static void zeros_that_are_not_read_make_no_zeros(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    const struct unit *unit = &t.program->units[program_find_unit(t.program, "ring")];
+    struct judgement operands[5], made[2];
+    struct scaled nothing = {term_constant(e.terms, NODE_ZERO), SCALE_ONE};
+    operands[0] = initial_judgement(&e, program_find_buffer(t.program, "q"), 0);
+    operands[1] = initial_judgement(&e, program_find_buffer(t.program, "k"), 0);
+    operands[2] = judgement_of(&e, nothing, FORM_ANY, DTYPE_F32);
+    rule_apply(&e, unit, &unit->ops[0], NULL, &operands[3]);
+    rule_apply(&e, unit, &unit->ops[1], NULL, &operands[4]);
+    rule_apply(&e, unit, &unit->ops[2], operands, made);
+    assert_int_equal(term_kind(e.terms, made[0].value.of), NODE_ZERO);
+    assert_true(made[1].fault || term_kind(e.terms, made[1].value.of) != NODE_ZERO);
+    arena_free(&t.arena);
+}
+
 // A product of two sums is no sum of the products that devices have.
 static void summands_are_multiplied_by_copies(void **state) {
     struct trial t;
@@ -534,6 +553,7 @@ int main(void) {
         cmocka_unit_test(parts_that_are_joined_are_summands_alike),
         cmocka_unit_test(padding_is_followed),
         cmocka_unit_test(transfers_keep_no_more_than_elements),
+        cmocka_unit_test(zeros_that_are_not_read_make_no_zeros),
         cmocka_unit_test(summands_are_multiplied_by_copies),
         cmocka_unit_test(sums_over_some_microbatches_are_passed_on),
         cmocka_unit_test(codes_are_of_whole_summands),

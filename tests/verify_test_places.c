@@ -42,6 +42,22 @@ static const struct mistake mistakes[] = {
      "E611",
      "call keep",
      NULL},
+    {"another axis's part than was written",
+     "call copy(x = w[0]) -> (y = other)\ncall keep(x = other.a) -> (y = part.a)\n"
+     "start all_gather over a as gather[0] { part.a -> loose }\nwait gather[0]\n"
+     "call copy(x = loose) -> (y = w[1])\n",
+     {REPLACE("{ part.a -> loose }", "{ part.b -> loose }")},
+     "E511",
+     "start all_gather over a",
+     NULL},
+    {"a part whose bytes have been overwritten",
+     "buffer twin : transient f32[hidden=4] at 27648\ntrain {\n"
+     "call keep(x = v) -> (y = part.b)\ncall copy(x = w[0]) -> (y = twin)\n"
+     "call keep(x = part.b) -> (y = v)\n",
+     {REPLACE("at 27648", "at 9216")},
+     "E611",
+     NULL,
+     NULL},
     {"a part of a summand",
      "call sum(x = u) -> (y = whole)\n"
      "start all_reduce over b as sum[0] { whole -> whole }\nwait sum[0]\n"
