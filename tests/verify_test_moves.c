@@ -276,6 +276,32 @@ static void flat_shards_hold_all_and_have_no_dimensions(void **state) {
     free(b);
 }
 
+// 36 elements in chunks of 18 over one axis, and those in chunks of 6 or more over another. One
+// gather over both puts chunk behind chunk, padding included, so there may be none in between.
+static void padding_inside_is_gathered_apart(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 2, 3);
+    b->spread[0] = (struct spreading){.of = {COPY, COPY}};
+    struct judgement whole = judge_operand(b, 0), halves = whole;
+    const struct axis_list both = {2, {0, 1}}, outer = {1, {0}}, inner = {1, {1}};
+    struct digits *digits = &b->engine.digits;
+    assert_null(form_cut_flat(digits, &halves.form, &outer, 18));
+    for (int64_t chunk = 6; chunk <= 9; chunk++) {
+        form_id cut = halves.form, together, apart;
+        assert_null(form_cut_flat(digits, &cut, &inner, chunk));
+        together = apart = cut;
+        assert_true((form_join_flat(digits, &together, &both, chunk) == NULL) == (chunk == 6));
+        assert_null(form_join_flat(digits, &apart, &inner, chunk));
+        assert_int_equal(apart, halves.form);
+        assert_null(form_join_flat(digits, &apart, &outer, 18));
+        assert_int_equal(apart, whole.form);
+        assert_true(chunk > 6 || together == whole.form);
+    }
+    arena_free(&b->arena);
+    free(b);
+}
+
 // Copies over `b` are equal to the bit, those over `a` are not; over `a * b` the last of b takes
 // from the first of another row.
 static void copies_that_are_mixed_may_differ(void **state) {
@@ -350,6 +376,7 @@ int main(void) {
         cmocka_unit_test(shifted_parts_are_gathered_at_home_only),
         cmocka_unit_test(zeros_behind_all_elements_are_summands),
         cmocka_unit_test(flat_shards_hold_all_and_have_no_dimensions),
+        cmocka_unit_test(padding_inside_is_gathered_apart),
         cmocka_unit_test(copies_that_are_mixed_may_differ),
         cmocka_unit_test(refusals_say_what_is_wrong),
         cmocka_unit_test(zeros_go_anywhere),

@@ -246,8 +246,9 @@ const char *form_join_flat(struct digits *digits, form_id *form, const struct ax
             *form = key.whole;
             continue;
         }
-        // What is left is a chunk of the next level, without the padding behind it.
-        chunk = key.levels[key.n_levels - 1].chunk;
+        // The next level's parts come with what is behind them: with no padding, or it would lie
+        // between two.
+        chunk *= digits->mesh->axes[axes->axes[i]].size;
         dim_id dim = dim_intern(digits, &key);
         *form = form_make(digits, &dim, 1);
     }
