@@ -302,6 +302,35 @@ static void padding_inside_is_gathered_apart(void **state) {
     free(b);
 }
 
+// Where one axis cuts two dimensions a device has blocks i and i. What a gather brings together
+// along one of them are other blocks of the other.
+static void blocks_of_the_diagonal_are_not_gathered(void **state) {
+    struct bench *b = malloc(sizeof *b);
+    assert_non_null(b);
+    begin_moves(b, 2, 3);
+    b->spread[0] = (struct spreading){.of = {COPY, COPY}};
+    form_id whole = judge_operand(b, 0).form, rows = whole, blocks, form;
+    const struct axis_list over = {1, {0}};
+    struct digits *digits = &b->engine.digits;
+    assert_null(form_cut(digits, &rows, 0, 0));
+    blocks = rows;
+    assert_null(form_cut(digits, &blocks, 1, 0));
+    for (int dim = 0; dim < 2; dim++)
+        assert_non_null(form_join(digits, &(form_id){blocks}, dim, 0));
+    form = rows;
+    assert_null(form_join(digits, &form, 0, 0));
+    assert_int_equal(form, whole);
+    int64_t half = form_get(digits, rows)->elements / 2;
+    form = rows;
+    assert_null(form_cut_flat(digits, &form, &over, half));
+    assert_non_null(form_join_flat(digits, &form, &over, half));
+    form = rows;
+    assert_null(form_cut_flat(digits, &form, &over, 2 * half));
+    assert_false(form_leave_idle(digits, &form, 0));
+    arena_free(&b->arena);
+    free(b);
+}
+
 // Copies over `b` are equal to the bit, those over `a` are not; over `a * b` the last of b takes
 // from the first of another row.
 static void copies_that_are_mixed_may_differ(void **state) {
@@ -377,6 +406,7 @@ int main(void) {
         cmocka_unit_test(zeros_behind_all_elements_are_summands),
         cmocka_unit_test(flat_shards_hold_all_and_have_no_dimensions),
         cmocka_unit_test(padding_inside_is_gathered_apart),
+        cmocka_unit_test(blocks_of_the_diagonal_are_not_gathered),
         cmocka_unit_test(copies_that_are_mixed_may_differ),
         cmocka_unit_test(refusals_say_what_is_wrong),
         cmocka_unit_test(zeros_go_anywhere),

@@ -164,8 +164,17 @@ const char *form_cut(struct digits *digits, form_id *form, int dim, unsigned axi
     return NULL;
 }
 
+static bool owns_besides(const struct digits *digits, const struct form_key *form, int dim,
+                         unsigned axis) {
+    bool owns = false;
+    for (int i = 0; i < (int)form->rank; i++)
+        owns |= i != dim && dim_get(digits, form->dims[i])->owners >> axis & 1;
+    return owns;
+}
+
 // A gather puts the parts one behind the other, so the axis's digit must be the most significant of
-// what is local afterwards.
+// what is local afterwards. Nor may it own one of another dimension: what comes from the others is
+// other parts of that.
 const char *form_join(struct digits *digits, form_id *form, int dim, unsigned axis) {
     const struct form_key *key = form_get(digits, *form)->key;
     if (dim >= (int)key->rank || dim_get(digits, key->dims[dim])->flat)
@@ -185,6 +194,8 @@ const char *form_join(struct digits *digits, form_id *form, int dim, unsigned ax
     }
     if (!found)
         return "the axis does not cut this dimension";
+    if (owns_besides(digits, key, dim, axis))
+        return "the axis cuts another dimension, too, and no two devices have the same part of it";
     *form = with_dim(digits, *form, dim, dim_make(digits, list, old->n_digits, old->order));
     return NULL;
 }
@@ -241,6 +252,8 @@ const char *form_join_flat(struct digits *digits, form_id *form, const struct ax
         struct level *last = &key.levels[key.n_levels - 1];
         if (last->axis != axes->axes[i] || last->shift || last->chunk != chunk)
             return "parts would come to lie in another order than the tensor's";
+        if (form_get(digits, key.whole)->owners >> last->axis & 1)
+            return "the axis cuts a dimension, too, and no two devices have the same part of it";
         memset(last, 0, sizeof *last);
         if (--key.n_levels == 0) {
             *form = key.whole;
@@ -261,6 +274,8 @@ bool form_leave_idle(struct digits *digits, form_id *form, unsigned axis) {
     while (at < key.n_levels && key.levels[at].axis != (int32_t)axis)
         at++;
     if (at == key.n_levels || key.levels[at].shift) // the axis cuts no flat form, or another digit
+        return false;
+    if (form_get(digits, key.whole)->owners >> axis & 1)
         return false;
     int64_t elements = at ? key.levels[at - 1].chunk : form_get(digits, key.whole)->elements;
     bool last = at + 1 == key.n_levels; // then its chunk is the local part
