@@ -75,6 +75,21 @@
     "train {\nzero token_count\n"                                                                  \
     "call slope(t = table, u = u) -> (y = short.whole)\n"                                          \
     "start all_reduce over b as slope[0] { short.whole -> short.whole }\nwait slope[0]\n"
+#define WIDE_NORM                                                                                  \
+    "buffer wide : transient f32[hidden=4] pad 8 at 27648\n"                                       \
+    "buffer wide.b : transient f32[hidden=4] flat/b window of wide\n"                              \
+    "buffer wide.ba : transient f32[hidden=4] flat/b*a window of wide\n"                           \
+    "train {\ncall copy(x = w[0]) -> (y = wide)\nzero grad_norm\n"                                 \
+    "call norm(x = wide, sum = grad_norm)\n"
+#define NORM_IN_PARTS(size)                                                                        \
+    REPLACE("call norm(x = wide, sum = grad_norm)",                                                \
+            "start reduce_scatter over a as cut[0] { wide.b -> wide.ba }\nwait cut[0]\n"           \
+            "call norm(x = wide.ba, sum = grad_norm)\n"                                            \
+            "start all_reduce over b*a as sum[0] { grad_norm -> grad_norm }\nwait sum[0]"),        \
+        REPLACE("unit main.norm { phase forward parameter %x : " ROW,                              \
+                "unit main.norm { phase forward parameter %x : f32[flat=" size "]"),               \
+        REPLACE("%n = square_sum(%x)",                                                             \
+                "%h = divide(%x) {divisor=2} : f32[flat=" size "]\n%n = square_sum(%h)")
 #define SEND_SHORT                                                                                 \
     "buffer short.whole : transient f32[vocab=3] at 27648\n"                                       \
     "buffer short.slope : gradients f32[vocab=3] flat/a of short at 28672\n"                       \
@@ -547,6 +562,13 @@ static const struct mistake mistakes[] = {
      "E412",
      "%y = sum_exp",
      NULL},
+    {"parts cut inside their own part", WIDE_NORM, {NORM_IN_PARTS("1")}, NULL, NULL, NULL},
+    {"parts cut inside their own part, and put further on",
+     WIDE_NORM,
+     {NORM_IN_PARTS("2"), REPLACE("flat/b*a window of wide", "flat/b*a pad 2 window of wide")},
+     "E610",
+     "start reduce_scatter",
+     "`wide` and `wide` share bytes"},
     {"the sum of every microbatch's greatest",
      "buffer all : input i32[batch=16, sequence=2] host tokens at 27648\ntrain {\n"
      "call most(t = table, x = all) -> (y = spare[0])\ncall copy(x = spare[0]) -> (y = w[0])\n",

@@ -288,14 +288,20 @@ static const struct fault *state_fault(struct engine *e, struct place place, str
     return fault;
 }
 
-// Outer's cut is inner's but for the axes, which are the last. Both lie in one buffer.
+// Outer's cut is inner's but for the axes, which are the last, and every part of inner lies where a
+// collective over these has it in outer's part: with no padding between, unless outer is the whole.
+// Both lie in one buffer.
 bool windows_nest(const struct engine *e, buffer_id outer, const struct axis_list *axes,
                   buffer_id inner) {
     struct axis_list a = buffer_window_axes(e->program, buffer_of(e, outer));
     struct axis_list b = buffer_window_axes(e->program, buffer_of(e, inner));
     if (a.n + axes->n != b.n)
         return false;
-    return memcmp(a.axes, b.axes, a.n) == 0 && memcmp(axes->axes, b.axes + a.n, axes->n) == 0;
+    int64_t parts = mesh_group_size(&e->program->mesh, axes);
+    bool fills = mesh_group_size(&e->program->mesh, &a) == 1 ||
+                 e->types[outer].dims[0].size == parts * e->types[inner].dims[0].size;
+    return fills && memcmp(a.axes, b.axes, a.n) == 0 &&
+           memcmp(axes->axes, b.axes + a.n, axes->n) == 0;
 }
 
 static struct judgement read_window(struct engine *e, buffer_id window, struct place place,
