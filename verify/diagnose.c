@@ -138,9 +138,12 @@ static const char *place_text(const struct engine *e, struct term term) {
     return kind < N_OPS ? op_rows[kind].text : "sum";
 }
 
+// As the reference has it, where it has it once; else of the layer of what was found.
 static struct scaled at_same_index(const struct engine *e, const struct node *like,
                                    struct term found) {
-    return (struct scaled){{(uint32_t)(like - e->terms->nodes), found.at}, SCALE_ONE};
+    struct term of = {(uint32_t)(like - e->terms->nodes), found.at};
+    history_only_index(e, of.node, &of.at);
+    return (struct scaled){of, SCALE_ONE};
 }
 
 struct texts {
@@ -184,6 +187,33 @@ static struct fault *scale_fault(struct engine *e, struct span span, const char 
                       large ? "large" : "small", found_text, expected_text);
 }
 
+static struct fault *with_given(struct fault *fault, struct scaled given, struct scaled wanted) {
+    fault->has_given = true;
+    fault->given = given;
+    fault->wanted = wanted;
+    return fault;
+}
+
+// What the op was given that added it: a sum has it in the dimensions of all others.
+static struct scaled part_given(const struct engine *e, struct term of, uint32_t i) {
+    struct scaled part = term_part(e->terms, of, i);
+    return term_kind(e->terms, part.of) == NODE_BROADCAST ? term_part(e->terms, part.of, 0) : part;
+}
+
+// The only part of a that b does not have; NO_ID: there are several, or none.
+static uint32_t only_other_part(const struct node *a, const struct node *b) {
+    uint32_t other = NO_ID;
+    for (uint32_t i = 0; i < a->n_parts; i++) {
+        bool has = false;
+        for (uint32_t k = 0; k < b->n_parts && !has; k++)
+            has = same_part(&a->key->parts[i], &b->key->parts[k]);
+        if (!has && other != NO_ID)
+            return NO_ID;
+        other = has ? other : i;
+    }
+    return other;
+}
+
 static struct fault *sum_fault(struct engine *e, struct span span, struct term found,
                                const struct node *like) {
     const struct node *node = node_of(e, found);
@@ -199,17 +229,14 @@ static struct fault *sum_fault(struct engine *e, struct span span, struct term f
                               "reference has it once",
                               term_text(e, summand, 1), scale_text(e, ratio));
         }
-    struct texts sums =
-        texts_of(e, (struct scaled){found, SCALE_ONE}, at_same_index(e, like, found));
-    return fault_make(e, E412, span, NULL, "the sum here is %s, the reference's is %s", sums.ours,
-                      sums.theirs);
-}
-
-static struct fault *with_given(struct fault *fault, struct scaled given, struct scaled wanted) {
-    fault->has_given = true;
-    fault->given = given;
-    fault->wanted = wanted;
-    return fault;
+    struct scaled theirs = at_same_index(e, like, found);
+    struct texts sums = texts_of(e, (struct scaled){found, SCALE_ONE}, theirs);
+    struct fault *fault = fault_make(
+        e, E412, span, NULL, "the sum here is %s, the reference's is %s", sums.ours, sums.theirs);
+    uint32_t given = only_other_part(node, like), wanted = only_other_part(like, node);
+    if (given == NO_ID || wanted == NO_ID)
+        return fault;
+    return with_given(fault, part_given(e, found, given), part_given(e, theirs.of, wanted));
 }
 
 static struct fault *operand_fault(struct engine *e, struct span span, struct term found,
@@ -218,7 +245,7 @@ static struct fault *operand_fault(struct engine *e, struct span span, struct te
     for (uint32_t i = 0; i < node->n_parts; i++) {
         const struct part *a = &node->key->parts[i], *b = &like->key->parts[i];
         struct scaled ours = term_part(e->terms, found, i);
-        struct scaled theirs = {{b->node, b->at + (ours.of.at - a->at)}, b->scale};
+        struct scaled theirs = term_part(e->terms, at_same_index(e, like, found).of, i);
         if (same_part(a, b))
             continue;
         if (a->node == b->node && a->at == b->at)

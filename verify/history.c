@@ -61,8 +61,27 @@ static struct summand summand_of(struct engine *e, struct scaled value, uint32_t
 
 // ---- writing ----------------------------------------------------------------------------------
 
+static void note_index(struct history *history, struct term of) {
+    while (history->n_met <= of.node)
+        ARENA_PUSH(history->arena, history->met, history->n_met, history->cap_met,
+                   (struct met){.times = NEVER_MET});
+    struct met *met = &history->met[of.node];
+    bool other = met->times != NEVER_MET && met->at != of.at;
+    if (met->times != MET_OFTEN)
+        *met = (struct met){of.at, other || number_is_symbolic(of.at) ? MET_OFTEN : MET_ONCE};
+}
+
+bool history_only_index(const struct engine *e, uint32_t node, int32_t *at) {
+    const struct history *history = e->history;
+    if (node >= history->n_met || history->met[node].times != MET_ONCE)
+        return false;
+    *at = history->met[node].at;
+    return true;
+}
+
 static void note_reference(struct engine *e, const struct judgement *made) {
     struct history *history = e->history;
+    note_index(history, made->value.of);
     struct pair pair = {made->value.of.node, made->value.scale};
     int kind = term_kind(e->terms, made->value.of);
     bool added;

@@ -28,6 +28,10 @@ struct making {                               // of one value; numbered from 1
     bool is_unchanged; // that was the same
     bool hides;        // that had no meaning, or the step began with it
 };
+struct met { // a node among the reference's values
+    int32_t at;
+    enum { NEVER_MET, MET_ONCE, MET_OFTEN } times; // at different indices
+};
 struct history {
     struct arena *arena;
     struct making *makings;
@@ -39,10 +43,12 @@ struct history {
     uint32_t open;                  // what is being made; 0: nothing
     struct intern values, summands; // of the reference, and of its sums: nodes with scales
     struct intern sums;             // of the reference, made by ops that add: which nodes
-    bool adds;                      // the reference's op that is open
-    bool known[N_OPS];              // ops that the reference has
-    unsigned char *answers;         // of every making: is it explained?
-    uint32_t *reached, way, room;   // by the present way back; how many there may be
+    struct met *met;                // of every node of the reference: at which index
+    uint32_t n_met, cap_met;
+    bool adds;                    // the reference's op that is open
+    bool known[N_OPS];            // ops that the reference has
+    unsigned char *answers;       // of every making: is it explained?
+    uint32_t *reached, way, room; // by the present way back; how many there may be
 };
 
 // `before`: what was found when the program was judged without a history.
@@ -97,5 +103,7 @@ bool history_has_more(struct engine *, struct scaled sum, struct scaled part, st
 // The scale with which the reference has the term, of several the nearest, of such the last; false:
 // it does not have it.
 bool history_scale(const struct engine *, struct scaled found, scale_id *scale);
+// The only index at which the reference has the node; false: there are several, or none.
+bool history_only_index(const struct engine *, uint32_t node, int32_t *at);
 
 #endif
