@@ -153,6 +153,20 @@ static bool is_kept(const struct engine *e, const struct making *brought, struct
     return false;
 }
 
+// Whether what is wanted was made of what was brought, which so is what it should be.
+static bool is_made_of(struct engine *e, struct term wanted, uint32_t brought) {
+    for (uint32_t id = e->history->n; id > brought; id--) {
+        const struct making *making = making_at(e, id);
+        if (!making->name || !term_equal(making->value.of, wanted))
+            continue;
+        struct lineage way = lineage_of(e, id, false);
+        while (lineage_next(&way))
+            continue;
+        return lineage_has(&way, brought);
+    }
+    return false;
+}
+
 static bool brings_zeros(const struct engine *e, uint32_t made) {
     return is_zero(e, made) && making_at(e, made)->is_transfer;
 }
@@ -170,8 +184,7 @@ static uint32_t zeros_brought(const struct engine *e, uint32_t made) {
 
 // The transfer that brought what the op is given instead of what it wants. Of two values that are
 // of different layers it is the one that was brought.
-static uint32_t carrier(const struct engine *e, const struct fault *fault,
-                        const struct making *reader) {
+static uint32_t carrier(struct engine *e, const struct fault *fault, const struct making *reader) {
     uint32_t brought = 0, n_brought = 0;
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         uint32_t operand = making_operand(e->history, reader, i);
@@ -183,7 +196,7 @@ static uint32_t carrier(const struct engine *e, const struct fault *fault,
         brought = operand;
         n_brought++;
         if (fault->has_given && term_equal(making->value.of, fault->given.of) &&
-            !is_at_hand(e, reader, fault->wanted.of))
+            !is_at_hand(e, reader, fault->wanted.of) && !is_made_of(e, fault->wanted.of, operand))
             return is_kept(e, making, fault->wanted.of) ? 0 : operand;
     }
     return fault->code == E512 && n_brought == 1 && !making_at(e, brought)->is_kept ? brought : 0;
