@@ -200,7 +200,7 @@ const struct known_mutant wrong_mutants[] = {
      {DELETE("start all_reduce over replica as reduce.head"),
       DELETE("wait reduce.head_backward.2")},
      "E410",
-     "start reduce_scatter over shard as reduce.head"},
+     "%norm.gain.square = square_sum"},
     {"zero inside the loop",
      FAMILY_LLAMA,
      TINY_DDP,

@@ -4,7 +4,8 @@
 //   where a value that is none of the reference's was made of values that are (history.h), or
 //     where what another op had made was made again, which so stands in the place of something else
 //     where a transfer brought what is wrong there, or zeros
-//   where a summand that is needed whole was summed before, over too few axes
+//   where a summand that is needed whole was summed before, over too few axes; not where that cut
+//     up the sum, for its parts say that these axes were right
 //   where a part that meets parts which are cut in another way was cut
 //   of a sum that lacks layers or microbatches, at the loop that does not go over them, or at what
 //     clears it too often or too late
@@ -235,13 +236,17 @@ struct fault *cause_of_value(struct engine *e, uint32_t made, bool *detour) {
 
 // ---- sums that are not finished ---------------------------------------------------------------
 
-// The last collective that summed on the way to what is a summand over these axes still.
+// The last collective that summed on the way to what is a summand over these axes still; one that
+// cuts up the sum only where no other did.
 static const struct making *last_sum(const struct engine *e, uint32_t made, uint32_t axes) {
+    const struct making *cut = NULL;
     while (made) {
         const struct making *making = making_at(e, made);
         uint32_t next = making->recalled;
-        if (making->adds_up)
+        if (making->adds_up && !making->cuts_up)
             return making;
+        if (making->adds_up && !cut)
+            cut = making;
         for (uint32_t i = 0; !making->recalled && i < making->n_operands; i++) {
             uint32_t operand = making_operand(e->history, making, i);
             if (operand > next && making_at(e, operand)->partial & axes)
@@ -249,9 +254,11 @@ static const struct making *last_sum(const struct engine *e, uint32_t made, uint
         }
         made = next;
     }
-    return NULL;
+    return cut;
 }
 
+// A sum that is cut up lies as its axes say, and that is held to what its buffer says: it is right,
+// and another behind it is missing. Of others it is as likely that they are over the wrong axes.
 static bool tell_reduction(struct engine *e, struct fault *fault, const struct making *reader) {
     for (uint32_t i = 0; i < reader->n_operands; i++) {
         uint32_t operand = making_operand(e->history, reader, i);
@@ -259,12 +266,15 @@ static bool tell_reduction(struct engine *e, struct fault *fault, const struct m
         const struct making *sum = axes ? last_sum(e, operand, axes) : NULL;
         if (!sum)
             continue;
-        move_fault(fault, sum->span,
-                   arena_format(e->arena,
-                                "the sum is over other axes only, and still in parts over %s",
-                                mask_text(e, sum->partial)),
-                   fault->said ? fault->said : "here the sum is needed");
-        return true;
+        const char *said =
+            arena_format(e->arena, "the sum is over other axes only, and still in parts over %s",
+                         mask_text(e, sum->partial));
+        if (sum->cuts_up)
+            fault_also(fault, sum->span, said);
+        else
+            move_fault(fault, sum->span, said,
+                       fault->said ? fault->said : "here the sum is needed");
+        return !sum->cuts_up;
     }
     return false;
 }

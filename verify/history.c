@@ -153,6 +153,7 @@ void history_begin(struct engine *e, const struct op *op, const struct exchange 
     making.is_transfer = exchange && !op;
     making.adds_up = exchange && (exchange->kind == COLLECTIVE_ALL_REDUCE ||
                                   exchange->kind == COLLECTIVE_REDUCE_SCATTER);
+    making.cuts_up = exchange && exchange->kind == COLLECTIVE_REDUCE_SCATTER;
     for (uint32_t i = 0; i < n; i++)
         ARENA_PUSH(history->arena, history->operands, history->n_operands, history->cap_operands,
                    operands[i].made);

@@ -11,6 +11,7 @@ struct making {                               // of one value; numbered from 1
     const struct op *op;                      // NULL: a statement made it
     bool is_transfer;                         // that is a collective
     bool adds_up;                             // a collective, of either kind, that sums
+    bool cuts_up;                             // and of the sum leaves each device its part
     struct span span, call;                   // of the op, and of the statement
     const char *name;                         // what it was called there
     const struct statement *loop, *time_loop; // the innermost around it, and over microbatches
