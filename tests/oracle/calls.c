@@ -129,7 +129,17 @@ static bool has_places(const struct activation *a, const struct op *op) {
 static void compute(struct activation *a, const struct op *op, int64_t device,
                     const struct array *operands, struct array *results);
 
-static struct array load(struct activation *a, int timing, int64_t device, value_id value) {
+static void observe_op(const struct activation *a, const struct op *op, const struct op *user,
+                       int64_t device, int timing, const struct array *operands,
+                       const struct array *results) {
+    struct moment moment = {a->statement, op, user, a->variables, a->depth, device, timing};
+    if (a->d->observer.op)
+        a->d->observer.op(a->d->observer.data, &moment, operands, results);
+}
+
+// What the user reads.
+static struct array load(struct activation *a, int timing, int64_t device, const struct op *user,
+                         value_id value) {
     struct array array = array_new(&a->scratch, *type_of(a, value));
     if (!is_inline(a, value)) {
         memory_load(places_of(a, timing, device)[value], array.type.dtype,
@@ -139,27 +149,22 @@ static struct array load(struct activation *a, int timing, int64_t device, value
     const struct op *op = &a->unit->ops[a->producer[value]];
     struct array operands[MAX_OPERANDS];
     for (unsigned i = 0; i < op->n_operands; i++)
-        operands[i] = load(a, timing, device, op->operands[i]);
+        operands[i] = load(a, timing, device, user, op->operands[i]);
     compute(a, op, device, operands, &array);
+    observe_op(a, op, user, device, timing, operands, &array);
     return array;
-}
-
-static void observe_op(const struct activation *a, const struct op *op, int64_t device, int timing,
-                       const struct array *operands, const struct array *results) {
-    struct moment moment = {a->statement, op, a->variables, a->depth, device, timing};
-    if (a->d->observer.op)
-        a->d->observer.op(a->d->observer.data, &moment, operands, results);
 }
 
 // The kernel adds to what the sum is when it runs.
 static void add_to_sum(struct activation *a, int timing, int64_t device,
                        const struct op *accumulate, const struct array *term) {
-    struct array operands[2] = {load(a, timing, device, accumulate->operands[0]), *term};
+    struct array operands[2] = {load(a, timing, device, accumulate, accumulate->operands[0]),
+                                *term};
     struct array total = array_new(&a->scratch, operands[0].type);
     int64_t n = type_elements(&total.type);
     for (int64_t i = 0; i < n; i++)
         total.data[i] = operands[0].data[i] + term->data[i];
-    observe_op(a, accumulate, device, timing, operands, &total);
+    observe_op(a, accumulate, accumulate, device, timing, operands, &total);
     memory_store(places_of(a, timing, device)[accumulate->results[0]],
                  type_of(a, accumulate->results[0])->dtype, n, total.data);
 }
@@ -211,7 +216,7 @@ static void execute_local(struct activation *a, const struct op *op, int64_t dev
     struct array operands[N_TIMINGS][MAX_OPERANDS], results[N_TIMINGS][MAX_RESULTS];
     for (int timing = 0; timing < N_TIMINGS; timing++) {
         for (unsigned i = 0; i < op->n_operands; i++)
-            operands[timing][i] = load(a, timing, device, op->operands[i]);
+            operands[timing][i] = load(a, timing, device, op, op->operands[i]);
         bool same = timing > 0 && same_numbers(op, operands[AT_START], operands[timing]);
         for (unsigned i = 0; i < op->n_results; i++)
             results[timing][i] =
@@ -220,7 +225,7 @@ static void execute_local(struct activation *a, const struct op *op, int64_t dev
             compute(a, op, device, operands[timing], results[timing]);
     }
     for (int timing = 0; timing < N_TIMINGS; timing++) {
-        observe_op(a, op, device, timing, operands[timing], results[timing]);
+        observe_op(a, op, op, device, timing, operands[timing], results[timing]);
         for (unsigned i = 0; i < op->n_results; i++)
             store(a, timing, device, op->results[i], &results[timing][i]);
     }
@@ -232,7 +237,7 @@ static void receive(struct activation *a, const struct op *op, const struct exch
     struct devices *d = a->d;
     struct array sources[MAX_DEVICES];
     for (int64_t device = 0; device < d->n; device++)
-        sources[device] = load(a, timing, device, op->operands[0]);
+        sources[device] = load(a, timing, device, op, op->operands[0]);
     for (int64_t device = 0; device < d->n; device++) {
         int64_t members[MAX_DEVICES];
         struct array given[MAX_DEVICES];
@@ -243,7 +248,7 @@ static void receive(struct activation *a, const struct op *op, const struct exch
         exchange_receive(exchange, given, n,
                          mesh_part_of(&d->program->mesh, device, &exchange->axes),
                          &received[device]);
-        observe_op(a, op, device, timing, &sources[device], &received[device]);
+        observe_op(a, op, op, device, timing, &sources[device], &received[device]);
     }
 }
 

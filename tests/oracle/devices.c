@@ -97,7 +97,11 @@ static void deliver_one(struct devices *d, int timing, const struct flight *flig
                         const struct statement *at, uint32_t piece, int64_t device,
                         const struct array *data) {
     struct reference to = flight->to[piece];
-    struct moment moment = {flight->start, NULL, flight->variables, flight->depth, device, timing};
+    struct moment moment = {.statement = flight->start,
+                            .variables = flight->variables,
+                            .depth = flight->depth,
+                            .device = device,
+                            .timing = timing};
     if (d->observer.arrival)
         d->observer.arrival(d->observer.data, &moment, at, piece, data);
     memory_store(item_place(d, timing, device, to.buffer, to.index.offset), data->type.dtype,

@@ -29,6 +29,7 @@ enum { MAX_DEVICES = 64 };
 struct moment {
     const struct statement *statement; // a call, or the start of a transfer
     const struct op *op;               // of the unit that is called; NULL
+    const struct op *user;             // in whose loop it is computed, if it is inline; else itself
     const int64_t *variables;          // of the `depth` loops around the statement
     int depth;
     int64_t device;

@@ -226,6 +226,23 @@ static void masks_differ(void **state) {
     arena_free(&t.arena);
 }
 
+static void look_at_user(void *data, const struct moment *moment, const struct array *operands,
+                         const struct array *results) {
+    *(bool *)data |= moment->op != moment->user;
+}
+
+// A value that has no place is seen where it is computed, by the op that uses it.
+static void inline_values_are_seen(void **state) {
+    struct trial t;
+    bool seen = false;
+    derive(&t, TINY_DDP);
+    struct setup setup = {.seed = 1, .steps = 1, .first_step = 3, .sequences_per_group = 2};
+    struct observer observer = {.data = &seen, .op = look_at_user};
+    truth_judge(&t.arena, truth_expect(&t.arena, t.reference, &setup), t.final, &observer, NULL);
+    assert_true(seen);
+    arena_free(&t.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_show),
@@ -233,6 +250,7 @@ int main(void) {
         cmocka_unit_test(places_that_others_read_show),
         cmocka_unit_test(plans_that_overlap_show),
         cmocka_unit_test(masks_differ),
+        cmocka_unit_test(inline_values_are_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

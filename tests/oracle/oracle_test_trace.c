@@ -20,7 +20,7 @@ static bool deviates(const double follows[N]) {
     struct observer recorder = trace_recorder(trace), follower = trace_follower(trace);
     struct statement call = {.kind = STATEMENT_CALL, .span = {.begin = 10, .end = 20}};
     struct op op = {.kind = OP_ADD, .n_results = 1, .span = {.begin = 30, .end = 40}};
-    struct moment moment = {.statement = &call, .op = &op, .timing = AT_START};
+    struct moment moment = {.statement = &call, .op = &op, .user = &op, .timing = AT_START};
     struct array made = array_new(
         &arena, (struct tensor_type){.dtype = DTYPE_F64, .rank = 1, .dims = {{DIM_HIDDEN, N}}});
     memcpy(made.data, recorded, sizeof recorded);

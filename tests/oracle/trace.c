@@ -136,7 +136,7 @@ static void follow_op(void *data, const struct moment *moment, const struct arra
     struct trace *trace = data;
     for (uint32_t i = 0; i < moment->op->n_results && !trace->deviation.found; i++)
         if (deviates(trace, moment, i, &results[i]))
-            note(trace, moment->op->span, moment->statement->span, moment->op->span);
+            note(trace, moment->op->span, moment->statement->span, moment->user->span);
 }
 
 static void follow_arrival(void *data, const struct moment *moment, const struct statement *at,

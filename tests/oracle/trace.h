@@ -15,7 +15,8 @@ void trace_begin(void *trace, int phase); // of an execution of a step
 struct deviation {
     bool found;
     int phase;
-    struct span places[3]; // the op, the call; or the start, where it arrived
+    struct span
+        places[3]; // the op, the call, the op that computes it; or the start, where it arrived
 };
 // Of the run that was followed; forgets it.
 struct deviation trace_take_deviation(struct trace *);
