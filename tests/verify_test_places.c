@@ -250,6 +250,17 @@ static const struct mistake mistakes[] = {
      "E611",
      "w : parameters",
      NULL},
+    {"a buffer in the way of one that nothing needs beside it, but which still holds something",
+     "call copy(x = w[0]) -> (y = other)\ncall copy(x = w[1]) -> (y = whole)\n"
+     "call bend(x = whole) -> (y = loose)\ncall copy(x = loose) -> (y = w[1])\n"
+     "call copy(x = other) -> (y = w[2])\nfree whole, other, loose\n",
+     {REPLACE("other : transient f32[hidden=4] at 14336",
+              "other : transient f32[hidden=4] at 9232"),
+      REPLACE("loose : transient f32[hidden=4] at 18432",
+              "loose : transient f32[hidden=4] at 9224")},
+     "E611",
+     "loose : transient",
+     "share bytes"},
     {"read after it was freed",
      "call copy(x = w[0]) -> (y = spare[0])\ncall bend(x = spare[0]) -> (y = w[1])\n",
      {INSERT("free spare[0]", "call bend(x = spare")},
