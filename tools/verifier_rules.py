@@ -302,6 +302,15 @@ def missed_by(number, tests):
     return None
 
 
+def saves_time(lines, line):
+    """Whether the comment on this line of a text, or the one right above it, says so."""
+    said = [lines[line].partition("//")[2]]
+    while line > 0 and lines[line - 1].strip().startswith("//"):
+        line -= 1
+        said.insert(0, lines[line].strip()[2:])
+    return "saves time" in " ".join(map(str.strip, said))
+
+
 def find_rules(texts):
     codes = {name: blanked(text) for name, text in texts.items()}
     refusing = refusing_functions(codes)
@@ -312,7 +321,8 @@ def find_rules(texts):
                 continue
             line = texts[name].count("\n", 0, begin + 1) + 1
             rule = " ".join(texts[name][begin:end].split())
-            rules.append((name, line, f"verify/{name}:{line} {function}: {rule}", (begin, end, by)))
+            saves = saves_time(texts[name].split("\n"), line - 1)
+            rules.append((name, line, f"verify/{name}:{line} {function}: {rule}", (begin, end, by), saves))
     return sorted(rules)
 
 
@@ -333,6 +343,8 @@ def main():
     texts = {name: open(os.path.join(folder, name)).read() for name in names}
     rules = find_rules(texts)
     chosen = [number for number, rule in enumerate(rules) if re.search(arguments.only, rule[2])]
+    saving = [number for number in chosen if rules[number][4]]
+    chosen = [number for number in chosen if not rules[number][4]]
     if arguments.sample and arguments.sample < len(chosen):
         chosen = sorted(random.Random(arguments.seed).sample(chosen, arguments.sample))
     if arguments.list:
@@ -356,7 +368,9 @@ def main():
             outcome = test.name if test else f"NOT MISSED, decides in {deciding} tests"
             print(f"{rules[number][2]}: {outcome}", flush=True)
             unmissed += test is None
-    print(f"{len(chosen) - unmissed} of {len(chosen)} rules missed by a test when deleted")
+    for number in saving:
+        print(f"{rules[number][2]}: only saves time, its comment says")
+    print(f"{len(chosen) - unmissed} of {len(chosen)} rules missed by a test when deleted; {len(saving)} only save time")
     return 1 if unmissed else 0
 
 
