@@ -196,8 +196,12 @@ static void parse_buffer(struct parser *p) {
         buffer.host = (enum host_role)(
             1 + text_choice(p, host_role_names + 1, N_HOST_ROLES - 1, "what the host knows"));
     parse_stack(p, &buffer);
-    if (text_accept_word(p, "pad"))
+    if (text_accept_word(p, "pad")) {
+        struct token at = p->token;
         buffer.pad_elements = text_integer(p);
+        if (buffer.pad_elements < 1)
+            text_fail_at(p, at.begin, p->last_end, "an item is padded to a multiple of at least 1");
+    }
     if (text_accept_word(p, "window")) {
         text_expect_word(p, "of");
         struct token at = p->token;

@@ -161,6 +161,8 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error(" {labels=\"bsh,hf->bsf\"}", "", "lacks the attribute `labels`", NULL);
     expect_error("shard = 2\n", "shard = 0\n", "at least one device", NULL);
     expect_error("slots 2 pad 4 at 512", "slots 2 at 512", "the last shard", "w.own");
+    expect_error("slots 2 pad 4 at 512", "slots 2 pad 0 at 512", "a multiple of at least 1",
+                 "0 at");
     expect_error("flat/replica*shard of block.w layers", "flat/replica*shard layers",
                  "persists, but is about no tensor", "w :");
     expect_error("zigzag shard]", "zigzag replica*shard]", "one of the axes that cut it",
