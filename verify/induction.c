@@ -53,11 +53,10 @@ struct course { // of one execution of a loop
 
 // Of slots that come round while the loop lasts; others are as good as items of their own.
 static void add_to_period(struct course *c, struct index index) {
-    if (index.variable != c->engine->depth || index.modulus <= 1 || c->trips <= 2 * index.modulus ||
-        c->period > MAX_PERIOD)
+    if (index.variable != c->engine->depth || index.modulus <= 1 || c->trips <= 2 * index.modulus)
         return;
-    c->period = index.modulus > MAX_PERIOD ? MAX_PERIOD + 1
-                                           : least_common_multiple(c->period, index.modulus);
+    int64_t both = least_common_multiple(c->period, index.modulus);
+    c->period = both > MAX_PERIOD ? MAX_PERIOD + 1 : both;
 }
 
 static void find_period(struct course *c) {
@@ -135,12 +134,12 @@ static void iterate_alone(struct course *c, int64_t iteration) {
 static int64_t prove(struct course *c, int32_t x, int32_t round) {
     struct engine *e = c->engine;
     struct snapshot invariant = snapshot_take(e);
-    for (int32_t i = 0; i < c->period && !e->overrun; i++)
+    for (int32_t i = 0; i < c->period; i++)
         iterate(c, x + i * (int32_t)direction(c->loop));
     struct snapshot after = snapshot_take(e);
     snapshot_put(e, &invariant);
     store_replace(e, x + round);
-    bool proved = !e->overrun && store_equal(e, &after);
+    bool proved = store_equal(e, &after);
     snapshot_put(e, &invariant);
     const struct symbol *symbol = &e->terms->symbols.list[e->terms->symbols.n - 1];
     return proved && aliases_fit(e->terms, symbol) ? symbol->iterations : 0;

@@ -144,6 +144,7 @@ int32_t number_modulo(struct symbols *symbols, int32_t number, int64_t modulus) 
 }
 
 bool address_before(struct symbols *symbols, struct address a, struct address b) {
+    // This only saves time: what follows gives the same of plain numbers, which most are.
     if (!number_is_symbolic(a.number) && !number_is_symbolic(b.number))
         return a.base + a.stride * a.number < b.base + b.stride * b.number;
     struct affine difference = affine_of(symbols, a.number, a.stride);

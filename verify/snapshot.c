@@ -61,9 +61,10 @@ static int32_t generalise(struct change *c, int32_t before, int32_t after) {
     return after - c->now + c->symbol;
 }
 
-// A range that is generalised must not become empty while it stands for anything.
-static void check_range(struct change *c, int32_t begin, int32_t end) {
-    c->fits = c->fits && number_before(&c->engine->terms->symbols, begin, end);
+// A range that is generalised must not become empty while it stands for anything. Now it is not,
+// and for how long is noted with the symbol (number.h).
+static void keep_range(struct change *c, int32_t begin, int32_t end) {
+    (void)number_before(&c->engine->terms->symbols, begin, end);
 }
 
 // Sums over layers or microbatches, which collect one more in each iteration. What else is another
@@ -87,23 +88,21 @@ static struct term generalise_sum(struct change *c, struct term before, struct t
                                  .scale = b.scale,
                                  .m_begin = generalise(c, a.m_begin, b.m_begin),
                                  .m_end = generalise(c, a.m_end, b.m_end)};
-        check_range(c, parts[i].at, parts[i].end);
+        keep_range(c, parts[i].at, parts[i].end);
         if (parts[i].m_begin != ALL_MICROBATCHES)
-            check_range(c, parts[i].m_begin, parts[i].m_end);
+            keep_range(c, parts[i].m_begin, parts[i].m_end);
     }
     return c->fits ? term_make(terms, NODE_SUM, 0, 0, parts, n) : after;
 }
 
 static void generalise_held(struct change *c, const struct held *before, struct held *held) {
     struct held old = *before;
-    c->fits = c->fits && judgement_alike(&old.value, &held->value);
+    c->fits = judgement_alike(&old.value, &held->value);
     for (unsigned which = HELD_MICROBATCH; which < N_HELD_NUMBERS; which++) {
         int32_t *number = held_number(held, which);
         *number = generalise(c, *held_number(&old, which), *number);
     }
     struct term was = old.value.value.of, *is = &held->value.value.of;
-    if (held->value.fault || !c->fits)
-        return;
     if (was.node == is->node)
         is->at = generalise(c, was.at, is->at);
     else
@@ -111,10 +110,8 @@ static void generalise_held(struct change *c, const struct held *before, struct 
 }
 
 static void generalise_run(struct change *c, const struct run *before, struct run *run) {
-    c->fits = c->fits && before->state == run->state && before->window == run->window &&
+    c->fits = before->state == run->state && before->window == run->window &&
               before->start == run->start && before->n_held == run->n_held;
-    if (!c->fits)
-        return;
     bool single = run_is_single(run);
     struct held *held = arena_copy(c->engine->arena, run->held, run->n_held * sizeof *held);
     for (uint32_t i = 0; i < run->n_held && c->fits; i++) {
@@ -125,7 +122,7 @@ static void generalise_run(struct change *c, const struct run *before, struct ru
     run->held = held;
     run->begin = generalise(c, before->begin, run->begin);
     run->end = generalise(c, before->end, run->end);
-    check_range(c, run->begin, run->end);
+    keep_range(c, run->begin, run->end);
 }
 
 static void generalise_series(struct change *c, const struct series *before, struct series *all,
@@ -146,10 +143,10 @@ static void generalise_region(struct change *c, const struct region *before,
         struct stretch *stretch = &region->stretches[i];
         c->fits = old->buffer == stretch->buffer && old->owner == stretch->owner;
         stretch->item = generalise(c, old->item, stretch->item);
-        if (i && c->fits)
-            c->fits = address_before(&e->terms->symbols,
-                                     bytes_begin(e, stretch[-1].buffer, stretch[-1].item),
-                                     bytes_begin(e, stretch->buffer, stretch->item));
+        if (i) // in order as now; for how long is noted
+            (void)address_before(&e->terms->symbols,
+                                 bytes_begin(e, stretch[-1].buffer, stretch[-1].item),
+                                 bytes_begin(e, stretch->buffer, stretch->item));
     }
 }
 

@@ -196,7 +196,7 @@ static void check_all_waited(struct engine *e) {
 
 bool step_execute(struct engine *e, enum step_kind kind) {
     e->step = &e->program->steps[kind];
-    e->recording = kind != STEP_EVALUATE && !e->is_reference;
+    e->recording = kind != STEP_EVALUATE;
     e->budget = MAX_STATEMENTS;
     e->overrun = false;
     e->depth = 0;
