@@ -186,6 +186,118 @@ static void stores_that_differ_in_anything_are_not_equal(void **state) {
     arena_free(&t.arena);
 }
 
+// The state an iteration ago, and what goes along with it: it was 0 then.
+static bool generalises(struct engine *e, const struct snapshot *before) {
+    struct symbols *symbols = &e->terms->symbols;
+    int32_t x = symbol_begin(symbols, 1, 1, 10);
+    bool fits = store_generalise(e, before, 1, 1, x);
+    symbol_end(symbols);
+    return fits;
+}
+
+// An invariant says the same of every iteration but for numbers that go along with the loop; what
+// changed in another way has none, whatever else went along.
+static void what_changes_in_another_way_has_no_invariant(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "buffer twin : transient f32[hidden=4] at 9216\ntrain {\n"
+                 "for i = 0 .. 2 { call copy(x = w[i]) -> (y = spare[i]) }\n"
+                 "call copy(x = w[0]) -> (y = whole)\n"
+                 "start permute over b shift 1 as away[0] { w[0] -> other }\n");
+    step_execute(&e, STEP_TRAIN);
+    struct snapshot before = snapshot_take(&e);
+    struct first_run first = first_run(&e, &before);
+    struct fault *fault = fault_make(&e, E611, span_nowhere(), NULL, "lost");
+    assert_true(generalises(&e, &before) && store_equal(&e, &before));
+    first = first_run(&e, &before);
+    first.run->end++;
+    first.held->value.value.of.at++;
+    assert_true(generalises(&e, &before));
+    assert_true(number_is_symbolic(first.run->end) && !number_is_symbolic(first.run->begin));
+#define DIFFERS(change)                                                                            \
+    first = first_run(&e, &before);                                                                \
+    change;                                                                                        \
+    assert_false(generalises(&e, &before))
+    DIFFERS(first.series->n--);
+    DIFFERS(first.run->end += 2);
+    DIFFERS((first.run->begin--, first.run->end++));
+    DIFFERS(first.run->state = ITEM_WINDOW);
+    DIFFERS(first.run->window++);
+    DIFFERS(first.run->start = t.program->steps[STEP_TRAIN].body.statements);
+    DIFFERS(first.run->n_held = 0);
+    DIFFERS(first.held->from += 2);
+    DIFFERS(first.held->value.microbatch--);
+    DIFFERS(first.held->value.partial = 1);
+    DIFFERS(first.held->value = judgement_fault(fault));
+    DIFFERS(first.held->value.value.of.at += 2);
+    DIFFERS(first.held->value.value.of.node++);
+    DIFFERS(e.store.flights[0].runs[0].state = ITEM_EMPTY);
+    DIFFERS(e.store.regions[0].n--);
+    DIFFERS(e.store.regions[0].stretches[0].buffer++);
+    DIFFERS(e.store.regions[0].stretches[0].item += 2);
+    DIFFERS(e.store.regions[0].stretches[0].owner++);
+#undef DIFFERS
+    arena_free(&t.arena);
+}
+
+// A sum may collect one more; it is another one with other summands, or as much of each.
+static void sums_of_other_summands_have_no_invariant(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "for i = 0 .. 2 { call copy(x = w[i]) -> (y = spare[i]) }\n"
+                 "call copy(x = w[0]) -> (y = whole)\n");
+    step_execute(&e, STEP_TRAIN);
+    uint32_t line = initial_judgement(&e, program_find_buffer(t.program, "line"), 0).value.of.node;
+    uint32_t table =
+        initial_judgement(&e, program_find_buffer(t.program, "table"), 0).value.of.node;
+    scale_id twice = scale_rational(e.terms, 2, 1);
+    const struct part old[2] = {{line, 0, 1, SCALE_ONE, 0, 2}, {table, 0, 1, SCALE_ONE, 0, 2}};
+    struct part next[2] = {old[0], old[1]};
+    next[0].m_end++;
+    next[1].m_end++;
+    struct change {
+        struct part parts[2];
+        uint32_t n;
+        bool fits;
+    } changes[7];
+    for (int i = 0; i < 7; i++)
+        changes[i] = (struct change){{next[0], next[1]}, 2, i == 0};
+    changes[1].n = 1;
+    changes[2].parts[0].node = table;
+    changes[3].parts[0].scale = twice;
+    changes[4].parts[0].m_end++;
+    changes[5].parts[0].m_begin = changes[5].parts[0].m_end = ALL_MICROBATCHES;
+    changes[6].parts[1].m_begin--;
+    struct snapshot empty = snapshot_take(&e);
+    for (int i = 0; i < 7; i++) {
+        struct part parts[2] = {old[0], old[1]};
+        struct first_run first = first_run(&e, &empty);
+        first.held->value.value.of = term_make(e.terms, NODE_SUM, 0, 0, parts, 2);
+        struct snapshot before = snapshot_take(&e);
+        first = first_run(&e, &before);
+        first.held->value.value.of =
+            term_make(e.terms, NODE_SUM, 0, 0, changes[i].parts, changes[i].n);
+        assert_int_equal(generalises(&e, &before), changes[i].fits);
+    }
+    arena_free(&t.arena);
+}
+
+// An item that goes along in twos is never the one between.
+static void items_of_one_buffer_are_told_apart_by_number(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    buffer_id id = program_find_buffer(t.program, "many");
+    int32_t x = symbol_begin(&e.terms->symbols, 0, 2, 20);
+    assert_false(bytes_intersect(&e, (struct place){id, x}, (struct place){id, 5}));
+    assert_int_equal(e.terms->symbols.list[0].iterations, 20);
+    assert_false(bytes_intersect(&e, (struct place){id, x}, (struct place){id, 6}));
+    assert_int_equal(symbol_end(&e.terms->symbols).iterations, 3);
+    arena_free(&t.arena);
+}
+
 static bool nest(struct engine *e, const char *outer, unsigned axes, const char *inner) {
     struct axis_list list = {0};
     for (unsigned axis = 0; axis < 2; axis++)
@@ -203,6 +315,7 @@ static void windows_nest_by_the_axes_between_them(void **state) {
     assert_true(nest(&e, "whole", 0, "whole") && nest(&e, "part.a", 0, "part.a"));
     assert_false(nest(&e, "part.b", 0, "part.ba") || nest(&e, "whole", 1, "part.ba"));
     assert_false(nest(&e, "whole", 1, "part.b") || nest(&e, "part.a", 2, "part.ba"));
+    assert_false(nest(&e, "whole", 2, "part.ba") || nest(&e, "part.b", 1, "part.b"));
     arena_free(&t.arena);
 }
 
@@ -312,6 +425,24 @@ static void zeros_that_are_not_read_make_no_zeros(void **state) {
     rule_apply(&e, unit, &unit->ops[2], operands, made);
     assert_int_equal(term_kind(e.terms, made[0].value.of), NODE_ZERO);
     assert_true(made[1].fault || term_kind(e.terms, made[1].value.of) != NODE_ZERO);
+    arena_free(&t.arena);
+}
+
+// Where all is multiplied by ones it stays what it is.
+static void what_is_multiplied_by_ones_stays(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    struct judgement x = initial_judgement(&e, program_find_buffer(t.program, "u"), 0), ones = x;
+    ones.value = (struct scaled){term_constant(e.terms, NODE_ONE), scale_rational(e.terms, 1, 3)};
+    struct scaled third = {x.value.of, ones.value.scale};
+    const struct op *mul = first_op(&e, "square");
+    const struct unit *unit = &t.program->units[program_find_unit(t.program, "square")];
+    for (int i = 0; i < 2; i++) {
+        struct judgement operands[2] = {i ? ones : x, i ? x : ones}, made;
+        rule_apply(&e, unit, mul, operands, &made);
+        assert_true(!made.fault && scaled_same(e.terms, made.value, third));
+    }
     arena_free(&t.arena);
 }
 
@@ -509,6 +640,22 @@ static void what_is_left_to_follow_is_bounded(void **state) {
     arena_free(&t.arena);
 }
 
+// What is refused is judged once more for the reasons, which are looked for with all laws at once.
+static void reasons_cost_one_judgement(void **state) {
+    static const struct edit edits[] = {REPLACE("x = w[0]", "x = w[2]"),
+                                        {EDIT_END, NULL, NULL, 0, 0}};
+    struct trial t;
+    small_step_begin(&t, "call copy(x = w[0]) -> (y = w[1])\n");
+    trial_judge(&t);
+    assert_int_equal(t.verdict.kind, VERDICT_ACCEPTED);
+    int64_t n = t.verdict.n_statements;
+    trial_read(&t, program_edit(&t.arena, t.text, edits));
+    trial_judge(&t);
+    assert_int_not_equal(t.verdict.kind, VERDICT_ACCEPTED);
+    assert_int_equal(t.verdict.n_statements, n);
+    arena_free(&t.arena);
+}
+
 // How often an invariant is looked for in a loop that has none.
 static uint32_t attempts(int n_iterations) {
     struct trial t;
@@ -531,6 +678,30 @@ static void invariants_are_looked_for_where_that_may_pay(void **state) {
     assert_true(attempts(200) < 16);  // at distances that grow
 }
 
+static int64_t n_statements(const char *statements) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, statements);
+    assert_true(step_execute(&e, STEP_TRAIN));
+    arena_free(&t.arena);
+    return e.n_statements;
+}
+
+// A round is of the slots that come round in this loop; others are constants in it, or items.
+static void rounds_are_no_longer_than_slots_come_round(void **state) {
+    int64_t plain = n_statements("for i = 0 .. 3 { call copy(x = w[0]) -> (y = spare[i])\n"
+                                 "for k = 0 .. 60 { call copy(x = w[0]) -> (y = many[k]) } }\n");
+    assert_int_equal(n_statements("for i = 0 .. 3 { call copy(x = w[0]) -> (y = spare[i])\n"
+                                  "for k = 0 .. 60 { call copy(x = spare[i mod 3]) -> (y = many[k])"
+                                  " } }\n"),
+                     plain);
+    assert_int_equal(n_statements("for i = 0 .. 3 { call copy(x = w[0]) -> (y = spare[i])\n"
+                                  "for k = 0 .. 60 { call copy(x = w[0]) -> (y = many[k mod 67])"
+                                  " } }\n"),
+                     plain);
+    assert_true(plain < 3 * 20);
+}
+
 // A call that reads a whole parameter beside one microbatch's tokens is evaluated once for all.
 static void calls_are_remembered_for_all_microbatches(void **state) {
     struct trial t;
@@ -549,11 +720,15 @@ int main(void) {
         cmocka_unit_test(items_that_differ_in_anything_are_no_run),
         cmocka_unit_test(neighbours_that_differ_are_two_runs),
         cmocka_unit_test(stores_that_differ_in_anything_are_not_equal),
+        cmocka_unit_test(what_changes_in_another_way_has_no_invariant),
+        cmocka_unit_test(sums_of_other_summands_have_no_invariant),
+        cmocka_unit_test(items_of_one_buffer_are_told_apart_by_number),
         cmocka_unit_test(windows_nest_by_the_axes_between_them),
         cmocka_unit_test(parts_that_are_joined_are_summands_alike),
         cmocka_unit_test(padding_is_followed),
         cmocka_unit_test(transfers_keep_no_more_than_elements),
         cmocka_unit_test(zeros_that_are_not_read_make_no_zeros),
+        cmocka_unit_test(what_is_multiplied_by_ones_stays),
         cmocka_unit_test(summands_are_multiplied_by_copies),
         cmocka_unit_test(sums_over_some_microbatches_are_passed_on),
         cmocka_unit_test(codes_are_of_whole_summands),
@@ -561,7 +736,9 @@ int main(void) {
         cmocka_unit_test(what_is_kept_lies_as_before),
         cmocka_unit_test(rows_are_selected_by_positions),
         cmocka_unit_test(what_is_left_to_follow_is_bounded),
+        cmocka_unit_test(reasons_cost_one_judgement),
         cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),
+        cmocka_unit_test(rounds_are_no_longer_than_slots_come_round),
         cmocka_unit_test(calls_are_remembered_for_all_microbatches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -736,6 +736,25 @@ static void results_bound_elsewhere_than_they_are_made_are_refused(void **state)
     expect_refused(&t, E611);
 }
 
+static uint32_t axes_gathered(const char *statements) {
+    struct trial t;
+    small_step_begin(&t, statements);
+    trial_judge(&t);
+    assert_int_equal(t.verdict.kind, VERDICT_ACCEPTED);
+    uint32_t axes = t.verdict.buffers[program_find_buffer(t.program, "v")].gathered;
+    arena_free(&t.arena);
+    return axes;
+}
+
+// The letters of a strategy are of what training does.
+static void an_evaluation_says_nothing_of_how_training_stores(void **state) {
+    assert_int_equal(axes_gathered(GATHER_V), 2);
+    assert_int_equal(
+        axes_gathered("}\nevaluate {\nstart all_gather over b as gather[0] { v -> whole }\n"
+                      "wait gather[0]\ncall bend(x = whole) -> (y = spare[0])\n"),
+        0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_mistake_is_found),
@@ -743,6 +762,7 @@ int main(void) {
         cmocka_unit_test(handles_of_more_slots_than_are_counted_are_refused),
         cmocka_unit_test(values_of_other_sizes_are_refused),
         cmocka_unit_test(results_bound_elsewhere_than_they_are_made_are_refused),
+        cmocka_unit_test(an_evaluation_says_nothing_of_how_training_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "verify/engine.h"
+#include "verify/rewrite.h"
 
 enum { MICROBATCHES = 8 };
 
@@ -447,6 +448,40 @@ static void numbers_are_sums_of_symbols(void **state) {
     assert_int_equal(symbol_end(&symbols).iterations, 50);
 }
 
+// Slots come round only if they do so with every symbol.
+static void slots_come_round_with_all_symbols(void **state) {
+    struct symbols symbols = {0};
+    int32_t x = symbol_begin(&symbols, 3, 1, 50), y = symbol_begin(&symbols, 8, 4, 5);
+    assert_int_equal(number_modulo(&symbols, y + 1, 4), 1);
+    assert_int_equal(symbols.list[1].iterations, 5);
+    assert_int_equal(number_modulo(&symbols, x + 3, 4), x - 1);
+    assert_int_equal(symbols.list[0].iterations, 2);
+    assert_int_equal(number_modulo(&symbols, x + y, 4), x + y - 8);
+    assert_int_equal(symbols.list[1].iterations, 1);
+}
+
+// ---- products ---------------------------------------------------------------------------------
+
+// New labels are counted on from the last one in use, as far as labels go.
+static void products_of_too_many_labels_are_none(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct flat from = {.factors = {leaf(t, 1, 0).of}, .labels = {{1, 2, 3}}, .n = 1, .last = 3};
+    struct flat most = {.last = 117}, more = {.last = 118};
+    assert_true(flat_append(&most, &from, ""));
+    assert_false(flat_append(&more, &from, ""));
+}
+
+// A product of scalars alone is a scale of one.
+static void products_of_scalars_are_scales(void **state) {
+    struct terms *t = &((struct table *)*state)->terms;
+    struct term scalar = leaf(t, 1, 0).of;
+    struct flat flat = {.factors = {scalar, scalar}, .n = 2};
+    struct scaled product = flat_finish(t, &flat);
+    scale_id one = scale_of_term(t, scalar);
+    assert_int_equal(term_kind(t, product.of), NODE_ONE);
+    assert_int_equal(product.scale, scale_multiply(t, one, one));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(scales_are_fractions_of_scalars, setup, teardown),
@@ -469,6 +504,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(aliases_hold_where_they_were_made, setup, teardown),
         cmocka_unit_test(answers_hold_for_as_many_iterations_as_are_noted),
         cmocka_unit_test(numbers_are_sums_of_symbols),
+        cmocka_unit_test(slots_come_round_with_all_symbols),
+        cmocka_unit_test_setup_teardown(products_of_too_many_labels_are_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(products_of_scalars_are_scales, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
