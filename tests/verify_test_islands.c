@@ -169,6 +169,11 @@ static const struct mistake mistakes[] = {
               "buffer targets : input i32[batch=36/island*dp,")},
      "E515",
      "targets"},
+    {"targets dealt out in zigzag",
+     {REPLACE("buffer targets : input i32[batch=36/dp*island,",
+              "buffer targets : input i32[batch=36/dp*island zigzag island,")},
+     "E515",
+     "targets"},
     {"a buffer is cut flat among islands",
      {INSERT("buffer idle : transient f64[hidden=10] flat/island of norm.gain at 0\n",
              "buffer targets :")},
@@ -179,6 +184,11 @@ static const struct mistake mistakes[] = {
                   "batch=36/dp*island, sequence=14/island] host")},
      "E515",
      "targets"},
+    {"activations are said to lie otherwise among islands, each of which has its own",
+     {REPLACE("hidden : activations f64[batch=12/dp*island,",
+              "hidden : activations f64[batch=12/island*dp,")},
+     NULL,
+     NULL},
 };
 
 static const struct mistake outer_mistakes[] = {

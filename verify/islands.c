@@ -76,18 +76,14 @@ static void check_step(struct engine *e, const struct program *program, enum ste
     }
 }
 
-// How the host deals out the batch. NULL: it does not.
-static const struct axis_list *cuts_of_batch(const struct program *program) {
+// How the host deals out the batch, which is the first dimension of what it does (host_roles.def).
+static struct axis_list cuts_of_batch(const struct program *program) {
     buffer_id tokens = program_host_buffer(program, HOST_TOKENS);
-    const struct buffer *buffer = tokens == NO_ID ? NULL : &program->buffers[tokens];
-    for (unsigned d = 0; buffer && d < buffer->rank; d++)
-        if (buffer->dims[d].dimension == DIM_BATCH)
-            return &buffer->layout.cuts[d];
-    return NULL;
+    return tokens == NO_ID ? (struct axis_list){0} : program->buffers[tokens].layout.cuts[0];
 }
 
-// What the host deals out, or finds in parts, is cut among all islands, and all of it alike;
-// nothing else is.
+// What the host deals out, or finds in parts, is cut among all islands, and all of it alike and in
+// order; nothing else is. An island's program does not say which part of the batch it has.
 static void check_layout(struct engine *e, const struct program *program,
                          const struct buffer *buffer, const struct axis_list *batch) {
     bool apart = !names_island(program, &buffer->layout.flat);
@@ -95,13 +91,11 @@ static void check_layout(struct engine *e, const struct program *program,
     for (unsigned d = 0; d < buffer->rank; d++) {
         const struct axis_list *cuts = &buffer->layout.cuts[d];
         bool dealt = buffer->host != HOST_NONE && buffer->dims[d].dimension == DIM_BATCH;
-        if (!dealt) {
-            apart =
-                apart && (!names_island(program, cuts) || buffer->dims[d].dimension == DIM_BATCH);
-            continue;
-        }
-        apart = apart && (axis_list_mask(cuts) & islands) == islands && batch &&
-                axis_list_equal(cuts, batch);
+        if (dealt)
+            apart &= (axis_list_mask(cuts) & islands) == islands && axis_list_equal(cuts, batch) &&
+                     !buffer->layout.zigzag[d];
+        else
+            apart &= !names_island(program, cuts) || buffer->dims[d].dimension == DIM_BATCH;
     }
     if (!apart)
         insist_apart(e, buffer->span,
@@ -114,8 +108,9 @@ void islands_check(struct engine *e, const struct program *program) {
         return;
     check_step(e, program, STEP_TRAIN);
     check_step(e, program, STEP_EVALUATE);
+    struct axis_list batch = cuts_of_batch(program);
     for (buffer_id i = 0; i < program->n_buffers; i++)
-        check_layout(e, program, &program->buffers[i], cuts_of_batch(program));
+        check_layout(e, program, &program->buffers[i], &batch);
 }
 
 // ---- the average ------------------------------------------------------------------------------
