@@ -78,10 +78,10 @@ static bool is_residual(const struct engine *e, struct scaled value) {
     return kind[0] == 'A' + CLASS_RESIDUAL;
 }
 
-// Where the old one was, so that nothing is coded with it again.
+// Where the old one was, so that nothing is coded with it again. What a device has of its own and
+// the step has found is a parameter of the unit: there is no other copy of it.
 static bool takes_its_place(const struct unit *unit, const struct op *op) {
-    value_id old = value_root(unit, op->operands[1]);
-    return old < unit->n_parameters && value_root(unit, op->results[1]) == old;
+    return value_root(unit, op->results[1]) == value_root(unit, op->operands[1]);
 }
 
 static const struct fault *check_old_residual(struct engine *e, const struct unit *unit,
@@ -221,8 +221,7 @@ static bool is_sent(const struct engine *e, const char *tensor) {
 
 void codes_arrive(struct engine *e, struct reference from, struct judgement *gradient) {
     const struct buffer *buffer = &e->program->buffers[from.buffer];
-    if (buffer->class != CLASS_GRADIENTS || gradient->fault ||
-        !is_sent(e, e->program->tensors[buffer->tensor].name))
+    if (buffer->class != CLASS_GRADIENTS || !is_sent(e, e->program->tensors[buffer->tensor].name))
         return;
     struct term residual = store_leaf(e, from, CLASS_RESIDUAL);
     gradient->value = arrived(e, gradient->value, residual);
