@@ -333,9 +333,7 @@ void inputs_check(struct check *c) {
         if (buffer->class != CLASS_INPUT || buffer->host == HOST_NONE)
             continue; // who reads what nobody writes is told there
         buffer_id other = program_host_buffer(c->reference.program, buffer->host);
-        bool same = other != NO_ID && same_dims(buffer, &c->reference.program->buffers[other]) &&
-                    (buffer->stack != STACK_MICROBATCHES ||
-                     buffer->count == e->program->sizes.microbatches);
+        bool same = other != NO_ID && same_dims(buffer, &c->reference.program->buffers[other]);
         if (!same)
             check_add_fault(c, fault_make(e, E514, buffer->span, NULL,
                                           "input `%s` is not what the training on one device reads",
