@@ -96,12 +96,17 @@ static enum dtype least_type(const struct policy *policy, enum buffer_class clas
     }
 }
 
+// Whole numbers have no digits behind the point.
+static bool is_narrower(enum dtype dtype, enum dtype least) {
+    return least != DTYPE_NONE && (dtype == DTYPE_I32 || dtype_bytes[dtype] < dtype_bytes[least]);
+}
+
 void types_check(struct check *c) {
     struct engine *e = &c->final;
     for (buffer_id i = 0; i < e->program->n_buffers; i++) {
         const struct buffer *buffer = &e->program->buffers[i];
         enum dtype least = least_type(&e->program->policy, buffer->class);
-        if (buffer->dtype != DTYPE_I32 && dtype_bytes[buffer->dtype] < dtype_bytes[least])
+        if (is_narrower(buffer->dtype, least))
             check_add_fault(c, fault_make(e, E415, buffer->span, NULL,
                                           "`%s` is kept in %s, narrower than %s, which is declared",
                                           buffer->name, dtype_names[buffer->dtype],
