@@ -10,10 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const struct node *node_of(const struct engine *e, struct term term) {
-    return &e->terms->nodes[term.node];
-}
-
 // ---- the reference's most alike node ----------------------------------------------------------
 
 static bool same_part(const struct part *a, const struct part *b) {
@@ -165,7 +161,7 @@ static struct texts texts_of(const struct engine *e, struct scaled ours, struct 
 // What an op reads, as the user knows it: by the name that the op's row gives the operand.
 static const char *operand_text(const struct engine *e, struct term of, uint32_t part) {
     enum op_kind kind = term_kind(e->terms, of);
-    if (kind >= N_OPS || node_of(e, of)->n_parts != op_operand_count(kind))
+    if (kind >= N_OPS || term_node(e->terms, of)->n_parts != op_operand_count(kind))
         return "what is read here";
     return arena_format(e->arena, "operand `%s` of `%s`", op_operand_name(e->arena, kind, part),
                         op_rows[kind].text);
@@ -216,7 +212,7 @@ static uint32_t only_other_part(const struct node *a, const struct node *b) {
 
 static struct fault *sum_fault(struct engine *e, struct span span, struct term found,
                                const struct node *like) {
-    const struct node *node = node_of(e, found);
+    const struct node *node = term_node(e->terms, found);
     for (uint32_t i = 0; i < node->n_parts; i++)
         for (uint32_t k = 0; k < like->n_parts; k++) {
             const struct part *a = &node->key->parts[i], *b = &like->key->parts[k];
@@ -241,7 +237,7 @@ static struct fault *sum_fault(struct engine *e, struct span span, struct term f
 
 static struct fault *operand_fault(struct engine *e, struct span span, struct term found,
                                    const struct node *like) {
-    const struct node *node = node_of(e, found);
+    const struct node *node = term_node(e->terms, found);
     for (uint32_t i = 0; i < node->n_parts; i++) {
         const struct part *a = &node->key->parts[i], *b = &like->key->parts[i];
         struct scaled ours = term_part(e->terms, found, i);
@@ -270,7 +266,7 @@ static struct fault *operand_fault(struct engine *e, struct span span, struct te
 }
 
 static struct fault *first_difference(struct engine *e, struct span span, struct term found) {
-    const struct node *node = node_of(e, found);
+    const struct node *node = term_node(e->terms, found);
     struct fault *fault = attributes_fault(e, span, node);
     if (fault)
         return fault;
@@ -310,7 +306,7 @@ static struct fault *exchanged(struct engine *e, const struct expectation *expec
 
 // Of a sum over some microbatches what is summed, if that is one value.
 static bool collected_of(const struct engine *e, struct scaled value, struct scaled *one) {
-    const struct node *node = node_of(e, value.of);
+    const struct node *node = term_node(e->terms, value.of);
     *one = term_part(e->terms, value.of, 0);
     for (uint32_t i = 1; i < node->n_parts; i++)
         if (!scaled_equal(term_part(e->terms, value.of, i), *one))
