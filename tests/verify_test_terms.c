@@ -79,6 +79,15 @@ static void scales_that_are_not_held_are_equal_to_none(void **state) {
     assert_false(scale_add(t, scale_rational(t, 1, 3), huge, &sum));
     scale_id left = scale_rational(t, 1, (INT64_C(1) << 40) + 1);
     assert_false(scale_add(t, left, scale_rational(t, 1, (INT64_C(1) << 40) - 1), &sum));
+    scale_id high = scale_multiply(t, T, T);
+    for (int power = 2; power < MAX_POWER; power *= 2)
+        high = scale_multiply(t, high, high);
+    assert_int_equal(scale_multiply(t, scale_invert(t, high), high), SCALE_ONE);
+    assert_int_not_equal(scale_multiply(t, high, T), scale_multiply(t, high, T));
+    // Nor is a number held that cannot be negated.
+    scale_id low = scale_rational(t, -(INT64_C(1) << 62), 1), fifth = scale_rational(t, 2, 5);
+    assert_int_not_equal(scale_multiply(t, low, fifth), scale_multiply(t, low, fifth));
+    assert_false(scale_add(t, low, low, &sum));
     assert_int_equal(scale_common(t, T, scale_invert(t, T)), SCALE_ONE);
     assert_int_equal(scale_of_term(t, term_constant(t, NODE_ONE)), SCALE_ONE);
 }

@@ -2,6 +2,7 @@
 // of sums in sum.c.
 #include "verify/term.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -281,7 +282,7 @@ static bool factor_before(struct factor a, struct factor b) {
     return a.of.node != b.of.node ? a.of.node < b.of.node : a.of.at < b.of.at;
 }
 
-// Merges two sorted lists of factors, adding powers. False: too many.
+// Merges two sorted lists of factors, adding powers. False: too many, or too high a power.
 static bool merge_factors(struct scale *to, const struct scale *a, const struct scale *b) {
     uint32_t i = 0, k = 0;
     while (i < a->n_factors || k < b->n_factors) {
@@ -297,7 +298,7 @@ static bool merge_factors(struct scale *to, const struct scale *a, const struct 
         }
         if (next.power == 0)
             continue;
-        if (to->n_factors == MAX_FACTORS)
+        if (to->n_factors == MAX_FACTORS || abs(next.power) > MAX_POWER)
             return false;
         to->factors[to->n_factors++] = next;
     }
@@ -314,7 +315,9 @@ scale_id scale_multiply(struct terms *terms, scale_id a, scale_id b) {
     int64_t d = gcd(right->numerator, left->denominator);
     if (left->serial || right->serial || !merge_factors(&product, left, right) ||
         __builtin_mul_overflow(left->numerator / c, right->numerator / d, &product.numerator) ||
-        __builtin_mul_overflow(left->denominator / d, right->denominator / c, &product.denominator))
+        __builtin_mul_overflow(left->denominator / d, right->denominator / c,
+                               &product.denominator) ||
+        product.numerator == INT64_MIN) // which cannot be negated
         return scale_unknown(terms);
     return scale_intern(terms, product);
 }
@@ -379,7 +382,8 @@ bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum) {
     if (__builtin_mul_overflow(left.numerator, right.denominator, &x) ||
         __builtin_mul_overflow(right.numerator, left.denominator, &y) ||
         __builtin_add_overflow(x, y, &left.numerator) ||
-        __builtin_mul_overflow(left.denominator, right.denominator, &left.denominator))
+        __builtin_mul_overflow(left.denominator, right.denominator, &left.denominator) ||
+        left.numerator == INT64_MIN)
         return false;
     *sum = scale_intern(terms, left);
     return true;

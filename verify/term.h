@@ -85,7 +85,7 @@ struct alias_use {
     struct term of, as; // as: what it stands for, `of` itself if no alias fitted
 };
 
-enum { MAX_FACTORS = 6 };
+enum { MAX_FACTORS = 6, MAX_POWER = 64 }; // beyond them nothing is proved
 struct factor {
     struct term of;
     int32_t power;
