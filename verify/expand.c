@@ -232,7 +232,7 @@ static void fold_scales(struct expansion *x, struct made *m) {
         return;
     scale_id outside = scale_product(terms, given, of_k);
     scale_id all = scale_product(terms, outside, m->operands[0].scale);
-    if (scale_get(terms, all)->serial || scale_is_zero(terms, all))
+    if (scale_get(terms, all)->serial)
         return;
     if (m->kind == OP_ATTENTION_BACKWARD && m->result < 2)
         m->outer = m->result == 0 ? outside : scale_invert(terms, of_k);

@@ -86,7 +86,7 @@ static bool join(struct terms *terms, struct sum *sum, uint32_t at, struct summa
 }
 
 static void insert(struct terms *terms, struct sum *sum, struct summand item) {
-    if (scale_is_zero(terms, item.scale) || sum->n > MAX_SUMMANDS) // too long, it stays so
+    if (sum->n > MAX_SUMMANDS) // too long, it stays so
         return;
     struct symbols *symbols = &terms->symbols;
     if (same(symbols, microbatches_of(&item), (struct range){0, terms->microbatches}))
@@ -106,8 +106,7 @@ static void insert(struct terms *terms, struct sum *sum, struct summand item) {
             insert(terms, sum, item);
             return;
         }
-        bool finite = old->m_begin != ALL_MICROBATCHES && item.m_begin != ALL_MICROBATCHES;
-        if (same_layers && finite && join(terms, sum, i, item, false))
+        if (same_layers && join(terms, sum, i, item, false)) // ALL is beside no microbatch
             return;
         if (same_microbatches && join(terms, sum, i, item, true))
             return;
@@ -133,10 +132,11 @@ void sum_add(struct terms *terms, struct sum *sum, struct scaled value, scale_id
                                 ALL_MICROBATCHES, ALL_MICROBATCHES});
         return;
     }
-    bool apart = sum->n == 0 && !scale_is_zero(terms, outer); // those of one sum are
+    bool apart = sum->n == 0; // those of one sum are
     for (uint32_t i = 0; i < node->n_parts; i++) {
         struct summand item = sum_part(terms, value, i);
         item.scale = scale_product(terms, item.scale, outer);
+        // Of anything else the memo may be moved, which saves time.
         terms->fixed |= !node->key->indexed && terms->nodes[item.node].key->indexed;
         if (apart)
             ARENA_PUSH(terms->arena, sum->items, sum->n, sum->cap, item);
@@ -225,9 +225,7 @@ struct scaled sum_microbatch(struct terms *terms, struct scaled value, int32_t m
 
 bool term_is_collected(const struct terms *terms, struct term term) {
     const struct node *node = &terms->nodes[term.node];
-    if (node->key->kind != NODE_SUM)
-        return false;
-    for (uint32_t i = 0; i < node->n_parts; i++)
+    for (uint32_t i = 0; i < node->n_parts; i++) // operands are of all
         if (node->key->parts[i].m_begin != ALL_MICROBATCHES)
             return true;
     return false;

@@ -83,7 +83,10 @@ struct term term_unnamed(struct terms *terms, struct term leaf) {
 
 static struct term canonical(struct terms *terms, struct term term) {
     bool named = terms->nodes[term.node].alias;
-    if ((!named && !terms->naming) || terms->plain)
+    if (terms->plain)
+        return term;
+    // What has no name and gets none has the same answer everywhere; not to note it saves time.
+    if (!named && !terms->naming)
         return term;
     uint32_t answers = terms->symbols.answers;
     struct term followed = named ? term_follow(terms, term) : term;
@@ -234,7 +237,7 @@ static int64_t gcd(int64_t a, int64_t b) {
         a = b;
         b = rest;
     }
-    return a ? a : 1;
+    return a;
 }
 
 static scale_id scale_intern(struct terms *terms, struct scale scale) {
@@ -242,13 +245,13 @@ static scale_id scale_intern(struct terms *terms, struct scale scale) {
     if (scale.denominator < 0)
         divisor = -divisor;
     struct scale key;
+    CHECK(scale.numerator != 0); // a weight of zero has no scale (expand.c), sums keep what cancels
     memset(&key, 0, sizeof key); // padding is part of the key
     key.numerator = scale.numerator / divisor;
     key.denominator = scale.denominator / divisor;
     key.serial = scale.serial;
-    if (key.numerator != 0)
-        for (uint32_t i = 0; i < scale.n_factors; i++)
-            key.factors[key.n_factors++] = scale.factors[i];
+    for (uint32_t i = 0; i < scale.n_factors; i++)
+        key.factors[key.n_factors++] = scale.factors[i];
     return intern(&terms->scales, &key, sizeof key, NULL);
 }
 
@@ -260,10 +263,6 @@ static scale_id scale_unknown(struct terms *terms) {
 
 const struct scale *scale_get(const struct terms *terms, scale_id scale) {
     return interned(&terms->scales, scale);
-}
-
-bool scale_is_zero(const struct terms *terms, scale_id scale) {
-    return scale_get(terms, scale)->numerator == 0;
 }
 
 scale_id scale_rational(struct terms *terms, int64_t numerator, int64_t denominator) {
@@ -345,8 +344,6 @@ static int32_t common_power(int32_t a, int32_t b) {
 scale_id scale_common(struct terms *terms, scale_id a, scale_id b) {
     struct scale left = *scale_get(terms, a);
     const struct scale *right = scale_get(terms, b);
-    if (a == b && !left.serial)
-        return a;
     uint32_t n = 0;
     for (uint32_t i = 0; i < left.n_factors; i++)
         for (uint32_t k = 0; k < right->n_factors; k++) {
@@ -362,7 +359,7 @@ scale_id scale_common(struct terms *terms, scale_id a, scale_id b) {
 
 scale_id scale_invert(struct terms *terms, scale_id a) {
     struct scale scale = *scale_get(terms, a);
-    if (scale.serial || scale.numerator == 0)
+    if (scale.serial)
         return scale_unknown(terms);
     int64_t numerator = scale.numerator;
     scale.numerator = scale.denominator;

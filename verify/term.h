@@ -13,7 +13,8 @@
 // [m_begin, m_end), each with a scale. A sum over all microbatches says so by ALL; anything less is
 // a gradient that is still being collected.
 //
-// A scale is a rational number times powers of scalar terms (the token count, to the power -1).
+// A scale is a rational number, not zero, times powers of scalar terms (the token count, to the
+// power -1).
 #ifndef PLACE_VERIFY_TERM_H
 #define PLACE_VERIFY_TERM_H
 
@@ -186,7 +187,6 @@ scale_id scale_common(struct terms *terms, scale_id a, scale_id b);
 // has lost its digits: (x + y) - y is no x.
 bool scale_add(struct terms *terms, scale_id a, scale_id b, scale_id *sum);
 const struct scale *scale_get(const struct terms *terms, scale_id scale);
-bool scale_is_zero(const struct terms *terms, scale_id scale);
 
 // ---- sums (sum.c) -----------------------------------------------------------------------------
 struct summand { // with absolute indices
