@@ -90,13 +90,16 @@ static bool check_numbers(struct check *c, const struct program *program) {
 
 static void run_final(struct check *c) {
     struct engine *e = &c->final;
-    for (int s = 0; s < N_STEPS; s++)
-        if (c->reference.program->steps[s].present && !e->program->steps[s].present)
+    for (int s = 0; s < N_STEPS; s++) {
+        const struct step *step = &e->program->steps[s];
+        bool wanted = c->reference.program->steps[s].present;
+        if (wanted && !step->present)
             check_add_fault(c, fault_make(e, E514, span_nowhere(), NULL, "there is no step `%s`",
                                           step_names[s]));
-    if (c->all_islands->policy.islands.n && !c->reference.program->steps[STEP_AVERAGE].present)
-        check_add_fault(c, fault_make(e, E515, c->all_islands->policy_span, NULL,
-                                      "this program is of several islands, the training of one"));
+        if (step->present && !wanted)
+            check_add_fault(c, fault_make(e, E514, step->span, NULL,
+                                          "the training has no step `%s`", step_names[s]));
+    }
     inputs_check(c);
     types_check(c);
     islands_check(e, c->all_islands);
@@ -118,8 +121,7 @@ static void check_average(struct check *c) {
     struct check average = {.all_islands = all};
     struct engine *mine[] = {&average.reference, &average.final};
     struct history *history = c->final.history ? history_again(c->final.history) : NULL;
-    if (all->policy.islands.n == 0 || !all->steps[STEP_AVERAGE].present ||
-        !c->reference.program->steps[STEP_AVERAGE].present)
+    if (!all->steps[STEP_AVERAGE].present || !c->reference.program->steps[STEP_AVERAGE].present)
         return;
     for (int i = 0; i < 2; i++) {
         engine_init(mine[i], i ? all : c->reference.program, c->final.terms, c->final.arena,
