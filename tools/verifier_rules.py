@@ -46,9 +46,9 @@ FUNCTION = re.compile(r"^(?!enum|struct \w+ \{|typedef)[a-z][^;={}]*?\b(\w+)\([^
 
 
 def blanked(text):
-    """The text with comments, strings and characters overwritten, so that only code is matched."""
+    """The text without comments, and with strings and characters overwritten, so that only code is matched."""
     pattern = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
-    return re.sub(pattern, lambda m: re.sub(r"[^\n]", "_", m.group()), text, flags=re.S)
+    return re.sub(pattern, lambda m: re.sub(r"[^\n]", " " if m[0][0] == "/" else "_", m[0]), text, flags=re.S)
 
 
 def closing(code, start):
@@ -319,7 +319,8 @@ def find_rules(texts):
         for begin, end, by, function in rules_of(codes[name], refusing):
             if function not in ALONE.get(name, {function}) or WORDS.search(function):
                 continue
-            line = texts[name].count("\n", 0, begin + 1) + 1
+            begin = end - len(codes[name][begin:end].lstrip())
+            line = texts[name].count("\n", 0, begin) + 1
             rule = " ".join(texts[name][begin:end].split())
             saves = saves_time(texts[name].split("\n"), line - 1)
             rules.append((name, line, f"verify/{name}:{line} {function}: {rule}", (begin, end, by), saves))
