@@ -63,12 +63,12 @@ static bool share_bytes(const struct evaluation *v, value_id a, value_id b) {
     return byte_ranges_meet(v->bytes[a], v->bytes[b]);
 }
 
-// What is made in the place of a parameter is written there when the call has ended, so that of it
-// this is asked only to make no fault that nobody would read.
 static bool may_overwrite(const struct evaluation *v, uint32_t parameter) {
     if (v->unit->consumed[parameter])
         return true;
     for (uint32_t i = 0; i < v->unit->n_results; i++)
+        // This saves time: what is made in the parameter's place is written there when the call has
+        // ended, over a fault that nobody has read.
         if (v->unit->results[i].in_parameter == parameter)
             return true;
     return false;
@@ -115,12 +115,19 @@ static void write_sum(struct evaluation *v, const struct op *kernel, value_id te
     }
 }
 
-// The judgement of an operand where an op reads it.
-static struct judgement read_value(struct evaluation *v, value_id id, const struct op *op) {
+// Whether the op adds to a sum what its kernel has added by then, and nobody wrote there before.
+static bool is_added_already(const struct evaluation *v, const struct op *op) {
+    return op->kind == OP_ACCUMULATE && is_added_by_kernel(v, op->operands[1]) &&
+           v->dead[op->operands[0]] == v->made[op->operands[1]];
+}
+
+// The judgement of a value where an op reads it; `added`: it is a sum whose place holds the new one
+// already. What an inline value is made of is read where that is, and then it is no such sum: the
+// kernel would add to what it multiplies.
+static struct judgement read_value(struct evaluation *v, value_id id, const struct op *op,
+                                   bool added) {
     struct engine *e = v->engine;
     const struct value *value = &v->unit->values[id];
-    bool added = op->kind == OP_ACCUMULATE && id == op->operands[0] &&
-                 is_added_by_kernel(v, op->operands[1]) && v->dead[id] == v->made[op->operands[1]];
     if (v->dead[id] && !added)
         return judgement_fault(fault_make(e, E611, op->span, NULL,
                                           "`%s` is read after `%s` took its place", value->name,
@@ -130,7 +137,7 @@ static struct judgement read_value(struct evaluation *v, value_id id, const stru
             e, E610, op->span, NULL, "`%s` is read before anything waits for it", value->name));
     if (value->storage == STORAGE_INLINE && v->made[id])
         for (unsigned i = 0; i < v->made[id]->n_operands; i++) {
-            struct judgement inner = read_value(v, v->made[id]->operands[i], op);
+            struct judgement inner = read_value(v, v->made[id]->operands[i], op, false);
             if (inner.fault)
                 return inner;
         }
@@ -174,7 +181,7 @@ static void check_form(struct evaluation *v, const struct op *op, value_id id) {
 static void name_result(struct evaluation *v, const struct op *op, value_id id) {
     struct engine *e = v->engine;
     struct judgement *value = &v->values[id];
-    if (!e->is_reference || e->depth != 1 || value->fault || op->kind == OP_ACCUMULATE)
+    if (!e->is_reference || e->depth != 1 || op->kind == OP_ACCUMULATE)
         return;
     int kind = term_kind(e->terms, value->value.of);
     if (kind >= N_OPS && kind != NODE_SUM)
@@ -204,7 +211,7 @@ static void name_result(struct evaluation *v, const struct op *op, value_id id) 
 static void evaluate_op(struct evaluation *v, const struct op *op) {
     struct judgement operands[MAX_OPERANDS], results[MAX_RESULTS];
     for (unsigned i = 0; i < op->n_operands; i++)
-        operands[i] = read_value(v, op->operands[i], op);
+        operands[i] = read_value(v, op->operands[i], op, i == 0 && is_added_already(v, op));
     struct exchange exchange;
     bool exchanges = op_exchange(op, &exchange);
     history_begin(v->engine, op, exchanges ? &exchange : NULL, op->span, operands, op->n_operands);
@@ -250,7 +257,7 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
     for (uint32_t i = 0; i < v->unit->n_results; i++) {
         value_id id = v->unit->results[i].value;
         const struct op *made = v->made[id] ? v->made[id] : &end;
-        results[i] = read_value(v, id, made);
+        results[i] = read_value(v, id, made, false);
         // Bytes behind an accumulator's elements are untouched where it is added to in place, and
         // where a sum of codes takes its place.
         uint32_t place = v->unit->results[i].in_parameter;
