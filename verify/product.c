@@ -217,7 +217,7 @@ static struct scaled move_term(struct terms *terms, struct move m, struct term x
 static struct scaled moved(struct terms *terms, struct move m, struct scaled x, int rank) {
     bool nowhere = (m.kind == OP_TAKE && !is_among(m.number, iota_count(terms, m.from))) ||
                    (m.kind == OP_PUT && !is_among(m.number, iota_count(terms, m.to)));
-    if (nowhere || term_kind(terms, x.of) == NODE_ZERO)
+    if (nowhere)
         return zero_term(terms);
     if (m.kind == OP_MOVE && m.number == 0 && iota_count(terms, m.from) == iota_count(terms, m.to))
         return x;
