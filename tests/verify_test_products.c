@@ -1,8 +1,8 @@
-// Laws of one-hot products against execution: random values are made of a few inputs by takes,
-// puts, moves, products and sums. Each has a term, in whose normal form the laws have had their
-// say, and a number for every element. Values of one term must have the same numbers, whatever they
-// were made by; and the laws must have something to say, so that values made differently meet in
-// one term.
+// Laws of one-hot products against execution: values are made of a few inputs by takes, puts,
+// moves, products and sums. Each has a term, in whose normal form the laws have had their say, and
+// a number for every element. Values of one term must have the same numbers, whatever they were
+// made by: of values that are made at random, and of two ways to one value for each law, which must
+// meet in one term, and something slightly different not.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,12 +39,8 @@ static struct tensor_type type_of(unsigned rank, const int64_t *sizes) {
     return type;
 }
 
-static void add_input(struct pool *p) {
+static value_id input(struct pool *p, unsigned rank, const int64_t *sizes) {
     struct engine *e = &p->bench.engine;
-    int64_t sizes[RANK];
-    unsigned rank = 1 + pick(p, RANK);
-    for (unsigned d = 0; d < rank; d++)
-        sizes[d] = 2 + pick(p, COUNTS);
     struct tensor_type type = type_of(rank, sizes);
     struct array array = array_new(&p->bench.arena, type);
     for (int64_t i = 0; i < type_elements(&type); i++)
@@ -53,7 +49,16 @@ static void add_input(struct pool *p) {
     form_id form = form_local(&e->digits, type.dims, rank);
     p->unit.values[p->n].type = type;
     p->arrays[p->n] = array;
-    p->judged[p->n++] = judgement_of(e, value, form, DTYPE_F64);
+    p->judged[p->n] = judgement_of(e, value, form, DTYPE_F64);
+    return p->n++;
+}
+
+static void add_input(struct pool *p) {
+    int64_t sizes[RANK];
+    unsigned rank = 1 + pick(p, RANK);
+    for (unsigned d = 0; d < rank; d++)
+        sizes[d] = 2 + pick(p, COUNTS);
+    input(p, rank, sizes);
 }
 
 // Runs the op, and asks what it is.
@@ -204,18 +209,28 @@ static void check_terms(struct pool *p) {
     }
 }
 
-static void laws_hold(void **state) {
+static struct pool *pool_new(uint64_t seed) {
+    struct pool *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    begin_bench(&p->bench, 2, 0);
+    p->bench.random = seed;
+    p->unit = (struct unit){.name = "u", .n_values = VALUES};
+    p->unit.values = ARENA_ARRAY(&p->bench.arena, struct value, VALUES);
+    for (unsigned i = 0; i < VALUES; i++)
+        p->unit.values[i].name = arena_format(&p->bench.arena, "v%u", i);
+    add_counts(p);
+    return p;
+}
+
+static void pool_free(struct pool *p) {
+    arena_free(&p->bench.arena);
+    free(p);
+}
+
+static void what_meets_is_equal(void **state) {
     unsigned met = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct pool *p = calloc(1, sizeof *p);
-        assert_non_null(p);
-        begin_bench(&p->bench, 2, 0);
-        p->bench.random = 100 + round;
-        p->unit = (struct unit){.name = "u", .n_values = VALUES};
-        p->unit.values = ARENA_ARRAY(&p->bench.arena, struct value, VALUES);
-        for (unsigned i = 0; i < VALUES; i++)
-            p->unit.values[i].name = arena_format(&p->bench.arena, "v%u", i);
-        add_counts(p);
+        struct pool *p = pool_new(100 + round);
         while (p->n < COUNTS + INPUTS)
             add_input(p);
         while (p->n < VALUES) {
@@ -230,14 +245,168 @@ static void laws_hold(void **state) {
         }
         check_terms(p);
         met += p->met;
-        arena_free(&p->bench.arena);
-        free(p);
+        pool_free(p);
     }
     print_message("%u of %u values met another of their term\n", met, ROUNDS * VALUES);
     assert_true(met > ROUNDS * VALUES / 50);
 }
 
+// ---- laws, one by one -------------------------------------------------------------------------
+
+static value_id make(struct pool *p, struct op *op) {
+    add_result(p, op);
+    assert_int_equal(op->results[0] + 1, p->n);
+    return op->results[0];
+}
+
+static value_id moving(struct pool *p, enum op_kind kind, value_id x, int64_t number, int64_t keep,
+                       int64_t places) {
+    const struct tensor_type *type = &p->unit.values[x].type;
+    struct op op = {.kind = kind, .operands = {x}};
+    op.operands[1] = count_of(kind == OP_PUT ? places : type->dims[type->rank - 1 - keep].size);
+    op.operands[2] = count_of(kind == OP_MOVE ? places : 2);
+    op_set_integer(&p->bench.program, &op, kind == OP_MOVE ? ATTRIBUTE_SHIFT : ATTRIBUTE_INDEX,
+                   number);
+    op_set_integer(&p->bench.program, &op, ATTRIBUTE_KEEP, keep);
+    return make(p, &op);
+}
+
+static value_id take(struct pool *p, value_id x, int64_t index, int64_t keep) {
+    return moving(p, OP_TAKE, x, index, keep, 0);
+}
+
+static value_id put(struct pool *p, value_id x, int64_t index, int64_t keep, int64_t places) {
+    return moving(p, OP_PUT, x, index, keep, places);
+}
+
+static value_id move(struct pool *p, value_id x, int64_t shift, int64_t keep, int64_t places) {
+    return moving(p, OP_MOVE, x, shift, keep, places);
+}
+
+static value_id product(struct pool *p, const char *labels, value_id a, value_id b) {
+    struct op op = {.kind = OP_EINSUM, .operands = {a, b}};
+    op_set_word(&p->bench.program, &op, ATTRIBUTE_LABELS, labels);
+    return make(p, &op);
+}
+
+static value_id sum(struct pool *p, enum op_kind kind, value_id a, value_id b) {
+    return make(p, &(struct op){.kind = kind, .operands = {a, b}});
+}
+
+static value_id rows(struct pool *p, value_id x, int64_t keep) {
+    struct op op = {.kind = OP_SUM_ROWS, .operands = {x}};
+    op_set_integer(&p->bench.program, &op, ATTRIBUTE_KEEP, keep);
+    return make(p, &op);
+}
+
+#define INPUT(...)                                                                                 \
+    input(p, sizeof(int64_t[]){__VA_ARGS__} / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
+
+// Two ways to a value, and one to something else.
+struct ways {
+    value_id one, other, wrong;
+};
+
+static struct ways taken_of_a_product(struct pool *p) {
+    value_id x = INPUT(3, 2), w = INPUT(2, 4), all = product(p, "ab,bc->ac", x, w);
+    return (struct ways){take(p, all, 1, 1), product(p, "b,bc->c", take(p, x, 1, 1), w),
+                         take(p, all, 2, 1)};
+}
+
+static struct ways taken_of_rows(struct pool *p) {
+    value_id x = INPUT(2, 3, 4), all = rows(p, x, 2);
+    return (struct ways){take(p, all, 1, 1), rows(p, take(p, x, 1, 1), 1), take(p, all, 2, 1)};
+}
+
+static struct ways taken_with_its_bias(struct pool *p) {
+    value_id x = INPUT(2, 3, 4), b = INPUT(3, 4), all = sum(p, OP_ADD_BIAS, x, b);
+    return (struct ways){take(p, all, 1, 1),
+                         sum(p, OP_ADD_BIAS, take(p, x, 1, 1), take(p, b, 1, 1)),
+                         sum(p, OP_ADD_BIAS, take(p, x, 1, 1), take(p, b, 2, 1))};
+}
+
+static struct ways taken_beside_its_bias(struct pool *p) {
+    value_id x = INPUT(2, 3, 4), b = put(p, INPUT(4), 0, 1, 3), all = sum(p, OP_ADD_BIAS, x, b);
+    return (struct ways){take(p, all, 1, 1), take(p, x, 1, 1), take(p, all, 0, 1)};
+}
+
+static struct ways taken_of_what_was_put(struct pool *p) {
+    value_id x = INPUT(4), y = INPUT(4),
+             both = sum(p, OP_ADD, put(p, x, 0, 1, 2), put(p, y, 1, 1, 2));
+    return (struct ways){take(p, both, 1, 1), y, take(p, both, 0, 1)};
+}
+
+static struct ways moved_to_where_it_is(struct pool *p) {
+    value_id x = INPUT(3, 4);
+    return (struct ways){move(p, x, 0, 0, 4), x, move(p, x, 1, 0, 4)};
+}
+
+static struct ways moved_and_back(struct pool *p) {
+    value_id x = INPUT(3, 2), wide = move(p, x, -1, 0, 4);
+    return (struct ways){move(p, wide, 1, 0, 2), x, move(p, wide, 2, 0, 2)};
+}
+
+static struct ways moved_out_of_sight(struct pool *p) {
+    value_id x = INPUT(4), y = INPUT(4), once = move(p, x, 2, 0, 4);
+    return (struct ways){sum(p, OP_ADD, y, move(p, once, 2, 0, 4)), y, sum(p, OP_ADD, y, once)};
+}
+
+static struct ways multiplied_where_it_was_put(struct pool *p) {
+    value_id x = INPUT(2), w = INPUT(3, 4), all = put(p, x, 1, 0, 3);
+    return (struct ways){product(p, "ab,bc->ac", all, w),
+                         product(p, "a,c->ac", x, take(p, w, 1, 1)),
+                         product(p, "a,c->ac", x, take(p, w, 2, 1))};
+}
+
+// The same, of the other operand, and of several elements.
+static struct ways multiplied_where_it_was_moved(struct pool *p) {
+    value_id x = INPUT(2, 2), w = INPUT(4, 3), all = move(p, x, -1, 0, 4);
+    return (struct ways){product(p, "bc,ab->ac", w, all),
+                         product(p, "ab,bc->ac", x, move(p, w, 1, 1, 2)),
+                         product(p, "ab,bc->ac", x, move(p, w, 0, 1, 2))};
+}
+
+// Two projections by one product, whose weights were put side by side.
+static struct ways two_projections_by_one(struct pool *p) {
+    value_id x = INPUT(2, 3), w = INPUT(3, 4), v = INPUT(3, 4);
+    value_id both = sum(p, OP_ADD, put(p, w, 0, 2, 2), put(p, v, 1, 2, 2));
+    value_id all = product(p, "sh,phf->psf", x, both);
+    return (struct ways){take(p, all, 1, 2), product(p, "sh,hf->sf", x, v), take(p, all, 0, 2)};
+}
+
+static void each_law_holds(void **state) {
+    static const struct {
+        const char *name;
+        struct ways (*make)(struct pool *);
+    } laws[] = {
+        {"what is taken of a product", taken_of_a_product},
+        {"what is taken of a sum of rows", taken_of_rows},
+        {"what is taken where there is a bias", taken_with_its_bias},
+        {"what is taken where there is none", taken_beside_its_bias},
+        {"what is taken of what was put", taken_of_what_was_put},
+        {"what is moved to where it is", moved_to_where_it_is},
+        {"what is moved and back", moved_and_back},
+        {"what is moved until nothing is left", moved_out_of_sight},
+        {"a product with what was put", multiplied_where_it_was_put},
+        {"a product with what was moved", multiplied_where_it_was_moved},
+        {"two projections by one", two_projections_by_one},
+    };
+    for (size_t i = 0; i < sizeof laws / sizeof *laws; i++) {
+        struct pool *p = pool_new(7);
+        struct ways ways = laws[i].make(p);
+        struct scaled one = p->judged[ways.one].value;
+        if (!scaled_equal(one, p->judged[ways.other].value))
+            fail_msg("%s has two terms", laws[i].name);
+        check_alike(p, ways.one, ways.other);
+        if (scaled_equal(one, p->judged[ways.wrong].value))
+            fail_msg("%s has the term of something else", laws[i].name);
+        check_terms(p);
+        pool_free(p);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(laws_hold)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_law_holds),
+                                       cmocka_unit_test(what_meets_is_equal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,6 +194,15 @@ static struct scaled moved(struct terms *t, enum op_kind kind, struct scaled x, 
     return law_moved(t, &op, rank, x, iota, iota);
 }
 
+// The sum of the rows of what was put.
+static struct scaled rows_of(struct terms *t, struct scaled put) {
+    struct engine e = {.terms = t};
+    struct program scratch = {.arena = t->arena};
+    struct op op = {.kind = OP_SUM_ROWS};
+    op_set_integer(&scratch, &op, ATTRIBUTE_KEEP, 1);
+    return op_term(t, OP_SUM_ROWS, 0, attributes_of(&e, &op), &put, 1);
+}
+
 // Sums over layers are not taken apart: they are not a layer's summands.
 static void sums_over_layers_are_moved_as_they_are(void **state) {
     struct terms *t = &((struct table *)*state)->terms;
@@ -203,6 +212,9 @@ static void sums_over_layers_are_moved_as_they_are(void **state) {
         put = add(t, put, moved(t, OP_PUT, leaf(t, 1, l), 1));
     }
     assert_false(scaled_equal(moved(t, OP_TAKE, x, 2), moved(t, OP_TAKE, first, 2)));
+    struct scaled of_all = rows_of(t, moved(t, OP_PUT, x, 1));
+    struct scaled of_first = rows_of(t, moved(t, OP_PUT, first, 1));
+    assert_false(scaled_equal(moved(t, OP_TAKE, of_all, 1), moved(t, OP_TAKE, of_first, 1)));
     struct op_labels labels = {.operands = {"ap", "p"}, .results = {"a"}};
     struct scaled one = moved(t, OP_PUT, first, 1), other = leaf(t, 2, -1);
     assert_false(
