@@ -340,6 +340,27 @@ static void parts_that_are_joined_are_summands_alike(void **state) {
     arena_free(&t.arena);
 }
 
+// An attention of some queries to some keys is over parts of the keys on one axis only: of the
+// pairs of another axis too a device would have no more than some.
+static void parts_are_of_one_axis(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e, "");
+    const struct unit *unit = &t.program->units[program_find_unit(t.program, "ring")];
+    struct judgement operands[5], made[2];
+    operands[0] = initial_judgement(&e, program_find_buffer(t.program, "q"), 0);
+    operands[1] = operands[2] = initial_judgement(&e, program_find_buffer(t.program, "k"), 0);
+    rule_apply(&e, unit, &unit->ops[0], NULL, &operands[3]);
+    rule_apply(&e, unit, &unit->ops[1], NULL, &operands[4]);
+    rule_apply(&e, unit, &unit->ops[2], operands, made);
+    assert_true(!made[0].fault && coverage_axes(&e, made[0].coverage) == 1);
+    for (int i = 0; i < 5; i++)
+        assert_null(form_cut(&e.digits, &operands[i].form, i < 3, 1));
+    rule_apply(&e, unit, &unit->ops[2], operands, made);
+    assert_true(made[0].fault && made[0].fault->code == E510);
+    arena_free(&t.arena);
+}
+
 static const struct op *first_op(struct engine *e, const char *unit) {
     return e->program->units[program_find_unit(e->program, unit)].ops;
 }
@@ -714,6 +735,20 @@ static void calls_are_remembered_for_all_microbatches(void **state) {
     arena_free(&t.arena);
 }
 
+// What is lost is the same in all layers, whatever else a call is given of one.
+static void calls_are_remembered_whatever_is_lost(void **state) {
+    struct trial t;
+    struct engine e;
+    begin_engine(&t, &e,
+                 "call bend(x = loose) -> (y = other)\nfor l = 0 .. 4 {\n"
+                 "call times(x = other, z = w[l]) -> (y = spare[l])\n"
+                 "call gated(x = spare[l], z = w[0], u = w[0]) -> (y = whole)\n}\n");
+    e.one_by_one = true;
+    assert_true(step_execute(&e, STEP_TRAIN));
+    assert_int_equal(e.n_memos, 3);
+    arena_free(&t.arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_meet_where_they_are_shared),
@@ -725,6 +760,7 @@ int main(void) {
         cmocka_unit_test(items_of_one_buffer_are_told_apart_by_number),
         cmocka_unit_test(windows_nest_by_the_axes_between_them),
         cmocka_unit_test(parts_that_are_joined_are_summands_alike),
+        cmocka_unit_test(parts_are_of_one_axis),
         cmocka_unit_test(padding_is_followed),
         cmocka_unit_test(transfers_keep_no_more_than_elements),
         cmocka_unit_test(zeros_that_are_not_read_make_no_zeros),
@@ -740,6 +776,7 @@ int main(void) {
         cmocka_unit_test(invariants_are_looked_for_where_that_may_pay),
         cmocka_unit_test(rounds_are_no_longer_than_slots_come_round),
         cmocka_unit_test(calls_are_remembered_for_all_microbatches),
+        cmocka_unit_test(calls_are_remembered_whatever_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

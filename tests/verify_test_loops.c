@@ -507,6 +507,12 @@ static const struct known {
      NULL,
      0,
      {{"counts", 8, "E512"}, {"counts", 9, "(square_sum"}, {"counts", 10, "E512"}}},
+    {"a sum of two, which are one where an invariant is looked for first",
+     "for i = 2 .. 12 { call copy(x = w[3]) -> (y = cell) call add(x = w[i], sum = cell) }\n",
+     NULL,
+     NULL,
+     0,
+     {{"cell", 0, "(w[3] + w[11])"}}},
     {"all microbatches but the last, and all",
      "zero sum\n"
      "for i = 0 .. 23 { call count(x = targets[i]) -> (y = sums[0]) call add_count(x = sums[0], "

@@ -36,7 +36,10 @@ static const struct sum sums[] = {
      PAIR("s1", "own", "a", 32) PAIR("s2", "s1", "a", 16) PAIR("s3", "s2", "a", 8)
          PAIR("s4", "s3", "a", 4) PAIR("s5", "s4", "a", 2) PAIR("all", "s5", "a", 1),
      NULL},
-    {"of two among more than are counted", 66, 1, "f32", PAIR("all", "own", "a", 1), "E413"},
+    {"of as many among more than are counted", 128, 1, "f32",
+     PAIR("s1", "own", "a", 32) PAIR("s2", "s1", "a", 16) PAIR("s3", "s2", "a", 8)
+         PAIR("s4", "s3", "a", 4) PAIR("s5", "s4", "a", 2) PAIR("all", "s5", "a", 1),
+     "E413"},
     {"of two that differ along both axes", 2, 2, "f32",
      PAIR("s", "own", "a*b", 1) REDUCE("all", "s", "b"), "E413"},
     {"of one, moved along one axis and then the other", 2, 2, "f32",
@@ -48,6 +51,8 @@ static const struct sum sums[] = {
     {"of copies", 2, 2, "f32", REDUCE("s", "own", "a*b") PAIR("all", "s", "a", 1), "E413"},
     {"of three in a chain", 3, 1, "f32",
      PAIR("s", "own", "a", 1) MOVE("last", "own", "a", 2) ADD("all", "s", "last"), "E513"},
+    {"of pairs of neighbours", 4, 1, "f32", PAIR("s", "own", "a", 1) PAIR("all", "s", "a", 2),
+     "E513"},
     {"of three, of which one comes twice", 3, 1, "f32",
      PAIR("s", "own", "a", 1) MOVE("last", "own", "a", 2) ADD("t", "own.far", "last")
          ADD("all", "s", "t"),
