@@ -273,7 +273,9 @@ bool form_leave_idle(struct digits *digits, form_id *form, unsigned axis) {
     uint32_t at = 0;
     while (at < key.n_levels && key.levels[at].axis != (int32_t)axis)
         at++;
-    if (at == key.n_levels || key.levels[at].shift) // the axis cuts no flat form, or another digit
+    if (at == key.n_levels) // no flat form: this saves time, as behind the levels no chunk has room
+        return false;
+    if (key.levels[at].shift) // another digit
         return false;
     if (form_get(digits, key.whole)->owners >> axis & 1)
         return false;

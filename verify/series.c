@@ -38,7 +38,7 @@ struct run run_part(struct engine *e, const struct run *run, int32_t begin, int3
     struct run part = *run;
     part.begin = begin;
     part.end = end;
-    if (begin == run->begin || run->n_held == 0) // nothing to copy
+    if (begin == run->begin || run->n_held == 0) // this saves time: nothing is advanced
         return part;
     struct held *held = arena_copy(e->arena, run->held, run->n_held * sizeof *held);
     for (uint32_t i = 0; i < run->n_held; i++)
