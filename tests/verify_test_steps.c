@@ -46,6 +46,20 @@
         REPLACE("%p = iota() {dimension=sequence, axes=a} : i32[sequence=2]",                      \
                 "%p = iota() {dimension=sequence} : i32[sequence=4]")
 
+// Layers in several buffers.
+#define LAYERS_OF_W "buffer w : parameters f32[hidden=4] of w layers 4 at 1024"
+#define IN_RANGES                                                                                  \
+    REPLACE(LAYERS_OF_W, "buffer w.low : parameters f32[hidden=4] of w layers 2 at 1024\n"         \
+                         "buffer w.high : parameters f32[hidden=4] of w layers 2 from 2 at 1056")
+#define IN_TURNS                                                                                   \
+    REPLACE(LAYERS_OF_W,                                                                           \
+            "buffer w.even : parameters f32[hidden=4] of w layers 2 by 2 at 1024\n"                \
+            "buffer w.odd : parameters f32[hidden=4] of w layers 2 from 1 by 2 at 1056")
+#define THROUGH_SPARE(layers, to)                                                                  \
+    "for i = 0 .. " #layers " { call copy(x = " to "[i]) -> (y = spare[i]) }\n"                    \
+    "for i = 0 .. " #layers " { call copy(x = spare[i]) -> (y = " to "[i]) }\n"
+#define BEND_LAST "call bend(x = w[3]) -> (y = other)\ncall copy(x = other) -> (y = w[3])\n"
+
 #define DISTRIBUTED                                                                                \
     REPLACE("%y = einsum(%t, %s) {labels=\"h,h->h\"} : " ROW " out",                               \
             "%a = einsum(%x, %s) {labels=\"h,h->h\"} : " ROW "\n"                                  \
@@ -109,6 +123,56 @@ static const struct mistake mistakes[] = {
      "E510",
      "u : parameters",
      "begins the step as"},
+    {"the first layer's parameters in all layers",
+     THROUGH_SPARE(4, "w"),
+     {REPLACE("x = spare[i]", "x = spare[0]")},
+     "E512",
+     "w : parameters",
+     "layer 1 ends the step as"},
+    {"an update of the last layer that is left out",
+     BEND_LAST,
+     {DELETE("call copy(x = other)")},
+     "E511",
+     "w : parameters",
+     "layer 3 ends the step as it began it"},
+    {"a layer whose bytes another buffer has",
+     "call copy(x = w[0]) -> (y = other)\n",
+     {REPLACE("other : transient f32[hidden=4] at 14336",
+              "other : transient f32[hidden=4] at 1056")},
+     "E611",
+     NULL,
+     "`w` of layer 2 is lost"},
+    {"parameters that are freed",
+     "free other\n",
+     {REPLACE("free other", "free w[0]")},
+     "E611",
+     "free w",
+     NULL},
+    {"layers in two ranges, of which each has a buffer",
+     BEND_LAST,
+     {IN_RANGES, REPLACE("x = w[3]", "x = w.high[1]"), REPLACE("y = w[3]", "y = w.high[1]")},
+     NULL,
+     NULL,
+     NULL},
+    {"an update of a range's last layer that is left out",
+     BEND_LAST,
+     {IN_RANGES, REPLACE("x = w[3]", "x = w.high[1]"), DELETE("call copy(x = other)")},
+     "E511",
+     "w.high : parameters",
+     "layer 3 ends the step as it began it"},
+    {"layers that take turns between two buffers",
+     "",
+     {IN_TURNS, REPLACE("train {", "train {\n" THROUGH_SPARE(2, "w.even"))},
+     NULL,
+     NULL,
+     NULL},
+    {"the parameters of one layer in the turn of the next",
+     "",
+     {IN_TURNS, REPLACE("train {", "train {\n" THROUGH_SPARE(2, "w.even")),
+      INSERT("call copy(x = w.odd[0]) -> (y = spare[1])", "for i = 0 .. 2 { call copy(x = spare")},
+     "E512",
+     "w.even : parameters",
+     "layer 2 ends the step as"},
     {"copies that are merged in another order on every device",
      RING,
      {WHOLE_QUERIES},
@@ -170,6 +234,24 @@ static const struct mistake mistakes[] = {
      "E514",
      "train {",
      "nothing holds"},
+    {"a layer that nothing holds",
+     "",
+     {REPLACE("of w layers 4", "of w layers 3")},
+     "E514",
+     "train {",
+     "nothing holds parameter `w` of layer 3"},
+    {"a layer that nothing holds, between those of every other",
+     "",
+     {IN_TURNS, REPLACE("w layers 2 from 1 by 2", "w layers 1 from 3")},
+     "E514",
+     "train {",
+     "nothing holds parameter `w` of layer 1"},
+    {"a master copy beside parameters",
+     "",
+     {REPLACE("train {", "buffer line.master : master f32[hidden=4/b] of line at 27648\ntrain {")},
+     NULL,
+     NULL,
+     NULL},
     {"no evaluation", EVALUATE, {REPLACE(EVALUATE, "")}, "E514", NULL, "there is no step"},
     {"an evaluation where there should be none",
      "",
@@ -193,6 +275,12 @@ static const struct mistake mistakes[] = {
     {"a state of other dimensions",
      "",
      {REPLACE("line : parameters f32[hidden=4/b]", "line : parameters f32[ffn=4/b]")},
+     "E514",
+     "line : parameters",
+     "no state of the model's training"},
+    {"a state of fewer dimensions",
+     "",
+     {REPLACE("line : parameters f32[hidden=4/b]", "line : parameters f32[]")},
      "E514",
      "line : parameters",
      "no state of the model's training"},
@@ -779,9 +867,31 @@ static void an_evaluation_says_nothing_of_how_training_stores(void **state) {
         0);
 }
 
+static void whatever_persists_is_as_wide_as_declared(void **state) {
+    for (enum buffer_class class = 0; class < N_CLASSES; class ++) {
+        struct trial t;
+        if (!class_persistent[class] && class != CLASS_GRADIENTS)
+            continue;
+        small_step_begin(&t, "");
+        const struct edit edits[] = {
+            REPLACE("train {", arena_format(&t.arena,
+                                            "buffer line.kept : %s bf16[hidden=4/b] of line at "
+                                            "27648\ntrain {",
+                                            class_names[class])),
+            REPLACE("master = none", "master = f32"),
+            {EDIT_END, NULL, NULL, 0, 0}};
+        trial_read(&t, program_edit(&t.arena, t.text, edits));
+        trial_judge(&t);
+        struct expected_verdict expected = {"E415", "line.kept :", "narrower than f32"};
+        assert_true(
+            trial_end(&t, trial_is_as_expected(&t, expected), class_names[class], expected));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_mistake_is_found),
+        cmocka_unit_test(whatever_persists_is_as_wide_as_declared),
         cmocka_unit_test(loops_below_what_is_counted_are_refused),
         cmocka_unit_test(handles_of_more_slots_than_are_counted_are_refused),
         cmocka_unit_test(values_of_other_sizes_are_refused),
