@@ -579,6 +579,16 @@ static void codes_are_gathered_and_decompressed(void **state) {
     assert_true(!all.fault && !all.own);
     sum = made_by(&e, "receive", all, g);
     assert_true(!sum.fault && sum.form == g.form && sum.partial == 0);
+    for (int clean = 0; clean < 2; clean++) { // its type and its padding are the gradient's
+        struct judgement part = g, kept = r;
+        part.clean = kept.clean = clean;
+        left_of(&e, part, kept, &all);
+        all = collective_apply(&e, &gather, 2, &all, span_nowhere());
+        all.clean = !clean; // behind the codes' own elements
+        sum = made_by(&e, "receive", all, g);
+        assert_int_equal(sum.clean, clean);
+        assert_int_equal(sum.dtype, DTYPE_F32);
+    }
     sum = made_by(&e, "receive", code, g);
     assert_true(sum.fault && sum.fault->code == E516);
     r.partial = 0;

@@ -383,6 +383,20 @@ static const struct mistake mistakes[] = {
      "E413",
      "%twice = add",
      NULL},
+    {"the same, and nothing divides it",
+     {REPLACE("  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
+              "%norm.gain.gradient,\n       %norm.gain.residual)",
+              "  frame 192 of frame.block_forward\n"
+              "  %twice = add(%norm.gain.gradient, %norm.gain.gradient) : f64[hidden=10] at 0\n"
+              "  %norm.gain.sent.code, %lost = compress(%twice, %norm.gain.residual)\n"
+              "       {way=\"int8\"} : i32[flat=4] out, f64[hidden=10] at 80 role norm\n"
+              "  %code, %norm.gain.sent.residual = compress(%norm.gain.gradient,\n"
+              "       %norm.gain.residual)"),
+      REPLACE("{way=\"int8\"} : i32[flat=4] out, f64[hidden=10] in %norm.gain.residual",
+              "{way=\"int8\"} : i32[flat=4] at 160, f64[hidden=10] in %norm.gain.residual")},
+     "E413",
+     "%twice = add",
+     NULL},
     {"half of the gradient goes as it is",
      {REPLACE(DECOMPRESS,
               "  frame 160 of frame.block_forward\n"
