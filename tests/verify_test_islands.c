@@ -149,6 +149,13 @@ static const struct mistake mistakes[] = {
               "start all_reduce over dp*island as sum.token_count[0]")},
      "E515",
      "start all_reduce over dp*island as sum.token_count"},
+    {"a loss of the next island, in an evaluation",
+     {{EDIT_INSERT_BEFORE, "call mean_loss",
+       "start permute over island shift 1 as round[0] { loss_sum -> norm2 }\nwait round[0]\n"
+       "start permute over island shift 0 as round[0] { norm2 -> loss_sum }\nwait round[0]",
+       0, 0}},
+     "E515",
+     "start permute over island shift 1"},
     {"the same within a unit",
      {REPLACE("%rows = iota() {dimension=vocab}", "%rows = iota() {dimension=vocab, axes=island}")},
      "E515",

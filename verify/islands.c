@@ -7,7 +7,7 @@ static bool names_island(const struct program *program, const struct axis_list *
 
 // ---- the program of one island ----------------------------------------------------------------
 
-// Without the axes between islands; `*size`, if given, is that of what they leave.
+// Without the axes between islands; `*size` is that of what they leave.
 static struct axis_list without_islands(const struct program *program, const struct axis_list *axes,
                                         int64_t *size) {
     struct axis_list left = {0};
@@ -15,7 +15,7 @@ static struct axis_list without_islands(const struct program *program, const str
         unsigned axis = axes->axes[i];
         if (!axis_list_has(&program->policy.islands, axis))
             axis_list_add(&left, axis);
-        else if (size)
+        else
             *size /= program->mesh.axes[axis].size;
     }
     return left;
@@ -25,7 +25,6 @@ static void leave_one_island(const struct program *all, struct buffer *buffer) {
     struct layout *layout = &buffer->layout;
     for (unsigned d = 0; d < buffer->rank; d++)
         layout->cuts[d] = without_islands(all, &layout->cuts[d], &buffer->dims[d].size);
-    layout->flat = without_islands(all, &layout->flat, NULL);
 }
 
 const struct program *island_program(const struct program *all, struct arena *arena) {
