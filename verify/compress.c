@@ -127,7 +127,6 @@ static void compress(struct engine *e, const struct unit *unit, const struct op 
         struct term of = term_make(e->terms, OP_COMPRESS, i, attributes_of(e, op), parts, 2);
         results[i] = *g;
         results[i].value = (struct scaled){of, SCALE_ONE};
-        results[i].bits = g->bits & r->bits;
         results[i].clean = g->clean && r->clean && keeps_zeros(op);
         results[i].own = i ? r->own : 0;
     }
