@@ -287,6 +287,10 @@ static void sums_of_very_many_are_unknown(void **state) {
             sum_add(t, &sum, leaf(t, 1 + k, 0), SCALE_ONE);
         assert_int_equal(term_kind(t, sum_finish(t, &sum).of), kinds[i]);
     }
+    struct sum sum = {0}; // every other layer, and then those in between: too late
+    for (int32_t k = 0; k < 10000; k++)
+        sum_add(t, &sum, leaf(t, 1, k < 5000 ? 2 * k : 2 * (k - 5000) + 1), SCALE_ONE);
+    assert_int_equal(term_kind(t, sum_finish(t, &sum).of), NODE_UNKNOWN);
 }
 
 // The shift of a sum of exponentials cancels only where it is the greatest of what is summed, or
