@@ -411,16 +411,6 @@ static struct ways rows(struct pool *p) {
     return (struct ways){sum, product(p, "bsh,bsh->h", x, y), product(p, "bsh,sbh->h", x, y)};
 }
 
-// How many rows repeat the bias no term says, so its sum stays what it is.
-static struct ways rows_of_bias(struct pool *p) {
-    value_id x = input(p, 2), y = input(p, 2), b = input(p, 1);
-    value_id with = make_2(p, OP_ADD_BIAS, x, b), all = make_2(p, OP_ADD, with, y);
-    value_id of_y = make_1(p, OP_SUM_ROWS, y), of_x = make_1(p, OP_SUM_ROWS, x);
-    return (struct ways){make_1(p, OP_SUM_ROWS, all),
-                         make_2(p, OP_ADD, make_1(p, OP_SUM_ROWS, with), of_y),
-                         make_2(p, OP_ADD, make_2(p, OP_ADD, of_x, b), of_y)};
-}
-
 static struct ways difference(struct pool *p) {
     value_id x = input(p, 2), y = input(p, 2), w = input(p, 2);
     value_id apart =
@@ -559,7 +549,6 @@ static const struct {
     {"bias", bias},
     {"derivative", derivative},
     {"rows", rows},
-    {"rows_of_bias", rows_of_bias},
     {"difference", difference},
     {"gain_into_weight", gain_into_weight},
     {"centred", centred},

@@ -756,6 +756,14 @@ static const struct mistake mistakes[] = {
      NULL,
      NULL},
 
+    {"a bias for each of fewer rows",
+     "call biased(t = table, f = face, x = w[1]) -> (y = w[0])\n",
+     {REPLACE("%b = add_bias(%g, %x) : f32[ffn=4, hidden=4]",
+              "%b = add_bias(%t, %x) : f32[vocab=3, hidden=4]"),
+      REPLACE("%r = sum_rows(%t)", "%r = sum_rows(%g)")},
+     "E490",
+     NULL,
+     NULL},
     // As what the reference has of one layer only.
     {"of another layer, in a loop",
      "call joint(x = w[3]) -> (y = w[0])\n",

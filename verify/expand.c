@@ -11,7 +11,9 @@
 //   attention of a q and b k     = attention of q and k with a b times the scale
 //
 // Each makes an op into sums and products of its operands, which are smaller, so this ends; how
-// much of it there may be is bounded.
+// much of it there may be is bounded. None may lose how often something is repeated: a product
+// repeats along a label that none of its factors has, and of how many elements it is only another
+// summand says.
 #include <math.h>
 #include <string.h>
 
@@ -33,6 +35,7 @@ struct made {
 };
 
 static struct scaled expand(struct expansion *, struct scaled);
+static struct scaled expand_sized(struct expansion *, struct scaled);
 static struct scaled expand_term(struct expansion *, struct term);
 
 void expansion_init(struct expansion *x, struct engine *e) {
@@ -270,7 +273,16 @@ static bool expand_pointwise(struct expansion *x, const struct made *m, unsigned
     return multiply(x, factors, 2, result, made);
 }
 
-// f(a + b) = f(a) + f(b)
+// Whether it says of how many elements each of its dimensions is.
+static bool is_sized(const struct terms *terms, struct term term) {
+    int kind = term_kind(terms, term);
+    bool sized = kind != NODE_SUM && (kind != NODE_PRODUCT || flat_is_sized(terms, term));
+    for (uint32_t i = 0; kind == NODE_SUM && i < term_node(terms, term)->n_parts && !sized; i++)
+        sized = is_sized(terms, term_part(terms, term, i).of);
+    return sized;
+}
+
+// f(a + b) = f(a) + f(b), if each says of how many elements it is.
 static struct scaled expand_linear(struct expansion *x, const struct made *m, unsigned i) {
     struct terms *terms = x->engine->terms;
     struct sum parts = {0}, all = {0};
@@ -278,15 +290,15 @@ static struct scaled expand_linear(struct expansion *x, const struct made *m, un
     memcpy(operands, m->operands, sizeof operands);
     if (expand_pointwise(x, m, i, &made))
         return made;
-    if (!sum_plain(terms, &parts, m->operands[i]))
+    bool apart = sum_plain(terms, &parts, m->operands[i]);
+    for (uint32_t k = 0; k < parts.n; k++)
+        apart = apart && is_sized(terms, (struct term){parts.items[k].node, parts.items[k].at});
+    if (!apart)
         return rebuild(x, m, operands);
     for (uint32_t k = 0; k < parts.n; k++) {
         const struct summand *part = &parts.items[k];
         operands[i] = (struct scaled){{part->node, part->at}, part->scale};
-        struct operand one = {operands[i], m->shape.operands[i]};
-        bool flat = m->kind == OP_SUM_ROWS && m->has_shape &&
-                    multiply(x, &one, 1, m->shape.results[0], &made);
-        sum_add(terms, &all, flat ? made : rebuild(x, m, operands), SCALE_ONE);
+        sum_add(terms, &all, rebuild(x, m, operands), SCALE_ONE);
     }
     x->budget -= parts.n;
     return sum_finish(terms, &all);
@@ -330,7 +342,7 @@ static struct scaled expand_op(struct expansion *x, struct term term) {
             continue;
         struct scaled part = term_part(x->engine->terms, term, next++);
         ranks[i] = operand_rank(x, part.of);
-        m.operands[i] = expand(x, part);
+        m.operands[i] = expand_sized(x, part);
     }
     m.has_shape = shape_read(x, term, ranks, m.n_operands, &m.shape);
     if (m.kind == OP_ATTENTION || m.kind == OP_ATTENTION_BACKWARD)
@@ -361,18 +373,16 @@ static struct scaled expand_sum(struct expansion *x, struct term term) {
 static struct scaled expand_broadcast(struct expansion *x, struct term term) {
     static const char labels[] = "\1\2\3\4\5\6"; // as many as MAX_RANK
     struct terms *terms = x->engine->terms;
-    uint32_t leading = term_node(x->engine->terms, term)->key->attributes;
-    struct scaled inner = expand(x, term_part(x->engine->terms, term, 0)), made;
+    uint32_t sizes = term_node(terms, term)->key->attributes;
+    struct scaled inner = expand_sized(x, term_part(terms, term, 0)), made;
     int rank = expansion_known(x, term).rank;
     char result[MAX_RANK + 1] = {0};
-    if (rank >= (int)leading && rank <= MAX_RANK) {
-        memcpy(result, labels, (size_t)rank);
-        struct operand operand = {inner, result + leading};
-        if (multiply(x, &operand, 1, result, &made))
-            return made;
-    }
+    memcpy(result, labels, rank >= 0 ? (size_t)rank : 0);
+    struct operand operand = {inner, result + term_leading(terms, term)};
+    if (multiply(x, &operand, 1, result, &made))
+        return made;
     struct part part = part_of(inner.of);
-    return (struct scaled){term_make(terms, NODE_BROADCAST, 0, leading, &part, 1), inner.scale};
+    return (struct scaled){term_make(terms, NODE_BROADCAST, 0, sizes, &part, 1), inner.scale};
 }
 
 static struct scaled expand_node(struct expansion *x, struct term term) {
@@ -437,12 +447,18 @@ static struct scaled expand(struct expansion *x, struct scaled value) {
     return made;
 }
 
+// In normal form, but for what does not say its sizes in that.
+static struct scaled expand_sized(struct expansion *x, struct scaled value) {
+    struct scaled made = expand(x, value);
+    return is_sized(x->engine->terms, made.of) ? made : value;
+}
+
 bool expand_value(struct expansion *x, struct scaled value, struct scaled *normal) {
     struct terms *terms = x->engine->terms;
     x->budget = MAX_REWRITTEN;
     x->spent = false;
     terms->plain = true;
-    *normal = expand(x, value);
+    *normal = expand_sized(x, value);
     terms->plain = false;
     return !x->spent;
 }

@@ -84,6 +84,15 @@ bool flat_has(const struct flat *flat, const char *labels) {
     return true;
 }
 
+bool flat_is_sized(const struct terms *terms, struct term product) {
+    struct flat flat;
+    char result[MAX_RANK + 1];
+    flat_open(terms, product, 0, &flat);
+    strcpy(result, flat.result);
+    flat.result[0] = 0;
+    return flat_has(&flat, result);
+}
+
 // ---- normal form ------------------------------------------------------------------------------
 
 struct code { // the lists of labels one behind the other, the result's first

@@ -186,7 +186,8 @@ static struct scaled move_rows(struct terms *terms, struct move m, struct term r
 // A bias is repeated along leading dimensions, of which the moved one may be.
 static struct scaled move_broadcast(struct terms *terms, struct move m, struct term repeated,
                                     int rank) {
-    uint32_t leading = terms->nodes[repeated.node].key->attributes;
+    uint32_t leading = term_leading(terms, repeated);
+    uint32_t sizes = terms->nodes[repeated.node].key->attributes;
     bool behind = rank >= 0 && (uint32_t)rank - 1 - m.keep >= leading;
     if (!behind)
         return (struct scaled){make_move(terms, &m, repeated), SCALE_ONE};
@@ -194,7 +195,7 @@ static struct scaled move_broadcast(struct terms *terms, struct move m, struct t
     if (term_kind(terms, x.of) == NODE_ZERO)
         return x;
     struct part part = part_of(x.of);
-    return (struct scaled){term_make(terms, NODE_BROADCAST, 0, leading, &part, 1), x.scale};
+    return (struct scaled){term_make(terms, NODE_BROADCAST, 0, sizes, &part, 1), x.scale};
 }
 
 static struct scaled move_term(struct terms *terms, struct move m, struct term x, int rank) {

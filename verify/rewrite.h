@@ -26,6 +26,8 @@ bool flat_append(struct flat *, const struct flat *from, const char *names);
 // Whether some factor, or the result, has every one of the labels. A label that is summed over and
 // that none has would count elements whose number no term says.
 bool flat_has(const struct flat *, const char *labels);
+// Whether each label of its result is a factor's.
+bool flat_is_sized(const struct terms *, struct term product);
 // One term for all orders of the factors and names of the labels; scalars go into the scale.
 struct scaled flat_finish(struct terms *, struct flat *);
 unsigned flat_rank(const struct terms *, struct term product);

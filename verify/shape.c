@@ -134,7 +134,7 @@ static int find_rank(struct expansion *x, struct term term) {
         return kind == NODE_ONE ? 0 : -1;
     int rank = expansion_known(x, term_part(x->engine->terms, term, 0).of).rank;
     bool broadcast = kind == NODE_BROADCAST && rank >= 0;
-    return rank + (broadcast ? (int)term_node(x->engine->terms, term)->key->attributes : 0);
+    return rank + (broadcast ? (int)term_leading(terms, term) : 0);
 }
 
 // ---- leaves -----------------------------------------------------------------------------------

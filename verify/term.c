@@ -144,6 +144,11 @@ struct part part_of(struct term term) {
                          .m_end = ALL_MICROBATCHES};
 }
 
+unsigned term_leading(const struct terms *terms, struct term repeated) {
+    uint32_t sizes = term_node(terms, repeated)->key->attributes;
+    return (unsigned)(terms->attributes.entries[sizes].size / sizeof(int64_t));
+}
+
 struct term term_with_scale(struct terms *terms, struct scaled value) {
     if (value.scale == SCALE_ONE)
         return value.of;

@@ -40,7 +40,7 @@ enum node_kind {        // beside enum op_kind
     NODE_RESULT,        // what a call of the reference made; attributes: its number
     NODE_SUM,
     NODE_SCALED,    // a scale where it cannot be pulled out: the operand of a nonlinear op
-    NODE_BROADCAST, // repeated along new leading dimensions; attributes: their number
+    NODE_BROADCAST, // repeated along new leading dimensions; attributes: their sizes
     NODE_PRODUCT,   // of any number of factors (flat.c); attributes: the labels
     NODE_ARRIVED,   // a gradient as codes bring it (compress.c): of it, and of the residual
     NODE_ONE,
@@ -128,6 +128,8 @@ struct term term_leaf(struct terms *terms, int kind, uint32_t attributes, bool i
 struct term term_fresh(struct terms *terms, int kind);    // NODE_MAXIMA, NODE_UNKNOWN
 struct term term_constant(struct terms *terms, int kind); // NODE_ONE, NODE_ZERO
 struct part part_of(struct term term);
+// How many dimensions a NODE_BROADCAST adds.
+unsigned term_leading(const struct terms *terms, struct term repeated);
 // The term as the operand of a nonlinear op.
 struct term term_with_scale(struct terms *terms, struct scaled value);
 

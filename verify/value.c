@@ -72,18 +72,26 @@ struct scaled iota_term(struct engine *e, int64_t dimension, int64_t count) {
 
 // ---- ops --------------------------------------------------------------------------------------
 
+// A term says how often, since a sum over these dimensions counts it.
+static struct term repeated_term(struct context *c, struct term bias) {
+    struct engine *e = c->engine;
+    uint32_t leading = (uint32_t)(strlen(c->labels.operands[0]) - strlen(c->labels.operands[1]));
+    int64_t sizes[MAX_RANK];
+    for (uint32_t i = 0; i < leading; i++)
+        sizes[i] = dim_get(&e->digits, c->dims[(unsigned char)c->labels.operands[0][i]])->total;
+    uint32_t all = intern(&e->terms->attributes, sizes, leading * (uint32_t)sizeof *sizes, NULL);
+    struct part part = part_of(bias);
+    return term_make(e->terms, NODE_BROADCAST, 0, all, &part, 1);
+}
+
 static struct scaled sum_term(struct context *c) {
     struct engine *e = c->engine;
     struct sum sum = {0};
     uint32_t all = c->operands[0].partial | c->operands[1].partial;
     for (unsigned i = 0; i < 2; i++) {
         struct scaled value = c->operands[i].value;
-        if (c->op->kind == OP_ADD_BIAS && i == 1 && term_kind(e->terms, value.of) != NODE_ZERO) {
-            struct part part = part_of(value.of);
-            uint32_t leading =
-                (uint32_t)(strlen(c->labels.operands[0]) - strlen(c->labels.operands[1]));
-            value.of = term_make(e->terms, NODE_BROADCAST, 0, leading, &part, 1);
-        }
+        if (c->op->kind == OP_ADD_BIAS && i == 1 && term_kind(e->terms, value.of) != NODE_ZERO)
+            value.of = repeated_term(c, value.of);
         int64_t copies = 1; // every device adds its copy to its summand
         for (unsigned axis = 0; axis < e->program->mesh.n_axes; axis++)
             if ((all & ~c->operands[i].partial) >> axis & 1)
