@@ -30,8 +30,7 @@ struct made {
     uint32_t attributes;
     scale_id outer;                       // of the whole
     struct scaled operands[MAX_OPERANDS]; // of those that are read
-    struct shape shape;
-    bool has_shape;
+    struct shape shape;                   // what is not known has no labels
 };
 
 static struct scaled expand(struct expansion *, struct scaled);
@@ -45,9 +44,13 @@ void expansion_init(struct expansion *x, struct engine *e) {
 
 // ---- numbers of attributes ----------------------------------------------------------------------
 
-// A number as the fraction that it is. False: its numerator or denominator is too large.
-static bool scale_of_real(struct expansion *x, double real, scale_id *scale) {
+// A number as the fraction that it is. False: its numerator or denominator is too large, or it is
+// zero, which would leave nothing that says of how many elements what it multiplies is.
+static bool scale_of_attribute(struct expansion *x, struct term term, enum attribute_name name,
+                               scale_id *scale) {
     int exponent;
+    double real;
+    CHECK(term_attribute(x->engine, term, name, &real));
     double mantissa = frexp(real, &exponent);
     int64_t numerator = (int64_t)ldexp(mantissa, 53);
     int shift = 53 - exponent; // the number is numerator / 2^shift
@@ -68,6 +71,8 @@ struct operand {
     const char *labels;
 };
 
+// False: too many factors, or the op's labels are not those of the factor, which is of another
+// rank, or of none that is known.
 static bool append(struct expansion *x, struct flat *flat, struct term factor, const char *labels) {
     struct flat own;
     if (expansion_known(x, factor).rank != (int)strlen(labels))
@@ -214,11 +219,9 @@ static bool expand_norm_backward(struct expansion *x, const struct made *m, stru
 }
 
 static bool expand_weighted(struct expansion *x, const struct made *m, struct scaled *made) {
-    double a, b;
     scale_id weight_a, weight_b;
-    if (!term_attribute(x->engine, m->term, ATTRIBUTE_WEIGHT_A, &a) ||
-        !term_attribute(x->engine, m->term, ATTRIBUTE_WEIGHT_B, &b) ||
-        !scale_of_real(x, a, &weight_a) || !scale_of_real(x, b, &weight_b))
+    if (!scale_of_attribute(x, m->term, ATTRIBUTE_WEIGHT_A, &weight_a) ||
+        !scale_of_attribute(x, m->term, ATTRIBUTE_WEIGHT_B, &weight_b))
         return false;
     *made = sum_of(x, m->operands[0], weight_a, m->operands[1], weight_b);
     return true;
@@ -228,10 +231,8 @@ static bool expand_weighted(struct expansion *x, const struct made *m, struct sc
 // k and dk is c a dS q, so outside stand c b and, where the queries have c a b already, 1 / b.
 static void fold_scales(struct expansion *x, struct made *m) {
     struct terms *terms = x->engine->terms;
-    double real;
     scale_id given, of_k = m->operands[1].scale;
-    if (!term_attribute(x->engine, m->term, ATTRIBUTE_SCALE, &real) ||
-        !scale_of_real(x, real, &given))
+    if (!scale_of_attribute(x, m->term, ATTRIBUTE_SCALE, &given))
         return;
     scale_id outside = scale_product(terms, given, of_k);
     scale_id all = scale_product(terms, outside, m->operands[0].scale);
@@ -247,14 +248,6 @@ static void fold_scales(struct expansion *x, struct made *m) {
     m->attributes = intern(&terms->attributes, bytes, sizeof bytes, NULL) + 1;
 }
 
-// The one operand in which the op is linear and that the result reads; -1: none.
-static int linear_operand(const struct made *m) {
-    for (unsigned i = 0; i < m->n_operands; i++)
-        if (op_is_linear(m->kind, i) && op_reads(m->kind, m->result, i))
-            return (int)i;
-    return -1;
-}
-
 // f(x, y) = y f(x, 1): every element of the result is made of the elements of y that its labels
 // say.
 static bool expand_pointwise(struct expansion *x, const struct made *m, unsigned i,
@@ -262,8 +255,6 @@ static bool expand_pointwise(struct expansion *x, const struct made *m, unsigned
     const char *labels = m->shape.operands[i], *result = m->shape.results[m->result];
     struct scaled operands[MAX_OPERANDS];
     const char *whole = op_rows[m->kind].whole;
-    if (!m->has_shape)
-        return false;
     for (const char *label = labels; *label; label++)
         if (!strchr(result, *label) || (*label <= 26 && strchr(whole, (char)('a' + *label - 1))))
             return false;
@@ -309,8 +300,6 @@ static bool expand_by_law(struct expansion *x, const struct made *m, struct scal
                                   {m->operands[1], m->shape.operands[1]}};
     if (m->kind == OP_WEIGHTED_SUM)
         return expand_weighted(x, m, made);
-    if (!m->has_shape)
-        return false;
     switch (m->kind) {
     case OP_EINSUM:
     case OP_SUM_ROWS:
@@ -334,21 +323,22 @@ static struct scaled expand_op(struct expansion *x, struct term term) {
                      .n_operands = op_operand_count(key->kind),
                      .attributes = key->attributes,
                      .outer = SCALE_ONE};
-    int ranks[MAX_OPERANDS];
+    int ranks[MAX_OPERANDS], linear = -1; // the operand in which it is; of a product, none of two
     uint32_t next = 0;
     for (unsigned i = 0; i < m.n_operands; i++) {
         ranks[i] = -1;
         if (!op_reads(m.kind, m.result, i))
             continue;
+        if (op_is_linear(m.kind, i) && m.kind != OP_EINSUM)
+            linear = (int)i;
         struct scaled part = term_part(x->engine->terms, term, next++);
         ranks[i] = operand_rank(x, part.of);
         m.operands[i] = expand_sized(x, part);
     }
-    m.has_shape = shape_read(x, term, ranks, m.n_operands, &m.shape);
+    shape_read(x, term, ranks, m.n_operands, &m.shape);
     if (m.kind == OP_ATTENTION || m.kind == OP_ATTENTION_BACKWARD)
         fold_scales(x, &m);
     struct scaled made;
-    int linear = m.kind == OP_EINSUM ? -1 : linear_operand(&m);
     if (!expand_by_law(x, &m, &made))
         made = linear >= 0 ? expand_linear(x, &m, (unsigned)linear) : rebuild(x, &m, m.operands);
     made.scale = scale_product(x->engine->terms, made.scale, m.outer);
@@ -429,7 +419,7 @@ static scale_id expand_scale(struct expansion *x, scale_id id) {
     struct terms *terms = x->engine->terms;
     struct scale scale = *scale_get(terms, id);
     scale_id all = scale_rational(terms, scale.numerator, scale.denominator);
-    if (scale.serial || scale.n_factors == 0)
+    if (scale.serial)
         return id;
     for (uint32_t i = 0; i < scale.n_factors; i++) {
         struct scaled factor = expand_term(x, scale.factors[i].of);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { MAX_CONTEXTS = 4, MAX_VISITED = 1000 };
+enum { MAX_CONTEXTS = 4 };
 
 struct candidate { // that the reference has
     struct term of;
@@ -31,12 +31,11 @@ struct rewriter {
 };
 
 void note_outcome(struct engine *e, const struct judgement *result) {
-    if (result->fault || result->form == FORM_ANY || term_is_collected(e->terms, result->value.of))
-        return;
-    for (uint32_t i = 0; i < e->n_outcomes; i++)
-        if (term_equal(e->outcomes[i], result->value.of))
-            return;
-    ARENA_PUSH(e->arena, e->outcomes, e->n_outcomes, e->cap_outcomes, result->value.of);
+    bool noted = result->fault != NULL;
+    for (uint32_t i = 0; i < e->n_outcomes && !noted; i++)
+        noted = term_equal(e->outcomes[i], result->value.of);
+    if (!noted)
+        ARENA_PUSH(e->arena, e->outcomes, e->n_outcomes, e->cap_outcomes, result->value.of);
 }
 
 static bool is_own(const struct engine *e, struct term term) {
@@ -66,7 +65,10 @@ static void find_layers(struct terms *terms, struct term term, struct layers *la
     if (!term_indexed(terms, term) && node->key->kind != NODE_SUM)
         return;
     intern(&layers->visited, &term, sizeof term, &added);
-    if (!added || layers->visited.n > MAX_VISITED)
+    if (!added)
+        return;
+    // This saves time: the normal form of what is made of so many terms is not reached.
+    if (layers->visited.n > MAX_REWRITTEN)
         return;
     if (node->key->kind == NODE_STATE)
         note_layer(terms, layers->of_states, &layers->n_states, term.at);
@@ -131,21 +133,20 @@ static bool is_same(struct rewriter *r, struct context *c, const struct candidat
     struct terms *terms = r->engine->terms;
     struct scaled mine, theirs, known = {candidate->of, SCALE_ONE};
     if (!expand_or_give_up(r, c, value, &mine) || !expand_or_give_up(r, c, known, &theirs) ||
-        mine.of.node != theirs.of.node || term_kind(terms, mine.of) == NODE_ZERO ||
-        !number_equal(&terms->symbols, mine.of.at, theirs.of.at))
+        mine.of.node != theirs.of.node || !number_equal(&terms->symbols, mine.of.at, theirs.of.at))
         return false;
     known.scale = scale_multiply(terms, mine.scale, scale_invert(terms, theirs.scale));
     *as = known; // of a reciprocal in it the candidate may have lost the value: zero has none
     return !scale_get(terms, scale_product(terms, known.scale, theirs.scale))->serial;
 }
 
-static bool prove_in(struct rewriter *r, bool named, int32_t layer, struct scaled value, int rank,
+static bool prove_in(struct rewriter *r, bool named, int32_t layer, struct scaled value,
                      struct scaled *as) {
     struct context *c = context_of(r, named, layer);
-    uint64_t leaves = c ? expansion_known(&c->x, value.of).leaves : 0;
+    struct known known = c ? expansion_known(&c->x, value.of) : (struct known){.rank = -1};
     for (uint32_t i = 0; c && i < c->n; i++) {
         const struct candidate *candidate = &c->candidates[i];
-        if (candidate->known.rank == rank && candidate->known.leaves == leaves &&
+        if (candidate->known.rank == known.rank && candidate->known.leaves == known.leaves &&
             is_same(r, c, candidate, value, as))
             return true;
     }
@@ -160,18 +161,16 @@ static bool is_outside_layers(const struct engine *e) {
     return true;
 }
 
-static bool prove(struct rewriter *r, struct scaled value, int rank, struct scaled *as) {
+static bool prove(struct rewriter *r, struct scaled value, struct scaled *as) {
     struct layers layers = {.visited.arena = r->engine->arena};
     find_layers(r->engine->terms, value.of, &layers);
-    if (layers.visited.n > MAX_VISITED)
-        return false;
-    if (is_outside_layers(r->engine) && prove_in(r, false, 0, value, rank, as))
+    if (is_outside_layers(r->engine) && prove_in(r, false, 0, value, as))
         return true;
     for (unsigned i = 0; i < layers.n_states; i++)
-        if (prove_in(r, true, layers.of_states[i], value, rank, as))
+        if (prove_in(r, true, layers.of_states[i], value, as))
             return true;
     for (unsigned i = 0; i < layers.n_results; i++)
-        if (prove_in(r, true, layers.of_results[i], value, rank, as))
+        if (prove_in(r, true, layers.of_results[i], value, as))
             return true;
     return false;
 }
@@ -195,17 +194,16 @@ static bool same_microbatches(struct terms *terms, const struct group *group,
 }
 
 // Adds to `made` what the group is by the reference's terms, or as it stands.
-static void rewrite_group(struct rewriter *r, struct group *group, int rank, struct sum *made) {
+static void rewrite_group(struct rewriter *r, struct group *group, struct sum *made) {
     struct terms *terms = r->engine->terms;
     struct scaled all = sum_finish(terms, &group->all), as;
     bool own = group->own.n > 0 || group->all.n > 1;
-    if (own && prove(r, all, rank, &as)) {
+    if (own && prove(r, all, &as)) {
         sum_add_collected(terms, made, as, group->m_begin, group->m_end);
         return;
     }
     struct sum *known = &group->all;
-    if (group->own.n > 0 && group->others.n > 0 &&
-        prove(r, sum_finish(terms, &group->own), rank, &as)) {
+    if (group->own.n > 0 && group->others.n > 0 && prove(r, sum_finish(terms, &group->own), &as)) {
         known = &group->others;
         sum_add(terms, known, as, SCALE_ONE);
     }
@@ -216,7 +214,7 @@ static void rewrite_group(struct rewriter *r, struct group *group, int rank, str
     }
 }
 
-static struct scaled rewrite_sum(struct rewriter *r, struct scaled value, int rank) {
+static struct scaled rewrite_sum(struct rewriter *r, struct scaled value) {
     struct terms *terms = r->engine->terms;
     struct sum parts = {0}, made = {0};
     sum_add(terms, &parts, value, SCALE_ONE);
@@ -236,34 +234,36 @@ static struct scaled rewrite_sum(struct rewriter *r, struct scaled value, int ra
             done[k] = true;
         }
         if (group.all.n > 0)
-            rewrite_group(r, &group, rank, &made);
+            rewrite_group(r, &group, &made);
     }
     return sum_finish(terms, &made);
 }
 
 // ---- results ----------------------------------------------------------------------------------
 
-static struct scaled rewrite_value(struct rewriter *r, struct scaled value, int rank) {
+static struct scaled rewrite_value(struct rewriter *r, struct scaled value) {
     struct scaled as;
     if (term_kind(r->engine->terms, value.of) == NODE_SUM)
-        return rewrite_sum(r, value, rank);
-    return prove(r, value, rank, &as) ? as : value;
+        return rewrite_sum(r, value);
+    return prove(r, value, &as) ? as : value;
 }
 
 void rewrite_results(struct engine *e, const struct unit *unit, struct judgement *results) {
     struct rewriter r = {.engine = e};
     for (uint32_t i = 0; i < unit->n_results; i++) {
         struct judgement *result = &results[i];
-        if (result->fault || result->form == FORM_ANY || !is_own(e, result->value.of) ||
-            form_is_flat(&e->digits, result->form) || result->coverage != COVERAGE_COMPLETE)
+        if (result->fault || !is_own(e, result->value.of))
+            continue;
+        // This saves time: parts have the term of the whole, which is looked for when they are
+        // joined.
+        if (result->coverage != COVERAGE_COMPLETE)
             continue;
         int kind = term_kind(e->terms, result->value.of);
-        if (kind > N_OPS && kind != NODE_SUM)
+        if (kind > N_OPS && kind != NODE_SUM) // no law is about it
             continue;
-        int rank = (int)form_get(&e->digits, result->form)->key->rank;
         struct scaled before = result->value;
         r.spent = false;
-        result->value = rewrite_value(&r, before, rank);
+        result->value = rewrite_value(&r, before);
         if (!scaled_equal(before, result->value)) {
             history_begin(e, NULL, NULL, e->statement->span, result, 1);
             history_made(e, result, unit->values[unit->results[i].value].name);

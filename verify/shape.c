@@ -4,6 +4,7 @@
 // term is of no place in it.
 #include <string.h>
 
+#include "ir/check.h"
 #include "verify/rewrite.h"
 
 // ---- labels -----------------------------------------------------------------------------------
@@ -34,13 +35,17 @@ static void learn(const char *item, size_t length, int rank, int keep, struct ca
         capitals->length[unknown] = rest;
 }
 
+// False: they are not known, and none are written.
 static bool write_labels(const char *item, size_t length, const struct capitals *capitals,
                          char *to) {
     unsigned n = 0;
+    to[0] = 0;
+    for (size_t i = 0; i < length; i++)
+        if (is_capital(item[i]) && capitals->length[item[i] - 'X'] < 0)
+            return false;
     for (size_t i = 0; i < length; i++) {
         int repeat = is_capital(item[i]) ? capitals->length[item[i] - 'X'] : 1;
-        if (repeat < 0 || n + (unsigned)repeat > MAX_RANK)
-            return false;
+        CHECK(n + (unsigned)repeat <= MAX_RANK);
         for (int k = 0; k < repeat; k++)
             to[n++] = (char)(is_capital(item[i]) ? 27 + (item[i] - 'X') * MAX_RANK + k
                                                  : 1 + item[i] - 'a');
@@ -65,8 +70,7 @@ bool shape_read(const struct expansion *x, struct term term, const int *ranks, u
         if (ranks[i] >= 0)
             learn(item, strcspn(item, ",-"), ranks[i], (int)keep, &capitals);
     for (unsigned i = 0; i < n; i++, list += strcspn(list, ",-") + 1)
-        if (!write_labels(list, strcspn(list, ",-"), &capitals, shape->operands[i]))
-            shape->operands[i][0] = 0;
+        write_labels(list, strcspn(list, ",-"), &capitals, shape->operands[i]);
     list += *list == '>';
     bool known = true;
     for (unsigned i = 0; i < op_result_count(key->kind); i++, list += strcspn(list, ",") + 1) {
@@ -102,8 +106,7 @@ static int rank_of_op(struct expansion *x, struct term term) {
     int ranks[MAX_OPERANDS];
     struct shape shape;
     for (unsigned i = 0; i < n; i++) {
-        bool read = op_reads(key->kind, key->result, i) &&
-                    next < term_node(x->engine->terms, term)->n_parts;
+        bool read = op_reads(key->kind, key->result, i);
         ranks[i] = read ? operand_rank(x, term_part(x->engine->terms, term, next++).of) : -1;
     }
     return shape_read(x, term, ranks, n, &shape) ? (int)strlen(shape.results[key->result]) : -1;
@@ -118,23 +121,32 @@ struct term expansion_opened(const struct expansion *x, struct term name) {
 static int find_rank(struct expansion *x, struct term term) {
     struct terms *terms = x->engine->terms;
     int kind = term_kind(terms, term);
-    if (kind == NODE_STATE || kind == NODE_INPUT)
-        return rank_of_leaf(
-            x, kind,
-            interned(&terms->attributes, term_node(x->engine->terms, term)->key->attributes));
-    if (kind == OP_IOTA || kind == NODE_PRODUCT)
-        return kind == OP_IOTA ? 1 : (int)flat_rank(terms, term);
-    if (kind == NODE_RESULT) {
+    switch (kind) {
+    case NODE_STATE:
+    case NODE_INPUT:
+        return rank_of_leaf(x, kind,
+                            interned(&terms->attributes, term_node(terms, term)->key->attributes));
+    case NODE_RESULT: {
         struct term named = term_unnamed(terms, term);
         return term_equal(named, term) ? -1 : find_rank(x, named);
     }
-    if (kind < N_OPS)
-        return rank_of_op(x, term);
-    if (kind != NODE_SUM && kind != NODE_SCALED && kind != NODE_BROADCAST && kind != NODE_ARRIVED)
-        return kind == NODE_ONE ? 0 : -1;
-    int rank = expansion_known(x, term_part(x->engine->terms, term, 0).of).rank;
-    bool broadcast = kind == NODE_BROADCAST && rank >= 0;
-    return rank + (broadcast ? (int)term_leading(terms, term) : 0);
+    case NODE_SUM:
+    case NODE_SCALED:
+    case NODE_ARRIVED:
+        return expansion_known(x, term_part(terms, term, 0).of).rank;
+    case NODE_BROADCAST: {
+        int rank = expansion_known(x, term_part(terms, term, 0).of).rank;
+        return rank < 0 ? -1 : rank + (int)term_leading(terms, term);
+    }
+    case NODE_PRODUCT:
+        return (int)flat_rank(terms, term);
+    case NODE_ONE:
+        return 0;
+    case OP_IOTA:
+        return 1;
+    default:
+        return kind < N_OPS ? rank_of_op(x, term) : -1;
+    }
 }
 
 // ---- leaves -----------------------------------------------------------------------------------
