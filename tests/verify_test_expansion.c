@@ -218,6 +218,9 @@ static void how_often_is_repeated_counts(void **state_) {
         assert_false(same_normal(&w, sums[i](&w, four_both), sums[i](&w, two_both)));
     }
     assert_false(same_normal(&w, four_b, two_b));
+    struct scaled zero = value_of(term_constant(w.terms, NODE_ZERO));
+    assert_false(same_normal(&w, of_nothing_but_rows(&w, repeated(&w, 4, zero)),
+                             of_nothing_but_rows(&w, repeated(&w, 2, zero))));
     end(&w);
 }
 

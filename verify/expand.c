@@ -264,13 +264,20 @@ static bool expand_pointwise(struct expansion *x, const struct made *m, unsigned
     return multiply(x, factors, 2, result, made);
 }
 
-// Whether it says of how many elements each of its dimensions is.
+// Whether it says of how many elements each of its dimensions is; so does a sum if a summand does.
 static bool is_sized(const struct terms *terms, struct term term) {
-    int kind = term_kind(terms, term);
-    bool sized = kind != NODE_SUM && (kind != NODE_PRODUCT || flat_is_sized(terms, term));
-    for (uint32_t i = 0; kind == NODE_SUM && i < term_node(terms, term)->n_parts && !sized; i++)
-        sized = is_sized(terms, term_part(terms, term, i).of);
-    return sized;
+    const struct node *node = term_node(terms, term);
+    bool sized = false;
+    switch (node->key->kind) {
+    case NODE_SUM:
+        for (uint32_t i = 0; i < node->n_parts && !sized; i++)
+            sized = is_sized(terms, term_part(terms, term, i).of);
+        return sized;
+    case NODE_PRODUCT:
+        return flat_is_sized(terms, term);
+    default:
+        return node->key->kind != NODE_ZERO;
+    }
 }
 
 // f(a + b) = f(a) + f(b), if each says of how many elements it is.

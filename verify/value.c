@@ -72,15 +72,19 @@ struct scaled iota_term(struct engine *e, int64_t dimension, int64_t count) {
 
 // ---- ops --------------------------------------------------------------------------------------
 
-// A term says how often, since a sum over these dimensions counts it.
-static struct term repeated_term(struct context *c, struct term bias) {
+// Repeated along the leading dimensions of an operand. A term says how often, since a sum over
+// these dimensions counts it.
+static struct term repeated_term(struct context *c, struct term of, unsigned operand,
+                                 size_t leading) {
     struct engine *e = c->engine;
-    uint32_t leading = (uint32_t)(strlen(c->labels.operands[0]) - strlen(c->labels.operands[1]));
     int64_t sizes[MAX_RANK];
-    for (uint32_t i = 0; i < leading; i++)
-        sizes[i] = dim_get(&e->digits, c->dims[(unsigned char)c->labels.operands[0][i]])->total;
-    uint32_t all = intern(&e->terms->attributes, sizes, leading * (uint32_t)sizeof *sizes, NULL);
-    struct part part = part_of(bias);
+    for (size_t i = 0; i < leading; i++) {
+        dim_id dim = c->dims[(unsigned char)c->labels.operands[operand][i]];
+        sizes[i] = dim == NO_DIM ? c->unit->values[c->op->operands[operand]].type.dims[i].size
+                                 : dim_get(&e->digits, dim)->total;
+    }
+    uint32_t all = intern(&e->terms->attributes, sizes, (uint32_t)(leading * sizeof *sizes), NULL);
+    struct part part = part_of(of);
     return term_make(e->terms, NODE_BROADCAST, 0, all, &part, 1);
 }
 
@@ -91,7 +95,8 @@ static struct scaled sum_term(struct context *c) {
     for (unsigned i = 0; i < 2; i++) {
         struct scaled value = c->operands[i].value;
         if (c->op->kind == OP_ADD_BIAS && i == 1 && term_kind(e->terms, value.of) != NODE_ZERO)
-            value.of = repeated_term(c, value.of);
+            value.of = repeated_term(c, value.of, 0,
+                                     strlen(c->labels.operands[0]) - strlen(c->labels.operands[1]));
         int64_t copies = 1; // every device adds its copy to its summand
         for (unsigned axis = 0; axis < e->program->mesh.n_axes; axis++)
             if ((all & ~c->operands[i].partial) >> axis & 1)
@@ -215,10 +220,26 @@ static struct scaled collected_term(struct context *c, unsigned result, unsigned
     return sum_finish(terms, &made);
 }
 
-struct scaled value_of_result(struct context *c, unsigned result) {
+static struct scaled term_of_result(struct context *c, unsigned result) {
     if (!op_is_sum(c->op->kind) && c->op->kind != OP_SCALE)
         for (unsigned i = 0; i < c->op->n_operands; i++)
             if (op_reads(c->op->kind, result, i) && is_collected(c, i))
                 return collected_term(c, result, i);
     return result_term(c, result);
+}
+
+// What is not linear in zeros makes something of them, and more of more.
+struct scaled value_of_result(struct context *c, unsigned result) {
+    const struct judgement *given = c->operands;
+    struct judgement counted[MAX_OPERANDS];
+    memcpy(counted, given, c->op->n_operands * sizeof *counted);
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        size_t rank = strlen(c->labels.operands[i]);
+        if (rank > 0 && is_zero(c, i) && !op_is_linear(c->op->kind, i))
+            counted[i].value.of = repeated_term(c, given[i].value.of, i, rank);
+    }
+    c->operands = counted;
+    struct scaled value = term_of_result(c, result);
+    c->operands = given;
+    return value;
 }
