@@ -157,6 +157,7 @@ static void drop_dimension(struct split_statement *split, enum dimension dimensi
 // are copies there.
 static void say_of_factors(struct strategy_config *strategy, struct arena *arena, uint32_t s,
                            unsigned n) {
+    strategy->splits[s].said = strategy->splits[s].axes;
     struct split_statement split = strategy->splits[s], heads = split, groups = split;
     heads.axes.n = (uint8_t)n;
     groups.axes = (struct axis_list){0};

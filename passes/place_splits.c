@@ -71,7 +71,12 @@ static bool meet_in_an_op(const struct placing *p, const struct selector *first,
 
 // Does the statement's text say nothing else?
 static bool is_all_of(const struct split_statement *split) {
-    return split->n_dimensions == 1 && split->origin.kind == ORIGIN_STATEMENT;
+    return split->n_dimensions == 1 && split->said.n == 0 && split->origin.kind == ORIGIN_STATEMENT;
+}
+
+// The axes as a user can write them: factors have no names in the language.
+static const struct axis_list *said_axes(const struct split_statement *split) {
+    return split->said.n ? &split->said : &split->axes;
 }
 
 // Of two splits over the same axes, one inside the scope of the other, the inner one adds nothing.
@@ -100,9 +105,9 @@ static void report_twice(struct placing *p, const struct split_statement *first,
         propose_outer(d, first, second);
         return;
     }
-    struct axis_list both = first->axes;
-    for (unsigned i = 0; i < second->axes.n; i++)
-        axis_list_add(&both, second->axes.axes[i]);
+    struct axis_list both = *said_axes(first);
+    for (unsigned i = 0; i < said_axes(second)->n; i++)
+        axis_list_add(&both, said_axes(second)->axes[i]);
     diagnostic_help(d, "name all axes in one statement, outermost first: `split %s over %s`", name,
                     axes_text(p, &both));
     if (is_all_of(first) && is_all_of(second)) {
@@ -122,7 +127,7 @@ static bool splits_heads_everywhere(const struct split_statement *split) {
     for (uint32_t i = 0; i < split->n_dimensions; i++)
         if (split->dimensions[i] != DIM_HEADS && split->dimensions[i] != DIM_KV_HEADS)
             return false;
-    return split->scope_depth == 0 && split->origin.kind == ORIGIN_STATEMENT;
+    return split->scope_depth == 0 && split->said.n == 0 && split->origin.kind == ORIGIN_STATEMENT;
 }
 
 // E303. A device of the axis would have to be in two places.
@@ -144,7 +149,7 @@ static void report_shared_axis(struct placing *p, const struct split_statement *
     const struct split_statement *of_heads = a == DIM_SEQUENCE ? second : first;
     const char *exchange =
         arena_format(p->arena, "in attention.core { split heads, kv_heads over %s }",
-                     axes_text(p, &of_heads->axes));
+                     axes_text(p, said_axes(of_heads)));
     diagnostic_help(d,
                     "give each its own axis of the mesh, or split heads where sequences are "
                     "brought together: `%s`",
@@ -241,8 +246,8 @@ static bool report_heads(struct placing *p, const struct split_statement *said) 
         diagnostic_note(d, "heads are not grouped in this model: its kv_heads are as many, %d",
                         (int)model->kv_heads);
     diagnostic_help(d, "split both in one statement: `split heads, kv_heads over %s`",
-                    axes_text(p, &said->axes));
-    if (!(heads && kv) && said->origin.kind == ORIGIN_STATEMENT)
+                    axes_text(p, said_axes(said)));
+    if (!(heads && kv) && said->said.n == 0 && said->origin.kind == ORIGIN_STATEMENT)
         diagnostic_edit(d, said->origin.span, "split %s over %s", with_both_heads(p, said),
                         axes_text(p, &said->axes));
     return true;
