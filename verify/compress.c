@@ -208,22 +208,36 @@ static void decompress(struct engine *e, const struct op *op, const struct judge
     result->clean = key->clean;
 }
 
-// Whether the final program keeps what codes of this tensor's gradient lack.
-static bool is_sent(const struct engine *e, const char *tensor) {
+// Whether the buffer has an item of the layer.
+static bool has_layer(struct engine *e, const struct buffer *buffer, int32_t layer) {
+    struct symbols *symbols = &e->terms->symbols;
+    if (buffer->stack != STACK_LAYERS)
+        return true;
+    int32_t first = (int32_t)buffer->first_layer, step = (int32_t)buffer_layer_step(buffer);
+    int32_t end = first + ((int32_t)buffer->count - 1) * step + 1;
+    return !number_before(symbols, layer, first) && number_before(symbols, layer, end) &&
+           number_equal(symbols, number_modulo(symbols, layer - first, step), 0);
+}
+
+// Whether the final program keeps what codes of this layer's gradient of the tensor lack.
+static bool is_sent(struct engine *e, const char *tensor, int32_t layer) {
     const struct program *final = e->sends;
-    for (buffer_id i = 0; final && i < final->n_buffers; i++)
-        if (final->buffers[i].class == CLASS_RESIDUAL && final->buffers[i].tensor != NO_ID &&
-            strcmp(final->tensors[final->buffers[i].tensor].name, tensor) == 0)
+    for (buffer_id i = 0; final && i < final->n_buffers; i++) {
+        const struct buffer *buffer = &final->buffers[i];
+        if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
+            strcmp(final->tensors[buffer->tensor].name, tensor) == 0 && has_layer(e, buffer, layer))
             return true;
+    }
     return false;
 }
 
 void codes_arrive(struct engine *e, struct reference from, struct judgement *gradient) {
     const struct buffer *buffer = &e->program->buffers[from.buffer];
-    if (buffer->class != CLASS_GRADIENTS || !is_sent(e, e->program->tensors[buffer->tensor].name))
+    if (buffer->class != CLASS_GRADIENTS)
         return;
     struct term residual = store_leaf(e, from, CLASS_RESIDUAL);
-    gradient->value = arrived(e, gradient->value, residual);
+    if (is_sent(e, e->program->tensors[buffer->tensor].name, residual.at))
+        gradient->value = arrived(e, gradient->value, residual);
 }
 
 bool codes_apply(struct engine *e, const struct unit *unit, const struct op *op,
