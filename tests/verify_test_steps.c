@@ -46,6 +46,18 @@
         REPLACE("%p = iota() {dimension=sequence, axes=a} : i32[sequence=2]",                      \
                 "%p = iota() {dimension=sequence} : i32[sequence=4]")
 
+// A norm of what is made of a matrix, and of what each device has of it flat.
+#define NORM_OF_FACE(unit)                                                                         \
+    "buffer face.b : parameters f32[ffn=4, heads=4] flat/b of face window of face\ntrain {\n"      \
+    "zero grad_norm\ncall " unit "(x = face, sum = grad_norm)\n"
+#define FLAT_FACE(unit, op, type)                                                                  \
+    REPLACE("x = face,", "x = face.b,"),                                                           \
+        REPLACE("unit main." unit " { phase forward parameter %x : f32[ffn=4, heads=4]",           \
+                "unit main." unit " { phase forward parameter %x : f32[flat=8]"),                  \
+        REPLACE("%s = " op " : " type "\n%n = square_sum(%s) : f64[]",                             \
+                "%s = " op " : f32[flat=8]\n%own = square_sum(%s) : f64[]\n"                       \
+                "%all = all_reduce(%own) {axes=b} : f64[]\n%n = wait(%all) : f64[]")
+
 // Layers in several buffers.
 #define LAYERS_OF_W "buffer w : parameters f32[hidden=4] of w layers 4 at 1024"
 #define IN_RANGES                                                                                  \
@@ -404,6 +416,18 @@ static const struct mistake mistakes[] = {
      "E490",
      "%m = einsum",
      "flat shards"},
+    {"sums over rows of flat shards, in which no rows are left",
+     NORM_OF_FACE("columns"),
+     {FLAT_FACE("columns", "sum_rows(%x) {keep=1}", "f32[heads=4]")},
+     "E510",
+     "%s = sum_rows",
+     "needs the dimensions of `x`"},
+    {"squares of flat shards, element by element",
+     NORM_OF_FACE("squares"),
+     {FLAT_FACE("squares", "mul(%x, %x)", "f32[ffn=4, heads=4]")},
+     NULL,
+     NULL,
+     NULL},
 
     {"a product of two microbatches",
      "zero grad_norm\n"

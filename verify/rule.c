@@ -119,6 +119,24 @@ static void check_owners(struct context *c) {
     }
 }
 
+// A flat tensor has one dimension where an op sees it and all of its own in its term. What is said
+// of whatever a capital stands for is true of both; a small letter, or `keep`, counts dimensions.
+static void check_flat(struct context *c) {
+    struct digits *digits = &c->engine->digits;
+    bool counts = op_attribute(c->op, ATTRIBUTE_KEEP) != NULL;
+    for (unsigned i = 0; i < c->n_bound && !c->fault; i++) {
+        unsigned char label = c->bound[i];
+        const struct dim_info *dim = dim_get(digits, c->dims[label]);
+        if (!dim->flat || (label > 'z' && !counts) ||
+            form_get(digits, dim->key->whole)->key->rank == 1)
+            continue;
+        c->fault =
+            fault_make(c->engine, E510, c->op->span, NULL,
+                       "`%s` needs the dimensions of `%s`, of which a device has a flat part",
+                       c->row->text, operand_name(c, c->first[label]));
+    }
+}
+
 // "2:v": operand 2 must count the positions that label v's digits select.
 static void check_index_operands(struct context *c) {
     struct engine *e = c->engine;
@@ -575,6 +593,7 @@ void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
     check_precision(&c);
     bind_labels(&c);
     check_owners(&c);
+    check_flat(&c);
     check_index_operands(&c);
     check_microbatches(&c);
     for (unsigned i = 0; i < op->n_results; i++) {

@@ -106,15 +106,30 @@ static struct scaled sum_term(struct context *c) {
     return sum_finish(e->terms, &sum);
 }
 
+// An op that goes element by element sees one dimension of flat shards; their term has the whole's.
+static struct op_labels labels_of_term(const struct context *c) {
+    const struct digits *digits = &c->engine->digits;
+    struct op_labels labels = c->labels;
+    char *a = labels.operands[0], *b = labels.operands[1], *both = labels.results[0];
+    if (c->op->kind != OP_MUL || !*both)
+        return labels;
+    const struct dim_info *dim = dim_get(digits, c->dims[(unsigned char)*both]);
+    unsigned rank = dim->flat ? form_get(digits, dim->key->whole)->key->rank : 0;
+    for (unsigned i = 0; dim->flat && i <= rank; i++)
+        a[i] = b[i] = both[i] = (char)(i < rank ? 'a' + i : 0);
+    return labels;
+}
+
 static struct scaled product_term(struct context *c) {
     struct terms *terms = c->engine->terms;
+    struct op_labels labels = labels_of_term(c);
     struct scaled a = c->operands[0].value, b = c->operands[1].value;
     for (int i = 0; c->op->kind == OP_MUL && i < 2; i++) {
         struct scaled one = i ? b : a, other = i ? a : b;
         if (term_kind(terms, one.of) == NODE_ONE)
             return (struct scaled){other.of, scale_product(terms, a.scale, b.scale)};
     }
-    return law_product(terms, &c->labels, a, b);
+    return law_product(terms, &labels, a, b);
 }
 
 static struct scaled moved_term(struct context *c) {
