@@ -316,6 +316,13 @@ static const struct mistake mistakes[] = {
      "E514",
      "key : input",
      "not what the training on one device reads"},
+    {"an output that the training has not",
+     "",
+     {REPLACE("train {", "buffer rate : output f64[] host learning_rate at 27648\ntrain {\n"
+                         "zero rate")},
+     "E514",
+     "rate : output",
+     "not what the training on one device reports"},
     {"targets that are freed when nothing reads them any more",
      "free spare[0]\n",
      {REPLACE("free spare[0]", "free targets[0]")},

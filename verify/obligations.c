@@ -330,18 +330,19 @@ void outputs_check(struct check *c, const struct store *reference, enum step_kin
     }
 }
 
-// Inputs are the host's: they must be the ones that the reference reads.
-void inputs_check(struct check *c) {
+// The host writes what the reference reads, and reports what the reference does.
+void host_check(struct check *c) {
     struct engine *e = &c->final;
     for (buffer_id i = 0; i < e->program->n_buffers; i++) {
         const struct buffer *buffer = &e->program->buffers[i];
-        if (buffer->class != CLASS_INPUT || buffer->host == HOST_NONE)
+        if (buffer->host == HOST_NONE)
             continue; // who reads what nobody writes is told there
         buffer_id other = program_host_buffer(c->reference.program, buffer->host);
-        bool same = other != NO_ID && same_dims(buffer, &c->reference.program->buffers[other]);
-        if (!same)
+        bool input = buffer->class == CLASS_INPUT;
+        if (other == NO_ID || (input && !same_dims(buffer, &c->reference.program->buffers[other])))
             check_add_fault(c, fault_make(e, E514, buffer->span, NULL,
-                                          "input `%s` is not what the training on one device reads",
-                                          buffer->name));
+                                          "%s `%s` is not what the training on one device %s",
+                                          input ? "input" : "output", buffer->name,
+                                          input ? "reads" : "reports"));
     }
 }

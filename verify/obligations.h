@@ -18,8 +18,8 @@ struct check {
 
 // One that has spoilt several values is added once; NULL adds nothing.
 void check_add_fault(struct check *, const struct fault *);
-void types_check(struct check *);  // O6, of what is stored
-void inputs_check(struct check *); // that the host gives what the reference reads
+void types_check(struct check *); // O6, of what is stored
+void host_check(struct check *);  // that the host is told what it is by the reference, and gives it
 // O1, O2 and O7, when a step of the final program has ended; `reference`: what that of the
 // reference left behind, NULL where states must be what they began as.
 void states_check(struct check *, const struct store *reference);

@@ -100,7 +100,7 @@ static void run_final(struct check *c) {
             check_add_fault(c, fault_make(e, E514, step->span, NULL,
                                           "the training has no step `%s`", step_names[s]));
     }
-    inputs_check(c);
+    host_check(c);
     types_check(c);
     islands_check(e, c->all_islands);
     if (e->program->steps[STEP_TRAIN].present && c->train.items && step_execute(e, STEP_TRAIN)) {
