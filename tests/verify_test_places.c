@@ -15,6 +15,8 @@
 #define MOVE_SPARE    "start permute over b shift 1 as away[0] { spare[0] -> other }\nwait away[0]\n"
 #define BENT_SUM      "%s = silu(%sum) : " ROW " out\n"
 #define PRODUCT_ADDED "%n = einsum(%x, %z) {labels=\"h,h->h\"} : " ROW " inline\n"
+#define FRAMED        "%s = silu(%x) : " ROW " at 0\n%y = silu(%s) : " ROW " out }"
+#define PRODUCT_OF_X  "%n = einsum(%x, %x) {labels=\"h,h->h\"} : " ROW " inline\n"
 #define ADD_PRODUCT   "call add_product(x = w[0], z = w[1], sum = w[2]) -> (s = w[3])\n"
 
 static const struct mistake mistakes[] = {
@@ -332,6 +334,20 @@ static const struct mistake mistakes[] = {
      "E611",
      "%y = accumulate(%s, %t)",
      "`s` is read after `t` took its place"},
+    {"a sum that is made behind the kernel which adds to it",
+     "call framed(x = w[0]) -> (y = w[1])\n",
+     {REPLACE(FRAMED, PRODUCT_OF_X "%s = silu(%x) : " ROW " at 0\n"
+                                   "%y = accumulate(%s, %n) : " ROW " out }")},
+     "E611",
+     "%y = accumulate(%s, %n)",
+     "`s` has no place yet"},
+    {"a sum without a place, to which a kernel adds",
+     "call framed(x = w[0]) -> (y = w[1])\n",
+     {REPLACE(FRAMED, "%s = silu(%x) : " ROW " inline\n" PRODUCT_OF_X
+                      "%y = accumulate(%s, %n) : " ROW " out }")},
+     "E611",
+     "%y = accumulate(%s, %n)",
+     "`s` has no place yet"},
     {"a sum that has no place yet, read behind the one that takes its place",
      ADD_PRODUCT,
      {REPLACE(BENT_SUM, ""), REPLACE("%y = accumulate(%sum, %n) : " ROW " in %sum",

@@ -121,6 +121,15 @@ static bool is_added_already(const struct evaluation *v, const struct op *op) {
            v->dead[op->operands[0]] == v->made[op->operands[1]];
 }
 
+// The kernel reads the sum that it adds to where it runs itself, and in the sum's place.
+static bool is_added_too_early(const struct evaluation *v, const struct op *op) {
+    if (op->kind != OP_ACCUMULATE || !is_added_by_kernel(v, op->operands[1]))
+        return false;
+    const struct op *made = v->made[op->operands[0]];
+    return made && (made >= v->made[op->operands[1]] ||
+                    v->unit->values[op->operands[0]].storage == STORAGE_INLINE);
+}
+
 // The judgement of a value where an op reads it; `added`: it is a sum whose place holds the new one
 // already. What an inline value is made of is read where that is, and then it is no such sum: the
 // kernel would add to what it multiplies.
@@ -212,6 +221,11 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
     struct judgement operands[MAX_OPERANDS], results[MAX_RESULTS];
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = read_value(v, op->operands[i], op, i == 0 && is_added_already(v, op));
+    if (is_added_too_early(v, op))
+        operands[0] = judgement_fault(fault_make(
+            v->engine, E611, op->span, NULL,
+            "`%s` has no place yet when what makes `%s` adds to it",
+            v->unit->values[op->operands[0]].name, v->unit->values[op->operands[1]].name));
     struct exchange exchange;
     bool exchanges = op_exchange(op, &exchange);
     history_begin(v->engine, op, exchanges ? &exchange : NULL, op->span, operands, op->n_operands);
