@@ -20,7 +20,7 @@ static const struct {
     const char *name, *kinds;
 } call_rows[N_RUNTIME_CALLS] = {
 // clang-format off
-#define CALL(name, since, effect, text) {"place_" #name, ""
+#define CALL(name, since, effect, work, text) {"place_" #name, ""
 #define ARGUMENT(kind, name, access, text) KIND_##kind
 #define END_CALL(name) },
 // clang-format on

@@ -14,7 +14,7 @@
 #include "ir/ir.h"
 
 enum runtime_call {
-#define CALL(name, since, effect, text) CALL_##name,
+#define CALL(name, since, effect, work, text) CALL_##name,
 #include "runtime/calls.def"
     N_RUNTIME_CALLS
 };

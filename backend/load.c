@@ -16,7 +16,7 @@ struct backend {
 };
 // The executable's own runtime: jitted code must call the one that holds its ranks.
 static const struct runtime_symbol runtime_symbols[] = {
-#define CALL(name, since, effect, text) {"place_" #name, (void *)place_##name},
+#define CALL(name, since, effect, work, text) {"place_" #name, (void *)place_##name},
 #include "runtime/calls.def"
 };
 

@@ -19,9 +19,11 @@ static struct place_run_options run_options(struct compilation *c, const struct 
         .dump = options->values[OPTION_DUMP],
         .log = options->values[OPTION_LOG],
         .memory = options->values[OPTION_MEMORY],
+        .trace = options->values[OPTION_TRACE],
         .sample = option_integer(options, OPTION_SAMPLE, 0),
         .threads = (int32_t)option_integer(options, OPTION_THREADS, 0),
         .quiet = option_given(options, OPTION_QUIET),
+        .profile = option_given(options, OPTION_PROFILE),
     };
 }
 

@@ -14,7 +14,7 @@
 #define PLACE_CALL_CONST_CODE
 #define PLACE_CALL_CONST_VALUE
 
-#define CALL(name, since, effect, text)                                                            \
+#define CALL(name, since, effect, work, text)                                                      \
     int32_t place_##name(struct place_context *context, int32_t statement
 #define ARGUMENT(kind, name, access, text) , PLACE_CALL_CONST_##access PLACE_CALL_TYPE_##kind name
 #define END_CALL(name) );

@@ -342,9 +342,11 @@ struct place_run_options {
     const char *dump;   /* parameters and optimizer states in logical form; null: nowhere */
     const char *log;    /* JSON lines; null: none */
     const char *memory; /* what is alive at every statement of the first step; null: nowhere */
+    const char *trace;  /* what every thread did when, as trace viewers read it; null: nowhere */
     int64_t sample;     /* tokens to sample after the last step */
     int32_t threads;    /* of each rank's team; 0: cores / ranks, at least one */
     int32_t quiet;      /* no header, no progress */
+    int32_t profile;    /* print where the time of a step goes */
 };
 
 /* The most that may be asked for: beyond is a slip of the hand. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #define SECTION(title) printf("\n## %s\n", title);
-#define CALL(name, since, effect, text)                                                            \
+#define CALL(name, since, effect, work, text)                                                      \
     printf("\n### `place_%s`\n\n%s. %s, since ABI %d.\n\n| argument | type | access | |\n"         \
            "|---|---|---|---|\n",                                                                  \
            #name, text, #effect, since);

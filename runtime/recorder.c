@@ -2,7 +2,7 @@
 #include "runtime/recorder.h"
 
 const char *const recorded_names[N_RECORDED] = {
-#define CALL(name, since, effect, text) #name,
+#define CALL(name, since, effect, work, text) #name,
 #include "runtime/calls.def"
     [RECORDED_share] = "share",
     [RECORDED_send] = "send",

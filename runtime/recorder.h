@@ -6,10 +6,11 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include "runtime/place.h"
+#include "runtime/profile.h"
 
 /* The rows of runtime/calls.def, then what the host does between ranks. */
 enum recorded_call {
-#define CALL(name, since, effect, text) RECORDED_##name,
+#define CALL(name, since, effect, work, text) RECORDED_##name,
 #include "runtime/calls.def"
     RECORDED_share,
     RECORDED_send,
@@ -32,7 +33,16 @@ struct recorder {
     uint64_t ticks;          /* the rank's own: when the clock was last read */
     _Atomic int64_t step;    /* of training, from 1; 0: none */
     _Atomic int32_t in_step; /* generated code runs */
+    struct profile *profile; /* that calls are taken down in too; null: none */
     struct flight_record ring[RECORDER_LENGTH];
+};
+
+/* A call while it is inside. */
+struct recording {
+    struct flight_record *record;
+    struct profile *profile;
+    uint64_t begin; /* where it is profiled */
+    int32_t statement, call;
 };
 
 /* Reading the clock costs more than all else, so kernels have the time of their statement. */
@@ -41,8 +51,8 @@ static inline int is_timed_call(enum recorded_call call) {
            call == RECORDED_collective_wait || call >= RECORDED_share;
 }
 
-static inline struct flight_record *recorder_enter(struct recorder *recorder, int32_t statement,
-                                                   enum recorded_call call) {
+static inline struct recording recorder_enter(struct recorder *recorder, int32_t statement,
+                                              enum recorded_call call) {
     uint64_t number = atomic_load_explicit(&recorder->calls, memory_order_relaxed) + 1;
     if (is_timed_call(call))
         recorder->ticks = __builtin_ia32_rdtsc();
@@ -57,22 +67,27 @@ static inline struct flight_record *recorder_enter(struct recorder *recorder, in
     atomic_store_explicit(&record->details[1], 0, memory_order_relaxed);
     atomic_store_explicit(&record->number, number, memory_order_release);
     atomic_store_explicit(&recorder->calls, number, memory_order_release);
-    return record;
+    struct profile *profile = recorder->profile;
+    uint64_t begin = profile ? profile_enter(profile, statement, call) : 0;
+    return (struct recording){record, profile, begin, statement, call};
 }
 
-static inline void recorder_leave(struct flight_record *const *record) {
-    atomic_store_explicit(&(*record)->inside, 0, memory_order_relaxed);
+static inline void recorder_leave(const struct recording *recording) {
+    atomic_store_explicit(&recording->record->inside, 0, memory_order_relaxed);
+    if (recording->profile)
+        profile_leave(recording->profile, recording->statement, recording->call, recording->begin);
 }
 
-static inline void recorder_describe(struct flight_record *record, int64_t first, int64_t second) {
-    atomic_store_explicit(&record->details[0], first, memory_order_relaxed);
-    atomic_store_explicit(&record->details[1], second, memory_order_relaxed);
+static inline void recorder_describe(const struct recording *recording, int64_t first,
+                                     int64_t second) {
+    atomic_store_explicit(&recording->record->details[0], first, memory_order_relaxed);
+    atomic_store_explicit(&recording->record->details[1], second, memory_order_relaxed);
 }
 
 /* First in every runtime call: takes down that it was entered, and at any return that it was left.
  */
 #define RECORD_CALL(name)                                                                          \
-    __attribute__((cleanup(recorder_leave), unused)) struct flight_record *const record =          \
+    __attribute__((cleanup(recorder_leave), unused)) const struct recording recording =            \
         recorder_enter(&context->recorder, statement, RECORDED_##name)
 
 /* The first detail of collective_start; its second is bytes. Of collective_wait it is the handle,

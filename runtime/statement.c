@@ -8,7 +8,7 @@ int32_t place_begin_statement(struct place_context *context, int32_t statement,
     RECORD_CALL(begin_statement);
     if (variables) {
         const int64_t *values = variables;
-        recorder_describe(record, values[0], values[1]);
+        recorder_describe(&recording, values[0], values[1]);
     }
     if (context->live)
         live_begin_statement(context->live, statement, variables);

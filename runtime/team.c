@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include "runtime/profile.h"
 #include "runtime/team.h"
 
 #define CACHE_LINE 64
@@ -40,6 +41,7 @@ struct team {
     void *arguments;
     int64_t count;
     int64_t grain;
+    struct profile *profile; /* null: none */
 
     _Alignas(CACHE_LINE) _Atomic int64_t next_range;
     _Alignas(CACHE_LINE) _Atomic uint64_t state;
@@ -111,6 +113,15 @@ static void pause_or_yield(int round) {
         sched_yield();
 }
 
+static void help(struct helper *helper) {
+    struct team *team = helper->team;
+    struct profile *profile = team->profile;
+    uint64_t begin = profile ? profile_clock() : 0;
+    take_ranges(team, helper->workspace);
+    if (profile)
+        profile_helped(profile, (int)(helper - team->helpers) + 1, begin);
+}
+
 static void *helper_main(void *argument) {
     struct helper *helper = argument;
     struct team *team = helper->team;
@@ -118,7 +129,7 @@ static void *helper_main(void *argument) {
     int round = 0;
     while (!atomic_load_explicit(&team->ending, memory_order_relaxed)) {
         if (try_to_join(team, &seen)) {
-            take_ranges(team, helper->workspace);
+            help(helper);
             atomic_fetch_sub_explicit(&team->state, STATE_ONE, memory_order_release);
             round = 0;
         } else if (round < SPINS_BEFORE_YIELD + YIELDS_BEFORE_SLEEP) {
@@ -208,4 +219,8 @@ int team_threads(const struct team *team) {
 
 int64_t team_workspace_bytes(const struct team *team) {
     return team->workspace_bytes;
+}
+
+void team_profile(struct team *team, struct profile *profile) {
+    team->profile = profile;
 }

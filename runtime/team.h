@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 struct team;
+struct profile; /* runtime/profile.h */
 
 /* Works on tiles [begin, end). `workspace` is the calling thread's own memory, as large as the
  * team's workspace, aligned to 64 bytes, with unknown content. */
@@ -23,3 +24,7 @@ int64_t team_workspace_bytes(const struct team *team);
  * ranges are not, so that a result which depends on its range depends on count and grain only. */
 void team_run(struct team *team, int64_t count, int64_t grain, team_function function,
               void *arguments);
+
+/* From the next job on helpers tell this profile what they work; null: none. Not while a job runs.
+ */
+void team_profile(struct team *team, struct profile *profile);

@@ -15,7 +15,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define CALL(call, first, effect_, what)                                                           \
+#define CALL(call, first, effect_, work, what)                                                     \
     {.name = #call,                                                                                \
      .effect = #effect_,                                                                           \
      .text = what,                                                                                 \

@@ -70,7 +70,7 @@ static void expect_record(const char *name, enum recorded_call call) {
 
 /* Of every row, with arguments of nothing. */
 static void every_call_is_recorded(void **state) {
-#define CALL(call, since, effect, text) (void)place_##call(&context, 2
+#define CALL(call, since, effect, work, text) (void)place_##call(&context, 2
 #define ARGUMENT(kind, name, access, text) , VALUE_##kind
 #define END_CALL(call)                                                                             \
     );                                                                                             \

@@ -2,20 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "runtime/host/flight.h"
 #include "runtime/host/progress.h"
 #include "runtime/transport/transport.h"
 
 enum { SHORT_TABLE = 8 }; /* lines of a rank where people read first */
-
-/* Of the processor's clock, measured here: a table is not read in a hurry. */
-static double ticks_per_second(void) {
-    double begin = clock_seconds();
-    uint64_t ticks = __builtin_ia32_rdtsc();
-    nanosleep(&(struct timespec){0, 5000000}, NULL);
-    return (double)(__builtin_ia32_rdtsc() - ticks) / (clock_seconds() - begin);
-}
 
 /* ---- which rank -------------------------------------------------------------------------------
  */
@@ -137,7 +128,7 @@ static void print_rank(struct place_context *context, const char *mark, int line
 }
 
 void flight_print(const struct flight *flight, FILE *to, int lines) {
-    double rate = ticks_per_second();
+    double rate = clock_ticks_per_second();
     int culprit = find_culprit(flight);
     fprintf(to, "flight recorder: the last runtime calls of every rank, the newest at the end\n");
     if (culprit >= 0)

@@ -21,6 +21,8 @@ enum option_key {
     OPTION_DUMP,
     OPTION_LOG,
     OPTION_MEMORY,
+    OPTION_PROFILE,
+    OPTION_TRACE,
     OPTION_SAMPLE,
     OPTION_THREADS,
 };
@@ -38,6 +40,9 @@ static const struct run_option {
     {"dump", "FILE", OPTION_DUMP, "write parameters and optimizer states in logical form"},
     {"log", "FILE", OPTION_LOG, "write a line of JSON per step; a log that is there begins anew"},
     {"memory", "FILE", OPTION_MEMORY, "write what is alive at every statement of the first step"},
+    {"profile", NULL, OPTION_PROFILE, "print where the time of a step goes"},
+    {"trace", "FILE", OPTION_TRACE,
+     "write what every thread did when, for Perfetto or chrome://tracing"},
     {"sample", "N", OPTION_SAMPLE, "print N sampled tokens after the last step"},
     {"threads", "N", OPTION_THREADS, "threads of each rank (default: cores / ranks)"},
     {"quiet", NULL, OPTION_QUIET, "print results and errors only"},
@@ -109,6 +114,12 @@ static bool take_option(const char *program, int key, const char *argument,
         return true;
     case OPTION_MEMORY:
         options->memory = argument;
+        return true;
+    case OPTION_TRACE:
+        options->trace = argument;
+        return true;
+    case OPTION_PROFILE:
+        options->profile = 1;
         return true;
     case OPTION_QUIET:
         options->quiet = 1;

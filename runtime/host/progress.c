@@ -11,6 +11,13 @@ double clock_seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double clock_ticks_per_second(void) {
+    double begin = clock_seconds();
+    uint64_t ticks = __builtin_ia32_rdtsc();
+    nanosleep(&(struct timespec){0, 5000000}, NULL);
+    return (double)(__builtin_ia32_rdtsc() - ticks) / (clock_seconds() - begin);
+}
+
 const char *format_bytes(char *text, size_t bytes, int64_t value) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double scaled = (double)value;

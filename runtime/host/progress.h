@@ -15,6 +15,8 @@ struct progress {
 };
 
 double clock_seconds(void);
+/* Of the processor's clock; takes some milliseconds. */
+double clock_ticks_per_second(void);
 /* "12.3 MiB" */
 const char *format_bytes(char *text, size_t bytes, int64_t value);
 

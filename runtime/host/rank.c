@@ -10,6 +10,7 @@
 #include "runtime/host/file.h"
 #include "runtime/host/islands.h"
 #include "runtime/host/layout.h"
+#include "runtime/host/profiling.h"
 #include "runtime/host/random.h"
 #include "runtime/host/session.h"
 #include "runtime/host/tensors.h"
@@ -181,8 +182,8 @@ int32_t rank_execute(struct place_context *context, place_entry *entry, double k
 }
 
 /* The first step of rank 0 leaves its timeline where it was asked for. */
-static int32_t execute_step(struct session *session, struct place_context *context, int64_t step,
-                            struct live_report *report) {
+static int32_t execute_observed(struct session *session, struct place_context *context,
+                                int64_t step, struct live_report *report) {
     const char *path = session->options->memory;
     double key = draw_key(session->seed, step);
     struct timeline timeline;
@@ -195,6 +196,17 @@ static int32_t execute_step(struct session *session, struct place_context *conte
     if (timeline_end(&timeline, context) != 0 && !status)
         status = context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
                               strerror(errno));
+    return status;
+}
+
+static int32_t execute_step(struct session *session, struct place_context *context, int64_t step,
+                            struct live_report *report) {
+    struct profile *profile = context->recorder.profile;
+    if (!profile || !profiling_counts_step(session, step))
+        return execute_observed(session, context, step, report);
+    profile_begin_step(profile);
+    int32_t status = execute_observed(session, context, step, report);
+    profile_end_step(profile);
     return status;
 }
 
@@ -276,6 +288,8 @@ static int32_t finish(struct session *session, struct place_context *context) {
         status = tensors_write(context, options->dump, TENSORS_ALL_STATES);
     if (!status && options->eval && !atomic_load(&session->interrupted))
         status = rank_evaluate(session, context);
+    if (!status)
+        status = profiling_report(session, context);
     if (!status && options->sample > 0 && !atomic_load(&session->interrupted))
         status = rank_sample(session, context);
     return status;
@@ -289,9 +303,12 @@ int32_t rank_run(struct session *session, struct place_context *context) {
     if (!status)
         status = arena_initialize(context, session->seed);
     if (!status)
+        status = profiling_begin(session, context);
+    if (!status)
         status = train_steps(session, context);
     if (!status)
         status = finish(session, context);
+    profiling_end(context);
     live_free(context->live);
     return status;
 }

@@ -108,7 +108,8 @@ int targets_check(const struct place_program *program, const struct place_run_op
     const struct named_file files[] = {
         {"--data", options->data, false, false},   {"--eval", options->eval, false, false},
         {"--save", options->save, true, true},     {"--dump", options->dump, true, true},
-        {"--memory", options->memory, true, true}, {"--log", options->log, true, false},
+        {"--memory", options->memory, true, true}, {"--trace", options->trace, true, true},
+        {"--log", options->log, true, false},
     };
     enum { N_FILES = sizeof files / sizeof *files };
     for (int i = 0; i < N_FILES; i++)

@@ -29,14 +29,14 @@ int32_t place_collective_start(struct place_context *context, int32_t statement,
     if (wrong)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "%s: %s",
                             collective_name(collective.kind), wrong);
-    recorder_describe(record, recorded_transfer(handle, collective.kind, group),
+    recorder_describe(&recording, recorded_transfer(handle, collective.kind, group),
                       whole_bytes(&collective));
     return context->transport->start(context, handle, &collective);
 }
 
 int32_t place_collective_wait(struct place_context *context, int32_t statement, int32_t handle) {
     RECORD_CALL(collective_wait);
-    recorder_describe(record, handle, 0);
+    recorder_describe(&recording, handle, 0);
     return context->transport->wait(context, statement, handle);
 }
 
@@ -49,12 +49,12 @@ int32_t host_share(struct place_context *context, const void *mine, void *all, s
 
 int32_t host_send(struct place_context *context, int32_t to, const void *data, size_t bytes) {
     RECORD_CALL(send);
-    recorder_describe(record, to, (int64_t)bytes);
+    recorder_describe(&recording, to, (int64_t)bytes);
     return context->transport->send(context, to, data, bytes);
 }
 
 int32_t host_receive(struct place_context *context, int32_t from, void *data, size_t bytes) {
     RECORD_CALL(receive);
-    recorder_describe(record, from, (int64_t)bytes);
+    recorder_describe(&recording, from, (int64_t)bytes);
     return context->transport->receive(context, from, data, bytes);
 }

@@ -152,7 +152,7 @@ static int32_t fail_aborted(struct place_context *context, int32_t statement) {
 
 /* Spins a little, then yields: more ranks than cores is normal, and then spinning keeps the peer
  * away. */
-static int32_t wait_until(struct place_context *context, int32_t statement, int32_t peer,
+static int32_t spin_until(struct place_context *context, int32_t statement, int32_t peer,
                           const char *what, _Atomic uint64_t *counter, uint64_t value) {
     struct local_rank *self = rank_of(context);
     struct local_world *world = self->world;
@@ -181,6 +181,16 @@ static int32_t wait_until(struct place_context *context, int32_t statement, int3
         sched_yield();
     }
     atomic_store(&self->waiting_at, 0);
+    return status;
+}
+
+static int32_t wait_until(struct place_context *context, int32_t statement, int32_t peer,
+                          const char *what, _Atomic uint64_t *counter, uint64_t value) {
+    struct profile *profile = context->recorder.profile;
+    uint64_t begin = profile ? profile_clock() : 0;
+    int32_t status = spin_until(context, statement, peer, what, counter, value);
+    if (profile)
+        profile_waited(profile, begin);
     return status;
 }
 

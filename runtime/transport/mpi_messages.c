@@ -265,7 +265,8 @@ static int go_on_with_requests(struct mailbox *box, bool *done) {
     return error;
 }
 
-static int32_t wait_for_all(struct place_context *context, struct mailbox *box, int32_t statement) {
+static int32_t poll_until_all(struct place_context *context, struct mailbox *box,
+                              int32_t statement) {
     double begin = now_seconds();
     for (;;) {
         bool letters = go_on_with_letters(box), requests;
@@ -281,6 +282,15 @@ static int32_t wait_for_all(struct place_context *context, struct mailbox *box, 
             return fail_silence(context, box, statement);
         sched_yield();
     }
+}
+
+static int32_t wait_for_all(struct place_context *context, struct mailbox *box, int32_t statement) {
+    struct profile *profile = context->recorder.profile;
+    uint64_t begin = profile ? profile_clock() : 0;
+    int32_t status = poll_until_all(context, box, statement);
+    if (profile)
+        profile_waited(profile, begin);
+    return status;
 }
 
 int32_t messages_finish(struct place_context *context, struct mailbox *box, int32_t statement) {

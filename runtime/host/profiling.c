@@ -1,0 +1,159 @@
+/* The table of a profile, and who has one (see profiling.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include "runtime/host/profiling.h"
+#include "runtime/host/trace.h"
+#include "runtime/profile.h"
+#include "runtime/team.h"
+#include "runtime/transport/transport.h"
+
+enum {
+    SPANS_PER_THREAD = 1 << 15, /* some tens of steps of a small model; 0.8 MB */
+    LONGEST_STATEMENTS = 12,
+};
+
+int32_t profiling_begin(const struct session *session, struct place_context *context) {
+    const struct place_run_options *options = session->options;
+    if (!options->profile && !options->trace)
+        return PLACE_OK;
+    struct profile *profile = profile_new(session->program, team_threads(context->team),
+                                          options->trace ? SPANS_PER_THREAD : 0);
+    if (!profile)
+        return context_fail(context, -1, PLACE_ERROR_HOST, "no memory for a profile");
+    context->recorder.profile = profile;
+    team_profile(context->team, profile);
+    return PLACE_OK;
+}
+
+void profiling_end(struct place_context *context) {
+    struct profile *profile = context->recorder.profile;
+    context->recorder.profile = NULL;
+    team_profile(context->team, NULL);
+    profile_free(profile);
+}
+
+bool profiling_counts_step(const struct session *session, int64_t step) {
+    return step > 1 || session->options->steps == 1;
+}
+
+/* ---- one rank ---------------------------------------------------------------------------------
+ */
+
+/* Milliseconds of a step. What generated code does between calls is the schedule's. */
+struct rank_shares {
+    double works[N_WORKS], waited, step;
+};
+
+static double total_ticks(const struct profile *profile, int32_t statement, enum work work) {
+    double ticks = 0;
+    for (int32_t call = 0; call < N_RECORDED; call++)
+        if (work_of_call(call) == work)
+            ticks += (double)profile_total(profile, statement, call)->ticks;
+    return ticks;
+}
+
+static struct rank_shares shares_of(const struct profile *profile, double ticks_per_ms) {
+    struct rank_shares shares = {.waited = (double)profile->waited,
+                                 .step = (double)profile->step_ticks};
+    double in_calls = 0;
+    for (int work = 0; work < N_WORKS; work++) {
+        for (int32_t i = -1; i < profile->program->n_statements; i++)
+            shares.works[work] += total_ticks(profile, i, (enum work)work);
+        in_calls += shares.works[work];
+    }
+    shares.works[WORK_SCHEDULE] += shares.step - in_calls;
+    double scale = profile->steps ? 1 / (ticks_per_ms * (double)profile->steps) : 0;
+    for (int work = 0; work < N_WORKS; work++)
+        shares.works[work] *= scale;
+    shares.waited *= scale;
+    shares.step *= scale;
+    return shares;
+}
+
+/* ---- tables -----------------------------------------------------------------------------------
+ */
+
+/* One member of every rank's shares, given by its place in rank_shares. */
+static void print_row(const char *name, const struct rank_shares *all, int64_t ranks,
+                      size_t member) {
+    double mean = 0, most = 0, step = 0;
+    for (int64_t i = 0; i < ranks; i++) {
+        double ms = *(const double *)((const char *)&all[i] + member);
+        mean += ms / (double)ranks;
+        most = ms > most ? ms : most;
+        step += all[i].step / (double)ranks;
+    }
+    printf("  %-32s %10.3f %10.3f %8.1f %%\n", name, mean, most, step > 0 ? 100 * mean / step : 0);
+}
+
+static void print_shares(const struct rank_shares *all, int64_t ranks, uint64_t steps) {
+    printf("\nwhere a step's time goes, ms, mean of %llu step%s\n", (unsigned long long)steps,
+           steps == 1 ? "" : "s");
+    printf("  %-32s %10s %10s %10s\n", "", "mean rank", "most", "share");
+    for (size_t work = 0; work < N_WORKS; work++) {
+        print_row(work_names[work], all, ranks,
+                  offsetof(struct rank_shares, works) + work * sizeof(double));
+        if (work == WORK_COLLECTIVE)
+            print_row("  of it waiting for other ranks", all, ranks,
+                      offsetof(struct rank_shares, waited));
+    }
+    print_row("step", all, ranks, offsetof(struct rank_shares, step));
+}
+
+struct long_statement {
+    int32_t statement;
+    uint64_t ticks, calls;
+};
+
+static int by_ticks(const void *a, const void *b) {
+    uint64_t x = ((const struct long_statement *)a)->ticks;
+    uint64_t y = ((const struct long_statement *)b)->ticks;
+    return (x < y) - (x > y);
+}
+
+static void print_statements(const struct place_context *context, double ticks_per_ms) {
+    const struct profile *profile = context->recorder.profile;
+    int32_t n = profile->program->n_statements;
+    struct long_statement *rows = calloc((size_t)n + 1, sizeof *rows);
+    if (!rows)
+        return;
+    for (int32_t i = 0; i < n; i++) {
+        rows[i].statement = i;
+        for (int32_t call = 0; call < N_RECORDED; call++) {
+            const struct profile_total *total = profile_total(profile, i, call);
+            rows[i].ticks += total->ticks;
+            rows[i].calls = total->calls > rows[i].calls ? total->calls : rows[i].calls;
+        }
+    }
+    qsort(rows, (size_t)n, sizeof *rows, by_ticks);
+    printf("\nthe longest statements of rank %d\n  %10s %10s\n", context->rank, "ms a step",
+           "times");
+    double steps = profile->steps ? (double)profile->steps : 1;
+    for (int32_t i = 0; i < n && i < LONGEST_STATEMENTS && rows[i].ticks; i++) {
+        char where[256];
+        context_describe_statement(profile->program, rows[i].statement, where, sizeof where);
+        printf("  %10.3f %10.0f  %s\n", (double)rows[i].ticks / (ticks_per_ms * steps),
+               (double)rows[i].calls / steps, where);
+    }
+    free(rows);
+}
+
+int32_t profiling_report(const struct session *session, struct place_context *context) {
+    const struct profile *profile = context->recorder.profile;
+    if (!profile)
+        return PLACE_OK;
+    int64_t ranks = session->program->devices;
+    double ticks_per_ms = 1e-3 * clock_ticks_per_second();
+    struct rank_shares mine = shares_of(profile, ticks_per_ms),
+                       *all = calloc((size_t)ranks, sizeof *all);
+    int32_t status = all ? host_share(context, &mine, all, sizeof mine)
+                         : context_fail(context, -1, PLACE_ERROR_HOST, "no memory for a profile");
+    if (!status && context->rank == 0 && session->options->profile) {
+        print_shares(all, ranks, profile->steps);
+        print_statements(context, ticks_per_ms);
+    }
+    free(all);
+    if (!status && session->options->trace)
+        status = trace_write(context, session->options->trace, 1e-3 * ticks_per_ms);
+    return status;
+}

@@ -1,0 +1,70 @@
+/* Where a rank's time goes: what its runtime calls take, by statement and call, and, while there is
+ * room, each of them in time, on the rank's own thread and on its helpers. Taken down in steps that
+ * are profiled, read when the rank has none in hand. Everything is allocated before the first. */
+#pragma once
+#include <stdint.h>
+#include "runtime/place.h"
+
+/* What time is counted as. */
+enum work {
+#define WORK(NAME, text) WORK_##NAME,
+#include "runtime/work.def"
+    N_WORKS
+};
+extern const char *const work_names[N_WORKS];
+
+/* The work that a recorded call (runtime/recorder.h) does. */
+enum work work_of_call(int32_t call);
+
+struct profile_span {
+    uint64_t begin, end; /* ticks of the processor's clock */
+    int32_t statement, call;
+};
+
+/* What one thread did, in order. */
+struct profile_row {
+    struct profile_span *spans;
+    int64_t n;
+};
+
+struct profile_total {
+    uint64_t ticks, calls;
+};
+
+struct profile {
+    const struct place_program *program;
+    struct profile_total *totals; /* [statement + 1][call]; row 0: of no statement */
+    uint64_t step_ticks, steps;   /* profiled */
+    uint64_t waited;              /* of COLLECTIVE: ticks in which other ranks were waited for */
+    uint64_t began;               /* the step in hand; 0: none is profiled */
+    int32_t statement, call;      /* in hand: written by the owner while no helper works for it */
+    int32_t threads;
+    int64_t capacity;          /* spans of a row; 0: no spans are kept */
+    struct profile_row rows[]; /* by thread: the owner's first */
+};
+
+/* For a rank with so many threads, keeping that many spans of each. Null: no memory. The program
+ * must outlive it. */
+struct profile *profile_new(const struct place_program *program, int threads, int64_t capacity);
+void profile_free(struct profile *profile);
+
+void profile_begin_step(struct profile *profile);
+void profile_end_step(struct profile *profile);
+
+/* The owner enters a call and leaves it. Enter returns the clock. */
+uint64_t profile_enter(struct profile *profile, int32_t statement, int32_t call);
+void profile_leave(struct profile *profile, int32_t statement, int32_t call, uint64_t begin);
+
+/* A helper (thread >= 1) has worked for the call in hand. */
+void profile_helped(struct profile *profile, int thread, uint64_t begin);
+
+/* Inside a call the owner has waited for other ranks. */
+void profile_waited(struct profile *profile, uint64_t begin);
+
+/* What all calls of a statement took, or of one call of it. */
+const struct profile_total *profile_total(const struct profile *profile, int32_t statement,
+                                          int32_t call);
+
+static inline uint64_t profile_clock(void) {
+    return __builtin_ia32_rdtsc();
+}

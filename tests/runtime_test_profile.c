@@ -1,0 +1,146 @@
+/* Profiles: every call of a profiled step is taken down with its time, none outside of one, helpers
+ * tell what they work, and rows that are full lose spans but no totals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "runtime/calls.h"
+#include "runtime/context.h"
+#include "runtime/kernels/kernels.h"
+#include "runtime/profile.h"
+#include "runtime/team.h"
+#include "runtime/workspace.h"
+
+enum { THREADS = 3, SPANS = 8, COUNT = 1 << 18 };
+
+static const struct place_statement statements[] = {{"a.place", 10, 3, "first", 0},
+                                                    {"a.place", 20, 3, "second", 0}};
+static const struct place_program program = {
+    .devices = 1, .n_statements = 2, .statements = statements};
+static struct place_context context;
+static struct profile *profile;
+static _Alignas(64) float target[COUNT], source[COUNT];
+
+static int open_rank(void **state) {
+    const char *why;
+    context = (struct place_context){.program = &program, .kernels = kernels_select(&why)};
+    context.team = team_create(THREADS, PLACE_WORKSPACE_BYTES_PER_THREAD);
+    profile = profile_new(&program, THREADS, SPANS);
+    context.recorder.profile = profile;
+    team_profile(context.team, profile);
+    return context.kernels && context.team && profile ? 0 : -1;
+}
+
+static int close_rank(void **state) {
+    team_destroy(context.team);
+    profile_free(profile);
+    return 0;
+}
+
+static void add(int32_t statement) {
+    assert_int_equal(place_accumulate(&context, statement, PLACE_F32, COUNT, target, source), 0);
+}
+
+static void calls_count_in_profiled_steps(void **state) {
+    const struct profile_total *first = profile_total(profile, 0, RECORDED_accumulate);
+    const struct profile_total *second = profile_total(profile, 1, RECORDED_accumulate);
+    add(0);
+    assert_int_equal(first->calls, 0);
+    assert_int_equal(profile->rows[0].n, 0);
+    for (int step = 0; step < 2; step++) {
+        profile_begin_step(profile);
+        place_begin_statement(&context, 1, NULL);
+        add(0);
+        add(1);
+        add(1);
+        profile_end_step(profile);
+        add(0);
+    }
+    assert_int_equal(profile->steps, 2);
+    assert_int_equal(first->calls, 2);
+    assert_int_equal(second->calls, 4);
+    assert_int_equal(profile_total(profile, 1, RECORDED_begin_statement)->calls, 2);
+    assert_int_equal(profile_total(profile, -1, RECORDED_accumulate)->calls, 0);
+    assert_true(first->ticks > 0 && second->ticks > 0);
+    assert_true(first->ticks + second->ticks <= profile->step_ticks);
+}
+
+/* Spans of a thread follow one another; those of the owner are the calls, in their order. */
+static void spans_are_kept_while_there_is_room(void **state) {
+    profile_begin_step(profile);
+    for (int32_t i = 0; i < SPANS + 3; i++)
+        add(i % 2);
+    profile_end_step(profile);
+    assert_int_equal(profile_total(profile, 0, RECORDED_accumulate)->calls +
+                         profile_total(profile, 1, RECORDED_accumulate)->calls,
+                     SPANS + 3);
+    assert_int_equal(profile->rows[0].n, SPANS);
+    for (int32_t i = 0; i < SPANS; i++)
+        assert_int_equal(profile->rows[0].spans[i].statement, i % 2);
+    for (int thread = 0; thread < THREADS; thread++)
+        for (int64_t i = 0; i < profile->rows[thread].n; i++) {
+            const struct profile_span *span = &profile->rows[thread].spans[i];
+            assert_int_equal(span->call, RECORDED_accumulate);
+            assert_true(span->begin <= span->end);
+            assert_true(i == 0 || span->begin >= span[-1].end);
+        }
+}
+
+/* A helper's span names the call that it worked for, and lies inside of it. */
+static void helpers_tell_what_they_work(void **state) {
+    int64_t helped = 0;
+    for (int round = 0; round < 1000 && !helped; round++) {
+        for (int thread = 0; thread < THREADS; thread++)
+            profile->rows[thread].n = 0;
+        profile_begin_step(profile);
+        add(1);
+        profile_end_step(profile);
+        helped = profile->rows[1].n + profile->rows[2].n;
+    }
+    assert_true(helped > 0);
+    const struct profile_span *call = &profile->rows[0].spans[0];
+    for (int thread = 1; thread < THREADS; thread++)
+        for (int64_t i = 0; i < profile->rows[thread].n; i++) {
+            const struct profile_span *span = &profile->rows[thread].spans[i];
+            assert_int_equal(span->statement, 1);
+            assert_int_equal(span->call, RECORDED_accumulate);
+            assert_true(span->begin >= call->begin && span->end <= call->end);
+        }
+}
+
+static void waiting_is_part_of_a_call(void **state) {
+    profile_waited(profile, profile_clock());
+    assert_int_equal(profile->waited, 0);
+    profile_begin_step(profile);
+    uint64_t begin = profile_clock();
+    while (profile_clock() == begin)
+        ;
+    profile_waited(profile, begin);
+    profile_end_step(profile);
+    assert_true(profile->waited > 0 && profile->waited <= profile->step_ticks);
+}
+
+static void every_call_is_some_work(void **state) {
+    assert_int_equal(work_of_call(RECORDED_product), WORK_PRODUCT);
+    assert_int_equal(work_of_call(RECORDED_attention_backward), WORK_ATTENTION);
+    assert_int_equal(work_of_call(RECORDED_parallel), WORK_ELEMENTWISE);
+    assert_int_equal(work_of_call(RECORDED_adamw), WORK_OPTIMIZER);
+    assert_int_equal(work_of_call(RECORDED_collective_wait), WORK_COLLECTIVE);
+    assert_int_equal(work_of_call(RECORDED_begin_statement), WORK_SCHEDULE);
+    for (int work = 0; work < N_WORKS; work++)
+        assert_true(strlen(work_names[work]) > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(calls_count_in_profiled_steps, open_rank, close_rank),
+        cmocka_unit_test_setup_teardown(spans_are_kept_while_there_is_room, open_rank, close_rank),
+        cmocka_unit_test_setup_teardown(helpers_tell_what_they_work, open_rank, close_rank),
+        cmocka_unit_test_setup_teardown(waiting_is_part_of_a_call, open_rank, close_rank),
+        cmocka_unit_test(every_call_is_some_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
