@@ -103,12 +103,25 @@ static int64_t length;
 static int in_place, over;
 static float results[RANKS][ROOM];
 
+/* The largest power of two below n: so many summands make up the left half of a tree. */
+static int left_half(int n) {
+    int half = 1;
+    while (2 * half < n)
+        half *= 2;
+    return half;
+}
+
+static float sum_of_members(const struct group *group, int first, int n, int64_t index) {
+    if (n == 1)
+        return element(group_member(&program, group, first), index);
+    int half = left_half(n);
+    return sum_of_members(group, first, half, index) +
+           sum_of_members(group, first + half, n - half, index);
+}
+
 static float expected_sum(struct place_context *context, int64_t index) {
     struct group group = group_of(&program, context->rank, &groups[over].axes);
-    float sum = element(group_member(&program, &group, 0), index);
-    for (int i = 1; i < group.size; i++)
-        sum += element(group_member(&program, &group, i), index);
-    return sum;
+    return sum_of_members(&group, 0, group.size, index);
 }
 
 static int32_t body_all_reduce(struct place_context *context) {
@@ -142,13 +155,14 @@ static int64_t all_reduce_bytes(void) {
     return 2 * (n - 1) * round_up(length, n) / n * 4;
 }
 
-static const int meshes[][2] = {{1, 2}, {3, 1}, {2, 2}, {2, 3}};
+static const int meshes[][2] = {{1, 2}, {3, 1}, {2, 2}, {2, 3}, {7, 1}};
+enum { MESHES = sizeof meshes / sizeof *meshes };
 static const int64_t lengths[] = {1, 5, 1024, 1025, 1531, 5000};
 
 /* On every mesh, for every length, in place and not, over every group: the results of the ranks are
  * right and each has sent what a transport sends by the convention. */
 static void try_all_shapes(int32_t (*body)(struct place_context *), int64_t (*bytes_sent)(void)) {
-    for (size_t m = 0; m < 4; m++)
+    for (size_t m = 0; m < MESHES; m++)
         for (size_t l = 0; l < 6; l++)
             for (int form = 0; form < 2 * N_GROUPS; form++) {
                 set_mesh(meshes[m][0], meshes[m][1]);
@@ -162,7 +176,7 @@ static void try_all_shapes(int32_t (*body)(struct place_context *), int64_t (*by
             }
 }
 
-static void all_reduce_sums_in_rank_order_and_counts(void **state) {
+static void all_reduce_sums_in_a_tree_over_ranks_and_counts(void **state) {
     try_all_shapes(body_all_reduce, all_reduce_bytes);
 }
 
@@ -603,11 +617,20 @@ static void the_host_shares_sends_and_receives(void **state) {
 /* ---- loops ------------------------------------------------------------------------------------
  */
 
-enum { AROUND = 3, SOURCES = 4, LONGEST = 150 };
+enum { AROUND = 3, SOURCES = 9, LONGEST = 150 };
 
 /* Whatever the alignment and the length, through the caches and past them, also in place: the sum
- * or the largest from left to right, and nothing beside it is touched. */
+ * in a tree, or the largest, and nothing beside it is touched. */
 #define CHECK_REDUCE(type, dtype_of_it)                                                            \
+    static type joined_##type(enum place_operation operation, type(*numbers)[LONGEST + AROUND],    \
+                              int n, int i) {                                                      \
+        if (n == 1)                                                                                \
+            return numbers[0][i];                                                                  \
+        int half = left_half(n);                                                                   \
+        type a = joined_##type(operation, numbers, half, i);                                       \
+        type b = joined_##type(operation, numbers + half, n - half, i);                            \
+        return operation == PLACE_SUM ? a + b : a < b ? b : a;                                     \
+    }                                                                                              \
     static void check_reduce_##type(enum place_operation operation, int n, int64_t begin,          \
                                     int64_t end, bool in_place, bool streams) {                    \
         static _Alignas(64) type numbers[SOURCES][LONGEST + AROUND], dst[LONGEST + AROUND];        \
@@ -621,11 +644,7 @@ enum { AROUND = 3, SOURCES = 4, LONGEST = 150 };
         type wanted[LONGEST + AROUND], *to = in_place ? numbers[n - 1] : dst;                      \
         for (int i = 0; i < LONGEST + AROUND; i++) {                                               \
             dst[i] = -1;                                                                           \
-            wanted[i] = i < begin || i >= end ? to[i] : numbers[0][i];                             \
-            for (int j = 1; j < n && i >= begin && i < end; j++)                                   \
-                wanted[i] = operation == PLACE_SUM      ? wanted[i] + numbers[j][i]                \
-                            : wanted[i] < numbers[j][i] ? numbers[j][i]                            \
-                                                        : wanted[i];                               \
+            wanted[i] = i < begin || i >= end ? to[i] : joined_##type(operation, numbers, n, i);   \
         }                                                                                          \
         collective_reduce(&collective, to, sources, n, begin, end, streams);                       \
         assert_memory_equal(to, wanted, sizeof wanted);                                            \
@@ -666,7 +685,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_the_same_past_the_caches),
         cmocka_unit_test(copies_are_the_same_past_the_caches),
-        cmocka_unit_test(all_reduce_sums_in_rank_order_and_counts),
+        cmocka_unit_test(all_reduce_sums_in_a_tree_over_ranks_and_counts),
         cmocka_unit_test(scatter_and_gather_are_inverse_and_count),
         cmocka_unit_test(pieces_along_dimensions_travel_together),
         cmocka_unit_test(members_are_numbered_in_the_order_of_the_list),

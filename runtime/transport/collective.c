@@ -181,25 +181,53 @@ static inline doubles maximum_of_doubles(doubles a, doubles b) {
 #define SUM_OF(a, b)     ((a) + (b))
 #define MAXIMUM_OF(a, b) ((a) < (b) || (b) != (b) ? (b) : (a))
 
-/* Four registers at a time: a line of the cache. */
+enum { TREE_LEVELS = 32 }; /* of at most 2^32 sources */
+
+/* Four registers at a time: a line of the cache. Sources are joined as a binary counter counts: the
+ * pair that ends a subtree of 2^k sources takes in what waits at the k levels below. */
 #define DEFINE_REDUCE(name, type, vector, OF, OF_VECTORS)                                          \
+    static type name##_at(const type *const *sources, int64_t n, int64_t i) {                      \
+        type waiting[TREE_LEVELS], sum;                                                            \
+        int depth = 0;                                                                             \
+        int64_t j = 0;                                                                             \
+        do {                                                                                       \
+            sum = j + 1 < n ? OF(sources[j][i], sources[j + 1][i]) : sources[j][i];                \
+            for (int64_t pairs = j / 2; pairs & 1; pairs >>= 1, depth--)                           \
+                sum = OF(waiting[depth - 1], sum);                                                 \
+            if (j + 2 < n)                                                                         \
+                waiting[depth++] = sum;                                                            \
+        } while ((j += 2) < n);                                                                    \
+        for (; depth; depth--)                                                                     \
+            sum = OF(waiting[depth - 1], sum);                                                     \
+        return sum;                                                                                \
+    }                                                                                              \
+                                                                                                   \
     static void name(type *dst, const type *const *sources, int64_t n, int64_t begin, int64_t end, \
                      bool streams) {                                                               \
         enum { LANES = 16 / sizeof(type), LINE = 4 * LANES };                                      \
         int64_t i = begin;                                                                         \
-        for (; i < end && ((uintptr_t)(dst + i) % 64 || i + LINE > end); i++) {                    \
-            type sum = sources[0][i];                                                              \
-            for (int64_t j = 1; j < n; j++)                                                        \
-                sum = OF(sum, sources[j][i]);                                                      \
-            dst[i] = sum;                                                                          \
-        }                                                                                          \
+        for (; i < end && ((uintptr_t)(dst + i) % 64 || i + LINE > end); i++)                      \
+            dst[i] = name##_at(sources, n, i);                                                     \
         for (; i + LINE <= end; i += LINE) {                                                       \
-            vector line[4];                                                                        \
-            for (int k = 0; k < 4; k++)                                                            \
-                line[k] = *(const vector *)(sources[0] + i + k * LANES);                           \
-            for (int64_t j = 1; j < n; j++)                                                        \
+            vector waiting[TREE_LEVELS][4], line[4];                                               \
+            int depth = 0;                                                                         \
+            int64_t j = 0;                                                                         \
+            do {                                                                                   \
                 for (int k = 0; k < 4; k++)                                                        \
-                    line[k] = OF_VECTORS(line[k], *(const vector *)(sources[j] + i + k * LANES));  \
+                    line[k] = *(const vector *)(sources[j] + i + k * LANES);                       \
+                for (int k = 0; j + 1 < n && k < 4; k++)                                           \
+                    line[k] =                                                                      \
+                        OF_VECTORS(line[k], *(const vector *)(sources[j + 1] + i + k * LANES));    \
+                for (int64_t pairs = j / 2; pairs & 1; pairs >>= 1, depth--)                       \
+                    for (int k = 0; k < 4; k++)                                                    \
+                        line[k] = OF_VECTORS(waiting[depth - 1][k], line[k]);                      \
+                for (int k = 0; j + 2 < n && k < 4; k++)                                           \
+                    waiting[depth][k] = line[k];                                                   \
+                depth += j + 2 < n;                                                                \
+            } while ((j += 2) < n);                                                                \
+            for (; depth; depth--)                                                                 \
+                for (int k = 0; k < 4; k++)                                                        \
+                    line[k] = OF_VECTORS(waiting[depth - 1][k], line[k]);                          \
             for (int k = 0; k < 4; k++)                                                            \
                 if (streams)                                                                       \
                     _mm_stream_si128((__m128i *)(dst + i + k * LANES), (__m128i)line[k]);          \
