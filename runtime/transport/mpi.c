@@ -4,8 +4,8 @@
  *
  * A group whose members are all in this process is left to the local transport. For the others
  * collectives are built from single messages (mpi_messages.h), because MPI's own may send other
- * volumes, add in another order, or be slow; here every chunk is summed by one owner in order of
- * rank, as in the local transport, so both give the same bits. All work is done in the wait (MPI
+ * volumes, add in another order, or be slow; here every chunk is summed by one owner in the same
+ * tree as in the local transport, so both give the same bits. All work is done in the wait (MPI
  * would not overlap by itself). A message is a header, by which the other side sees that it is in
  * the same collective, and the chunks of all pieces packed; bytes are counted where they are handed
  * over, without the header.
