@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include "runtime/kernels/kernels.h"
 #include "runtime/product.h"
 
 /* The constants of cblas.h, whose numbers are the interface. */
@@ -49,29 +51,71 @@ static void *open_library(void) {
 static void correct_environment(void) {
     const char *core = getenv("OPENBLAS_CORETYPE");
     if (core != NULL && core[0] != '\0')
-        snprintf(
-            library.warning, sizeof library.warning,
-            "OPENBLAS_CORETYPE=%.64s is ignored: OpenBLAS chooses the kernels for this CPU itself",
-            core);
+        snprintf(library.warning, sizeof library.warning,
+                 "OPENBLAS_CORETYPE=%.64s is ignored: products take the kernels that fit this CPU",
+                 core);
     unsetenv("OPENBLAS_CORETYPE");
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
+}
+
+static const char *core_of(void *handle) {
+    char *(*core)(void) = (char *(*)(void))dlsym(handle, "openblas_get_corename");
+    return core != NULL ? core() : "";
+}
+
+/* The library's names for kernels that use what a level of x86-64 has; the first of them runs on
+ * every CPU of that level. */
+static const struct {
+    const char *version; /* of our own kernels */
+    const char *cores[3];
+} levels[] = {
+    {"v4", {"SkylakeX", "Cooperlake", "SapphireRapids"}},
+    {"v3", {"Haswell", "Zen", "Excavator"}},
+};
+
+/* A core for this CPU where the one that was chosen is for older ones, else null. */
+static const char *better_core(const char *chosen) {
+    size_t level = 0, n_levels = sizeof levels / sizeof levels[0];
+    while (level < n_levels && kernels_named(levels[level].version) == NULL)
+        level++;
+    if (level == n_levels)
+        return NULL;
+    for (size_t i = 0; i < sizeof levels[0].cores / sizeof levels[0].cores[0]; i++)
+        if (strcasecmp(chosen, levels[level].cores[i]) == 0)
+            return NULL;
+    return levels[level].cores[0];
+}
+
+/* OpenBLAS takes the kernels of the first 64-bit CPUs, with less than a tenth of the speed, for
+ * every CPU that is newer than the library. It chooses while it is loaded, so it is loaded again.
+ */
+static void *open_for_this_cpu(void) {
+    void *handle = open_library();
+    const char *core = handle != NULL ? core_of(handle) : "";
+    const char *better = core[0] != '\0' ? better_core(core) : NULL;
+    if (better == NULL)
+        return handle;
+    dlclose(handle);
+    setenv("OPENBLAS_CORETYPE", better, 1);
+    handle = open_library();
+    unsetenv("OPENBLAS_CORETYPE");
+    return handle;
 }
 
 /* openblas_get_config() is "OpenBLAS 0.3.21 NO_LAPACKE ... SkylakeX MAX_THREADS=64": the first two
  * words. */
 static void describe(void *handle) {
     char *(*config)(void) = (char *(*)(void))dlsym(handle, "openblas_get_config");
-    char *(*core)(void) = (char *(*)(void))dlsym(handle, "openblas_get_corename");
     char name[32] = "unknown library", version[32] = "";
     if (config != NULL)
         sscanf(config(), "%31s %31s", name, version);
     snprintf(library.description, sizeof library.description, "%s %s %s", name, version,
-             core != NULL ? core() : "");
+             core_of(handle));
 }
 
 static void load(void) {
     correct_environment();
-    void *handle = open_library();
+    void *handle = open_for_this_cpu();
     if (handle == NULL) {
         snprintf(library.error, sizeof library.error,
                  "no product library: %s; install OpenBLAS (Debian: libopenblas0-pthread), or name "

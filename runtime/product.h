@@ -4,17 +4,16 @@
 #include <stdint.h>
 #include "runtime/place.h"
 
-/* Loads the library and turns its threads off. It must be called before other threads run that read
- * the environment, since a misleading OPENBLAS_CORETYPE is removed from it. PLACE_PRODUCT_LIBRARY
- * names another file to load. PLACE_OK, or PLACE_ERROR_LIBRARY with a text in *message. Later calls
- * return what the first did. */
+/* Loads the library, with kernels that use what this CPU has, and turns its threads off. It must be
+ * called before other threads run that read the environment, since a misleading OPENBLAS_CORETYPE
+ * is removed from it. PLACE_PRODUCT_LIBRARY names another file to load. PLACE_OK, or
+ * PLACE_ERROR_LIBRARY with a text in *message. Later calls return what the first did. */
 int32_t product_load(const char **message);
 
 /* What was loaded and which kernels it took, as "OpenBLAS 0.3.21 SkylakeX"; "none" before. */
 const char *product_description(void);
 
-/* A sentence when the environment asked for other kernels than the library would choose (and was
- * ignored), else null. */
+/* A sentence when the environment asked for certain kernels (and was ignored), else null. */
 const char *product_warning(void);
 
 /* Bytes that the library keeps for packing operands, per thread that calls it; a constant for the

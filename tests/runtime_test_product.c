@@ -1,5 +1,5 @@
 /* The product function: all transposes, tails of tiles, strides, sums; the same bits on one thread
- * and two; the environment put right; a library that is not there. */
+ * and two; the environment put right; a library that does not know the CPU, or is not there. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "runtime_kernel_fixture.h"
@@ -102,6 +102,20 @@ static int load_plainly(void) {
     return product_load(&message) == PLACE_OK && product_warning() == NULL ? 0 : 1;
 }
 
+static const char *description_on_this_cpu(void) {
+    return kernels_named("v4") != NULL   ? "Old 0.1 SkylakeX"
+           : kernels_named("v3") != NULL ? "Old 0.1 Haswell"
+                                         : "Old 0.1 Prescott";
+}
+
+static int load_old_library(void) {
+    setenv("PLACE_PRODUCT_LIBRARY", OLD_BLAS, 1);
+    const char *message;
+    if (product_load(&message) != PLACE_OK)
+        return 1;
+    return strcmp(product_description(), description_on_this_cpu()) == 0 ? 0 : 2;
+}
+
 static int load_missing_library(void) {
     setenv("PLACE_PRODUCT_LIBRARY", "/nowhere/libnothing.so", 1);
     const char *message = "";
@@ -124,6 +138,11 @@ static void misleading_core_is_ignored(void **state) {
     assert_int_equal(status_of_child(load_plainly), 0);
 }
 
+/* A library cannot know CPUs that are newer. */
+static void old_library_is_told_which_kernels(void **state) {
+    assert_int_equal(status_of_child(load_old_library), 0);
+}
+
 static void missing_library_is_explained(void **state) {
     assert_int_equal(status_of_child(load_missing_library), 0);
     assert_int_equal(status_of_child(load_library_without_products), 0);
@@ -140,6 +159,7 @@ static int load_here(void **state) {
 int main(void) {
     const struct CMUnitTest before_loading[] = {
         cmocka_unit_test(misleading_core_is_ignored),
+        cmocka_unit_test(old_library_is_told_which_kernels),
         cmocka_unit_test(missing_library_is_explained),
     };
     const struct CMUnitTest tests[] = {
