@@ -35,7 +35,7 @@ enum place_status {
 enum place_dtype {
     PLACE_F32 = 0,
     PLACE_F64 = 1,
-    PLACE_BF16 = 2, /* named, not yet computed with */
+    PLACE_BF16 = 2, /* moved and summed between ranks; no kernel computes with it yet */
     PLACE_I32 = 3,
 };
 

@@ -1,4 +1,4 @@
-/* Groups, chunks and sums: the arithmetic of collectives, without any wire. */
+/* Groups and chunks: the arithmetic of collectives, without any wire. Sums are in reduce.c. */
 #include <emmintrin.h>
 #include <string.h>
 #include "runtime/transport/collective.h"
@@ -34,8 +34,7 @@ const char *collective_check(const struct place_program *program,
     if ((unsigned)collective->kind > PLACE_PERMUTE)
         return "unknown kind";
     bool reduces = collective->kind == PLACE_ALL_REDUCE || collective->kind == PLACE_REDUCE_SCATTER;
-    if (dtype_size(collective->dtype) == 0 ||
-        (reduces && collective->dtype != PLACE_F32 && collective->dtype != PLACE_F64))
+    if (dtype_size(collective->dtype) == 0 || (reduces && collective->dtype == PLACE_I32))
         return "an element type that cannot be reduced";
     if ((unsigned)collective->operation > PLACE_MAX ||
         (collective->operation && collective->kind != PLACE_ALL_REDUCE))
@@ -154,104 +153,6 @@ void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end) 
         begin += run;
     }
     if (copy->streams)
-        _mm_sfence();
-}
-
-/* ---- sums -------------------------------------------------------------------------------------
- */
-
-/* The registers that every x86-64 has: one core reads and writes with them as fast as its second
- * cache gives. All sources are read at a place before it is written, so dst may be one of them. */
-typedef float floats __attribute__((vector_size(16), may_alias, aligned(4)));
-typedef double doubles __attribute__((vector_size(16), may_alias, aligned(8)));
-
-static inline floats maximum_of_floats(floats a, floats b) {
-    __m128 take =
-        _mm_or_ps(_mm_cmplt_ps((__m128)a, (__m128)b), _mm_cmpunord_ps((__m128)b, (__m128)b));
-    return (floats)_mm_or_ps(_mm_and_ps(take, (__m128)b), _mm_andnot_ps(take, (__m128)a));
-}
-static inline doubles maximum_of_doubles(doubles a, doubles b) {
-    __m128d take =
-        _mm_or_pd(_mm_cmplt_pd((__m128d)a, (__m128d)b), _mm_cmpunord_pd((__m128d)b, (__m128d)b));
-    return (doubles)_mm_or_pd(_mm_and_pd(take, (__m128d)b), _mm_andnot_pd(take, (__m128d)a));
-}
-
-/* What is not a number is not smaller than anything, and so stays, and differs from itself, and so
- * is taken. */
-#define SUM_OF(a, b)     ((a) + (b))
-#define MAXIMUM_OF(a, b) ((a) < (b) || (b) != (b) ? (b) : (a))
-
-enum { TREE_LEVELS = 32 }; /* of at most 2^32 sources */
-
-/* Four registers at a time: a line of the cache. Sources are joined as a binary counter counts: the
- * pair that ends a subtree of 2^k sources takes in what waits at the k levels below. */
-#define DEFINE_REDUCE(name, type, vector, OF, OF_VECTORS)                                          \
-    static type name##_at(const type *const *sources, int64_t n, int64_t i) {                      \
-        type waiting[TREE_LEVELS], sum;                                                            \
-        int depth = 0;                                                                             \
-        int64_t j = 0;                                                                             \
-        do {                                                                                       \
-            sum = j + 1 < n ? OF(sources[j][i], sources[j + 1][i]) : sources[j][i];                \
-            for (int64_t pairs = j / 2; pairs & 1; pairs >>= 1, depth--)                           \
-                sum = OF(waiting[depth - 1], sum);                                                 \
-            if (j + 2 < n)                                                                         \
-                waiting[depth++] = sum;                                                            \
-        } while ((j += 2) < n);                                                                    \
-        for (; depth; depth--)                                                                     \
-            sum = OF(waiting[depth - 1], sum);                                                     \
-        return sum;                                                                                \
-    }                                                                                              \
-                                                                                                   \
-    static void name(type *dst, const type *const *sources, int64_t n, int64_t begin, int64_t end, \
-                     bool streams) {                                                               \
-        enum { LANES = 16 / sizeof(type), LINE = 4 * LANES };                                      \
-        int64_t i = begin;                                                                         \
-        for (; i < end && ((uintptr_t)(dst + i) % 64 || i + LINE > end); i++)                      \
-            dst[i] = name##_at(sources, n, i);                                                     \
-        for (; i + LINE <= end; i += LINE) {                                                       \
-            vector waiting[TREE_LEVELS][4], line[4];                                               \
-            int depth = 0;                                                                         \
-            int64_t j = 0;                                                                         \
-            do {                                                                                   \
-                for (int k = 0; k < 4; k++)                                                        \
-                    line[k] = *(const vector *)(sources[j] + i + k * LANES);                       \
-                for (int k = 0; j + 1 < n && k < 4; k++)                                           \
-                    line[k] =                                                                      \
-                        OF_VECTORS(line[k], *(const vector *)(sources[j + 1] + i + k * LANES));    \
-                for (int64_t pairs = j / 2; pairs & 1; pairs >>= 1, depth--)                       \
-                    for (int k = 0; k < 4; k++)                                                    \
-                        line[k] = OF_VECTORS(waiting[depth - 1][k], line[k]);                      \
-                for (int k = 0; j + 2 < n && k < 4; k++)                                           \
-                    waiting[depth][k] = line[k];                                                   \
-                depth += j + 2 < n;                                                                \
-            } while ((j += 2) < n);                                                                \
-            for (; depth; depth--)                                                                 \
-                for (int k = 0; k < 4; k++)                                                        \
-                    line[k] = OF_VECTORS(waiting[depth - 1][k], line[k]);                          \
-            for (int k = 0; k < 4; k++)                                                            \
-                if (streams)                                                                       \
-                    _mm_stream_si128((__m128i *)(dst + i + k * LANES), (__m128i)line[k]);          \
-                else                                                                               \
-                    *(vector *)(dst + i + k * LANES) = line[k];                                    \
-        }                                                                                          \
-        if (i < end)                                                                               \
-            name(dst, sources, n, i, end, false);                                                  \
-    }
-DEFINE_REDUCE(sum_float, float, floats, SUM_OF, SUM_OF)
-DEFINE_REDUCE(sum_double, double, doubles, SUM_OF, SUM_OF)
-DEFINE_REDUCE(maximum_float, float, floats, MAXIMUM_OF, maximum_of_floats)
-DEFINE_REDUCE(maximum_double, double, doubles, MAXIMUM_OF, maximum_of_doubles)
-
-void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
-                       int64_t n, int64_t begin, int64_t end, bool streams) {
-    bool maximum = collective->operation == PLACE_MAX;
-    if (collective->dtype == PLACE_F32)
-        (maximum ? maximum_float : sum_float)(dst, (const float *const *)sources, n, begin, end,
-                                              streams);
-    else
-        (maximum ? maximum_double : sum_double)(dst, (const double *const *)sources, n, begin, end,
-                                                streams);
-    if (streams)
         _mm_sfence();
 }
 

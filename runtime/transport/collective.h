@@ -66,7 +66,8 @@ void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end);
  * tree: of n sources, the first 2^k < n are summed by themselves, and so are the others, and then
  * both sums are added. Where groups are cut out of one another at powers of two, sums over the
  * inner and then over the outer group so have the bits of the sum over all. dst may be one of the
- * sources. F32 or F64. `streams`: what is written goes past the caches. */
+ * sources. F32, F64, or BF16, which is added as F32 and rounded once, at the root. `streams`: what
+ * is written goes past the caches. */
 void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
                        int64_t n, int64_t begin, int64_t end, bool streams);
 

@@ -1,0 +1,196 @@
+/* Sums on wires: what members of a group give, joined in a binary tree (collective_reduce). All
+ * element types and operations share one loop, which is compiled for each of them. */
+#include <emmintrin.h>
+#include <string.h>
+#include "runtime/transport/collective.h"
+
+/* What is summed at once: the nodes of a tree, four registers of those that every x86-64 has. One
+ * core reads and writes with them as fast as its second cache gives. */
+typedef float floats __attribute__((vector_size(16)));
+typedef double doubles __attribute__((vector_size(16)));
+typedef uint32_t words __attribute__((vector_size(16)));
+enum { REGISTERS = 4, MOST_LINE_BYTES = 64 };
+struct line {
+    floats registers[REGISTERS];
+};
+
+/* An element type with an operation. */
+struct arithmetic {
+    int64_t line_bytes; /* of memory that fill a line */
+    struct line (*load)(const char *from);
+    struct line (*join)(struct line a, struct line b);
+    void (*store)(char *to, struct line line, bool streams); /* `to` is aligned to 16 bytes */
+};
+
+static inline words load_words(const char *from) {
+    return (words)_mm_loadu_si128((const __m128i *)from);
+}
+
+static inline void store_words(char *to, words value, bool streams) {
+    if (streams)
+        _mm_stream_si128((__m128i *)to, (__m128i)value);
+    else
+        _mm_store_si128((__m128i *)to, (__m128i)value);
+}
+
+static inline struct line load_line(const char *from) {
+    struct line line;
+    for (int k = 0; k < REGISTERS; k++)
+        line.registers[k] = (floats)load_words(from + 16 * k);
+    return line;
+}
+
+static inline void store_line(char *to, struct line line, bool streams) {
+    for (int k = 0; k < REGISTERS; k++)
+        store_words(to + 16 * k, (words)line.registers[k], streams);
+}
+
+/* bf16 is the upper half of a single. Inner nodes are singles, and the root alone is rounded. */
+static inline struct line load_line_of_bf16(const char *from) {
+    const __m128i lower_half = _mm_setzero_si128();
+    struct line line;
+    for (int k = 0; k < REGISTERS; k += 2) {
+        __m128i upper_half = (__m128i)load_words(from + 8 * k);
+        line.registers[k] = (floats)_mm_unpacklo_epi16(lower_half, upper_half);
+        line.registers[k + 1] = (floats)_mm_unpackhi_epi16(lower_half, upper_half);
+    }
+    return line;
+}
+
+/* To the nearest, halves to the even one. What is not a number was bf16 before, or is the one that
+ * the CPU makes: its lower half is zero, so it stays what it is. Each result is in the lower half
+ * of a word, its sign above, as a pack wants it. */
+static inline __m128i rounded_to_bf16(floats value) {
+    words bits = (words)value;
+    return _mm_srai_epi32((__m128i)(bits + 0x7fff + ((bits >> 16) & 1)), 16);
+}
+
+static inline void store_line_of_bf16(char *to, struct line line, bool streams) {
+    for (int k = 0; k < REGISTERS; k += 2)
+        store_words(to + 8 * k,
+                    (words)_mm_packs_epi32(rounded_to_bf16(line.registers[k]),
+                                           rounded_to_bf16(line.registers[k + 1])),
+                    streams);
+}
+
+/* What is not a number is not smaller than anything, and so stays, and differs from itself, and so
+ * is taken. */
+static inline floats choose(words take, floats b, floats a) {
+    return (floats)((take & (words)b) | (~take & (words)a));
+}
+static inline floats larger_floats(floats a, floats b) {
+    return choose((words)((a < b) | (b != b)), b, a);
+}
+static inline floats larger_doubles(floats a, floats b) {
+    doubles x = (doubles)a, y = (doubles)b;
+    return choose((words)((x < y) | (y != y)), b, a);
+}
+static inline floats sum_of_floats(floats a, floats b) {
+    return a + b;
+}
+static inline floats sum_of_doubles(floats a, floats b) {
+    return (floats)((doubles)a + (doubles)b);
+}
+
+static inline struct line join_lines(struct line a, struct line b, floats (*of)(floats, floats)) {
+    for (int k = 0; k < REGISTERS; k++)
+        a.registers[k] = of(a.registers[k], b.registers[k]);
+    return a;
+}
+static struct line add_floats(struct line a, struct line b) {
+    return join_lines(a, b, sum_of_floats);
+}
+static struct line add_doubles(struct line a, struct line b) {
+    return join_lines(a, b, sum_of_doubles);
+}
+static struct line maximum_of_floats(struct line a, struct line b) {
+    return join_lines(a, b, larger_floats);
+}
+static struct line maximum_of_doubles(struct line a, struct line b) {
+    return join_lines(a, b, larger_doubles);
+}
+
+enum { TREE_LEVELS = 32 }; /* of at most 2^32 sources */
+
+static inline struct line load_part(const struct arithmetic *arithmetic, const char *from,
+                                    int64_t bytes) {
+    if (bytes == arithmetic->line_bytes)
+        return arithmetic->load(from);
+    char part[MOST_LINE_BYTES] = {0};
+    memcpy(part, from, (size_t)bytes);
+    return arithmetic->load(part);
+}
+
+/* The root over all sources at one place, of a line or of `bytes` bytes. They are joined as a
+ * binary counter counts: the pair that ends a subtree of 2^k sources takes in what waits at the k
+ * levels below. */
+static inline __attribute__((always_inline)) struct line
+join_sources(const struct arithmetic *arithmetic, const char *const *sources, int64_t n, int64_t at,
+             int64_t bytes) {
+    struct line waiting[TREE_LEVELS], line;
+    int depth = 0;
+    int64_t j = 0;
+    do {
+        line = load_part(arithmetic, sources[j] + at, bytes);
+        if (j + 1 < n)
+            line = arithmetic->join(line, load_part(arithmetic, sources[j + 1] + at, bytes));
+        for (int64_t pairs = j / 2; pairs & 1; pairs >>= 1)
+            line = arithmetic->join(waiting[--depth], line);
+        if (j + 2 < n)
+            waiting[depth++] = line;
+    } while ((j += 2) < n);
+    while (depth)
+        line = arithmetic->join(waiting[--depth], line);
+    return line;
+}
+
+/* From `begin` to before `end` in bytes: whole lines from where dst is aligned, and parts of one at
+ * both ends. All sources are read at a place before it is written, so dst may be one of them. */
+static inline __attribute__((always_inline)) void
+reduce_bytes(const struct arithmetic *arithmetic, char *dst, const char *const *sources, int64_t n,
+             int64_t begin, int64_t end, bool streams) {
+    const int64_t whole = arithmetic->line_bytes;
+    while (begin < end) {
+        int64_t to_border = whole - (int64_t)((uintptr_t)(dst + begin) % (uintptr_t)whole);
+        int64_t part = to_border < end - begin ? to_border : end - begin;
+        if (part < whole) {
+            _Alignas(16) char root[MOST_LINE_BYTES];
+            arithmetic->store(root, join_sources(arithmetic, sources, n, begin, part), false);
+            memcpy(dst + begin, root, (size_t)part);
+            begin += part;
+        }
+        for (; begin + whole <= end; begin += whole)
+            arithmetic->store(dst + begin, join_sources(arithmetic, sources, n, begin, whole),
+                              streams);
+    }
+}
+
+/* With the arithmetic as a constant, so that its functions are compiled into the loop. */
+#define DEFINE_REDUCE(name, line_bytes, load, join, store)                                         \
+    static void name(char *dst, const char *const *sources, int64_t n, int64_t begin, int64_t end, \
+                     bool streams) {                                                               \
+        static const struct arithmetic arithmetic = {line_bytes, load, join, store};               \
+        reduce_bytes(&arithmetic, dst, sources, n, begin, end, streams);                           \
+    }
+DEFINE_REDUCE(sum_f32, 64, load_line, add_floats, store_line)
+DEFINE_REDUCE(sum_f64, 64, load_line, add_doubles, store_line)
+DEFINE_REDUCE(sum_bf16, 32, load_line_of_bf16, add_floats, store_line_of_bf16)
+DEFINE_REDUCE(maximum_f32, 64, load_line, maximum_of_floats, store_line)
+DEFINE_REDUCE(maximum_f64, 64, load_line, maximum_of_doubles, store_line)
+DEFINE_REDUCE(maximum_bf16, 32, load_line_of_bf16, maximum_of_floats, store_line_of_bf16)
+
+typedef void (*reduce_function)(char *, const char *const *, int64_t, int64_t, int64_t, bool);
+static const reduce_function reduce_functions[][PLACE_MAX + 1] = {
+    [PLACE_F32] = {sum_f32, maximum_f32},
+    [PLACE_F64] = {sum_f64, maximum_f64},
+    [PLACE_BF16] = {sum_bf16, maximum_bf16},
+};
+
+void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
+                       int64_t n, int64_t begin, int64_t end, bool streams) {
+    int64_t element = dtype_size(collective->dtype);
+    reduce_functions[collective->dtype][collective->operation](
+        dst, (const char *const *)sources, n, begin * element, end * element, streams);
+    if (streams)
+        _mm_sfence();
+}
