@@ -1,13 +1,15 @@
-/* Times the collectives of the local transport, alone: ranks are threads, floats, from 1 KiB to 64
- * MiB. Prints a line of each: name, bytes of the whole buffer, microseconds, and microseconds of
- * the limit: the same loops (the same reads, sums and stores of each thread) without a word between
- * the ranks.
+/* Times the collectives of the local transport, alone: ranks are threads, from 1 KiB to 64 MiB.
+ * Prints a line of each: name, bytes of the whole buffer, microseconds, and microseconds of the
+ * limit: the same loops (the same reads, sums and stores of each thread) without a word between the
+ * ranks. Rounds of both take turns, so that both meet the same machine.
  *
- *     bench_collectives RANKS [seconds per line]
+ *     bench_collectives RANKS TYPE [seconds per line]
  *
  * bench/collectives makes a table of it, beside MPI's. */
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,13 @@ static const enum place_collective kinds[] = {PLACE_ALL_REDUCE, PLACE_ALL_GATHER
                                               PLACE_REDUCE_SCATTER, PLACE_ALL_TO_ALL};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+static const struct type {
+    const char *word;
+    enum place_dtype dtype;
+} types[] = {{"fp32", PLACE_F32}, {"fp64", PLACE_F64}, {"bf16", PLACE_BF16}};
+enum { TYPES = sizeof types / sizeof *types };
+static const struct type *type;
+
 static struct place_axis axis = {"dp", 1, 1};
 static const struct place_group group = {{1, {0}}, "dp", 0};
 static struct place_program program = {
@@ -32,12 +41,12 @@ static struct place_program program = {
 struct rank {
     struct place_context context;
     pthread_t thread;
-    float *from, *to;
+    char *from, *to;
 };
 static struct rank ranks[MOST_RANKS];
 static int n_ranks;
+static long cores;
 static double seconds_per_line = 0.05;
-static pthread_barrier_t barrier;
 
 static double now_us(void) {
     struct timespec t;
@@ -48,7 +57,7 @@ static double now_us(void) {
 /* What one rank gives and gets of a buffer of `bytes` bytes. */
 static struct place_piece piece_of(const struct rank *rank, enum place_collective kind,
                                    int64_t bytes) {
-    int64_t elements = bytes / 4, chunk = elements / n_ranks;
+    int64_t elements = bytes / dtype_size(type->dtype), chunk = elements / n_ranks;
     return (struct place_piece){rank->from, rank->to,
                                 1,          kind == PLACE_ALL_REDUCE ? 0 : chunk,
                                 elements,   kind == PLACE_ALL_TO_ALL};
@@ -56,11 +65,24 @@ static struct place_piece piece_of(const struct rank *rank, enum place_collectiv
 
 static void run(struct rank *rank, enum place_collective kind, int64_t bytes) {
     struct place_piece piece = piece_of(rank, kind, bytes);
-    if (place_collective_start(&rank->context, 0, 0, kind, 0, PLACE_F32, PLACE_SUM, 0, 1, &piece) ||
+    if (place_collective_start(&rank->context, 0, 0, kind, 0, type->dtype, PLACE_SUM, 0, 1,
+                               &piece) ||
         place_collective_wait(&rank->context, 0, 0)) {
         fprintf(stderr, "%s\n", rank->context.message);
         exit(1);
     }
+}
+
+/* All ranks meet, running: they spin, where they do not outnumber the cores, since a rank that is
+ * woken up by the system comes late. */
+static void meet(void) {
+    static _Atomic int arrivals;
+    int before = atomic_fetch_add(&arrivals, 1), all = before - before % n_ranks + n_ranks;
+    while (atomic_load_explicit(&arrivals, memory_order_acquire) < all)
+        if (n_ranks <= cores)
+            __builtin_ia32_pause();
+        else
+            sched_yield();
 }
 
 /* ---- the limit --------------------------------------------------------------------------------
@@ -86,35 +108,35 @@ static void copy_tile(void *arguments, int64_t begin, int64_t end, void *workspa
 
 enum { GRAIN = 1 << 15 }; /* as in the transport */
 
-static void reduce_chunk(struct rank *rank, struct loop *loop, int64_t chunk, float *to) {
+static void reduce_chunk(struct rank *rank, struct loop *loop, int64_t chunk, char *to) {
     loop->to = to;
     for (int i = 0; i < n_ranks; i++)
-        loop->sources[i] = ranks[i].from + chunk * rank->context.rank;
+        loop->sources[i] = ranks[i].from + chunk * rank->context.rank * dtype_size(type->dtype);
     team_run(rank->context.team, chunk, GRAIN, reduce_tile, loop);
 }
 
-static void copy_chunk(struct rank *rank, struct loop *loop, const float *from, float *to,
+static void copy_chunk(struct rank *rank, struct loop *loop, const char *from, char *to,
                        int64_t chunk) {
     struct chunk_range all = chunk_range_of(1, chunk, 1, 0);
-    loop->copy = (struct chunk_copy){(char *)to, (const char *)from, all, all, 4, loop->streams};
+    loop->copy = (struct chunk_copy){to, from, all, all, dtype_size(type->dtype), loop->streams};
     team_run(rank->context.team, chunk, GRAIN, copy_tile, loop);
 }
 
 static void run_limit(struct rank *rank, enum place_collective kind, int64_t bytes) {
-    struct loop loop = {.collective = {.kind = kind, .dtype = PLACE_F32},
+    struct loop loop = {.collective = {.kind = kind, .dtype = type->dtype},
                         .streams = 2 * n_ranks * bytes > sysconf(_SC_LEVEL3_CACHE_SIZE)};
-    int64_t chunk = bytes / 4 / n_ranks;
+    int64_t chunk_bytes = bytes / n_ranks, chunk = chunk_bytes / dtype_size(type->dtype);
     int32_t own = rank->context.rank;
     if (kind == PLACE_REDUCE_SCATTER)
         reduce_chunk(rank, &loop, chunk, rank->to);
     if (kind == PLACE_ALL_REDUCE)
-        reduce_chunk(rank, &loop, chunk, rank->to + own * chunk);
+        reduce_chunk(rank, &loop, chunk, rank->to + own * chunk_bytes);
     for (int i = 0; i < n_ranks && kind != PLACE_REDUCE_SCATTER; i++) {
-        const float *from = kind == PLACE_ALL_REDUCE   ? ranks[i].to + i * chunk
-                            : kind == PLACE_ALL_GATHER ? ranks[i].from
-                                                       : ranks[i].from + own * chunk;
+        const char *from = kind == PLACE_ALL_REDUCE   ? ranks[i].to + i * chunk_bytes
+                           : kind == PLACE_ALL_GATHER ? ranks[i].from
+                                                      : ranks[i].from + own * chunk_bytes;
         if (kind != PLACE_ALL_REDUCE || i != own)
-            copy_chunk(rank, &loop, from, rank->to + i * chunk, chunk);
+            copy_chunk(rank, &loop, from, rank->to + i * chunk_bytes, chunk);
     }
 }
 
@@ -123,24 +145,29 @@ static void run_limit(struct rank *rank, enum place_collective kind, int64_t byt
 
 typedef void (*body)(struct rank *rank, enum place_collective kind, int64_t bytes);
 
-/* Microseconds of one call, the best of rounds of about a millisecond; all ranks take part, rank 0
- * says when it is enough, and returns the time. */
-static double best_us(struct rank *rank, body call, enum place_collective kind, int64_t bytes) {
-    static bool enough;
-    double best = INFINITY, end = now_us() + seconds_per_line * 1e6;
+static double round_us(struct rank *rank, body call, enum place_collective kind, int64_t bytes) {
     int64_t repeats = 1 + 2000000 / bytes;
+    meet();
+    double begin = now_us();
+    for (int64_t i = 0; i < repeats; i++)
+        call(rank, kind, bytes);
+    meet();
+    return (now_us() - begin) / (double)repeats;
+}
+
+/* Microseconds of one call, and of the limit: the best of rounds of up to about a millisecond. All
+ * ranks take part, rank 0 says when it is enough. */
+static void best_us(struct rank *rank, enum place_collective kind, int64_t bytes, double best[2]) {
+    static bool enough;
+    double end = now_us() + seconds_per_line * 1e6;
+    best[0] = best[1] = INFINITY;
     do {
-        pthread_barrier_wait(&barrier);
-        double begin = now_us();
-        for (int64_t i = 0; i < repeats; i++)
-            call(rank, kind, bytes);
-        pthread_barrier_wait(&barrier);
-        best = fmin(best, (now_us() - begin) / (double)repeats);
+        best[0] = fmin(best[0], round_us(rank, run, kind, bytes));
+        best[1] = fmin(best[1], round_us(rank, run_limit, kind, bytes));
         if (rank->context.rank == 0)
             enough = now_us() > end;
-        pthread_barrier_wait(&barrier);
+        meet();
     } while (!enough);
-    return best;
 }
 
 static void *rank_main(void *argument) {
@@ -156,24 +183,32 @@ static void *rank_main(void *argument) {
     memset(rank->to, 0, LARGEST);
     for (int k = 0; k < KINDS; k++)
         for (int64_t bytes = 1 << 10; bytes <= LARGEST; bytes *= 4) {
-            double us = best_us(rank, run, kinds[k], bytes);
-            double limit = best_us(rank, run_limit, kinds[k], bytes);
+            double best[2];
+            best_us(rank, kinds[k], bytes, best);
             if (rank->context.rank == 0)
-                printf("%s %lld %.3f %.3f\n", collective_name(kinds[k]), (long long)bytes, us,
-                       limit);
+                printf("%s %lld %.3f %.3f\n", collective_name(kinds[k]), (long long)bytes, best[0],
+                       best[1]);
         }
     rank->context.transport->leave(&rank->context);
     return NULL;
 }
 
+static const struct type *type_of(const char *word) {
+    for (int i = 0; i < TYPES; i++)
+        if (strcmp(types[i].word, word) == 0)
+            return &types[i];
+    return NULL;
+}
+
 int main(int argc, char **argv) {
     n_ranks = argc > 1 ? atoi(argv[1]) : 2;
-    seconds_per_line = argc > 2 ? atof(argv[2]) : seconds_per_line;
-    if (n_ranks < 1 || n_ranks > MOST_RANKS || seconds_per_line <= 0)
-        return fprintf(stderr, "usage: %s RANKS [seconds per line]\n", argv[0]), 2;
+    type = type_of(argc > 2 ? argv[2] : "fp32");
+    seconds_per_line = argc > 3 ? atof(argv[3]) : seconds_per_line;
+    if (n_ranks < 1 || n_ranks > MOST_RANKS || !type || seconds_per_line <= 0)
+        return fprintf(stderr, "usage: %s RANKS fp32|fp64|bf16 [seconds per line]\n", argv[0]), 2;
+    cores = sysconf(_SC_NPROCESSORS_ONLN);
     axis.size = program.devices = n_ranks;
     struct local_world *world = local_world_new(&program, 0, n_ranks);
-    pthread_barrier_init(&barrier, NULL, (unsigned)n_ranks);
     for (int i = 0; i < n_ranks; i++) {
         ranks[i].context.program = &program;
         context_set_rank(&ranks[i].context, i);

@@ -1,9 +1,11 @@
 /* MPI's own collectives, as bench/collectives.c times ours: a line of each with its name, bytes of
- * the whole buffer, and microseconds.
+ * the whole buffer, and microseconds. MPI has no bf16, so its sum is an operation of ours there.
  *
- *     mpirun -n RANKS bench_collectives_mpi [seconds per line] */
+ *     mpirun -n RANKS bench_collectives_mpi TYPE [seconds per line] */
 #include <math.h>
 #include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +13,47 @@
 enum { LARGEST = 64 << 20, KINDS = 4 };
 static const char *const names[KINDS] = {"all_reduce", "all_gather", "reduce_scatter",
                                          "all_to_all"};
-static float *from, *to;
+static char *from, *to;
+static MPI_Datatype type;
+static MPI_Op sum;
+static int element_bytes;
+
+static float single_of(uint16_t upper_half) {
+    uint32_t bits = (uint32_t)upper_half << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void add_bf16(void *more, void *sums, int *count, MPI_Datatype *words) {
+    const uint16_t *a = more;
+    uint16_t *b = sums;
+    for (int i = 0; i < *count; i++) {
+        float both = single_of(a[i]) + single_of(b[i]);
+        uint32_t bits;
+        memcpy(&bits, &both, sizeof bits);
+        b[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    }
+}
+
+static void choose_type(const char *word) {
+    bool is_bf16 = strcmp(word, "bf16") == 0;
+    type = is_bf16 ? MPI_UINT16_T : strcmp(word, "fp64") == 0 ? MPI_DOUBLE : MPI_FLOAT;
+    MPI_Type_size(type, &element_bytes);
+    sum = MPI_SUM;
+    if (is_bf16)
+        MPI_Op_create(add_bf16, 1, &sum);
+}
 
 static void run(int kind, int elements, int chunk) {
     if (kind == 0)
-        MPI_Allreduce(from, to, elements, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(from, to, elements, type, sum, MPI_COMM_WORLD);
     else if (kind == 1)
-        MPI_Allgather(from, chunk, MPI_FLOAT, to, chunk, MPI_FLOAT, MPI_COMM_WORLD);
+        MPI_Allgather(from, chunk, type, to, chunk, type, MPI_COMM_WORLD);
     else if (kind == 2)
-        MPI_Reduce_scatter_block(from, to, chunk, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Reduce_scatter_block(from, to, chunk, type, sum, MPI_COMM_WORLD);
     else
-        MPI_Alltoall(from, chunk, MPI_FLOAT, to, chunk, MPI_FLOAT, MPI_COMM_WORLD);
+        MPI_Alltoall(from, chunk, type, to, chunk, type, MPI_COMM_WORLD);
 }
 
 /* The best of rounds of about a millisecond; rank 0 says when it is enough. */
@@ -32,7 +64,7 @@ static double best_us(int kind, int bytes, int ranks, int rank, double seconds) 
         MPI_Barrier(MPI_COMM_WORLD);
         double begin = MPI_Wtime();
         for (int i = 0; i < repeats; i++)
-            run(kind, bytes / 4, bytes / 4 / ranks);
+            run(kind, bytes / element_bytes, bytes / element_bytes / ranks);
         MPI_Barrier(MPI_COMM_WORLD);
         best = fmin(best, (MPI_Wtime() - begin) * 1e6 / repeats);
         go_on = rank == 0 && MPI_Wtime() < end;
@@ -46,7 +78,8 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    double seconds = argc > 1 ? atof(argv[1]) : 0.05;
+    choose_type(argc > 1 ? argv[1] : "fp32");
+    double seconds = argc > 2 ? atof(argv[2]) : 0.05;
     from = calloc(1, LARGEST);
     to = calloc(1, LARGEST);
     if (!from || !to)

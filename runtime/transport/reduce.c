@@ -121,27 +121,35 @@ static inline struct line load_part(const struct arithmetic *arithmetic, const c
     return arithmetic->load(part);
 }
 
-/* The root over all sources at one place, of a line or of `bytes` bytes. They are joined as a
- * binary counter counts: the pair that ends a subtree of 2^k sources takes in what waits at the k
- * levels below. */
+static inline struct line load_pair(const struct arithmetic *arithmetic, const char *const *sources,
+                                    int64_t n, int64_t pair, int64_t at, int64_t bytes) {
+    struct line line = load_part(arithmetic, sources[2 * pair] + at, bytes);
+    if (2 * pair + 1 == n)
+        return line;
+    return arithmetic->join(line, load_part(arithmetic, sources[2 * pair + 1] + at, bytes));
+}
+
+/* The root over all sources at one place, of a line or of `bytes` bytes. Pairs are joined as a
+ * binary counter counts: for each one in the number of the next pair a subtree waits. */
 static inline __attribute__((always_inline)) struct line
 join_sources(const struct arithmetic *arithmetic, const char *const *sources, int64_t n, int64_t at,
              int64_t bytes) {
-    struct line waiting[TREE_LEVELS], line;
-    int depth = 0;
-    int64_t j = 0;
-    do {
-        line = load_part(arithmetic, sources[j] + at, bytes);
-        if (j + 1 < n)
-            line = arithmetic->join(line, load_part(arithmetic, sources[j + 1] + at, bytes));
-        for (int64_t pairs = j / 2; pairs & 1; pairs >>= 1)
-            line = arithmetic->join(waiting[--depth], line);
-        if (j + 2 < n)
-            waiting[depth++] = line;
-    } while ((j += 2) < n);
-    while (depth)
-        line = arithmetic->join(waiting[--depth], line);
-    return line;
+    struct line waiting[TREE_LEVELS];
+    int64_t last = (n - 1) / 2;
+    for (int64_t pair = 0;; pair++) {
+        struct line line = load_pair(arithmetic, sources, n, pair, at, bytes);
+        int level = 0;
+        for (; pair >> level & 1; level++)
+            line = arithmetic->join(waiting[level], line);
+        if (pair < last) {
+            waiting[level] = line;
+            continue;
+        }
+        for (; last >> level; level++)
+            if (last >> level & 1)
+                line = arithmetic->join(waiting[level], line);
+        return line;
+    }
 }
 
 /* From `begin` to before `end` in bytes: whole lines from where dst is aligned, and parts of one at
