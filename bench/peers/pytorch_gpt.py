@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
-"""PyTorch's tokens per second on the 4-layer GPT of bench/training: same shapes, fp32, AdamW, tied head.
+"""PyTorch's time for a training step of the model and the batch of a .place file: fp32, AdamW, tied head.
 
-usage: pytorch_gpt.py THREADS STEPS; prints one line of JSON. Attention is written out, as PyTorch 1.13
-has no fused one on CPUs; with PyTorch 2 its own is taken.
+usage: pytorch_gpt.py MODEL STEPS THREADS [RANKS ddp|zero1]
+
+MODEL is the text of the file's gpt2 model and its train block. Each of RANKS processes trains on its part of the batch
+with THREADS threads: DistributedDataParallel with gloo, and ZeroRedundancyOptimizer for zero1. Prints one line of JSON
+with the seconds of each step. Attention is written out, as PyTorch 1.13 has no fused one on CPUs; with PyTorch 2 its
+own is taken.
 """
+import ctypes
 import json
+import os
+import re
+import socket
 import sys
 import time
 
@@ -12,66 +20,113 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-LAYERS, HIDDEN, HEADS, SEQUENCE, VOCAB, BATCH = 4, 256, 4, 128, 256, 8
+ADAMW = {"lr": 1e-3}
 
 
 class Block(nn.Module):
-    def __init__(self):
+    def __init__(self, shape):
         super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(HIDDEN), nn.LayerNorm(HIDDEN)
-        self.qkv, self.out = nn.Linear(HIDDEN, 3 * HIDDEN), nn.Linear(HIDDEN, HIDDEN)
-        self.up, self.down = nn.Linear(HIDDEN, 4 * HIDDEN), nn.Linear(4 * HIDDEN, HIDDEN)
-        self.register_buffer("mask", torch.full((SEQUENCE, SEQUENCE), float("-inf")).triu(1))
+        hidden, sequence = shape["hidden"], shape["sequence"]
+        self.heads = shape["heads"]
+        self.norm1, self.norm2 = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        self.qkv, self.out = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
+        self.up, self.down = nn.Linear(hidden, shape["ffn"]), nn.Linear(shape["ffn"], hidden)
+        self.register_buffer("mask", torch.full((sequence, sequence), float("-inf")).triu(1))
 
     def attend(self, x):
         b, s, h = x.shape
-        q, k, v = (t.view(b, s, HEADS, h // HEADS).transpose(1, 2) for t in self.qkv(x).split(h, 2))
+        q, k, v = (t.view(b, s, self.heads, h // self.heads).transpose(1, 2) for t in self.qkv(x).split(h, 2))
         if hasattr(functional, "scaled_dot_product_attention"):
             o = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         else:
-            scores = q @ k.transpose(2, 3) / (h // HEADS) ** 0.5 + self.mask
+            scores = q @ k.transpose(2, 3) / (h // self.heads) ** 0.5 + self.mask
             o = scores.softmax(3) @ v
         return self.out(o.transpose(1, 2).reshape(b, s, h))
 
     def forward(self, x):
         x = x + self.attend(self.norm1(x))
-        return x + self.down(functional.gelu(self.up(self.norm2(x))))
+        return x + self.down(functional.gelu(self.up(self.norm2(x)), approximate="tanh"))
 
 
 class Model(nn.Module):
-    def __init__(self):
+    def __init__(self, shape):
         super().__init__()
-        self.token, self.position = nn.Embedding(VOCAB, HIDDEN), nn.Embedding(SEQUENCE, HIDDEN)
-        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
-        self.norm = nn.LayerNorm(HIDDEN)
+        hidden = shape["hidden"]
+        self.token, self.position = nn.Embedding(shape["vocab"], hidden), nn.Embedding(shape["sequence_limit"], hidden)
+        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape["layers"]))
+        self.norm = nn.LayerNorm(hidden)
 
     def forward(self, tokens, targets):
-        x = self.token(tokens) + self.position.weight
+        x = self.token(tokens) + self.position.weight[:tokens.shape[1]]
         for block in self.blocks:
             x = block(x)
         logits = self.norm(x) @ self.token.weight.t()
-        return functional.cross_entropy(logits.view(-1, VOCAB), targets.reshape(-1))
+        return functional.cross_entropy(logits.view(-1, logits.shape[2]), targets.reshape(-1))
+
+
+def blas():
+    """The products' library with the kernels that it took, where it is an OpenBLAS."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        files = sorted({line.split()[-1] for line in maps if "libblas" in line or "libopenblas" in line})
+    for file in files:
+        library = ctypes.CDLL(file)
+        if hasattr(library, "openblas_get_corename"):
+            library.openblas_get_corename.restype = ctypes.c_char_p
+            return f"{os.path.basename(os.path.dirname(file))} {library.openblas_get_corename().decode()}"
+    return "own"
+
+
+def distribute(model, rank, ranks, kind, port):
+    """The model and its optimizer as each of several processes has them."""
+    from torch.distributed import init_process_group
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+    from torch.nn.parallel import DistributedDataParallel
+    init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=ranks)
+    parallel = DistributedDataParallel(model, gradient_as_bucket_view=True)
+    if kind == "zero1":
+        return parallel, ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, **ADAMW)
+    return parallel, torch.optim.AdamW(model.parameters(), **ADAMW)
+
+
+def train(rank, shape, steps, threads, ranks, kind, port):
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    model = Model(shape)
+    if ranks > 1:
+        trained, optimizer = distribute(model, rank, ranks, kind, port)
+    else:
+        trained, optimizer = model, torch.optim.AdamW(model.parameters(), **ADAMW)
+    torch.manual_seed(rank)
+    data = torch.randint(shape["vocab"], (shape["batch"] // ranks, shape["sequence"] + 1))
+    seconds = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        optimizer.zero_grad(set_to_none=True)
+        trained(data[:, :-1], data[:, 1:]).backward()
+        optimizer.step()
+        seconds.append(time.perf_counter() - start)
+    if rank == 0:
+        print(json.dumps({"version": torch.__version__, "blas": blas(), "seconds": seconds,
+                          "parameters": sum(p.numel() for p in model.parameters())}))
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
 
 
 def main():
-    threads, steps = int(sys.argv[1]), int(sys.argv[2])
-    torch.set_num_threads(threads)
-    torch.manual_seed(1)
-    model = Model()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    data = torch.randint(VOCAB, (BATCH, SEQUENCE + 1))
-    times = []
-    for _ in range(steps):
-        start = time.perf_counter()
-        optimizer.zero_grad()
-        loss = model(data[:, :-1], data[:, 1:])
-        loss.backward()
-        optimizer.step()
-        times.append(time.perf_counter() - start)
-    middle = sorted(times[2:])[len(times[2:]) // 2]
-    print(json.dumps({"version": torch.__version__, "threads": threads,
-                      "parameters": sum(p.numel() for p in model.parameters()),
-                      "tokens_per_second": BATCH * SEQUENCE / middle}))
+    shape = {name: int(number) for name, number in re.findall(r"\b(\w+) = (\d+)\b", sys.argv[1])}
+    steps, threads = int(sys.argv[2]), int(sys.argv[3])
+    ranks, kind = (int(sys.argv[4]), sys.argv[5]) if len(sys.argv) > 4 else (1, None)
+    arguments = (shape, steps, threads, ranks, kind, free_port())
+    if ranks > 1:
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # this machine's name may have no address
+        torch.multiprocessing.spawn(train, arguments, nprocs=ranks)
+    else:
+        train(0, *arguments)
 
 
-main()
+if __name__ == "__main__":
+    main()
