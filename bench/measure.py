@@ -5,6 +5,7 @@ build-release/bin/placec.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -96,10 +97,45 @@ def run(text, steps, *arguments, data=TEXT):
     return head, records
 
 
-def table(head, rows):
-    rows = [[str(cell) for cell in row] for row in [head, *rows]]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    for row in rows:
+def machine():
+    """What figures depend on: the commit, the CPU, and how many cores of it we may use."""
+    commit = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%h %s"], capture_output=True, text=True,
+                            check=False).stdout.strip()
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown CPU")
+    return {"commit": commit or None, "cpu": cpu, "cores": len(os.sched_getaffinity(0))}
+
+
+def value(cell):
+    """The number that a cell of a table says, shares as fractions of one, or its text."""
+    match = re.fullmatch(r"(-?(?:0|[1-9][\d,]*)(?:\.\d+)?(?:e[-+]?\d+)?)(%?)", cell)
+    if not match:
+        return cell
+    number = json.loads(match[1].replace(",", ""))
+    return number / 100 if match[2] else number
+
+
+def add_to_json(path, entry):
+    """Adds a table to the file of this round of benchmarks, which the first table begins."""
+    report = {"schema": 1, **machine(), "tables": []}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+    report["tables"].append(entry)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(report, file, indent=1)
+
+
+def table(title, head, rows):
+    """Prints a table, and adds it to the JSON file that $PLACE_BENCH_JSON names, if it does (docs/json.md)."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    if os.environ.get("PLACE_BENCH_JSON"):
+        add_to_json(os.environ["PLACE_BENCH_JSON"],
+                    {"benchmark": os.path.basename(sys.argv[0]), "title": title, "columns": head,
+                     "rows": [[value(cell) for cell in row] for row in rows]})
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    print(title)
+    for row in [head, *rows]:
         print("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
                         for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
     print(flush=True)
