@@ -6,7 +6,8 @@
  * LINEAR_DEVICES sets the size of dp (1), LINEAR_COPIES of a second axis along which everything is
  * held twice (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in step 3: "nan",
  * "deadlock" (rank 1 leaves out a collective), "break" (it fails while the others are about to read
- * from it), "slow" (every step takes 50 ms), "hang" (in the first step). LINEAR_ARENA adds bytes to
+ * from it), "slow" (every step takes 50 ms), "hang" (in the first step), "drift" (the last rank's
+ * parameters are a bit off: of copies, one). LINEAR_ARENA adds bytes to
  * the arena. LINEAR_MOVES makes every step exchange numbers by the collectives that training has no
  * use for here, and look at what came. */
 #include <math.h>
@@ -195,8 +196,11 @@ static int32_t train(struct place_context *context) {
     *rate = base_rate;
     if (step == 3 && strcmp(fault, "nan") == 0)
         *(double *)bytes_of(context, LOSS, 0) = NAN;
-    return place_sgd(context, 3, PLACE_F32, chunk_elements(), bytes_of(context, W, 0),
-                     bytes_of(context, G, 0), rate, NULL, 0);
+    TRY(place_sgd(context, 3, PLACE_F32, chunk_elements(), bytes_of(context, W, 0),
+                  bytes_of(context, G, 0), rate, NULL, 0));
+    if (step == 3 && strcmp(fault, "drift") == 0 && context->rank == program.devices - 1)
+        *(uint32_t *)bytes_of(context, W, 0) ^= 1;
+    return PLACE_OK;
 }
 
 /* ---- the descriptor ---------------------------------------------------------------------------

@@ -127,6 +127,15 @@ class Linear(unittest.TestCase):
                 files.append((file.read(), result.stdout.split("sample: ")[1]))
         self.assertEqual(files[0], files[1])
 
+    def test_copies_that_differ_in_a_bit_are_not_dumped(self):
+        dump = self.path("d")
+        options = ("--data", self.data, "--steps", 3, "--dump", dump)
+        self.assertFails(run(*options, devices=2, LINEAR_COPIES=3, LINEAR_FAULT="drift"),
+                         "rank 5: its copy of W is not that of rank 3")
+        self.assertEqual(self.files(), ["text.txt"])
+        # Shards have no copies: nothing can be told of them.
+        self.assertEqual(run(*options, devices=2, LINEAR_FAULT="drift").returncode, 0)
+
     def test_measures_what_was_predicted(self):
         for devices in 1, 2, 4:
             log = self.path("run.jsonl")

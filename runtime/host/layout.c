@@ -91,17 +91,23 @@ static uint32_t mask_of(const struct place_axes *axes) {
     return mask;
 }
 
-bool layout_is_first_copy(const struct place_program *program, const struct place_buffer *buffer,
-                          int32_t rank) {
-    uint32_t used = mask_of(&buffer->flat);
+int32_t layout_first_copy(const struct place_program *program, const struct place_buffer *buffer,
+                          const struct place_axes *apart, int32_t rank) {
+    uint32_t used = mask_of(&buffer->flat) | mask_of(apart);
     for (int i = 0; i < buffer->rank; i++)
         used |= mask_of(&buffer->dims[i].cut);
     for (int i = 0; i < program->n_axes; i++) {
         const struct place_axis *axis = &program->axes[i];
-        if (!(used >> i & 1) && rank / axis->stride % axis->size != 0)
-            return false;
+        if (!(used >> i & 1))
+            rank -= (int32_t)(rank / axis->stride % axis->size * axis->stride);
     }
-    return true;
+    return rank;
+}
+
+bool layout_is_first_copy(const struct place_program *program, const struct place_buffer *buffer,
+                          int32_t rank) {
+    static const struct place_axes none;
+    return layout_first_copy(program, buffer, &none, rank) == rank;
 }
 
 struct layout_walk layout_walk_begin(const struct place_program *program,

@@ -38,8 +38,11 @@ struct layout_in_part {
 };
 struct layout_in_part layout_in_part(const struct place_tensor *tensor, int64_t element);
 
-/* Of the ranks that hold copies of the same part, one: the one with coordinate 0 along the axes
- * that cut nothing. */
+/* Of the ranks that hold copies of the same part as `rank`, one: the one with coordinate 0 along
+ * the axes that cut nothing. Along the axes `apart` nothing is taken for a copy. */
+int32_t layout_first_copy(const struct place_program *program, const struct place_buffer *buffer,
+                          const struct place_axes *apart, int32_t rank);
+/* Whether it is `rank` itself. */
 bool layout_is_first_copy(const struct place_program *program, const struct place_buffer *buffer,
                           int32_t rank);
 

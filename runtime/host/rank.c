@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/host/arena.h"
+#include "runtime/host/copies.h"
 #include "runtime/host/file.h"
 #include "runtime/host/islands.h"
 #include "runtime/host/layout.h"
@@ -284,6 +285,8 @@ static int32_t finish(struct session *session, struct place_context *context) {
     int32_t status = PLACE_OK;
     if (options->save)
         status = tensors_write(context, options->save, TENSORS_PARAMETERS);
+    if (!status && options->dump)
+        status = copies_compare(context);
     if (!status && options->dump)
         status = tensors_write(context, options->dump, TENSORS_ALL_STATES);
     if (!status && options->eval && !atomic_load(&session->interrupted))

@@ -1,0 +1,125 @@
+/* Copies, compared (see copies.h). */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/host/copies.h"
+#include "runtime/host/layout.h"
+#include "runtime/transport/transport.h"
+
+static bool is_compared(const struct place_buffer *buffer) {
+    return buffer->tensor >= 0 && buffer->class < PLACE_RESIDUAL &&
+           buffer->stack <= PLACE_STACK_LAYERS && buffer->window_of < 0;
+}
+
+/* What an average makes one again, or an outer optimizer keeps, is equal on all islands. */
+static bool differs_by_island(const struct place_buffer *buffer) {
+    return buffer->class == PLACE_MOMENT1 || buffer->class == PLACE_MOMENT2 ||
+           buffer->class == PLACE_MOMENTUM;
+}
+
+/* The rank with which a rank is compared. */
+static int32_t first_holder(const struct place_program *program, const struct place_buffer *buffer,
+                            int32_t rank) {
+    static const struct place_axes none;
+    return layout_first_copy(program, buffer, differs_by_island(buffer) ? &program->islands : &none,
+                             rank);
+}
+
+/* Two runs of words that differ in one of them never come to the same. */
+static uint64_t hash_bytes(uint64_t hash, const char *bytes, int64_t n) {
+    for (int64_t i = 0; i < n; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, (size_t)(n - i < 8 ? n - i : 8));
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* Of the elements alone: nobody reads what padding holds. */
+static uint64_t hash_item(struct place_context *context, const struct place_buffer *buffer,
+                          int64_t item) {
+    int64_t element = dtype_size(buffer->dtype);
+    const char *bytes = layout_item(context, buffer, item);
+    struct layout_walk walk = layout_walk_begin(context->program, buffer, context->rank);
+    struct layout_run run;
+    uint64_t hash = 0;
+    while (layout_walk_next(&walk, &run))
+        hash = hash_bytes(hash, bytes + run.local * element, run.length * element);
+    return hash;
+}
+
+static int64_t count_items(const struct place_program *program) {
+    int64_t n = 0;
+    for (int32_t i = 0; i < program->n_buffers; i++)
+        n += is_compared(&program->buffers[i]) ? program->buffers[i].count : 0;
+    return n;
+}
+
+static void hash_items(struct place_context *context, uint64_t *hashes) {
+    const struct place_program *program = context->program;
+    for (int32_t i = 0; i < program->n_buffers; i++)
+        for (int64_t item = 0;
+             is_compared(&program->buffers[i]) && item < program->buffers[i].count; item++)
+            *hashes++ = hash_item(context, &program->buffers[i], item);
+}
+
+struct difference {
+    const struct place_buffer *buffer; /* null: all copies agree */
+    int64_t item;
+    int32_t rank, first;
+};
+
+/* The first that any rank has; so all ranks find the same. `hashes` are of all ranks in order, `n`
+ * of each. */
+static struct difference find_difference(const struct place_program *program,
+                                         const uint64_t *hashes, int64_t n) {
+    int64_t number = 0;
+    for (int32_t i = 0; i < program->n_buffers; i++) {
+        const struct place_buffer *buffer = &program->buffers[i];
+        for (int64_t item = 0; is_compared(buffer) && item < buffer->count; item++, number++)
+            for (int32_t rank = 0; rank < program->devices; rank++) {
+                int32_t first = first_holder(program, buffer, rank);
+                if (hashes[rank * n + number] != hashes[first * n + number])
+                    return (struct difference){buffer, item, rank, first};
+            }
+    }
+    return (struct difference){0};
+}
+
+static int32_t compare(struct place_context *context, const uint64_t *hashes, int64_t n) {
+    struct difference found = find_difference(context->program, hashes, n);
+    const struct place_buffer *buffer = found.buffer;
+    char layer[32] = "";
+    if (!buffer)
+        return PLACE_OK;
+    if (found.rank != context->rank)
+        return PLACE_ERROR_ABORTED; /* that one says it */
+    if (buffer->stack == PLACE_STACK_LAYERS)
+        snprintf(layer, sizeof layer, ", layer %lld",
+                 (long long)(buffer->first_item + found.item * buffer->item_step));
+    return context_fail(context, -1, PLACE_ERROR_HOST,
+                        "its copy of %s%s is not that of rank %d: they should be equal to the last "
+                        "bit; nothing was dumped",
+                        buffer->name, layer, found.first);
+}
+
+int32_t copies_compare(struct place_context *context) {
+    int64_t n = count_items(context->program);
+    size_t bytes = (size_t)n * sizeof(uint64_t);
+    uint64_t *mine = malloc(bytes + 1),
+             *all = malloc(bytes * (size_t)context->program->devices + 1);
+    int32_t status = PLACE_OK;
+    if (!mine || !all) {
+        status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to compare copies");
+    } else {
+        hash_items(context, mine);
+        status = host_share(context, mine, all, bytes);
+        if (!status)
+            status = compare(context, all, n);
+    }
+    free(mine);
+    free(all);
+    return status;
+}
