@@ -12,6 +12,7 @@
 struct checker {
     const struct program *program;
     struct arena *arena;
+    struct value *inferred; // of the unit that is looked at: values of the types that follow
     int64_t first[LIMIT_LOOP_DEPTH],
         last[LIMIT_LOOP_DEPTH]; // ranges of the enclosing loops' variables
     int depth;
@@ -79,7 +80,6 @@ static const char *check_iota(struct checker *c, const struct unit *unit, const 
                                unit->name);
 }
 
-// By inference on copies of the results: what the text says of a type must be what follows.
 static const char *check_op_types(struct checker *c, struct unit *unit, const struct op *op) {
     if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE || op->kind == OP_SLICE)
         return check_exchange_types(c, unit, op);
@@ -88,7 +88,7 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
     // Inference on a copy: what stands in the program must be what follows from its operands.
     struct program scratch = {.arena = c->arena};
     struct unit copy = *unit;
-    copy.values = arena_copy(c->arena, unit->values, unit->n_values * sizeof *unit->values);
+    copy.values = c->inferred;
     struct op op_copy = *op;
     const char *why;
     if (!op_infer_types(&scratch, &copy, &op_copy, &why))
@@ -137,6 +137,7 @@ static const char *check_op(struct checker *c, struct unit *unit, const struct o
 // Flat and in SSA form: one walk over the ops sees every definition before its uses.
 static const char *check_unit(struct checker *c, struct unit *unit) {
     bool *defined = ARENA_ARRAY(c->arena, bool, unit->n_values + 1);
+    c->inferred = arena_copy(c->arena, unit->values, unit->n_values * sizeof *unit->values);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
         defined[i] = true;
     for (uint32_t i = 0; i < unit->n_ops; i++) {
