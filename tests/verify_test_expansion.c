@@ -31,7 +31,7 @@ static void begin(struct world *w) {
     w->bench.program.tensors = w->tensors;
     w->reference = (struct engine){.arena = e->arena, .terms = e->terms, .is_reference = true};
     e->reference = &w->reference;
-    expansion_init(&w->expansion, e);
+    expansion_init(&w->expansion, e, e->arena);
 }
 
 static void end(struct world *w) {

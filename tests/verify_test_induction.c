@@ -358,7 +358,8 @@ static void groups_are_followed(void **state) {
 }
 
 // What a layer makes is no longer the reference's, and what the next makes of it is new again: no
-// state is like the one before.
+// state is like the one before. What is looked for in each of these values leaves nothing behind.
+enum { AFFORDABLE_BYTES = 256 * 1024 * 1024 };
 static const struct edit growing[] = {
     REPLACE("add(%x, %attention.out)", "add(%attention.out, %attention.out)"), {0}};
 
@@ -374,6 +375,7 @@ static void what_grows_is_followed_as_far_as_affordable(void **state) {
         assert_true(is_refused(&t));
         assert_string_equal(diagnostic_rows[t.diagnostics->items[0]->code].text, codes[i]);
         assert_memory_equal(trial_place(&t), places[i], strlen(places[i]));
+        assert_true(t.arena.total_bytes < AFFORDABLE_BYTES);
         arena_free(&t.arena);
     }
 }

@@ -45,7 +45,7 @@ static struct pool *pool_new(uint64_t seed) {
     p->unit.values = ARENA_ARRAY(&p->bench.arena, struct value, VALUES);
     for (unsigned i = 0; i < VALUES; i++)
         p->unit.values[i].name = arena_format(&p->bench.arena, "v%u", i);
-    expansion_init(&p->expansion, &p->bench.engine);
+    expansion_init(&p->expansion, &p->bench.engine, &p->bench.arena);
     return p;
 }
 

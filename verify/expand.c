@@ -37,9 +37,9 @@ static struct scaled expand(struct expansion *, struct scaled);
 static struct scaled expand_sized(struct expansion *, struct scaled);
 static struct scaled expand_term(struct expansion *, struct term);
 
-void expansion_init(struct expansion *x, struct engine *e) {
+void expansion_init(struct expansion *x, struct engine *e, struct arena *arena) {
     x->engine = e;
-    x->keys.arena = x->known_keys.arena = e->arena;
+    x->arena = x->keys.arena = x->known_keys.arena = arena;
 }
 
 // ---- numbers of attributes ----------------------------------------------------------------------
@@ -411,7 +411,7 @@ static struct scaled expand_term(struct expansion *x, struct term term) {
         return x->values[id];
     struct scaled unknown = {term, NO_SCALE};
     if (added)
-        ARENA_PUSH(x->engine->arena, x->values, x->n_values, x->cap_values, unknown);
+        ARENA_PUSH(x->arena, x->values, x->n_values, x->cap_values, unknown);
     x->spent = x->spent || --x->budget < 0 || x->depth > MAX_DEPTH;
     x->depth++;
     struct scaled value = x->spent ? plain : expand_node(x, term);

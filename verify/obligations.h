@@ -13,7 +13,6 @@ struct check {
     bool refuted;                      // a difference was computed
     struct witness *witness;           // what was computed to find one
     const struct program *all_islands; // of which the final engine's program is one
-    uint32_t first_of_average;         // first own node of the step that averages; 0: not known yet
 };
 
 // One that has spoilt several values is added once; NULL adds nothing.

@@ -25,6 +25,7 @@ struct context {
 };
 struct rewriter {
     struct engine *engine;
+    struct arena arena; // of what is remembered here, which is much, and no longer than this
     struct context contexts[MAX_CONTEXTS]; // of one evaluation of a unit
     unsigned n_contexts;
     bool spent; // by what is asked now
@@ -48,15 +49,19 @@ static bool is_own(const struct engine *e, struct term term) {
 struct layers {
     int32_t of_states[MAX_CONTEXTS], of_results[MAX_CONTEXTS];
     unsigned n_states, n_results;
+    bool many; // states of more layers
     struct intern visited;
 };
 
-static void note_layer(struct terms *terms, int32_t *list, unsigned *n, int32_t layer) {
+// False: the list is full.
+static bool note_layer(struct terms *terms, int32_t *list, unsigned *n, int32_t layer) {
     for (unsigned i = 0; i < *n; i++)
         if (number_equal(&terms->symbols, list[i], layer))
-            return;
-    if (*n < MAX_CONTEXTS)
-        list[(*n)++] = layer;
+            return true;
+    if (*n == MAX_CONTEXTS)
+        return false;
+    list[(*n)++] = layer;
+    return true;
 }
 
 static void find_layers(struct terms *terms, struct term term, struct layers *layers) {
@@ -71,10 +76,10 @@ static void find_layers(struct terms *terms, struct term term, struct layers *la
     if (layers->visited.n > MAX_REWRITTEN)
         return;
     if (node->key->kind == NODE_STATE)
-        note_layer(terms, layers->of_states, &layers->n_states, term.at);
+        layers->many = !note_layer(terms, layers->of_states, &layers->n_states, term.at);
     if (node->key->kind == NODE_RESULT)
         note_layer(terms, layers->of_results, &layers->n_results, term.at);
-    for (uint32_t i = 0; i < node->n_parts; i++)
+    for (uint32_t i = 0; i < node->n_parts && !layers->many; i++)
         find_layers(terms, term_part(terms, term, i).of, layers);
 }
 
@@ -83,7 +88,7 @@ static void find_layers(struct terms *terms, struct term term, struct layers *la
 static void add_candidate(struct rewriter *r, struct context *c, struct term of) {
     struct candidate candidate = {of, expansion_known(&c->x, of)};
     if (candidate.known.rank >= 0)
-        ARENA_PUSH(r->engine->arena, c->candidates, c->n, c->cap, candidate);
+        ARENA_PUSH(&r->arena, c->candidates, c->n, c->cap, candidate);
 }
 
 static void add_names(struct rewriter *r, struct context *c) {
@@ -109,7 +114,7 @@ static struct context *context_of(struct rewriter *r, bool named, int32_t layer)
     if (r->n_contexts == MAX_CONTEXTS)
         return NULL;
     struct context *c = &r->contexts[r->n_contexts++];
-    expansion_init(&c->x, r->engine);
+    expansion_init(&c->x, r->engine, &r->arena);
     c->x.named = named;
     c->x.layer = layer;
     r->engine->terms->fixed |= !named; // all layers that these hold are meant, wherever it is asked
@@ -162,10 +167,13 @@ static bool is_outside_layers(const struct engine *e) {
 }
 
 static bool prove(struct rewriter *r, struct scaled value, struct scaled *as) {
-    struct layers layers = {.visited.arena = r->engine->arena};
+    struct layers layers = {.visited.arena = &r->arena};
     find_layers(r->engine->terms, value.of, &layers);
     if (is_outside_layers(r->engine) && prove_in(r, false, 0, value, as))
         return true;
+    // This saves time: nothing that the reference has by a name is made of so many layers.
+    if (layers.many)
+        return false;
     for (unsigned i = 0; i < layers.n_states; i++)
         if (prove_in(r, true, layers.of_states[i], value, as))
             return true;
@@ -218,7 +226,7 @@ static struct scaled rewrite_sum(struct rewriter *r, struct scaled value) {
     struct terms *terms = r->engine->terms;
     struct sum parts = {0}, made = {0};
     sum_add(terms, &parts, value, SCALE_ONE);
-    bool *done = ARENA_ARRAY(r->engine->arena, bool, parts.n + 1);
+    bool *done = ARENA_ARRAY(&r->arena, bool, parts.n + 1);
     for (uint32_t i = 0; i < parts.n; i++) // over layers: the norm of all gradients
         if (number_before(&terms->symbols, parts.items[i].at + 1, parts.items[i].end))
             return value;
@@ -273,4 +281,5 @@ void rewrite_results(struct engine *e, const struct unit *unit, struct judgement
             e->given_up = arena_format(e->arena, "`%s` of `%s`",
                                        unit->values[unit->results[i].value].name, unit->name);
     }
+    arena_free(&r.arena);
 }

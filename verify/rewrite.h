@@ -42,6 +42,7 @@ struct known {
 // calls by name elsewhere is a leaf, so a layer is never expanded into those before it.
 struct expansion {
     struct engine *engine;
+    struct arena *arena;
     bool named;    // names are expanded at all
     int32_t layer; // that of names that are
     struct intern keys, known_keys;
@@ -71,7 +72,7 @@ struct term expansion_opened(const struct expansion *, struct term name);
 struct known expansion_known(struct expansion *, struct term);
 
 // expand.c
-void expansion_init(struct expansion *, struct engine *);
+void expansion_init(struct expansion *, struct engine *, struct arena *);
 // The normal form: values that have the same are equal. False: the budget was spent.
 bool expand_value(struct expansion *, struct scaled, struct scaled *normal);
 

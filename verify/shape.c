@@ -183,7 +183,7 @@ struct known expansion_known(struct expansion *x, struct term term) {
     uint32_t id = intern(&x->known_keys, &term, sizeof term, &added);
     if (!added)
         return x->known[id];
-    ARENA_PUSH(x->engine->arena, x->known, x->n_known, x->cap_known, known);
+    ARENA_PUSH(x->arena, x->known, x->n_known, x->cap_known, known);
     if (x->depth < MAX_DEPTH) {
         x->depth++;
         known.rank = find_rank(x, term);

@@ -1,6 +1,7 @@
 // The verdict. Both programs are executed on abstract stores over one table of
 // terms, the reference first; then every state of the final program must be what the reference's is
-// (obligations.c). What is refused is judged again with what it takes to say why, and reported.
+// (obligations.c). What is not, is judged once more with what it takes to prove it all the same, or
+// to say why not; then it is reported.
 #include "verify/verify.h"
 
 #include <stdlib.h>
@@ -135,9 +136,7 @@ static void check_average(struct check *c) {
     average.final.rewrites = c->final.rewrites;
     islands_begin_average(&average.final);
     bool expected = step_execute(&average.reference, STEP_AVERAGE);
-    if (c->first_of_average == 0)
-        c->first_of_average = c->final.terms->n_nodes;
-    average.final.first_own_node = c->first_of_average;
+    average.final.first_own_node = c->final.terms->n_nodes;
     if (step_execute(&average.final, STEP_AVERAGE) && expected)
         states_check(&average, &average.reference.store);
     c->final.n_statements += average.reference.n_statements + average.final.n_statements;
@@ -225,33 +224,9 @@ static uint32_t keep_sums_of_copies(struct engine *e) {
 
 // ---- the verdict ------------------------------------------------------------------------------
 
-// Judges the final program from the beginning, forgetting what was found before.
-static void judge_final(struct check *c, const struct program *island, bool rewrites) {
-    struct engine *e = &c->final;
-    uint32_t first_own_node = e->first_own_node;
-    int64_t n_statements = e->n_statements;
-    engine_init(e, island, e->terms, e->arena, e->diagnostics);
-    e->one_by_one = e->without_memo = c->reference.one_by_one;
-    e->history = c->reference.history;
-    e->reference = &c->reference;
-    e->rewrites = rewrites;
-    e->first_own_node = first_own_node;
-    e->n_statements = n_statements;
-    c->n_faults = 0;
-    run_final(c);
-    check_average(c);
-}
-
-// A program that is not accepted is looked at once more with rewriting, which costs much more than
-// terms in normal form and is needed only for units that somebody wrote differently.
-static void judge_both(struct check *c) {
-    const struct program *island = c->final.program;
-    judge_final(c, island, false);
-    if (c->n_faults + c->final.n_insisted > 0)
-        judge_final(c, island, true);
-}
-
-// `history`: how values are made is kept, to tell what is wrong; or NULL.
+// `history`: values are rewritten, which costs much more than terms in normal form and is needed
+// only for units that somebody wrote differently, and how they are made is kept, to tell what is
+// wrong; or NULL.
 static struct check *examine(const struct program *reference, const struct program *final,
                              struct arena *arena, struct diagnostics *diagnostics, bool one_by_one,
                              struct history *history) {
@@ -261,15 +236,18 @@ static struct check *examine(const struct program *reference, const struct progr
     engine_init(&c->reference, reference, terms, arena, diagnostics);
     engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics);
     c->all_islands = final;
-    c->reference.one_by_one = c->reference.without_memo = one_by_one;
-    c->reference.history = history;
     c->reference.sends = final;
+    c->final.reference = &c->reference;
+    c->final.rewrites = history;
+    for (int i = 0; i < 2; i++) {
+        struct engine *e = i ? &c->final : &c->reference;
+        e->one_by_one = e->without_memo = one_by_one;
+        e->history = history;
+    }
     if (check_numbers(c, reference) && check_numbers(c, final)) {
         run_reference(c);
-        if (history)
-            judge_final(c, c->final.program, true);
-        else
-            judge_both(c);
+        run_final(c);
+        check_average(c);
     }
     for (uint32_t i = 0; i < c->reference.n_insisted; i++)
         check_add_fault(c, c->reference.insisted[i]);
@@ -278,14 +256,20 @@ static struct check *examine(const struct program *reference, const struct progr
     return c;
 }
 
-// What is refused is examined again for the reasons, so that what is accepted costs no more.
+static int64_t n_executed(const struct check *c) {
+    return c->reference.n_statements + c->final.n_statements;
+}
+
+// What is not accepted is examined once more, with laws that may yet prove it and for the reasons
+// if they do not, so that what is accepted as it stands costs no more.
 static struct verdict judge(const struct program *reference, const struct program *final,
                             struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
     struct check *c = examine(reference, final, arena, diagnostics, one_by_one, NULL);
+    int64_t n_statements = n_executed(c);
     if (c->n_faults) {
         c = examine(reference, final, arena, diagnostics, one_by_one,
                     history_new(arena, c->faults, c->n_faults));
-        CHECK(c->n_faults);
+        n_statements += n_executed(c);
         report_faults(c);
     }
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
@@ -294,7 +278,7 @@ static struct verdict judge(const struct program *reference, const struct progra
                             .copies = c->final.sums,
                             .n_copies = keep_sums_of_copies(&c->final),
                             .n_terms = c->final.terms->n_nodes,
-                            .n_statements = c->reference.n_statements + c->final.n_statements};
+                            .n_statements = n_statements};
 }
 
 struct verdict verify(const struct program *reference, const struct program *final,
