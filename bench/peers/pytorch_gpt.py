@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PyTorch's time for a training step of the model and the batch of a .place file: fp32, AdamW, tied head.
+"""PyTorch's time for a training step of the model and the batch of a .place file: fp32, AdamW, tied head, GELU by tanh.
 
 usage: pytorch_gpt.py MODEL STEPS THREADS [RANKS ddp|zero1]
 
@@ -55,6 +55,8 @@ class Model(nn.Module):
         self.token, self.position = nn.Embedding(shape["vocab"], hidden), nn.Embedding(shape["sequence_limit"], hidden)
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape["layers"]))
         self.norm = nn.LayerNorm(hidden)
+        for table in (self.token, self.position):  # PyTorch's own 1.0 makes logits of hundreds, and denormals of them
+            nn.init.normal_(table.weight, std=0.02)
 
     def forward(self, tokens, targets):
         x = self.token(tokens) + self.position.weight[:tokens.shape[1]]
