@@ -15,8 +15,7 @@
  * Bytes are counted where they are copied: what a rank reads from a peer's buffer was sent by that
  * peer.
  *
- * What others poll stands on cache lines of its own, and a rank writes its own lines only, but for
- * the one word that says whether anything moved. */
+ * What others poll stands on cache lines of its own, and a rank writes its own lines only. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -71,8 +70,9 @@ struct local_rank {
     void *shared; /* a copy: what a rank that fails leaves behind may still be read */
     size_t shared_capacity;
     _Atomic int live;
-    /* Registered while waiting: progress seen before the condition was found not to hold, plus one.
-     */
+    _Atomic uint64_t moves; /* of any counter, by this rank */
+    /* Registered while waiting: moves of all ranks that were seen before the condition was found
+     * not to hold, plus one. */
     _Atomic uint64_t waiting_at;
     int32_t waiting_for, waiting_statement;
     const char *waiting_what;
@@ -85,8 +85,7 @@ struct local_world {
     int64_t cache_bytes;
     _Atomic int aborted;
     struct local_rank *ranks;
-    struct channel *channels;                       /* [from * n + to] */
-    _Alignas(CACHE_LINE) _Atomic uint64_t progress; /* moves of any counter */
+    struct channel *channels; /* [from * n + to] */
 };
 
 /* Zeroed, on lines of its own. */
@@ -109,18 +108,34 @@ static struct channel *channel_between(const struct local_world *world, int32_t 
 /* ---- waiting ----------------------------------------------------------------------------------
  */
 
-static void move_counter(struct local_world *world, _Atomic uint64_t *counter, uint64_t value) {
-    atomic_store(counter, value);
-    atomic_fetch_add(&world->progress, 1);
+static void count_move(struct local_rank *rank) {
+    uint64_t moves = atomic_load_explicit(&rank->moves, memory_order_relaxed);
+    atomic_store_explicit(&rank->moves, moves + 1, memory_order_release);
 }
 
-static bool all_wait_at(struct local_world *world, uint64_t progress) {
+/* Of counters only this rank moves. Whoever sees the move counted sees the counter moved. */
+static void move_counter(struct local_rank *rank, _Atomic uint64_t *counter, uint64_t value) {
+    atomic_store_explicit(counter, value, memory_order_release);
+    count_move(rank);
+}
+
+/* One by one: what a second look finds unchanged was so for every rank, since none goes down. */
+static uint64_t all_moves(struct local_world *world) {
+    uint64_t moves = 0;
+    for (int32_t i = 0; i < world->n; i++)
+        moves += atomic_load(&world->ranks[i].moves);
+    return moves;
+}
+
+/* Then all have looked at the same moves, of every rank all that it made before it waited, and each
+ * has found its condition not to hold behind them. */
+static bool all_wait_at(struct local_world *world, uint64_t moves) {
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *rank = &world->ranks[i];
-        if (atomic_load(&rank->live) && atomic_load(&rank->waiting_at) != progress + 1)
+        if (atomic_load(&rank->live) && atomic_load(&rank->waiting_at) != moves + 1)
             return false;
     }
-    return atomic_load(&world->progress) == progress;
+    return all_moves(world) == moves;
 }
 
 /* Who waits where for whom, for the first few ranks. */
@@ -166,15 +181,15 @@ static int32_t spin_until(struct place_context *context, int32_t statement, int3
     self->waiting_what = what;
     int32_t status = PLACE_OK;
     for (;;) {
-        uint64_t progress = atomic_load(&world->progress);
+        uint64_t moves = all_moves(world);
         if (atomic_load(counter) >= value)
             break;
         if (atomic_load(&world->aborted)) {
             status = fail_aborted(context, statement);
             break;
         }
-        atomic_store(&self->waiting_at, progress + 1);
-        if (all_wait_at(world, progress)) {
+        atomic_store(&self->waiting_at, moves + 1);
+        if (all_wait_at(world, moves)) {
             status = fail_deadlock(context, statement);
             break;
         }
@@ -247,9 +262,9 @@ static int32_t local_start(struct place_context *context, int32_t handle,
         queue->posts = lines_new((size_t)rank->world->n_handles, sizeof *queue->posts);
     if (!queue->posts || !post_fill(&queue->posts[handle], collective))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "out of memory");
-    atomic_store(&queue->posts[handle].number, number);
+    atomic_store_explicit(&queue->posts[handle].number, number, memory_order_release);
     *flight = (struct flight){.in_flight = 1, .group = collective->group, .number = number};
-    move_counter(rank->world, &queue->posted, number);
+    move_counter(rank, &queue->posted, number);
     return PLACE_OK;
 }
 
@@ -324,7 +339,7 @@ static int32_t meet(struct meeting *meeting) {
 /* Says that this rank has ended phase `phase`, and waits until all members have. */
 static int32_t end_phase(const struct meeting *meeting, uint64_t phase) {
     uint64_t ended = PHASES * meeting->number + phase;
-    move_counter(meeting->world, &meeting->mine->ended, ended);
+    move_counter(rank_of(meeting->context), &meeting->mine->ended, ended);
     for (int32_t i = 0; i < meeting->group.size; i++) {
         int32_t peer = group_member(meeting->context->program, &meeting->group, i);
         int32_t status =
@@ -568,7 +583,7 @@ static int32_t local_share(struct place_context *context, const void *mine, void
     if (!copy_shared(rank, mine, bytes))
         return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "no memory to share %zu bytes",
                             bytes);
-    move_counter(world, &rank->share_posted, number);
+    move_counter(rank, &rank->share_posted, number);
     for (int32_t i = 0; i < world->n; i++) {
         struct local_rank *peer = &world->ranks[i];
         int32_t status = wait_until(context, -1, world->first + i, "reach the end of the step",
@@ -578,7 +593,7 @@ static int32_t local_share(struct place_context *context, const void *mine, void
         if (bytes)
             memcpy((char *)all + (size_t)i * bytes, peer->shared, bytes);
     }
-    move_counter(world, &rank->share_taken, number);
+    move_counter(rank, &rank->share_taken, number);
     for (int32_t i = 0; i < world->n; i++) {
         int32_t status = wait_until(context, -1, world->first + i, "reach the end of the step",
                                     &world->ranks[i].share_taken, number);
@@ -595,7 +610,7 @@ static int32_t local_send(struct place_context *context, int32_t to, const void 
     uint64_t number = atomic_load(&channel->posted) + 1;
     channel->data = data;
     channel->bytes = bytes;
-    move_counter(world, &channel->posted, number);
+    move_counter(rank_of(context), &channel->posted, number);
     return wait_until(context, -1, to, "receive", &channel->taken, number);
 }
 
@@ -612,7 +627,7 @@ static int32_t local_receive(struct place_context *context, int32_t from, void *
                             "rank %d sent %zu bytes where %zu were expected", from, channel->bytes,
                             bytes);
     memcpy(data, channel->data, bytes);
-    move_counter(world, &channel->taken, number);
+    move_counter(rank_of(context), &channel->taken, number);
     return PLACE_OK;
 }
 
@@ -623,7 +638,7 @@ static void local_abort(struct place_context *context) {
 static void local_leave(struct place_context *context) {
     struct local_rank *rank = rank_of(context);
     atomic_store(&rank->live, 0);
-    atomic_fetch_add(&rank->world->progress, 1);
+    count_move(rank);
 }
 
 static const struct transport local_transport = {
