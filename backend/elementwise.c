@@ -89,6 +89,8 @@ static void collect_leaves(struct tree *tree, const struct op *op) {
     for (unsigned i = 0; i < op->n_operands; i++) {
         value_id value = op->operands[i];
         narrow_columns(tree, side_by_side(tree->e, op, i));
+        if (value == tree->absent)
+            continue;
         if (is_coordinate(op, i))
             add_coordinate(tree, op, value);
         else if (is_inline(tree->e, value))
@@ -176,7 +178,7 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
     case OP_ADD:
     case OP_ACCUMULATE:
     case OP_ADD_BIAS:
-        if (LLVMIsNull(a) || LLVMIsNull(b)) // what has not been moved here
+        if (LLVMIsNull(a) || LLVMIsNull(b)) // what has not been moved here, or comes later
             return LLVMIsNull(a) ? convert(e, b, type) : a;
         return LLVMBuildFAdd(e->builder, a, convert(e, b, type), "");
     case OP_MUL:
@@ -214,6 +216,8 @@ static LLVMValueRef compute(struct tree *tree, const struct op *op, struct spot 
 
 // Computed once per iteration and row, however many users it has.
 static LLVMValueRef value_of(struct tree *tree, value_id value, struct spot at) {
+    if (value == tree->absent)
+        return LLVMConstNull(element_type(tree->e, value_type(tree->e, value)->dtype));
     for (uint32_t i = 0; i < tree->n_done; i++)
         if (tree->done[i].value == value && tree->done[i].row == at.row)
             return tree->done[i].result;
@@ -378,13 +382,23 @@ static void emit_scalar(struct tree *tree, const struct op *op) {
     compute_element(tree, op, (struct spot){NULL, 1});
 }
 
-void emit_elementwise(struct emitter *e, const struct op *op) {
-    if (is_inline(e, op->results[0]))
-        return;
-    if (op->kind == OP_ACCUMULATE && is_added_by_producer(e, op))
-        return;
-    struct tree tree = {.e = e, .elements = type_elements(value_type(e, op->results[0]))};
+// Nothing is left to do where the only other term lies in the sum's place.
+static bool is_there_already(const struct tree *tree, const struct op *sum) {
+    if (tree->absent == NO_ID || sum->n_operands != 2)
+        return false;
+    value_id other = sum->operands[sum->operands[0] == tree->absent];
+    return sum->operands[sum->operands[0] != tree->absent] == tree->absent &&
+           !is_inline(tree->e, other) &&
+           type_elements(value_type(tree->e, other)) == tree->elements &&
+           same_place(tree->e, other, sum->results[0]);
+}
+
+static void emit_loop(struct emitter *e, const struct op *op, value_id absent) {
+    struct tree tree = {
+        .e = e, .absent = absent, .elements = type_elements(value_type(e, op->results[0]))};
     collect_leaves(&tree, op);
+    if (is_there_already(&tree, op))
+        return;
     add_leaf(&tree, op->results[0]);
     if (value_type(e, op->results[0])->rank == 0) {
         emit_scalar(&tree, op);
@@ -397,4 +411,18 @@ void emit_elementwise(struct emitter *e, const struct op *op) {
     LLVMValueRef tile = build_tile(&tree, op);
     CALL_RUNTIME(e, parallel, op->id, tile, store_slots(&tree),
                  constant_i64(e, tree.elements / columns), constant_i64(e, grain));
+}
+
+void emit_elementwise(struct emitter *e, const struct op *op) {
+    if (is_inline(e, op->results[0]) || op == e->begun)
+        return;
+    if (op->kind == OP_ACCUMULATE && is_added_by_producer(e, op))
+        return;
+    emit_loop(e, op, NO_ID);
+}
+
+struct target begin_sum(struct emitter *e, const struct op *sum, value_id term) {
+    emit_loop(e, sum, term);
+    e->begun = sum;
+    return (struct target){place_of(e, sum->results[0]), true};
 }

@@ -43,6 +43,7 @@ struct tree {
     unsigned n_leaves, cap_leaves;
     value_id *counts; // positions that are not read: the tile is told where they begin
     unsigned n_counts, cap_counts;
+    value_id absent;  // a term that is added later; NO_ID: none
     int64_t elements; // of the result
     int64_t columns;  // 0: nothing is broadcast or moved
 

@@ -49,6 +49,7 @@ struct emitter {
     LLVMValueRef frame;      // first byte of the unit's frame
     uint32_t *producers;     // op that makes a value, NO_ID for parameters
     uint32_t *accumulators;  // the accumulate op that takes an inline value as its term, or NO_ID
+    const struct op *begun;  // the sum that a product in front of it has made already, or NULL
 };
 
 // ---- emitter.c --------------------------------------------------------------------------------
@@ -126,11 +127,15 @@ LLVMValueRef iota_start(struct emitter *, value_id);
 // ---- one file each ----------------------------------------------------------------------------
 
 void emit_elementwise(struct emitter *, const struct op *); // elementwise.c
-void emit_product(struct emitter *, const struct op *);     // product.c
-void emit_kernel(struct emitter *, const struct op *);      // kernels.c
-void emit_slice(struct emitter *, const struct op *);       // collectives.c
-void emit_collective(struct emitter *, const struct op *);  // collectives.c
-void emit_step(struct emitter *, enum step_kind);           // step.c
+// Writes all of a sum but one term, which is then to be added where the target says.
+struct target begin_sum(struct emitter *, const struct op *sum, value_id term); // elementwise.c
+void emit_product(struct emitter *, const struct op *);                         // product.c
+// The sum that the product can add itself to, in the place of the product's own; or NULL.
+const struct op *sum_around(const struct emitter *, const struct op *product); // product_sum.c
+void emit_kernel(struct emitter *, const struct op *);                         // kernels.c
+void emit_slice(struct emitter *, const struct op *);                          // collectives.c
+void emit_collective(struct emitter *, const struct op *);                     // collectives.c
+void emit_step(struct emitter *, enum step_kind);                              // step.c
 
 // collectives.c: one tensor of a collective, and the call that starts it.
 struct piece {

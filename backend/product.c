@@ -161,9 +161,10 @@ static LLVMValueRef item(struct emitter *e, enum dtype dtype, LLVMValueRef place
 void emit_product(struct emitter *e, const struct op *op) {
     struct matrices m;
     CHECK(matrices_of(e->unit, op, &m));
+    const struct op *sum = sum_around(e, op);
     struct product whole = {.a = operand_place(e, op, m.exchange),
                             .b = operand_place(e, op, !m.exchange),
-                            .c = result_target(e, op, 0),
+                            .c = sum ? begin_sum(e, sum, op->results[0]) : result_target(e, op, 0),
                             .dtype = value_type(e, op->results[0])->dtype};
     if (!whole.c.place)
         return;

@@ -86,6 +86,67 @@ static void refuses_rows_of_others(void **state) {
     arena_free(&h.arena);
 }
 
+static value_id product_of(struct harness *h, value_id a, value_id b) {
+    struct op *op = OP(h, EINSUM, a, b);
+    op_set_word(h->program, op, ATTRIBUTE_LABELS, "ij,jk->ik");
+    return harness_infer(h, op);
+}
+
+// Sums that a product adds itself to: beside biases and other terms, over one of them or not, and
+// over one from which more than the sum is left to compute.
+static void build_sums_around_products(struct harness *h) {
+    value_id a = INPUT(h, 5, 3), b = INPUT(h, 3, 7), x = INPUT(h, 5, 7), y = INPUT(h, 5, 7);
+    value_id bias = INPUT(h, 7), z = INPUT(h, 5, 7);
+    finish(h, OP(h, ADD_BIAS, product_of(h, a, b), bias));
+    value_id biased = harness_infer(h, OP(h, ADD_BIAS, product_of(h, a, b), bias));
+    harness_inline(h, biased);
+    finish(h, OP(h, ADD, x, biased));
+    harness_update(h, harness_infer(h, OP(h, ADD, y, product_of(h, a, b))), y);
+    value_id product = product_of(h, a, b), active = harness_infer(h, OP(h, SILU, z));
+    harness_inline(h, active);
+    harness_update(h, harness_infer(h, OP(h, ADD, product, active)), z);
+}
+
+// Sums that a product must not add itself to: they lie over what it reads, or its own result is
+// read elsewhere, twice, or not as a term.
+static void build_sums_apart_from_products(struct harness *h) {
+    value_id a = INPUT(h, 6, 6), b = INPUT(h, 6, 6), x = INPUT(h, 6, 6), bias = INPUT(h, 6);
+    harness_update(h, harness_infer(h, OP(h, ADD, a, product_of(h, a, x))), a);
+    value_id twice = product_of(h, b, x);
+    finish(h, OP(h, ADD, twice, twice));
+    value_id seen = product_of(h, b, x);
+    finish(h, OP(h, ADD_BIAS, seen, bias));
+    harness_output(h, seen);
+    finish(h, OP(h, MUL, product_of(h, b, x), x));
+    value_id row = harness_infer(h, OP(h, SILU, product_of(h, b, x)));
+    harness_inline(h, row);
+    finish(h, OP(h, ADD, row, x));
+}
+
+static void sums_around_products(void **state) {
+    for_types(build_sums_around_products, 20);
+    for_types(build_sums_apart_from_products, 20);
+}
+
+// Two products, of which one adds itself to its bias; in that order where sums keep theirs.
+static void rest_of_a_sum_comes_first(void **state) {
+    for (int reproducible = 0; reproducible < 2; reproducible++) {
+        struct harness h;
+        harness_open(&h, DTYPE_F32);
+        h.program->policy.reproducible = reproducible;
+        value_id a = INPUT(&h, 5, 3), b = INPUT(&h, 3, 7), bias = INPUT(&h, 7);
+        finish(&h, OP(&h, ADD_BIAS, product_of(&h, a, b), bias));
+        harness_ready(&h);
+        harness_run(&h);
+        struct flight_call calls[RECORDER_LENGTH];
+        int n = recorder_read(&h.ranks.contexts[0].recorder, calls, RECORDER_LENGTH);
+        assert_true(n >= 2);
+        assert_int_equal(calls[n - 1].call, reproducible ? RECORDED_parallel : RECORDED_product);
+        assert_int_equal(calls[n - 2].call, reproducible ? RECORDED_product : RECORDED_parallel);
+        harness_close(&h);
+    }
+}
+
 // ---- elementwise ------------------------------------------------------------------------------
 
 static void build_elementwise(struct harness *h) {
@@ -632,6 +693,8 @@ static void codes_of_no_numbers_are_none(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
+        cmocka_unit_test(sums_around_products),
+        cmocka_unit_test(rest_of_a_sum_comes_first),
         cmocka_unit_test(refuses_what_is_no_product),
         cmocka_unit_test(refuses_rows_of_others),
         cmocka_unit_test(elementwise),
