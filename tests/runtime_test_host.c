@@ -135,6 +135,22 @@ static void arena_end(struct place_context *context) {
     team_destroy(context->team);
 }
 
+/* Huge pages begin at multiples of their size; what an arena has beyond whole ones is writable too.
+ */
+static void arenas_begin_where_huge_pages_do(void **state) {
+    enum { HUGE_PAGE_BYTES = 2 << 20 };
+    struct place_buffer buffer = make_buffer(0);
+    for (int64_t bytes = 8; bytes < 3 * HUGE_PAGE_BYTES; bytes += HUGE_PAGE_BYTES / 3 * 2 + 8) {
+        buffer.count = 1;
+        buffer.stride_bytes = bytes;
+        struct place_context context = arena_of(&buffer, 0);
+        assert_int_equal((uintptr_t)context.head.arena % HUGE_PAGE_BYTES, 0);
+        memset(context.head.arena, 0, (size_t)bytes);
+        assert_int_equal(arena_touched_bytes(&context), bytes);
+        arena_end(&context);
+    }
+}
+
 static void initial_values_do_not_depend_on_the_layout(void **state) {
     static double whole[3][WHOLE];
     struct place_buffer plain = make_buffer(0);
@@ -363,6 +379,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_copies_partition_the_tensor),
         cmocka_unit_test(walks_follow_the_cut_dimensions),
+        cmocka_unit_test(arenas_begin_where_huge_pages_do),
         cmocka_unit_test(initial_values_do_not_depend_on_the_layout),
         cmocka_unit_test(the_touched_extent_is_exact),
         cmocka_unit_test(philox_gives_the_published_words),

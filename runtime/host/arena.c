@@ -13,7 +13,10 @@
 
 /* A NaN as two f32, as an f64, and as bf16; negative as i32. */
 static const uint64_t canary = UINT64_C(0xfff5a5a5fff5a5a5);
-enum { FILL_GRAIN = 1 << 16 }; /* words of a tile */
+enum {
+    FILL_GRAIN = 1 << 16, /* words of a tile */
+    HUGE_PAGE_BYTES = 2 << 20,
+};
 
 static size_t mapped_bytes(const struct place_context *context) {
     int64_t bytes = context->program->arena_bytes;
@@ -26,10 +29,27 @@ static void fill_tile(void *arguments, int64_t begin, int64_t end, void *workspa
         words[i] = canary;
 }
 
+/* Kernels go over megabytes, in rows that are kilobytes apart, and looking up an address of a small
+ * page takes as long as what is then done there. So where there are huge pages, they are used: from
+ * a multiple of their size on, as far as they are full; the rest has small ones, so that no byte is
+ * held that was not planned. Null: no memory. */
+static void *map_pages(size_t bytes) {
+    char *at = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)at % HUGE_PAGE_BYTES;
+    if (before > 0)
+        munmap(at, before);
+    munmap(at + before + bytes, HUGE_PAGE_BYTES - before);
+    madvise(at + before, bytes, MADV_HUGEPAGE);
+    return at + before;
+}
+
 int32_t arena_map(struct place_context *context) {
     size_t bytes = mapped_bytes(context);
-    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
+    void *map = map_pages(bytes);
+    if (map == NULL)
         return context_fail(
             context, -1, PLACE_ERROR_HOST,
             "cannot have %zu bytes of memory: %s; use fewer ranks or a smaller model", bytes,
