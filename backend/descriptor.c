@@ -138,6 +138,7 @@ static struct place_buffer describe_buffer(const struct program *program,
         .flat = describe_axes(&buffer->layout.flat),
         .stack = (enum place_stack)buffer->stack,
         .count = buffer->count,
+        .inner = buffer->layout.n_inner,
         .first_item = buffer->first_layer,
         .item_step = buffer_layer_step(buffer),
         .stride_bytes = buffer_item_bytes(program, buffer),
@@ -180,6 +181,7 @@ static void find_wellknown(const struct program *program, struct place_wellknown
     // An activation in training; evaluation leaves it behind for the host (passes/lifetimes.c).
     out->logits = host_buffer(program, HOST_LOGITS);
     out->samples = host_buffer(program, HOST_SAMPLES);
+    out->microbatch = host_buffer(program, HOST_MICROBATCH);
     out->layer = host_buffer(program, HOST_LAYER);
     out->draw_key = host_buffer(program, HOST_DRAW_KEY);
 }

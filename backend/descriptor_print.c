@@ -117,10 +117,10 @@ static void print_buffers(FILE *to, const struct place_program *p) {
         fputs("\n     ", to);
         print_axes(to, "flat", &b->flat);
         fprintf(to,
-                ".stack = %d, .count = %" PRId64 ", .first_item = %" PRId64
+                ".stack = %d, .count = %" PRId64 ", .inner = %d, .first_item = %" PRId64
                 ", .item_step = %" PRId64 ", .stride_bytes = %" PRId64 ", .offset_bytes = %" PRId64
                 ", .window_of = %d},\n",
-                (int)b->stack, b->count, b->first_item, b->item_step, b->stride_bytes,
+                (int)b->stack, b->count, b->inner, b->first_item, b->item_step, b->stride_bytes,
                 b->offset_bytes, b->window_of);
     }
     fputs("};\n", to);
@@ -192,10 +192,10 @@ static void print_predictions(FILE *to, const struct place_program *p) {
     const struct place_memory *m = &p->memory;
     fprintf(to,
             "    .wellknown = {.tokens = %d, .targets = %d, .step = %d, .loss = %d, "
-            ".grad_norm = %d, .learning_rate = %d, .logits = %d, .samples = %d, .layer = %d, "
-            ".draw_key = %d},\n",
+            ".grad_norm = %d, .learning_rate = %d, .logits = %d, .samples = %d, .microbatch = %d, "
+            ".layer = %d, .draw_key = %d},\n",
             w->tokens, w->targets, w->step, w->loss, w->grad_norm, w->learning_rate, w->logits,
-            w->samples, w->layer, w->draw_key);
+            w->samples, w->microbatch, w->layer, w->draw_key);
     fprintf(to,
             "    .memory = {.peak = %" PRId64 ", .parameters = %" PRId64 ", .optimizer = %" PRId64
             ", .gradients = %" PRId64 ", .activations = %" PRId64 ", .transient = %" PRId64 "},\n",

@@ -263,7 +263,17 @@ static void emit_square_sum(struct emitter *e, const struct op *op) {
     struct target sum = result_target(e, op, 0);
     if (sum.place)
         CALL_RUNTIME(e, square_sum, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
-                     operand_place(e, op, 0), sum.place, flag(e, sum.accumulate));
+                     constant_i64(e, op_integer(op, ATTRIBUTE_PIECES, 0)), operand_place(e, op, 0),
+                     sum.place, flag(e, sum.accumulate));
+}
+
+_Static_assert((int)LIMIT_REPRODUCIBLE == PLACE_PIECES_LIMIT, "limits.def and place.h agree");
+
+static void emit_carry(struct emitter *e, const struct op *op) {
+    LLVMValueRef kept = updated_place(e, op, 0, 0), sum = updated_place(e, op, 1, 1);
+    CALL_RUNTIME(e, carry, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
+                 constant_i32(e, (int)op_integer(op, ATTRIBUTE_LEVEL, 0)), kept, sum,
+                 operand_place(e, op, 2));
 }
 
 // Of zero: zero, as when every token of a step is masked.
@@ -371,6 +381,7 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_TOKEN_LOSS] = emit_token_loss,
     [OP_COUNT_TOKENS] = emit_count_tokens,
     [OP_SQUARE_SUM] = emit_square_sum,
+    [OP_CARRY] = emit_carry,
     [OP_RECIPROCAL] = emit_reciprocal,
     [OP_SQUARE_ROOT] = emit_square_root,
     [OP_CLIP_FACTOR] = emit_clip_factor,

@@ -105,6 +105,20 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
                  : NULL;
 }
 
+static const char *check_numbers(struct checker *c, const struct unit *unit, const struct op *op) {
+    int64_t pieces = op_integer(op, ATTRIBUTE_PIECES, 1),
+            level = op_integer(op, ATTRIBUTE_LEVEL, 0);
+    if (op->kind == OP_DIVIDE && op_integer(op, ATTRIBUTE_DIVISOR, 0) < 1)
+        return arena_format(c->arena, "unit %s: `divide` by less than one", unit->name);
+    if (op->kind == OP_SQUARE_SUM &&
+        (pieces < 1 || pieces > LIMIT_REPRODUCIBLE || (pieces & (pieces - 1)) != 0))
+        return arena_format(c->arena, "unit %s: pieces are a power of two, at most %d", unit->name,
+                            (int)LIMIT_REPRODUCIBLE);
+    if (op->kind == OP_CARRY && (level < 0 || level > 62))
+        return arena_format(c->arena, "unit %s: a level of `carry` is one of 0 .. 62", unit->name);
+    return NULL;
+}
+
 // Ops stand in the order of computation: what one uses, another has made before it.
 static const char *check_op(struct checker *c, struct unit *unit, const struct op *op,
                             bool *defined) {
@@ -129,8 +143,8 @@ static const char *check_op(struct checker *c, struct unit *unit, const struct o
     for (unsigned i = 0; i < op->n_results; i++)
         defined[op->results[i]] = true;
     const char *wrong = check_attributes(c, unit, op);
-    if (!wrong && op->kind == OP_DIVIDE && op_integer(op, ATTRIBUTE_DIVISOR, 0) < 1)
-        wrong = arena_format(c->arena, "unit %s: `divide` by less than one", unit->name);
+    if (!wrong)
+        wrong = check_numbers(c, unit, op);
     return wrong ? wrong : check_op_types(c, unit, op);
 }
 

@@ -254,6 +254,7 @@ struct layout {
     struct axis_list cuts[MAX_RANK];
     uint8_t zigzag[MAX_RANK]; // 1 + the axis of cuts[i] that is; 0: none
     struct axis_list flat;
+    uint8_t n_inner; // of the axes that cut a batch by microbatches: the innermost, inside these
 };
 
 typedef uint32_t buffer_id;
@@ -262,7 +263,8 @@ typedef uint32_t buffer_id;
 // Bytes on every device: `count` equal items, one after the other, item i at offset + i * stride.
 // A tensor's layers may lie in several buffers, each with a range of them.
 // A buffer stacked by microbatches holds one step's microbatches: of the batch, the axes that cut
-// it are the outermost digits, then the microbatch, then what is local.
+// it are the outermost digits, then the microbatch, then what is local. Axes that the microbatches
+// stand around (layout.n_inner) are digits between these two.
 struct buffer {
     const char *name;
     enum buffer_class class;
@@ -657,6 +659,8 @@ int64_t buffer_bytes(const struct program *, const struct buffer *);      // 0 f
 // The axes that cut a window out of its whole, which they may have cut before; of another buffer
 // none.
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);
+// The axes that cut the batch inside the microbatches; of what has no batch none.
+struct axis_list buffer_inner_axes(const struct buffer *);
 bool buffer_is_persistent(const struct buffer *);
 // Of what is stacked by layers: of how many layers every item is the next one's, the layer of an
 // item, and the item of a layer (-1: it holds none).

@@ -148,6 +148,20 @@ static void parse_tensor(struct parser *p) {
         program_add_tensor(p->program, tensor);
 }
 
+// `around AXES`: the innermost of those that cut the batch, so that their number says which.
+static void parse_inner(struct parser *p, struct buffer *buffer) {
+    struct token at = p->token;
+    struct axis_list inner = text_axes(p);
+    buffer->layout.n_inner = inner.n;
+    struct axis_list innermost = {0};
+    for (unsigned i = 0; i < buffer->rank; i++)
+        if (buffer->dims[i].dimension == DIM_BATCH && inner.n <= buffer->layout.cuts[i].n)
+            innermost = buffer_inner_axes(buffer);
+    if (!axis_list_equal(&inner, &innermost))
+        text_fail_at(p, at.begin, p->last_end,
+                     "microbatches stand around the innermost of the axes that cut the batch");
+}
+
 // How many items, and what they stand for; none of the words: one item.
 static void parse_stack(struct parser *p, struct buffer *buffer) {
     static const char *const names[] = {"layers", "microbatches", "slots"};
@@ -159,6 +173,8 @@ static void parse_stack(struct parser *p, struct buffer *buffer) {
             if (buffer->count < 1)
                 FAIL(p, "a buffer has at least one item");
         }
+    if (buffer->stack == STACK_MICROBATCHES && text_accept_word(p, "around"))
+        parse_inner(p, buffer);
     if (buffer->stack == STACK_LAYERS && text_accept_word(p, "from"))
         buffer->first_layer = text_integer(p);
     if (buffer->stack == STACK_LAYERS && text_accept_word(p, "by")) {

@@ -209,6 +209,11 @@ static void print_buffer(struct printer *p, const struct buffer *buffer) {
         put(p, " host %s", host_role_names[buffer->host]);
     if (buffer->stack != STACK_NONE)
         put(p, " %s %" PRId64, stack_names[buffer->stack], buffer->count);
+    struct axis_list inner = buffer_inner_axes(buffer);
+    if (inner.n) {
+        put(p, " around ");
+        put_axes(p, &inner);
+    }
     if (buffer->first_layer)
         put(p, " from %" PRId64, buffer->first_layer);
     if (buffer->layer_step > 1)

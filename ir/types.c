@@ -84,6 +84,17 @@ struct axis_list buffer_window_axes(const struct program *program, const struct 
     return axes;
 }
 
+struct axis_list buffer_inner_axes(const struct buffer *buffer) {
+    struct axis_list inner = {0};
+    for (unsigned i = 0; i < buffer->rank; i++) {
+        const struct axis_list *cuts = &buffer->layout.cuts[i];
+        if (buffer->dims[i].dimension == DIM_BATCH)
+            for (unsigned k = cuts->n - buffer->layout.n_inner; k < cuts->n; k++)
+                axis_list_add(&inner, cuts->axes[k]);
+    }
+    return inner;
+}
+
 bool buffer_is_persistent(const struct buffer *buffer) {
     return class_persistent[buffer->class];
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 8
+#define PLACE_ABI_VERSION 9
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -224,6 +224,8 @@ struct place_buffer {
     struct place_axes flat;
     enum place_stack stack;
     int64_t count;
+    int32_t
+        inner; /* of the axes that cut a batch by microbatches: so many, the innermost, inside */
     int64_t first_item;
     int64_t item_step; /* of layers, at least 1 */
     int64_t stride_bytes;
@@ -245,6 +247,9 @@ struct place_statement {
 /* An all_reduce of up to this many bytes goes whole from each to all others, (N-1)*n bytes in one
  * round; a larger one as a ring would, 2(N-1)/N*n in two. The compiler accounts for it so. */
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
+
+/* Most pieces of a sum of squares that is added as a tree. */
+#define PLACE_PIECES_LIMIT 1024
 
 /* What executing a statement of a step does to what is alive in the arena. Buffers that live from
  * step to step and those of the host (classes up to RESIDUAL, INPUT, OUTPUT) always are. */
@@ -272,9 +277,10 @@ struct place_wellknown {
     int32_t grad_norm;     /* f64, before clipping; OUTPUT */
     int32_t learning_rate; /* f64; OUTPUT */
     int32_t logits;        /* f32 or f64 [batch, sequence, vocab] of `evaluate`; OUTPUT */
-    int32_t samples;  /* i32 [batch], the number of each in the step, stacked as tokens; INPUT */
-    int32_t layer;    /* f64, item i the number of its layer; INPUT */
-    int32_t draw_key; /* f64, for the numbers that a step draws; 0: it draws none; INPUT */
+    int32_t samples;    /* i32 [batch], the number of each in the step, stacked as tokens; INPUT */
+    int32_t microbatch; /* f64, item i the number i of the microbatch; INPUT */
+    int32_t layer;      /* f64, item i the number of its layer; INPUT */
+    int32_t draw_key;   /* f64, for the numbers that a step draws; 0: it draws none; INPUT */
 };
 
 /* Predicted bytes of the device with the highest peak, at that moment. */

@@ -394,6 +394,9 @@ static void build_sums(struct harness *h) {
     op_set_integer(h->program, op, ATTRIBUTE_KEEP, 2);
     finish(h, op);
     finish(h, OP(h, SQUARE_SUM, x));
+    op = OP(h, SQUARE_SUM, x);
+    op_set_integer(h->program, op, ATTRIBUTE_PIECES, 16);
+    finish(h, op);
 }
 
 static void build_rope(struct harness *h) {
@@ -690,6 +693,26 @@ static void codes_of_no_numbers_are_none(void **state) {
     }
 }
 
+// In and out of place; of a microbatch whose lower bits are ones or not, and whose bit is one or
+// not.
+static void carries(void **state) {
+    for (int i = 0; i < 2 * 8 * 3; i++) {
+        struct harness h;
+        harness_open(&h, dtypes[i % 2]);
+        value_id kept = INPUT(&h, 3, 257), sum = INPUT(&h, 3, 257);
+        value_id microbatch = harness_input(&h, DTYPE_F64, SIZES());
+        struct op *op = OP(&h, CARRY, kept, sum, microbatch);
+        op_set_integer(h.program, op, ATTRIBUTE_LEVEL, i / 16);
+        harness_infer(&h, op);
+        harness_update(&h, op->results[0], kept);
+        harness_output(&h, op->results[1]);
+        harness_ready(&h);
+        set(&h, microbatch, 0, i / 2 % 8);
+        harness_compare(&h, 1);
+        harness_close(&h);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
@@ -708,6 +731,7 @@ int main(void) {
         cmocka_unit_test(positions_in_memory),
         cmocka_unit_test(scalars),
         cmocka_unit_test(updates),
+        cmocka_unit_test(carries),
         cmocka_unit_test(codes),
         cmocka_unit_test(codes_are_added),
         cmocka_unit_test(codes_of_no_numbers_are_none),

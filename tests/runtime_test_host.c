@@ -314,8 +314,9 @@ static void tokens_have_their_width_and_mask(void **state) {
     assert_non_null(strstr(message, "No such file"));
 }
 
-/* Every sample is on exactly one place: batch cut by a and c, sequence by b, two microbatches. */
-static void samples_are_dealt_out_once(void **state) {
+/* Every sample is on exactly one place: batch cut by a and c, sequence by b, two microbatches,
+ * which stand around the innermost `inner` of a and c. */
+static void check_samples(int inner) {
     static unsigned char text[6 * 40 + 1];
     char message[256];
     for (size_t i = 0; i < sizeof text; i++)
@@ -335,6 +336,7 @@ static void samples_are_dealt_out_once(void **state) {
                                            {.name = "sequence", .size = 6, .cut = {1, {1}}}},
                                   .stack = PLACE_STACK_MICROBATCHES,
                                   .count = 2,
+                                  .inner = inner,
                                   .window_of = -1,
                                   .stride_bytes = 2 * 2 * 4,
                                   .offset_bytes = i * 32};
@@ -344,7 +346,7 @@ static void samples_are_dealt_out_once(void **state) {
     program.n_buffers = 2;
     program.buffers = buffers;
     program.arena_bytes = 64;
-    program.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1};
+    program.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     char seen[256] = {0};
     for (int32_t rank = 0; rank < 12; rank++) {
         _Alignas(16) int32_t arena[16];
@@ -355,18 +357,25 @@ static void samples_are_dealt_out_once(void **state) {
             assert_int_equal(arena[8 + i], arena[i] + 1); /* the successor */
             seen[arena[i]]++;
         }
-        /* Batch place is (a, c), then the microbatch, then the row: sample 4 (2a + c) + 2m + row.
-         */
+        /* Outermost to innermost: a and c, the microbatch, the row; or a, the microbatch, c, the
+         * row; or the microbatch first. */
         int64_t a = rank / 6, b = rank / 2 % 3, c = rank % 2;
-        for (int m = 0; m < 2; m++)
-            for (int row = 0; row < 2; row++)
-                assert_int_equal(arena[m * 4 + row * 2],
-                                 (4 * (2 * a + c) + 2 * m + row) * 6 + 2 * b);
+        for (int64_t m = 0; m < 2; m++)
+            for (int row = 0; row < 2; row++) {
+                int64_t first[] = {8 * a + 4 * c + 2 * m, 8 * a + 4 * m + 2 * c,
+                                   8 * m + 4 * a + 2 * c};
+                assert_int_equal(arena[m * 4 + row * 2], (first[inner] + row) * 6 + 2 * b);
+            }
     }
     for (int i = 0; i < 16 * 6; i++)
         assert_int_equal(seen[i], 1);
     dataset_close(&set);
     unlink(path);
+}
+
+static void samples_are_dealt_out_once(void **state) {
+    for (int inner = 0; inner <= 2; inner++)
+        check_samples(inner);
 }
 
 static void strings_of_json_are_escaped(void **state) {

@@ -394,9 +394,9 @@ static void check_sums(struct place_context *context, int dtype, int64_t rows, i
     assert_close("sum_rows", y.data, dtype, y.exact, columns, tolerance_of(dtype) * 10);
     CALL_OK(place_accumulate(context, 0, dtype, count, z.data, x.data));
     assert_close("accumulate", z.data, dtype, z.exact, count, tolerance_of(dtype));
-    CALL_OK(place_square_sum(context, 0, dtype, count, x.data, &found, 1));
+    CALL_OK(place_square_sum(context, 0, dtype, count, 0, x.data, &found, 1));
     assert_true(fabs(found - square) < 1e-9 * square);
-    CALL_OK(place_square_sum(context, 0, dtype, count, x.data, &found, 0));
+    CALL_OK(place_square_sum(context, 0, dtype, count, 0, x.data, &found, 0));
     assert_true(fabs(found + 3 - square) < 1e-9 * square);
     tensor_free(&x), tensor_free(&y), tensor_free(&z);
 }
@@ -407,6 +407,60 @@ static void check_sum_shapes(struct place_context *context) {
 
 static void sums_agree_with_loops(void **state) {
     in_each_version(check_sum_shapes);
+}
+
+/* Where pieces are powers of two, the sum of a half's is a node of the tree of all. What is behind
+ * the end counts as zeros. */
+static void squares_of_shards_join_to_those_of_the_whole(struct place_context *context) {
+    enum { COUNT = 1003, PADDED = 1008, PIECES = 8 };
+    for (int dtype = PLACE_F32; dtype <= PLACE_F64; dtype++) {
+        struct tensor x = tensor_random(dtype, PADDED, 1);
+        int64_t bytes = dtype == PLACE_F64 ? 8 : 4;
+        memset((char *)x.data + COUNT * bytes, 0, (size_t)((PADDED - COUNT) * bytes));
+        double whole, padded, part[4];
+        CALL_OK(place_square_sum(context, 0, dtype, COUNT, PIECES, x.data, &whole, 0));
+        CALL_OK(place_square_sum(context, 0, dtype, PADDED, PIECES, x.data, &padded, 0));
+        for (int i = 0; i < 4; i++)
+            CALL_OK(place_square_sum(context, 0, dtype, PADDED / 4, PIECES / 4,
+                                     (char *)x.data + i * (PADDED / 4) * bytes, &part[i], 0));
+        assert_true(whole == padded && whole == (part[0] + part[1]) + (part[2] + part[3]));
+        tensor_free(&x);
+    }
+}
+
+static void squares_in_pieces(void **state) {
+    in_each_version(squares_of_shards_join_to_those_of_the_whole);
+}
+
+/* Behind microbatch 2^levels - 1 the sum is a tree over all, of neighbours first. */
+static void carried(struct place_context *context) {
+    enum { COUNT = 777, LEVELS = 3, N = 1 << LEVELS };
+    struct tensor terms[N], sum = tensor_random(PLACE_F32, COUNT, 1), kept[LEVELS];
+    for (int i = 0; i < N; i++)
+        terms[i] = tensor_random(PLACE_F32, COUNT, 10 + i);
+    for (int level = 0; level < LEVELS; level++)
+        kept[level] = tensor_random(PLACE_F32, COUNT, 50);
+    for (int j = 0; j < N; j++) {
+        double microbatch = j;
+        memcpy(sum.data, terms[j].data, COUNT * sizeof(float));
+        for (int level = 0; level < LEVELS; level++)
+            CALL_OK(place_carry(context, 0, PLACE_F32, COUNT, level, kept[level].data, sum.data,
+                                &microbatch));
+    }
+    for (int width = 1; width < N; width *= 2)
+        for (int i = 0; i < N; i += 2 * width)
+            for (int k = 0; k < COUNT; k++)
+                ((float *)terms[i].data)[k] += ((float *)terms[i + width].data)[k];
+    assert_memory_equal(sum.data, terms[0].data, COUNT * sizeof(float));
+    for (int i = 0; i < N; i++)
+        tensor_free(&terms[i]);
+    for (int level = 0; level < LEVELS; level++)
+        tensor_free(&kept[level]);
+    tensor_free(&sum);
+}
+
+static void sums_are_carried(void **state) {
+    in_each_version(carried);
 }
 
 static void copies_and_conversions(void **state) {
@@ -447,7 +501,7 @@ static void teams_give_equal_bits(void **state) {
         CALL_OK(place_layer_norm_backward(context, 0, PLACE_F32, ROWS, COLUMNS, x.data, gain.data,
                                           stats.data, stats.data, x.data, NULL,
                                           results[i] + COLUMNS, results[i] + 2 * COLUMNS, 0));
-        CALL_OK(place_square_sum(context, 0, PLACE_F32, ROWS * COLUMNS, x.data, &squares[i], 0));
+        CALL_OK(place_square_sum(context, 0, PLACE_F32, ROWS * COLUMNS, 0, x.data, &squares[i], 0));
     }
     assert_memory_equal(results[0], results[1], sizeof results[0]);
     assert_true(squares[0] == squares[1]);
@@ -463,6 +517,8 @@ int main(void) {
         cmocka_unit_test(embeddings_agree_with_loops),
         cmocka_unit_test(loss_agrees_with_loops),
         cmocka_unit_test(sums_agree_with_loops),
+        cmocka_unit_test(squares_in_pieces),
+        cmocka_unit_test(sums_are_carried),
         cmocka_unit_test(copies_and_conversions),
         cmocka_unit_test(teams_give_equal_bits),
     };

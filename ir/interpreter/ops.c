@@ -584,6 +584,17 @@ static void square_sum(const struct op *op, const struct array *in, struct array
     out->data[0] = dot(in->data, in->data, elements(in));
 }
 
+// A place of a binary counter, whose digits are sums.
+static void carry(const struct op *op, const struct array *in, struct array *out) {
+    int64_t level = op_integer(op, ATTRIBUTE_LEVEL, 0), j = (int64_t)in[2].data[0];
+    bool lower_are_ones = (j + 1) % (INT64_C(1) << level) == 0, is_one = j >> level & 1;
+    for (int64_t i = 0, n = elements(&in[0]); i < n; i++) {
+        double kept = in[0].data[i], sum = in[1].data[i];
+        out[0].data[i] = lower_are_ones && !is_one ? sum : kept;
+        out[1].data[i] = lower_are_ones && is_one ? kept + sum : sum;
+    }
+}
+
 // Of zero: zero, so that a step in which every token is masked has a loss and gradients of zero.
 static void reciprocal(const struct op *op, const struct array *in, struct array *out) {
     out->data[0] = in->data[0] != 0 ? 1 / in->data[0] : 0;
@@ -698,6 +709,7 @@ static const evaluator evaluators[N_OPS] = {
     [OP_TOKEN_LOSS] = token_loss,
     [OP_COUNT_TOKENS] = count_tokens,
     [OP_ACCUMULATE] = add,
+    [OP_CARRY] = carry,
     [OP_SQUARE_SUM] = square_sum,
     [OP_RECIPROCAL] = reciprocal,
     [OP_SQUARE_ROOT] = square_root,

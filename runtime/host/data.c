@@ -167,10 +167,12 @@ int32_t dataset_begin(struct place_context *context, const struct dataset *set, 
  */
 
 /* The rank's part of what is by samples: of the batch, the axes that cut it are the outermost
- * digits, then the microbatch, then what is local. */
+ * digits, but for those that the microbatches stand around; then the microbatch, then these axes,
+ * then what is local. */
 struct samples {
     const struct place_buffer *buffer;
     int64_t first;                          /* sample of the step that row 0 of microbatch 0 is */
+    int64_t step;                           /* from a microbatch to the next */
     int64_t rows;                           /* of a microbatch */
     const struct place_dimension *sequence; /* null: a sample has one number */
     int64_t begin, width;                   /* places of the sequence */
@@ -182,7 +184,12 @@ static struct samples samples_of(const struct place_context *context, int32_t in
     const struct place_dimension *batch = &buffer->dims[0], *sequence = &buffer->dims[1];
     struct samples samples = {.buffer = buffer, .width = 1};
     samples.rows = batch->size / axes_parts(program, &batch->cut);
-    samples.first = axes_place(program, &batch->cut, context->rank) * buffer->count * samples.rows;
+    struct place_axes outer = {.n = batch->cut.n - buffer->inner}, inner = {.n = buffer->inner};
+    memcpy(outer.axes, batch->cut.axes, (size_t)outer.n);
+    memcpy(inner.axes, batch->cut.axes + outer.n, (size_t)inner.n);
+    samples.step = axes_parts(program, &inner) * samples.rows;
+    samples.first = axes_place(program, &outer, context->rank) * buffer->count * samples.step +
+                    axes_place(program, &inner, context->rank) * samples.rows;
     if (buffer->rank == 1)
         return samples;
     samples.sequence = sequence;
@@ -229,7 +236,7 @@ static int32_t fill_buffer(struct place_context *context, const struct dataset *
     struct reader reader = {.set = set};
     for (int64_t item = 0; item < samples.buffer->count; item++)
         for (int64_t row = 0; row < samples.rows; row++) {
-            int64_t index = first + samples.first + item * samples.rows + row;
+            int64_t index = first + samples.first + item * samples.step + row;
             int64_t window = order == DATA_SHUFFLED ? dataset_window(set, seed, index)
                              : index < set->windows ? index
                                                     : -1;
@@ -258,7 +265,7 @@ void data_number_samples(struct place_context *context) {
     for (int64_t item = 0; item < samples.buffer->count; item++)
         for (int64_t row = 0; row < samples.rows; row++)
             *sample_row(context, &samples, item, row) =
-                (int32_t)(samples.first + item * samples.rows + row);
+                (int32_t)(samples.first + item * samples.step + row);
 }
 
 int64_t data_targets(struct place_context *context) {

@@ -66,13 +66,16 @@ static void set_scalar(struct place_context *context, int32_t buffer, int64_t it
         *(double *)layout_item(context, &context->program->buffers[buffer], item) = value;
 }
 
-/* What the host says beside data: which layer and which sample each is, and what is drawn. Before
- * every step, the same or not: a step may use the bytes of what it has read for something else. */
+/* What the host says beside data: which layer, microbatch and sample each is, and what is drawn.
+ * Before every step, the same or not: a step may use the bytes of what it has read for something
+ * else. */
 static void write_inputs(struct place_context *context, double key) {
     const struct place_program *program = context->program;
-    int32_t layer = program->wellknown.layer;
+    int32_t layer = program->wellknown.layer, microbatch = program->wellknown.microbatch;
     data_number_samples(context);
     set_scalar(context, program->wellknown.draw_key, 0, key);
+    for (int64_t i = 0; microbatch >= 0 && i < program->buffers[microbatch].count; i++)
+        set_scalar(context, microbatch, i, (double)i);
     for (int64_t i = 0; layer >= 0 && i < program->buffers[layer].count; i++)
         set_scalar(
             context, layer, i,

@@ -78,14 +78,14 @@ struct sum_rows {
     int accumulate;
 };
 
-/* The array is cut into this many pieces whatever its length, so that the order of sums is fixed.
- */
+/* Where nobody says how many, the array is cut into this many pieces whatever its length, so that
+ * the order of sums is fixed. */
 enum { SQUARE_SUM_PIECES = 64 };
 
 struct square_sum {
     int64_t count, piece;
     const void *x;
-    double partial[SQUARE_SUM_PIECES];
+    double partial[PLACE_PIECES_LIMIT];
 };
 
 struct compress {

@@ -12,20 +12,35 @@ int32_t place_sum_rows(struct place_context *context, int32_t statement, int32_t
     return run_kernel(context, statement, KERNEL_sum_rows, dtype, columns, COLUMNS_PER_RANGE, &sum);
 }
 
-/* Partial sums of a fixed number of pieces, added in order. */
+static double sum_in_order(const double *partial, int64_t n) {
+    double total = 0;
+    for (int64_t i = 0; i < n; i++)
+        total += partial[i];
+    return total;
+}
+
+/* Neighbours first, so that the sum of a shard's pieces is a node of the tree over all. */
+static double sum_as_tree(double *partial, int64_t n) {
+    for (int64_t width = 1; width < n; width *= 2)
+        for (int64_t i = 0; i + width < n; i += 2 * width)
+            partial[i] += partial[i + width];
+    return partial[0];
+}
+
 int32_t place_square_sum(struct place_context *context, int32_t statement, int32_t dtype,
-                         int64_t count, const void *x, void *result, int32_t accumulate) {
+                         int64_t count, int64_t pieces, const void *x, void *result,
+                         int32_t accumulate) {
     RECORD_CALL(square_sum);
-    struct square_sum sum = {
-        .count = count, .piece = (count + SQUARE_SUM_PIECES - 1) / SQUARE_SUM_PIECES, .x = x};
+    int64_t n = pieces ? pieces : SQUARE_SUM_PIECES;
+    struct square_sum sum;
+    sum.count = count;
+    sum.piece = (count + n - 1) / n;
+    sum.x = x;
     int64_t grain = larger(1, ELEMENTS_PER_RANGE / larger(1, sum.piece));
-    int32_t status =
-        run_kernel(context, statement, KERNEL_square_sum, dtype, SQUARE_SUM_PIECES, grain, &sum);
+    int32_t status = run_kernel(context, statement, KERNEL_square_sum, dtype, n, grain, &sum);
     if (status != PLACE_OK)
         return status;
-    double total = 0;
-    for (int piece = 0; piece < SQUARE_SUM_PIECES; piece++)
-        total += sum.partial[piece];
+    double total = pieces ? sum_as_tree(sum.partial, n) : sum_in_order(sum.partial, n);
     *(double *)result = total + (accumulate ? *(double *)result : 0);
     return PLACE_OK;
 }
@@ -122,5 +137,21 @@ int32_t place_cast(struct place_context *context, int32_t statement, int32_t sou
     struct transfer transfer = {.target = target, .source = source};
     team_run(context->team, count, ELEMENTS_PER_RANGE,
              source_dtype == PLACE_F64 ? narrow_range : widen_range, &transfer);
+    return PLACE_OK;
+}
+
+/* Addition commutes, so that kept + sum may be made where sum is. */
+int32_t place_carry(struct place_context *context, int32_t statement, int32_t dtype, int64_t count,
+                    int32_t level, void *kept, void *sum, const void *microbatch) {
+    RECORD_CALL(carry);
+    int64_t j = (int64_t) * (const double *)microbatch, ones = (INT64_C(1) << level) - 1;
+    if ((j & ones) != ones)
+        return PLACE_OK;
+    if (j >> level & 1) {
+        struct accumulate accumulate = {.target = sum, .source = kept};
+        return run_kernel(context, statement, KERNEL_accumulate, dtype, count, ELEMENTS_PER_RANGE,
+                          &accumulate);
+    }
+    copy_bytes(context, count * (dtype == PLACE_F64 ? 8 : 4), kept, sum);
     return PLACE_OK;
 }

@@ -24,7 +24,7 @@ int64_t layout_logical_elements(const struct buffer *buffer) {
 }
 
 // A device's range of one dimension, in the order in which its axes cut it. Of a batch by
-// microbatches, the item is a part of what the axes left.
+// microbatches, the item is a part of what the outer axes left, which the inner ones divide.
 struct range {
     int64_t begin, size;
     struct order order;
@@ -39,8 +39,13 @@ static struct range range_of(const struct program *program, const struct buffer 
                           .order =
                               order_of_cuts(&program->mesh, cuts, buffer->layout.zigzag[d] - 1)};
     if (buffer->stack == STACK_MICROBATCHES && buffer->dims[d].dimension == DIM_BATCH) {
+        struct axis_list inner = buffer_inner_axes(buffer), outer = *cuts;
+        outer.n -= inner.n;
         range.size /= buffer->count;
-        range.begin += item * range.size;
+        range.begin = mesh_part_of(&program->mesh, device, &outer) * buffer->count + item;
+        range.begin *= mesh_group_size(&program->mesh, &inner);
+        range.begin += mesh_part_of(&program->mesh, device, &inner);
+        range.begin *= range.size;
     }
     return range;
 }

@@ -444,6 +444,13 @@ static void put_buffers(struct comparison *c, double **data,
         }
 }
 
+// Only the program of the mesh has microbatches.
+static void number_microbatches(struct comparison *c) {
+    buffer_id id = program_host_buffer(c->final, HOST_MICROBATCH);
+    for (int64_t item = 0; id != NO_ID && item < c->final->buffers[id].count; item++)
+        devices_put(c->d, id, item, &(double){(double)item});
+}
+
 static void see_op(void *data, const struct moment *moment, const struct array *operands,
                    const struct array *results) {
     struct comparison *c = data;
@@ -462,6 +469,7 @@ static void see_arrival(void *data, const struct moment *moment, const struct st
 static bool run(struct comparison *c, int step, enum step_kind kind) {
     devices_forget(c->d);
     put_buffers(c, kind == STEP_EVALUATE ? c->x->quiet : c->x->inputs[step], is_input);
+    number_microbatches(c);
     gradients_clear(c->gradients);
     if (c->begin)
         c->begin(c->observer->data, c->phase++);
