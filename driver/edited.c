@@ -75,15 +75,6 @@ static bool all_called(struct compilation *c, const struct program *edited,
     return all;
 }
 
-// No pass and no kernel reads this field of a policy yet; `train` is refused what it asks for too.
-bool edited_is_supported(struct compilation *c, const struct program *text) {
-    if (text->policy.reproducible)
-        report(c->diagnostics, E199, text->policy_span,
-               "`reproducible = %" PRId64 "` is understood, but not compiled yet",
-               text->policy.reproducible);
-    return !text->policy.reproducible;
-}
-
 // ---- agreement with the file ------------------------------------------------------------------
 
 struct comparison {
@@ -174,6 +165,14 @@ static bool relaxation_differs(const struct comparison *w) {
                   compression_text(arena, w->file), said);
 }
 
+static bool order_differs(const struct comparison *w) {
+    const struct train_config *train = &w->c->config.train;
+    return differ(w, w->text->policy_span, "reproducible",
+                  arena_format(&w->c->arena, "%" PRId64, w->text->policy.reproducible),
+                  arena_format(&w->c->arena, "%" PRId64, w->file->policy.reproducible),
+                  train->reproducible ? &train->reproducible_origin : &train->origin);
+}
+
 // The text's own policy is what the verifier holds its statements to: a laxer one than the file's
 // would let a lossy step pass.
 static bool policy_differs(const struct comparison *w) {
@@ -195,7 +194,7 @@ static bool policy_differs(const struct comparison *w) {
         if (differ(w, w->text->policy_span, rows[i].what, dtype_names[rows[i].text],
                    dtype_names[rows[i].file], &w->c->config.train.precision.origin))
             return true;
-    return relaxation_differs(w);
+    return order_differs(w) || relaxation_differs(w);
 }
 
 static const char *mesh_text(struct arena *arena, const struct mesh *mesh) {
@@ -378,7 +377,7 @@ bool edited_replace(struct compilation *c) {
         report_text_error(c->diagnostics, &error);
         return false;
     }
-    if (!edited_is_supported(c, edited) || !agrees(c, edited) || !all_called(c, edited, &written))
+    if (!agrees(c, edited) || !all_called(c, edited, &written))
         return false;
     // Speeds of links and names of products are the file's: they change no result.
     edited->mesh = c->final->mesh;

@@ -10,9 +10,6 @@
 // types and tensors.
 bool edited_replace(struct compilation *);
 
-// False, once reported (E199): the text of a program asks for what is not compiled yet.
-bool edited_is_supported(struct compilation *, const struct program *text);
-
 // E600: where a program's text cannot be read, and the name that was perhaps meant.
 void report_text_error(struct diagnostics *, const struct text_error *);
 

@@ -23,7 +23,7 @@ static struct program *read_program(struct compilation *c) {
         program_parse(&c->arena, source->text, source->length, c->file.source, &error);
     if (!program)
         report_text_error(c->diagnostics, &error);
-    return program && edited_is_supported(c, program) ? program : NULL;
+    return program;
 }
 
 // The names in --passes, in order. False: a name is not a pass; said on stderr.

@@ -496,6 +496,27 @@ static void report_no_rate(struct resolver *r, const struct optimizer_rule *rule
                     rule->optimizer.kind == OPTIMIZER_SGD ? "sgd" : "adamw");
 }
 
+// Sums are then binary trees, of as many leaves as devices; the least one is over a microbatch,
+// which must be the same whatever the mesh.
+static void check_reproducible(struct resolver *r, const struct train_config *train) {
+    int64_t most = train->reproducible;
+    struct span span = origin_span(&train->reproducible_origin);
+    if (most > LIMIT_REPRODUCIBLE || (most & (most - 1)) != 0) {
+        struct diagnostic *d =
+            report(r->diagnostics, E107, span, "`reproducible` is a power of two, at most %d",
+                   (int)LIMIT_REPRODUCIBLE);
+        diagnostic_origin(d, &train->reproducible_origin);
+        diagnostic_help(d, "say the most devices that are to train to these bits");
+    }
+    if (most && !train->microbatch) {
+        struct diagnostic *d =
+            report(r->diagnostics, E109, span,
+                   "training is `reproducible`, but `train` does not say `microbatch`");
+        diagnostic_origin(d, &train->reproducible_origin);
+        diagnostic_help(d, "say it, as its default depends on how many devices there are");
+    }
+}
+
 // What must be said, and what later arithmetic on sizes relies on.
 static void check_train(struct resolver *r, const struct found_item *found,
                         const struct train_draft *draft) {
@@ -516,6 +537,7 @@ static void check_train(struct resolver *r, const struct found_item *found,
             rule->optimizer.rate.kind == RATE_CONSTANT)
             report_no_rate(r, rule);
     }
+    check_reproducible(r, train);
     double tokens = (double)train->batch * (double)train->sequence;
     if (tokens > (double)LIMIT_TOKENS)
         report(r->diagnostics, E107, found->item->name.span,
@@ -541,12 +563,10 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
     for (uint32_t at = 0; next_setting(r, "train", &at, &field, &origin);)
         take_train_field(r, &draft, &field, &origin);
     read_optimizers(r, &draft);
-    if (draft.config->reproducible)
-        report_unsupported(r, origin_span(&draft.said[TRAIN_REPRODUCIBLE].origin),
-                           UNSUPPORTED_REPRODUCIBLE);
     draft.config->batch_origin = draft.said[TRAIN_BATCH].origin;
     draft.config->sequence_origin = draft.said[TRAIN_SEQUENCE].origin;
     draft.config->microbatch_origin = draft.said[TRAIN_MICROBATCH].origin;
+    draft.config->reproducible_origin = draft.said[TRAIN_REPRODUCIBLE].origin;
     if (r->diagnostics->n_errors == errors_before && !r->has_syntax_errors)
         check_train(r, found, &draft);
 }

@@ -116,7 +116,7 @@ struct train_config {
     struct precision_config precision;
     uint64_t seed;
     int64_t reproducible; // W, or 0
-    struct origin origin, batch_origin, sequence_origin, microbatch_origin;
+    struct origin origin, batch_origin, sequence_origin, microbatch_origin, reproducible_origin;
 };
 
 // ---- strategy ---------------------------------------------------------------------------------

@@ -75,6 +75,9 @@ struct placement {
     uint32_t n_rules, cap_rules;
     const struct split_statement *split_by[MAX_AXES]; // a statement that gives the axis its work
     int64_t microbatches;
+    // With `reproducible`: the innermost axes of `batch`, over which gradients are summed in each
+    // of several microbatches; the others come after the last.
+    struct axis_list inner;
     // Layers fall into ranges in which every tensor is placed alike. What is not repeated by layer
     // is placed alike in all of them. Those whose layers take turns have one end and stand one
     // behind the other, in the order of their first layers.

@@ -9,6 +9,7 @@
 //   partition_ring.c     the schedule of keys that travel
 //   partition_storage.c  tensors' buffers, reductions of gradients
 //   partition_gathers.c  parameters that are gathered before use
+//   partition_order.c    sums over microbatches as trees
 //   partition_wire.c     gradients that travel as codes
 //   partition_islands.c  steps of several islands: the batch dealt out, the average
 //   partition_step.c     the schedule: microbatches, calls, what goes around them
@@ -75,7 +76,8 @@ struct buffer_state {
     uint64_t variant_partial[MAX_VARIANTS];
     buffer_id variants[MAX_VARIANTS];
     uint32_t n_variants;
-    uint32_t zero_at; // where in the step's outermost block the copies are zeroed
+    buffer_id *counter; // of a scalar that is carried over microbatches; NULL: it is not
+    uint32_t zero_at;   // where in the step's outermost block the copies are zeroed
     struct span zero_span;
 };
 
@@ -89,13 +91,13 @@ struct tensor_storage {
     buffer_id gradient;  // as it is stored
     buffer_id sum;       // of `gradient`: what accumulates, and is reduced after the last
     buffer_id own_gradient; // of `gradient`: what this device's update reads
+    buffer_id *counter;     // through which `sum` is carried; of no level, if it is not
     // Of a gradient that travels as codes: what of it is compressed, and put together again there;
     // what the last code lacked; the device's code, and those of all. NO_ID: it does not.
     buffer_id sent, residual, code, codes;
     buffer_id unreduced; // transient whole gradient of one microbatch; NO_ID: none
     buffer_id reduced;   // transient shard of it, when shards accumulate; NO_ID: none
-    // Axes over which the gradient is summed: in every microbatch, and after the last.
-    struct axis_list scatter_each, reduce_each, scatter_last, reduce_last;
+    struct gradient_sums sums;
     struct axis_list wire; // summed as codes, behind all these
     uint64_t summand;      // axes of the model among those of the scatters
 };
@@ -224,6 +226,8 @@ void make_storage(struct partitioner *);
 struct sharding stored_sharding(const struct partitioner *, const struct buffer *);
 // Of what a buffer of the reference program holds: a tensor, or some of its layers.
 struct tensor_storage *storage_of(const struct partitioner *, const struct buffer *);
+// The gradient as units of the backward pass see it: where one microbatch's goes.
+buffer_id written_gradient(const struct tensor_storage *);
 bool is_gathered(const struct partitioner *, const struct buffer *);
 // Not stacked: one item that is used again by the next layer, or slots for the layers that are
 // taken at once.
@@ -299,6 +303,26 @@ void gather_turn(struct partitioner *, const struct statement *from);
 // The same around the loop over microbatches: once, for the calls inside it.
 void gather_kept(struct partitioner *, const struct statement *from);
 void free_kept(struct partitioner *, const struct statement *from);
+
+// The unit that adds up what a unit of the reference has made of one microbatch, for these
+// operands: NO_ID, or the one that was noted.
+uint32_t find_accumulation(const struct partitioner *, uint32_t of,
+                           const struct reference *operands, uint32_t n);
+void note_accumulation(struct partitioner *, uint32_t of, uint32_t unit);
+
+// ---- order (partition_order.c) ----------------------------------------------------------------
+// Where training is `reproducible`, a shard is whole pieces of those of which squares are summed:
+// of what it is a multiple. 0: no padding.
+int64_t flat_padding(const struct partitioner *, const struct axis_list *flat);
+// How many sums are kept on the way to that over all microbatches; 0: they are not carried.
+int levels_of_counter(const struct partitioner *);
+buffer_id *make_counter(struct partitioner *, buffer_id sum);
+// What is the sum over one microbatch goes on to that over all: gradients behind `from`, which was
+// the last to write them, and at the end of a microbatch its scalars.
+void carry_gradients(struct partitioner *, const struct statement *from, const struct written *);
+void carry_scalars(struct partitioner *, struct span);
+// The squares of gradients that `from` has made of its parts are summed over them.
+void sum_squares(struct partitioner *, const struct statement *from);
 
 // ---- codes (partition_wire.c) -----------------------------------------------------------------
 // What a gradient has beside `sent`, where it travels as codes.

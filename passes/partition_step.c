@@ -166,11 +166,6 @@ static void finish_sum(struct partitioner *p, buffer_id of) {
 
 // ---- calls ------------------------------------------------------------------------------------
 
-// The gradient as units of the backward pass see it: where one microbatch's goes.
-static buffer_id written_gradient(const struct tensor_storage *storage) {
-    return storage->unreduced != NO_ID ? storage->unreduced : storage->gradient;
-}
-
 static buffer_id parameter_place(struct partitioner *p, const struct making_call *c,
                                  buffer_id parameter) {
     const struct buffer *buffer = &p->reference->buffers[parameter];
@@ -276,12 +271,13 @@ static struct wanted_result wanted_of(const struct partitioner *p, const struct 
                                       uint32_t i) {
     const struct reference r = c->from->call.results[i];
     const struct buffer *buffer = reference_buffer(p, r);
+    bool carries = levels_of_counter(p) > 0;
     if (c->unit->results[i].in_parameter != NO_ID || buffer->rank == 0)
-        return (struct wanted_result){.as_made = true};
+        return (struct wanted_result){.as_made = true, .keep_partial = carries};
     if (buffer->class != CLASS_GRADIENTS)
         return (struct wanted_result){.type = p->states[r.buffer].work};
     const struct tensor_storage *storage = storage_of(p, buffer);
-    struct wanted_result wanted = {.keep_partial = storage->unreduced != NO_ID,
+    struct wanted_result wanted = {.keep_partial = carries || storage->unreduced != NO_ID,
                                    .type.partial = UINT64_MAX,
                                    .summand = storage->summand};
     memcpy(wanted.type.cuts, placement_of(&p->placement, buffer)->cuts, sizeof wanted.type.cuts);
@@ -384,6 +380,8 @@ static void lower_call(struct partitioner *p, const struct statement *from) {
     free_after(p, from);
     reduce_after(p, from);
     sum_averaged(p, from);
+    if (p->program->policy.reproducible)
+        sum_squares(p, from);
     gather_updated(p, from);
 }
 
@@ -529,11 +527,14 @@ static void lower_microbatches(struct partitioner *p, const struct statement *st
     p->depth++;
     for (uint32_t i = 0; i < n; i++)
         lower_statement(p, &statements[i]);
+    if (levels_of_counter(p))
+        carry_scalars(p, span);
     p->depth--;
     p->block = outer;
     p->in_microbatch = false;
     push_zeroes(p, span);
-    visit_calls(p, statements, n, zero_gradients);
+    if (!levels_of_counter(p))
+        visit_calls(p, statements, n, zero_gradients);
     visit_calls(p, statements, n, gather_kept);
     push_statement(p, made);
     discharge_time(p);

@@ -29,6 +29,10 @@ struct tensor_storage *storage_of(const struct partitioner *p, const struct buff
     return &p->storage[placement_index(&p->placement, buffer)];
 }
 
+buffer_id written_gradient(const struct tensor_storage *storage) {
+    return storage->unreduced != NO_ID ? storage->unreduced : storage->gradient;
+}
+
 bool is_gathered(const struct partitioner *p, const struct buffer *buffer) {
     return placed(p, buffer)->shards[STATE_PARAMETERS].n > 0;
 }
@@ -54,8 +58,10 @@ struct sharding stored_sharding(const struct partitioner *p, const struct buffer
 // shards of a shard are shards of the whole. What is not trained is cut for its gathers only.
 static int64_t finest_parts(const struct partitioner *p, const struct buffer *reference) {
     bool trained = p->reference->tensors[reference->tensor].trainable;
-    enum state finest = trained ? STATE_OPTIMIZER : STATE_PARAMETERS;
-    return mesh_group_size(&p->program->mesh, &placed(p, reference)->shards[finest]);
+    const struct axis_list *finest =
+        &placed(p, reference)->shards[trained ? STATE_OPTIMIZER : STATE_PARAMETERS];
+    int64_t parts = mesh_group_size(&p->program->mesh, finest), padding = flat_padding(p, finest);
+    return padding ? parts * padding : parts;
 }
 
 static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *reference,
@@ -125,34 +131,19 @@ struct axis_list without(const struct axis_list *axes, const struct axis_list *t
     return rest;
 }
 
-// The axes on which the gradient is a sum over the parts of the batch: a scope may give one of them
-// to a dimension of the tensor, and then each device has all tokens' part of what is its own.
-static struct axis_list data_axes(const struct partitioner *p, const struct placed_tensor *tensor) {
-    struct axis_list rest = p->placement.tokens;
-    for (unsigned i = 0; i < MAX_RANK; i++)
-        rest = without(&rest, &tensor->cuts[i]);
-    return rest;
-}
-
-// Over which axes the gradient is summed, when, and how: the data axes; on others gradients are
-// copies, or cut as their tensors are. Where the optimizer is cut only the owner needs the sum; on
-// an axis of the model units then leave a summand, a copy as one that all but the first have as
-// zeros, so that one collective goes over all axes of the shards.
+// Over which axes the gradient is summed, when, and how; on other axes gradients are copies, or cut
+// as their tensors are. Where the optimizer is cut only the owner needs the sum; on an axis of the
+// model units then leave a summand, a copy as one that all but the first have as zeros, so that one
+// collective goes over all axes of the shards.
 static void plan_reduction(const struct partitioner *p, const struct placed_tensor *tensor,
                            struct tensor_storage *storage) {
-    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
-    struct axis_list tokens = data_axes(p, tensor), rest = without(&tokens, owners), each = {0};
-    if (p->placement.microbatches > 1) // else each and last are the same
-        each = tensor->reduced_each;
-    storage->scatter_each = tensor->scattered_each;
+    storage->sums = gradient_sums(&p->placement, tensor);
     storage->wire = tensor->wire;
-    storage->scatter_last = without(owners, &tensor->scattered_each);
-    storage->reduce_last = without(&rest, &each);
-    storage->reduce_each = without(&rest, &storage->reduce_last);
     // Codes are summed over their axes, to the whole that all of these have.
-    storage->scatter_last = without(&storage->scatter_last, &tensor->wire);
-    storage->reduce_last = without(&storage->reduce_last, &tensor->wire);
-    storage->summand = axis_list_mask(owners) & ~axis_list_mask(&p->placement.tokens);
+    storage->sums.scatter_last = without(&storage->sums.scatter_last, &tensor->wire);
+    storage->sums.reduce_last = without(&storage->sums.reduce_last, &tensor->wire);
+    storage->summand =
+        axis_list_mask(&tensor->shards[STATE_OPTIMIZER]) & ~axis_list_mask(&p->placement.tokens);
 }
 
 // What accumulates, and the transients that one microbatch's gradient passes through before it
@@ -167,17 +158,20 @@ static void make_gradient(struct partitioner *p, const struct buffer *reference)
     storage->own_gradient =
         add_window(p, reference, storage->gradient, ".window", &tensor->shards[STATE_OPTIMIZER]);
     storage->sum =
-        axis_list_equal(&storage->scatter_each, &tensor->shards[STATE_OPTIMIZER])
+        axis_list_equal(&storage->sums.scatter_each, &tensor->shards[STATE_OPTIMIZER])
             ? storage->own_gradient
-            : add_window(p, reference, storage->gradient, ".sum", &storage->scatter_each);
+            : add_window(p, reference, storage->gradient, ".sum", &storage->sums.scatter_each);
     make_codes(p, reference);
-    if (storage->scatter_each.n + storage->reduce_each.n == 0)
+    bool carries = levels_of_counter(p) > 0;
+    storage->counter = make_counter(p, storage->sum);
+    if (storage->sums.scatter_each.n + (carries ? 0 : storage->sums.reduce_each.n) == 0)
         return;
     // Layers whose parameters are gathered together are reduced together.
     int64_t slots = tensor->gather_layers;
     storage->unreduced = add_transient(p, reference, ".unreduced", &none, slots);
-    if (storage->scatter_each.n && p->placement.microbatches > 1)
-        storage->reduced = add_transient(p, reference, ".reduced", &storage->scatter_each, slots);
+    if (storage->sums.scatter_each.n && p->placement.microbatches > 1 && !carries)
+        storage->reduced =
+            add_transient(p, reference, ".reduced", &storage->sums.scatter_each, slots);
 }
 
 void make_storage(struct partitioner *p) {
@@ -345,15 +339,28 @@ bool has_types(const struct partitioner *p, const struct unit *unit,
     return equal;
 }
 
+uint32_t find_accumulation(const struct partitioner *p, uint32_t of,
+                           const struct reference *operands, uint32_t n) {
+    for (uint32_t i = 0; i < p->n_accumulations; i++)
+        if (p->accumulations[i].of == of &&
+            has_types(p, &p->program->units[p->accumulations[i].unit], operands, n))
+            return p->accumulations[i].unit;
+    return NO_ID;
+}
+
+void note_accumulation(struct partitioner *p, uint32_t of, uint32_t unit) {
+    struct accumulation made = {.of = of, .unit = unit};
+    ARENA_PUSH(p->arena, p->accumulations, p->n_accumulations, p->cap_accumulations, made);
+}
+
 // The unit that adds every second operand to the one before it, in its place: what `from` has made
 // of one microbatch. Ranges of layers share it, if they lie alike.
 static uint32_t accumulation(struct partitioner *p, const struct statement *from,
                              const struct reference *operands, uint32_t n) {
     struct program *program = p->program;
-    for (uint32_t i = 0; i < p->n_accumulations; i++)
-        if (p->accumulations[i].of == from->call.unit &&
-            has_types(p, &program->units[p->accumulations[i].unit], operands, 2 * n))
-            return p->accumulations[i].unit;
+    uint32_t found = find_accumulation(p, from->call.unit, operands, 2 * n);
+    if (found != NO_ID)
+        return found;
     const char *name = arena_format(p->arena, "accumulate_%s", unit_name(p, from));
     uint32_t id = program_add_unit(program, fresh_unit_name(p, name), from->span);
     struct unit *unit = &program->units[id];
@@ -372,8 +379,7 @@ static uint32_t accumulation(struct partitioner *p, const struct statement *from
         unit->values[op->results[0]].type = unit->values[2 * i].type;
         unit_add_result(program, unit, op->results[0], 2 * i);
     }
-    struct accumulation made = {.of = from->call.unit, .unit = id};
-    ARENA_PUSH(p->arena, p->accumulations, p->n_accumulations, p->cap_accumulations, made);
+    note_accumulation(p, from->call.unit, id);
     return id;
 }
 
@@ -408,18 +414,18 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
     struct transfers scatters = {0}, sums = {0};
     for (uint32_t i = 0; i < written->n; i++) {
         const struct tensor_storage *s = gradient_storage(p, written->results[i]);
-        if (s->unreduced == NO_ID)
-            continue;
         buffer_id shard = s->reduced != NO_ID ? s->reduced : s->sum;
-        buffer_id whole = s->scatter_each.n ? shard : s->unreduced;
-        add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_each,
+        buffer_id whole = s->sums.scatter_each.n ? shard : written_gradient(s);
+        add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->sums.scatter_each,
                       written->results[i], s->unreduced, shard);
-        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &s->reduce_each, written->results[i], whole,
-                      whole);
+        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &s->sums.reduce_each, written->results[i],
+                      whole, whole);
     }
     emit_transfers(p, &scatters, name);
     emit_transfers(p, &sums, name);
-    if (p->placement.microbatches > 1)
+    if (levels_of_counter(p))
+        carry_gradients(p, from, written);
+    else if (p->placement.microbatches > 1)
         accumulate_reduced(p, from, written);
     struct freed freed = {0};
     for (uint32_t i = 0; i < written->n; i++) {
@@ -437,8 +443,8 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
 static struct axis_list last_sums(const struct partitioner *p, struct reference gradient) {
     const struct tensor_storage *s = storage_of(p, reference_buffer(p, gradient));
     uint64_t model = p->states[gradient.buffer].type.partial & ~p->token_axes;
-    model &= ~axis_list_mask(&s->scatter_each) & ~axis_list_mask(&s->scatter_last);
-    return axes_of_sum(p, axis_list_mask(&s->reduce_last) | model);
+    model &= ~axis_list_mask(&s->sums.scatter_each) & ~axis_list_mask(&s->sums.scatter_last);
+    return axes_of_sum(p, axis_list_mask(&s->sums.reduce_last) | model);
 }
 
 // After the last microbatch: scatter first, so that what is left to sum is a shard's bytes.
@@ -448,8 +454,8 @@ void reduce_last(struct partitioner *p, const struct statement *from) {
     struct transfers scatters = {0}, sums = {0};
     for (uint32_t i = 0; i < written.n; i++) {
         const struct tensor_storage *s = gradient_storage(p, written.results[i]);
-        add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->scatter_last, written.results[i],
-                      s->sum, s->own_gradient);
+        add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->sums.scatter_last,
+                      written.results[i], s->sum, s->own_gradient);
         struct axis_list summed = last_sums(p, written.results[i]);
         buffer_id place = s->sent != NO_ID ? s->sent : s->own_gradient;
         add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &summed, written.results[i], place, place);

@@ -195,6 +195,10 @@ static void make_flat(struct maker *m, const struct op *op, const struct shardin
             types[i].partial = cut_mask(flat); // every device has summed its own elements
     }
     emit_local(m, op, operands, types);
+    int64_t pieces = op_integer(op, ATTRIBUTE_PIECES, 0);
+    if (pieces) // of the whole, of which this device has its part
+        op_set_integer(m->p->program, last_op(m), ATTRIBUTE_PIECES,
+                       pieces / mesh_group_size(&m->p->program->mesh, &flat->flat));
 }
 
 // The copy of the accumulator that takes summands of this type, as it is so far.

@@ -128,6 +128,7 @@ void make_value_buffer(struct partitioner *p, buffer_id of, const struct shardin
         CHECK(buffer.stack == STACK_NONE);
         buffer.stack = STACK_MICROBATCHES;
         buffer.count = p->placement.microbatches;
+        buffer.layout.n_inner = p->placement.inner.n;
     }
     state->buffer = program_add_buffer(p->program, buffer);
     state->type = *type;
@@ -155,6 +156,7 @@ static void make_persistent(struct partitioner *p, buffer_id of) {
     struct sharding type = stored_sharding(p, &buffer);
     memcpy(buffer.layout.cuts, type.cuts, sizeof buffer.layout.cuts);
     buffer.layout.flat = type.flat;
+    buffer.pad_elements = flat_padding(p, &type.flat);
     p->states[of].buffer = program_add_buffer(p->program, buffer);
     p->states[of].type = type;
 }

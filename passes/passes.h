@@ -67,6 +67,14 @@ bool placement_derive(const struct config *, const struct program *, struct aren
 // finds it. It lives as long as the program.
 bool placement_for(const struct program *, const struct pass_context *, struct placement *out);
 
+// Over which axes a tensor's gradient is summed, in this order: in every microbatch, to the owners
+// of its parts and between what are copies then, and the same after the last. A scope may give a
+// data axis to a dimension of the tensor; then each device has all tokens' part of what is its own.
+struct gradient_sums {
+    struct axis_list scatter_each, reduce_each, scatter_last, reduce_last;
+};
+struct gradient_sums gradient_sums(const struct placement *, const struct placed_tensor *);
+
 // What `ranges` calls the part of a buffer that is of a range of layers.
 const char *range_name(struct arena *, const char *name, const struct layer_range *);
 

@@ -338,6 +338,8 @@ bool placement_derive(const struct config *config, const struct program *program
     if (diagnostics->n_errors == errors)
         check_wires(&p);
     if (diagnostics->n_errors == errors)
+        check_order(&p);
+    if (diagnostics->n_errors == errors)
         check_gathers(&p);
     return diagnostics->n_errors == errors && check_microbatches(&p);
 }

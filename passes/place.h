@@ -9,6 +9,7 @@
 //   place_nesting.c whose shards lie in whose
 //   place_islands.c which local steps have a meaning
 //   place_wire.c    which gradients travel compressed
+//   place_order.c   the order of sums, where training is reproducible
 //   place_sizes.c   which sizes divide
 //   place_remedies.c  the edits that helps propose
 #ifndef PLACE_PASSES_PLACE_H
@@ -97,6 +98,8 @@ void check_island_states(struct placing *);
 void find_wire(struct placing *);
 void place_wire(struct placing *, struct placed_tensor *);
 void check_wires(struct placing *);
+// The order of sums over the batch, which must be one.
+void check_order(struct placing *);
 void check_states(struct placing *);
 void check_nesting(struct placing *, const struct placed_tensor *);
 

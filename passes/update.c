@@ -205,19 +205,24 @@ static struct statement finished_call(const struct updater *u) {
                               .call = {.unit = id, .operands = u->operands, .results = u->results}};
 }
 
-// The call just written, in a loop over layers if it is the block's.
-static void push_group_call(struct updater *u, enum group group) {
-    struct block *body = &u->program->steps[STEP_TRAIN].body;
-    struct statement call = finished_call(u);
-    if (group != GROUP_BLOCK) {
-        block_push(u->program, body, call);
-        return;
-    }
+// Calls one behind the other, in a loop over layers if they are the block's.
+static void push_group_calls(struct updater *u, enum group group, const struct statement *calls,
+                             uint32_t n) {
+    struct block *step = &u->program->steps[STEP_TRAIN].body;
     struct statement loop = {.kind = STATEMENT_LOOP,
-                             .span = call.span,
+                             .span = calls[0].span,
                              .loop = {.name = "l", .begin = 0, .end = u->program->sizes.layers}};
-    block_push(u->program, &loop.loop.body, call);
-    block_push(u->program, body, loop);
+    struct block *body = group == GROUP_BLOCK ? &loop.loop.body : step;
+    for (uint32_t i = 0; i < n; i++)
+        block_push(u->program, body, calls[i]);
+    if (group == GROUP_BLOCK)
+        block_push(u->program, step, loop);
+}
+
+// The call just written.
+static void push_group_call(struct updater *u, enum group group) {
+    struct statement call = finished_call(u);
+    push_group_calls(u, group, &call, 1);
 }
 
 static bool group_is_empty(const struct updater *u, enum group group) {
@@ -243,29 +248,67 @@ static void inherit_roles(struct updater *u, const struct trained *state) {
 
 // ---- norm --------------------------------------------------------------------------------------
 
+// Of a group's gradients, each of which is read before clipping, which needs the norm of all.
+// Where training is `reproducible`, the same on every mesh: in as many pieces as there may be
+// devices.
+static value_id emit_square(struct updater *u, const struct trained *state, value_id gradient) {
+    struct attribute pieces = {.name = ATTRIBUTE_PIECES, .integer = u->config->train.reproducible};
+    inherit_roles(u, state);
+    return emit_with(&u->emitter, OP_SQUARE_SUM, short_name(u, state, ".square"),
+                     OPERANDS(gradient), &pieces, u->config->train.reproducible > 0)
+        ->results[0];
+}
+
+static value_id bind_gradient(struct updater *u, const struct trained *state) {
+    return bind_operand(u, short_name(u, state, ".gradient"), state->gradient);
+}
+
 // The square of every gradient goes to the sum one after the other, so its order is fixed by the
-// program's text. The gradients are read before clipping, which needs the norm of all.
+// program's text.
 static void append_norm(struct updater *u, enum group group) {
-    if (group_is_empty(u, group))
-        return;
     begin_unit(u, arena_format(u->program->arena, "norm_%s", group_names[group]), u->n_states + 1);
     value_id sum = bind_operand(u, "norm2", u->norm2), old = sum;
     value_id *gradients = ARENA_ARRAY(u->program->arena, value_id, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
         if (u->states[i].group == group)
-            gradients[i] =
-                bind_operand(u, short_name(u, &u->states[i], ".gradient"), u->states[i].gradient);
+            gradients[i] = bind_gradient(u, &u->states[i]);
     for (uint32_t i = 0; i < u->n_states; i++) {
-        const struct trained *state = &u->states[i];
-        if (state->group != group)
+        if (u->states[i].group != group)
             continue;
-        inherit_roles(u, state);
-        value_id square = emit(&u->emitter, OP_SQUARE_SUM, short_name(u, state, ".square"),
-                               OPERANDS(gradients[i]));
+        value_id square = emit_square(u, &u->states[i], gradients[i]);
         sum = emit(&u->emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, square));
     }
     bind_in_place(u, sum, old);
     push_group_call(u, group);
+}
+
+// The same in two units, where the square of a gradient must be whole before it is added.
+static void append_ordered_norm(struct updater *u, enum group group) {
+    struct program *program = u->program;
+    buffer_id *squares = ARENA_ARRAY(program->arena, buffer_id, u->n_states);
+    begin_unit(u, arena_format(program->arena, "square_%s", group_names[group]), u->n_states);
+    value_id *gradients = ARENA_ARRAY(program->arena, value_id, u->n_states);
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            gradients[i] = bind_gradient(u, &u->states[i]);
+    for (uint32_t i = 0; i < u->n_states; i++) {
+        const struct trained *state = &u->states[i];
+        if (state->group != group)
+            continue;
+        squares[i] = add_scalar(u, name_with(program->arena, state->tensor->name, ".square"),
+                                CLASS_TRANSIENT);
+        bind_result(u, emit_square(u, state, gradients[i]), squares[i]);
+    }
+    struct statement square = finished_call(u);
+    begin_unit(u, arena_format(program->arena, "norm_%s", group_names[group]), u->n_states + 1);
+    value_id sum = bind_operand(u, "norm2", u->norm2), old = sum;
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            bind_operand(u, short_name(u, &u->states[i], ".square"), squares[i]);
+    for (value_id term = old + 1; term < u->emitter.unit->n_parameters; term++)
+        sum = emit(&u->emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, term));
+    bind_in_place(u, sum, old);
+    push_group_calls(u, group, (struct statement[]){square, finished_call(u)}, 2);
 }
 
 static void append_norms(struct updater *u) {
@@ -273,8 +316,10 @@ static void append_norms(struct updater *u) {
                              .span = u->config->train.origin.span,
                              .zero = {.buffer = u->norm2, .index = index_constant(0)}};
     block_push(u->program, &u->program->steps[STEP_TRAIN].body, zero);
+    bool ordered = u->config->train.reproducible > 0;
     for (int group = 0; group < N_GROUPS; group++)
-        append_norm(u, (enum group)group);
+        if (!group_is_empty(u, (enum group)group))
+            (ordered ? append_ordered_norm : append_norm)(u, (enum group)group);
 }
 
 // ---- finish ------------------------------------------------------------------------------------

@@ -64,6 +64,29 @@ static void test_llama_microbatches(void **state) {
     check_all(FAMILY_LLAMA, 3);
 }
 
+// On meshes of powers of two, whose sums are trees: the microbatches' numbers, the counters and the
+// padding of shards make no other sums than before.
+static void check_reproducible(enum tiny_strategy strategy, int64_t microbatches) {
+    struct trial t = {.name = tiny_strategy_names[strategy]};
+    t.config = tiny_strategy_config(&t.arena, FAMILY_GPT2, strategy, microbatches);
+    for (uint32_t axis = 0; axis < t.config.mesh.n_axes; axis++)
+        if (t.config.mesh.axes[axis].size == 3)
+            t.config.mesh.axes[axis].size = 4;
+    t.config.train.batch = mesh_devices(&t.config.mesh) * microbatches * t.config.train.microbatch;
+    t.config.train.reproducible = 16;
+    check(&t);
+}
+
+static void test_reproducible(void **state) {
+    static const enum tiny_strategy strategies[] = {
+        TINY_DDP,          TINY_ZERO1,       TINY_ZERO2,        TINY_ZERO3,
+        TINY_HSDP,         TINY_HYBRID,      TINY_FSDP_KEEP,    TINY_GATHER_ONCE,
+        TINY_SCATTER_EACH, TINY_REDUCE_EACH, TINY_GATHER_LAYERS};
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
+        for (int64_t microbatches = 1; microbatches <= 8; microbatches *= 4)
+            check_reproducible(strategies[i], microbatches);
+}
+
 static void set_prefetch(struct config *config, int64_t prefetch) {
     for (uint32_t i = 0; i < config->strategy.n_modes; i++)
         config->strategy.modes[i].prefetch = prefetch;
@@ -82,9 +105,9 @@ static void test_prefetch(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2),     cmocka_unit_test(test_gpt2_microbatches),
-        cmocka_unit_test(test_llama),    cmocka_unit_test(test_llama_microbatches),
-        cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_gpt2),         cmocka_unit_test(test_gpt2_microbatches),
+        cmocka_unit_test(test_llama),        cmocka_unit_test(test_llama_microbatches),
+        cmocka_unit_test(test_reproducible), cmocka_unit_test(test_prefetch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

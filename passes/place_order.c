@@ -1,0 +1,188 @@
+// place, order: what `reproducible` asks of a strategy. Gradients and losses are then sums over the
+// microbatches of all devices in one order, a binary tree over their numbers, so that every mesh
+// adds alike. The digits of a number are, least significant first, the axes that are summed over in
+// each microbatch, the microbatch in time, the axes that are summed over after the last; the batch
+// is cut accordingly (layout.n_inner), and there is but one such order in a program.
+#include <inttypes.h>
+
+#include "ir/diagnostic.h"
+#include "passes/place.h"
+
+struct gradient_sums gradient_sums(const struct placement *placement,
+                                   const struct placed_tensor *tensor) {
+    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    struct axis_list tokens = placement->tokens, each = {0};
+    for (unsigned i = 0; i < MAX_RANK; i++)
+        tokens = axes_without(&tokens, &tensor->cuts[i]);
+    if (placement->microbatches > 1) // else each and last are the same
+        each = tensor->reduced_each;
+    struct axis_list rest = axes_without(&tokens, owners);
+    struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
+                                 .scatter_last = axes_without(owners, &tensor->scattered_each),
+                                 .reduce_last = axes_without(&rest, &each)};
+    sums.reduce_each = axes_without(&rest, &sums.reduce_last);
+    return sums;
+}
+
+// ---- E199: what is not summed in order yet ----------------------------------------------------
+
+static bool splits_batch_only(const struct split_statement *split) {
+    return split->n_dimensions == 1 && split->dimensions[0] == DIM_BATCH && !split->scope_depth;
+}
+
+static void check_kind(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t s = 0; s < strategy->n_splits; s++) {
+        const struct split_statement *split = &strategy->splits[s];
+        if (!splits_batch_only(split) && effective_axes(p, &split->axes).n)
+            not_yet(p, &split->origin,
+                    "dividing more than the batch, where training is `reproducible`,");
+    }
+    for (uint32_t i = 0; i < strategy->n_relaxations; i++)
+        if (effective_axes(p, &strategy->relaxations[i].axes).n)
+            not_yet(p, &strategy->relaxations[i].origin,
+                    "relaxing a condition where training is `reproducible`");
+}
+
+// ---- E313: sizes --------------------------------------------------------------------------------
+
+static bool is_power_of_two(int64_t n) {
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+static struct diagnostic *report_order(struct placing *p, const struct origin *origin,
+                                       const char *message) {
+    struct diagnostic *d = report(p->diagnostics, E313, origin_span(origin), "%s", message);
+    diagnostic_origin(d, origin);
+    return d;
+}
+
+static void check_number(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    int64_t devices = mesh_group_size(&p->config->mesh, &p->placement->batch);
+    if (devices <= train->reproducible)
+        return;
+    struct diagnostic *d =
+        report_order(p, &train->reproducible_origin,
+                     arena_format(p->arena,
+                                  "%" PRId64 " devices share the batch, more than "
+                                  "`reproducible = %" PRId64 "`",
+                                  devices, train->reproducible));
+    diagnostic_help(d, "raise `reproducible`: it is the most devices that train to these bits");
+}
+
+static void check_powers(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    const struct axis_list *batch = &p->placement->batch;
+    for (unsigned i = 0; i < batch->n; i++) {
+        unsigned axis = batch->axes[i];
+        if (is_power_of_two(axis_size(p, axis)))
+            continue;
+        struct diagnostic *d = report_order(
+            p, &p->placement->split_by[axis]->origin,
+            arena_format(p->arena, "`%s` has %" PRId64 " devices, which make no binary tree",
+                         axis_name(p, axis), axis_size(p, axis)));
+        diagnostic_help(d, "`reproducible` takes axes whose sizes are powers of two");
+    }
+    if (is_power_of_two(p->placement->microbatches))
+        return;
+    struct diagnostic *d =
+        report_order(p, &train->batch_origin,
+                     arena_format(p->arena, "%" PRId64 " microbatches make no binary tree",
+                                  p->placement->microbatches));
+    diagnostic_help(d, "make train.batch a power of two times train.microbatch");
+}
+
+// ---- E313: one order ----------------------------------------------------------------------------
+
+static void append(struct axis_list *to, const struct axis_list *axes) {
+    for (unsigned i = 0; i < axes->n; i++)
+        axis_list_add(to, axes->axes[i]);
+}
+
+static struct axis_list inner_axes(const struct gradient_sums *sums) {
+    struct axis_list inner = sums->reduce_each;
+    append(&inner, &sums->scatter_each);
+    return inner;
+}
+
+// All that a tensor's gradient is summed over, what is summed over last first.
+static struct axis_list digits_of(const struct gradient_sums *sums) {
+    struct axis_list digits = sums->reduce_last, inner = inner_axes(sums);
+    append(&digits, &sums->scatter_last);
+    append(&digits, &inner);
+    return digits;
+}
+
+static const struct origin *origin_of_sums(const struct placing *p,
+                                           const struct placed_tensor *tensor) {
+    for (unsigned i = 0; i < p->placement->batch.n; i++) {
+        const struct origin *origin =
+            placed_origin(tensor, STATE_GRADIENTS, p->placement->batch.axes[i]);
+        if (origin)
+            return origin;
+    }
+    return &p->config->train.reproducible_origin;
+}
+
+static void report_two_orders(struct placing *p, const struct placed_tensor *tensor,
+                              const char *name, const char *first) {
+    struct diagnostic *d = report_order(
+        p, origin_of_sums(p, tensor),
+        arena_format(
+            p->arena,
+            "in each microbatch gradients of %s are summed over other axes than those of %s", name,
+            first));
+    diagnostic_say(d, "no one order of microbatches fits both");
+    diagnostic_help(d, "reduce all gradients alike, where training is `reproducible`");
+}
+
+static void report_other_order(struct placing *p, const struct axis_list *digits) {
+    const struct axis_list *batch = &p->placement->batch;
+    const struct split_statement *split = p->placement->split_by[batch->axes[0]];
+    struct diagnostic *d = report_order(
+        p, &split->origin,
+        arena_format(p->arena,
+                     "the batch is split over `%s`, but gradients are summed over it in "
+                     "the order of `%s`",
+                     mesh_axes_text(&p->config->mesh, batch, p->arena),
+                     mesh_axes_text(&p->config->mesh, digits, p->arena)));
+    diagnostic_say(d, "neighbours are added first, and what is summed over first comes last");
+    diagnostic_help(d, "split the batch over the axes in that order");
+}
+
+static void check_sums(struct placing *p) {
+    struct placement *placement = p->placement;
+    const char *first = NULL;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        if (!tensor->trainable)
+            continue;
+        struct gradient_sums sums = gradient_sums(placement, &placement->tensors[i]);
+        struct axis_list inner = inner_axes(&sums), digits = digits_of(&sums);
+        if (!first && placement->microbatches > 1)
+            placement->inner = inner;
+        if (first && placement->microbatches > 1 && !axis_list_equal(&inner, &placement->inner)) {
+            report_two_orders(p, &placement->tensors[i], tensor->name, first);
+            return;
+        }
+        if (!axis_list_equal(&digits, &placement->batch)) {
+            report_other_order(p, &digits);
+            return;
+        }
+        first = first ? first : tensor->name;
+    }
+}
+
+void check_order(struct placing *p) {
+    uint32_t errors = p->diagnostics->n_errors;
+    if (!p->config->train.reproducible)
+        return;
+    check_kind(p);
+    if (p->diagnostics->n_errors > errors)
+        return;
+    check_number(p);
+    check_powers(p);
+    if (p->diagnostics->n_errors == errors)
+        check_sums(p);
+}
