@@ -253,7 +253,7 @@ static const struct fault *maximum_over(struct engine *e, unsigned axis, struct 
 
 static const struct fault *reduce_over(struct engine *e, const struct exchange *exchange,
                                        struct judgement *value, struct span span) {
-    const struct fault *fault = NULL;
+    const struct fault *fault = ordered_sum_over(e, exchange, value, span);
     for (unsigned i = 0; i < exchange->axes.n && !fault; i++) {
         unsigned axis = exchange->axes.axes[i];
         if (e->program->mesh.axes[axis].size > 1)
@@ -287,7 +287,9 @@ static void forget_padding(const struct engine *e, struct judgement *value) {
 static const struct fault *apply(struct engine *e, const struct exchange *exchange, int64_t chunk,
                                  struct judgement *value, struct span span) {
     const struct axis_list *axes = &exchange->axes;
-    const struct fault *fault;
+    const struct fault *fault = ordered_check_collective(e, exchange, span);
+    if (fault)
+        return fault;
     switch (exchange->kind) {
     case COLLECTIVE_ALL_GATHER:
         return join_over(e, "all_gather", axes, exchange->dim, chunk, value, span);
@@ -337,6 +339,7 @@ struct judgement slice_apply(struct engine *e, const struct axis_list *axes, int
     const struct fault *fault = parts_fault(e, "a slice", axes, from, span);
     if (form_is_code(&e->digits, from->form))
         fault = codes_cut(e, span);
+    fault = fault ? fault : ordered_check_slice(e, dim, span);
     for (unsigned i = 0; i < axes->n && !fault; i++) {
         unsigned axis = axes->axes[i];
         if (e->program->mesh.axes[axis].size == 1)

@@ -460,6 +460,8 @@ const struct fault *diagnose(struct engine *e, const struct expectation *expecta
                              const struct judgement *found) {
     if (found->fault)
         return found->fault;
+    if (e->terms->ordered)
+        return ordered_difference(e, expectation, found);
     struct fault *fault = diagnose_value(e, expectation, found);
     if (fault && e->history) { // whoever reads the state
         history_begin(e, NULL, NULL, expectation->span, found, 1);

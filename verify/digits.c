@@ -100,16 +100,24 @@ bool form_is_code(const struct digits *digits, form_id form) {
     return form != FORM_ANY && form_get(digits, form)->key->codes > 0;
 }
 
-dim_id dim_cut(struct digits *digits, const struct axis_list *axes, int zigzag, int64_t time,
-               int64_t local) {
+dim_id dim_cut_around(struct digits *digits, const struct axis_list *axes, int zigzag, int64_t time,
+                      unsigned n_inner, int64_t local) {
     struct digit list[MAX_AXES + 2];
     uint32_t n = 0;
-    for (unsigned i = 0; i < axes->n; i++)
-        list[n++] = (struct digit){.size = digits->mesh->axes[axes->axes[i]].size,
-                                   .owner = OWNER_AXIS + axes->axes[i]};
-    list[n++] = (struct digit){.size = time, .owner = OWNER_TIME};
+    for (unsigned i = 0; i <= axes->n; i++) {
+        if (i + n_inner == axes->n)
+            list[n++] = (struct digit){.size = time, .owner = OWNER_TIME};
+        if (i < axes->n)
+            list[n++] = (struct digit){.size = digits->mesh->axes[axes->axes[i]].size,
+                                       .owner = OWNER_AXIS + axes->axes[i]};
+    }
     list[n++] = (struct digit){.size = local};
     return dim_make(digits, list, n, order_of_cuts(digits->mesh, axes, zigzag));
+}
+
+dim_id dim_cut(struct digits *digits, const struct axis_list *axes, int zigzag, int64_t time,
+               int64_t local) {
+    return dim_cut_around(digits, axes, zigzag, time, 0, local);
 }
 
 form_id form_local(struct digits *digits, const struct dim *dims, uint32_t rank) {
@@ -326,7 +334,8 @@ form_id form_declared(struct digits *digits, const struct program *program,
             buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH;
         int64_t time = stacked ? buffer->count : 1;
         int64_t left = buffer->dims[i].size / mesh_group_size(digits->mesh, cuts) / time;
-        dims[i] = dim_cut(digits, cuts, buffer->layout.zigzag[i] - 1, time, left);
+        dims[i] = dim_cut_around(digits, cuts, buffer->layout.zigzag[i] - 1, time,
+                                 stacked ? buffer->layout.n_inner : 0, left);
     }
     form_id form = form_make(digits, dims, buffer->rank);
     if (buffer->layout.flat.n == 0)

@@ -20,6 +20,7 @@ struct coordinates { // of a call: what the loops around it count
 struct alias_made {
     struct term of, as;
 };
+struct expectation;
 struct memo_entry { // of the call at `base`
     struct judgement *results;
     struct judgement *parameters;
@@ -39,7 +40,7 @@ struct engine {
     bool is_reference;
     struct terms *terms; // of both programs
     struct digits digits;
-    struct intern coverages;
+    struct intern coverages, leaves;
     struct store store;
     struct found *found;
     uint32_t all_axes;
@@ -192,6 +193,31 @@ bool coverage_join(struct engine *, enum monoid, coverage_id, coverage_id, struc
 const char *coverage_part_text(const struct engine *, coverage_id,
                                int64_t part);                          // "keys of chunk 3"
 const char *coverage_missing_text(const struct engine *, coverage_id); // the first of them
+
+// carry.c: the digits of a binary counter of sums. Whether the op is one.
+bool carry_apply(struct engine *, const struct unit *, const struct op *,
+                 const struct judgement *operands, struct judgement *results);
+
+// ordered.c: the order of sums, where terms are ordered.
+const struct leaves *leaves_get(const struct engine *, leaves_id); // not of LEAVES_NONE
+bool leaves_of_time(const struct engine *,
+                    const struct judgement *); // microbatches are to be summed
+// Whether what the host or the initialisation filled is cut into the leaves' parts; NULL: it is.
+const struct fault *ordered_check_filled(struct engine *, const struct buffer *, form_id);
+// The sum over the axes of a collective. NULL: done.
+const struct fault *ordered_sum_over(struct engine *, const struct exchange *, struct judgement *,
+                                     struct span span);
+// Whether a collective or a slice leaves to ops the shapes, and to groups the members, that they
+// have on every mesh. NULL: it does.
+const struct fault *ordered_check_collective(struct engine *, const struct exchange *,
+                                             struct span span);
+const struct fault *ordered_check_slice(struct engine *, int dim, struct span span);
+// `sum` becomes kept + sum, which are siblings. NULL: done.
+const struct fault *ordered_join(struct engine *, const struct judgement *kept,
+                                 struct judgement *sum, struct span span);
+// Why terms differ; NULL: they do not.
+const struct fault *ordered_difference(struct engine *, const struct expectation *,
+                                       const struct judgement *found);
 
 // collective.c: what the value is behind the collective. `chunk`: elements of the smaller side's
 // local part, for flat ones.

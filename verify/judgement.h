@@ -51,6 +51,19 @@ struct coverage {                   // no padding
     uint64_t seen[LIMIT_RING / 64]; // bit k: on the device at i, part i + k
 };
 
+// Of a program that is reproducible, a sum of leaves: of what each microbatch gives, numbered by
+// the digits of the batch, or of what each piece of a tensor gives. They are joined as a binary
+// tree, so digits are summed one after the other, the least significant first (ordered.c).
+typedef uint32_t leaves_id;
+enum { LEAVES_NONE = 0 };
+struct leaves {           // no padding
+    int64_t summed;       // leaves that are in it
+    int64_t microbatches; // of the device that they are of, from judgement.microbatch on
+    uint32_t pieces;      // they are of a tensor's, not of microbatches
+    uint32_t n;
+    struct digit left[MAX_DIGITS]; // that are still to be summed, the least significant last
+};
+
 // What a device-local value is. With the coordinates on the axes that own digits fixed, the sum
 // over the axes of `partial` is scale * the slice of the term that the form says; along all other
 // axes devices have the same.
@@ -58,13 +71,15 @@ struct judgement {
     const struct fault *fault; // NULL, or nothing else has a meaning
     struct scaled value;
     form_id form;
-    int32_t microbatch;   // coordinate of the digit that time owns; 0 without one
-    uint32_t partial;     // axes on which it is a summand
-    uint32_t own;         // of these, on which it is what this device began with, and no copy of
-                          // it, or what its own code lacks
+    int32_t microbatch; // coordinate of the digit that time owns; 0 without one. Of leaves, of the
+                        // first one
+    uint32_t partial;   // axes on which it is a summand
+    uint32_t own;       // of these, on which it is what this device began with, and no copy of
+                        // it, or what its own code lacks
     uint32_t partial_max; // axes on which the greatest of the devices' numbers is meant
     uint32_t bits; // axes on which copies are equal to the bit; set where there are no copies
     coverage_id coverage; // over which parts of a contraction it is
+    leaves_id leaves;     // in terms that are ordered: which digits are still to be summed
     uint32_t made;        // how, where that is kept (history.h); else 0
     uint8_t dtype;
     bool clean; // bytes behind or between its elements that are padding are zeros

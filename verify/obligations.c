@@ -218,6 +218,12 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
                                       state_text(e, buffer, 0)));
         return;
     }
+    if (e->terms->ordered && buffer->dtype != whole->dtype)
+        check_add_fault(c, fault_make(e, E416, buffer->span, NULL,
+                                      "`%s` is kept in %s, on one device in %s: what is computed "
+                                      "of it is rounded otherwise",
+                                      buffer->name, dtype_names[buffer->dtype],
+                                      dtype_names[whole->dtype]));
     for (int32_t i = 0; i < buffer->count;) {
         struct run expected = expected_at(c, id, i, other, reference);
         struct scaled value = run_held(&expected, 0, i).value.value;
@@ -335,8 +341,9 @@ void host_check(struct check *c) {
     struct engine *e = &c->final;
     for (buffer_id i = 0; i < e->program->n_buffers; i++) {
         const struct buffer *buffer = &e->program->buffers[i];
-        if (buffer->host == HOST_NONE)
-            continue; // who reads what nobody writes is told there
+        // Who reads what nobody writes is told there; one device has no microbatches to count.
+        if (buffer->host == HOST_NONE || buffer->host == HOST_MICROBATCH)
+            continue;
         buffer_id other = program_host_buffer(c->reference.program, buffer->host);
         bool input = buffer->class == CLASS_INPUT;
         if (other == NO_ID || (input && !same_dims(buffer, &c->reference.program->buffers[other])))

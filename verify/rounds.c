@@ -34,7 +34,7 @@ struct rounds {
 };
 
 struct rounds *rounds_new(struct engine *e, const struct unit *unit) {
-    uint32_t i = 0;
+    uint32_t i = e->terms->ordered ? unit->n_ops : 0;
     while (i < unit->n_ops && unit->ops[i].kind != OP_PERMUTE)
         i++;
     if (i == unit->n_ops) // this saves time: of values that no permute moved no two join

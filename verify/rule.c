@@ -465,9 +465,13 @@ static struct judgement result_of(struct context *c, unsigned result) {
     c->fault = c->fault ? c->fault : rounded_fault(c, result, &made);
     if (c->fault)
         return judgement_fault(c->fault);
-    if (time)
+    if (time && !e->terms->ordered)
         made.value = sum_microbatch(e->terms, made.value, m);
     made.microbatch = result_microbatch(c, result, made.form);
+    if (e->terms->ordered)
+        ordered_leaves(c, result, &made);
+    if (c->fault)
+        return judgement_fault(c->fault);
     made.bits = result_bits(c, result, &made);
     made.clean = result_clean(c, made.form);
     return made;
@@ -551,6 +555,11 @@ static struct judgement cast_of(struct engine *e, const struct unit *unit, const
         fault_insist(e, fault_make(e, E415, op->span, NULL,
                                    "`cast` to %s, narrower than %s, which is declared",
                                    dtype_names[to], dtype_names[policy->compute]));
+    if (e->terms->ordered && from->dtype != to)
+        return judgement_fault(fault_make(e, E416, op->span, NULL,
+                                          "`cast` from %s to %s rounds, and what it rounds differs "
+                                          "from mesh to mesh",
+                                          dtype_names[from->dtype], dtype_names[to]));
     value.dtype = (uint8_t)to;
     value.own = 0; // a copy
     // Elements only: what stands behind them in another place is unknown.
@@ -561,6 +570,8 @@ static struct judgement cast_of(struct engine *e, const struct unit *unit, const
 void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
                 const struct judgement *operands, struct judgement *results) {
     const struct fault *first = NULL;
+    if (carry_apply(e, unit, op, operands, results)) // one of its operands may be nothing yet
+        return;
     for (unsigned i = 0; i < op->n_operands; i++)
         first = fault_first(first, operands[i].fault);
     for (unsigned i = 0; first && i < op->n_results; i++)

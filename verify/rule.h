@@ -33,6 +33,10 @@ const struct fault *with_reader(const struct context *, struct fault *, unsigned
 struct scaled value_of_result(struct context *, unsigned result);
 struct scaled iota_term(struct engine *, int64_t dimension, int64_t count);
 
+// ordered.c: the same where terms are ordered, and which leaves the result is a sum of.
+struct scaled ordered_value(struct context *, unsigned result);
+void ordered_leaves(struct context *, unsigned result, struct judgement *made);
+
 // parts.c. Two labels on one axis are noted as a pair, or are a fault.
 void pair_labels(struct context *, unsigned axis, unsigned char label);
 // Of which parts of a contraction a device makes the result; `contracted`: axes that own digits of

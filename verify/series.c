@@ -54,7 +54,8 @@ bool judgement_alike(const struct judgement *a, const struct judgement *b) {
         return a->fault && b->fault && fault_alike(a->fault, b->fault);
     return a->value.scale == b->value.scale && a->form == b->form && a->partial == b->partial &&
            a->own == b->own && a->partial_max == b->partial_max && a->bits == b->bits &&
-           a->coverage == b->coverage && a->dtype == b->dtype && a->clean == b->clean;
+           a->coverage == b->coverage && a->leaves == b->leaves && a->dtype == b->dtype &&
+           a->clean == b->clean;
 }
 
 static bool held_joins(struct held *a, struct held *b, int32_t distance, uint8_t *moves) {

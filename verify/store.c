@@ -55,6 +55,11 @@ static struct term state_leaf(struct engine *e, const struct buffer *of, enum bu
     return term_leaf(e->terms, NODE_STATE, name, tensor->layers > 0, layer);
 }
 
+bool store_is_host(struct engine *e, struct term term, enum host_role role) {
+    return term_kind(e->terms, term) == NODE_INPUT &&
+           term_node(e->terms, term)->key->attributes == leaf_name(e, 'i', host_role_names[role]);
+}
+
 // The judgement of item 0.
 static struct judgement first_judgement(struct engine *e, buffer_id id) {
     const struct buffer *buffer = buffer_of(e, id);
@@ -66,7 +71,8 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
                                           buffer->name));
     if (buffer->class == CLASS_INPUT) {
         const char *role = host_role_names[buffer->host];
-        bool indexed = buffer->host == HOST_LAYER; // each item has its own layer's number
+        // Each item has its own layer's or microbatch's number.
+        bool indexed = buffer->host == HOST_LAYER || buffer->host == HOST_MICROBATCH;
         value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', role), indexed,
                              indexed ? (int32_t)buffer->first_layer : 0);
     } else {
@@ -75,8 +81,11 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
             class = CLASS_PARAMETERS; // one value, kept in two types
         value.of = state_leaf(e, buffer, class, (int32_t)buffer->first_layer);
     }
-    struct judgement made =
-        judgement_of(e, value, form_declared(&e->digits, e->program, buffer), buffer->dtype);
+    form_id form = form_declared(&e->digits, e->program, buffer);
+    const struct fault *fault = ordered_check_filled(e, buffer, form);
+    if (fault)
+        return judgement_fault(fault);
+    struct judgement made = judgement_of(e, value, form, buffer->dtype);
     if (buffer->class == CLASS_RESIDUAL)
         codes_begin(e, &made);
     return made;

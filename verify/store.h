@@ -118,6 +118,7 @@ struct run initial_run(struct engine *, buffer_id, int32_t item);
 struct judgement initial_judgement(struct engine *, buffer_id, int64_t item);
 // The state of this class that the step finds of the same tensor and layer.
 struct term store_leaf(struct engine *, struct reference, enum buffer_class);
+bool store_is_host(struct engine *, struct term, enum host_role); // what the host gives as such
 void note_found(struct engine *, buffer_id, const struct judgement *value); // for the report
 void store_init(struct engine *, const struct step *);
 int32_t number_of(struct engine *, struct index);

@@ -275,7 +275,8 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
         // Bytes behind an accumulator's elements are untouched where it is added to in place, and
         // where a sum of codes takes its place.
         uint32_t place = v->unit->results[i].in_parameter;
-        bool untouched = made->kind == OP_ACCUMULATE || made->kind == OP_DECOMPRESS;
+        bool untouched =
+            made->kind == OP_ACCUMULATE || made->kind == OP_CARRY || made->kind == OP_DECOMPRESS;
         if (place != NO_ID && !results[i].fault && untouched &&
             !(results[i].form != FORM_ANY && form_is_flat(&e->digits, results[i].form)))
             results[i].clean = v->values[place].clean;
@@ -337,7 +338,7 @@ static void evaluate(struct engine *e, const struct unit *unit, const struct jud
 // ---- memo -------------------------------------------------------------------------------------
 
 struct key_operand { // fields of one width: keys have no padding
-    uint32_t node, scale, form, partial, own, partial_max, bits, coverage, fault, rest;
+    uint32_t node, scale, form, partial, own, partial_max, bits, coverage, leaves, fault, rest;
     int32_t at, microbatch;
 };
 struct call_key {
@@ -349,7 +350,8 @@ struct call_key {
 };
 
 static bool is_of_time(const struct engine *e, const struct judgement *value) {
-    return value->form != FORM_ANY && form_get(&e->digits, value->form)->time;
+    return (value->form != FORM_ANY && form_get(&e->digits, value->form)->time) ||
+           leaves_of_time(e, value);
 }
 
 // Those of the first operand that has any. What was collected from some microbatches holds their
@@ -421,6 +423,7 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
             .partial_max = from->partial_max,
             .bits = from->bits,
             .coverage = from->coverage,
+            .leaves = from->leaves,
             .fault = from->fault ? from->fault->order : 0,
             .rest = from->dtype | (uint32_t)from->clean << 8,
             .at = from->value.of.at - (indexed ? base.layer : 0),

@@ -13,7 +13,7 @@ uint32_t attributes_of(struct engine *e, const struct op *op) {
     uint32_t size = 0;
     for (unsigned name = 0; name < N_ATTRIBUTES; name++) {
         const struct attribute *attribute = op_attribute(op, name);
-        if (!attribute)
+        if (!attribute || name == ATTRIBUTE_PIECES) // in which order, not what (ordered.c)
             continue;
         CHECK(attribute_kinds[name] != KIND_AXES && name != ATTRIBUTE_DIM);
         const void *from = &attribute->integer;
@@ -245,6 +245,8 @@ static struct scaled term_of_result(struct context *c, unsigned result) {
 
 // What is not linear in zeros makes something of them, and more of more.
 struct scaled value_of_result(struct context *c, unsigned result) {
+    if (c->engine->terms->ordered)
+        return ordered_value(c, result);
     const struct judgement *given = c->operands;
     struct judgement counted[MAX_OPERANDS];
     memcpy(counted, given, c->op->n_operands * sizeof *counted);

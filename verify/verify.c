@@ -20,7 +20,7 @@ void engine_init(struct engine *e, const struct program *program, struct terms *
                          .terms = terms,
                          .all_axes = (uint32_t)((UINT64_C(1) << program->mesh.n_axes) - 1)};
     digits_init(&e->digits, arena, &program->mesh);
-    e->memo_keys.arena = e->coverages.arena = arena;
+    e->memo_keys.arena = e->coverages.arena = e->leaves.arena = arena;
     initials_init(e);
     e->found = ARENA_ARRAY(arena, struct found, program->n_buffers + 1);
 }
@@ -224,27 +224,38 @@ static uint32_t keep_sums_of_copies(struct engine *e) {
 
 // ---- the verdict ------------------------------------------------------------------------------
 
-// `history`: values are rewritten, which costs much more than terms in normal form and is needed
-// only for units that somebody wrote differently, and how they are made is kept, to tell what is
-// wrong; or NULL.
+struct examination {
+    // Values are rewritten, which costs much more than terms in normal form and is needed only for
+    // units that somebody wrote differently, and how they are made is kept, to tell what is wrong;
+    // or NULL.
+    struct history *history;
+    bool one_by_one;
+    bool ordered; // sums do not commute
+};
+
 static struct check *examine(const struct program *reference, const struct program *final,
-                             struct arena *arena, struct diagnostics *diagnostics, bool one_by_one,
-                             struct history *history) {
+                             struct arena *arena, struct diagnostics *diagnostics,
+                             struct examination how) {
     struct terms *terms = ARENA_NEW(arena, struct terms);
     struct check *c = ARENA_NEW(arena, struct check);
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
+    terms->ordered = how.ordered;
+    terms->pieces = reference->policy.reproducible;
     engine_init(&c->reference, reference, terms, arena, diagnostics);
     engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics);
     c->all_islands = final;
     c->reference.sends = final;
     c->final.reference = &c->reference;
-    c->final.rewrites = history;
+    c->final.rewrites = how.history;
     for (int i = 0; i < 2; i++) {
         struct engine *e = i ? &c->final : &c->reference;
-        e->one_by_one = e->without_memo = one_by_one;
-        e->history = history;
+        e->one_by_one = e->without_memo = how.one_by_one;
+        e->history = how.history;
     }
-    if (check_numbers(c, reference) && check_numbers(c, final)) {
+    if (how.ordered && final->policy.wire_axes.n)
+        check_add_fault(c, fault_make(&c->final, E416, final->policy_span, NULL,
+                                      "gradients that travel as codes are added in another order"));
+    if (check_numbers(c, reference) && check_numbers(c, final) && c->n_faults == 0) {
         run_reference(c);
         run_final(c);
         check_average(c);
@@ -264,16 +275,22 @@ static int64_t n_executed(const struct check *c) {
 // if they do not, so that what is accepted as it stands costs no more.
 static struct verdict judge(const struct program *reference, const struct program *final,
                             struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
-    struct check *c = examine(reference, final, arena, diagnostics, one_by_one, NULL);
+    struct examination how = {.one_by_one = one_by_one};
+    struct check *c = examine(reference, final, arena, diagnostics, how), *last = c;
     int64_t n_statements = n_executed(c);
     if (c->n_faults) {
-        c = examine(reference, final, arena, diagnostics, one_by_one,
-                    history_new(arena, c->faults, c->n_faults));
+        how.history = history_new(arena, c->faults, c->n_faults);
+        last = c = examine(reference, final, arena, diagnostics, how);
         n_statements += n_executed(c);
-        report_faults(c);
     }
+    if (c->n_faults == 0 && reference->policy.reproducible) {
+        how = (struct examination){.one_by_one = one_by_one, .ordered = true};
+        last = examine(reference, final, arena, diagnostics, how);
+        n_statements += n_executed(last);
+    }
+    report_faults(last);
     enum verdict_kind refused = c->refuted ? VERDICT_REFUTED : VERDICT_UNPROVED;
-    return (struct verdict){.kind = c->n_faults == 0 ? VERDICT_ACCEPTED : refused,
+    return (struct verdict){.kind = last->n_faults == 0 ? VERDICT_ACCEPTED : refused,
                             .buffers = c->final.found,
                             .copies = c->final.sums,
                             .n_copies = keep_sums_of_copies(&c->final),
