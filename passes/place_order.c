@@ -129,12 +129,10 @@ static void report_two_orders(struct placing *p, const struct placed_tensor *ten
                               const char *name, const char *first) {
     struct diagnostic *d = report_order(
         p, origin_of_sums(p, tensor),
-        arena_format(
-            p->arena,
-            "in each microbatch gradients of %s are summed over other axes than those of %s", name,
-            first));
+        arena_format(p->arena, "gradients of %s are summed in another order than those of %s", name,
+                     first));
     diagnostic_say(d, "no one order of microbatches fits both");
-    diagnostic_help(d, "reduce all gradients alike, where training is `reproducible`");
+    diagnostic_help(d, "shard and reduce all gradients alike, where training is `reproducible`");
 }
 
 static void report_other_order(struct placing *p, const struct axis_list *digits) {
@@ -151,27 +149,31 @@ static void report_other_order(struct placing *p, const struct axis_list *digits
     diagnostic_help(d, "split the batch over the axes in that order");
 }
 
+// All tensors have the order of the first that is trained, and the batch has it too.
 static void check_sums(struct placing *p) {
     struct placement *placement = p->placement;
+    struct axis_list order = {0};
     const char *first = NULL;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
         if (!tensor->trainable)
             continue;
         struct gradient_sums sums = gradient_sums(placement, &placement->tensors[i]);
-        struct axis_list inner = inner_axes(&sums), digits = digits_of(&sums);
-        if (!first && placement->microbatches > 1)
+        struct axis_list inner = {0}, digits = digits_of(&sums);
+        if (placement->microbatches > 1)
+            inner = inner_axes(&sums);
+        if (!first) {
             placement->inner = inner;
-        if (first && placement->microbatches > 1 && !axis_list_equal(&inner, &placement->inner)) {
+            order = digits;
+            first = tensor->name;
+        }
+        if (!axis_list_equal(&inner, &placement->inner) || !axis_list_equal(&digits, &order)) {
             report_two_orders(p, &placement->tensors[i], tensor->name, first);
             return;
         }
-        if (!axis_list_equal(&digits, &placement->batch)) {
-            report_other_order(p, &digits);
-            return;
-        }
-        first = first ? first : tensor->name;
     }
+    if (first && !axis_list_equal(&order, &placement->batch))
+        report_other_order(p, &order);
 }
 
 void check_order(struct placing *p) {
