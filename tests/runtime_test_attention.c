@@ -109,13 +109,20 @@ static void forward(struct place_context *context, int dtype, const struct shape
     free(queries), free(keys);
 }
 
+/* All bits set, which is a NaN of either type: results are overwritten, all of them. */
+static void *nans(int64_t count) {
+    double *x = zeros_f64(count);
+    memset(x, 0xff, sizeof *x * (size_t)count);
+    return x;
+}
+
 static void check_forward(struct place_context *context, int dtype, const struct shape *s) {
     int64_t queries = query_count(s), dim = s->head_dim;
     struct tensor q = tensor_random(dtype, queries * dim, 1);
     struct tensor k = tensor_random(dtype, key_count(s) * dim, 2);
     struct tensor v = tensor_random(dtype, key_count(s) * dim, 3);
     double *o = zeros_f64(queries * dim), *lse = zeros_f64(queries);
-    void *o_found = zeros_f64(queries * dim), *lse_found = zeros_f64(queries);
+    void *o_found = nans(queries * dim), *lse_found = nans(queries);
     naive_attention(s, q.exact, k.exact, v.exact, scale_of(s), o, lse);
     forward(context, dtype, s, q.data, k.data, v.data, o_found, lse_found);
     assert_close("o", o_found, dtype, o, queries * dim, tolerance_of(dtype));
@@ -172,11 +179,7 @@ static struct gradients backward(struct place_context *context, int dtype, const
                                  const void *q, const void *k, const void *v, const void *d_o) {
     int64_t queries = query_count(s), dim = s->head_dim;
     void *o = zeros_f64(queries * dim), *lse = zeros_f64(queries);
-    struct gradients g = {zeros_f64(queries * dim), zeros_f64(key_count(s) * dim),
-                          zeros_f64(key_count(s) * dim)};
-    memset(g.dq, 0xff,
-           sizeof(double) *
-               (size_t)(queries * dim)); /* NaN: results are overwritten, not added to */
+    struct gradients g = {nans(queries * dim), nans(key_count(s) * dim), nans(key_count(s) * dim)};
     forward(context, dtype, s, q, k, v, o, lse);
     int32_t *query_positions = positions_of(s->query_start, s->query_jump, s->queries);
     int32_t *key_positions = positions_of(s->key_start, s->key_jump, s->keys);
