@@ -9,13 +9,23 @@
 struct item_state {
     bool alive;
     uint32_t first, last;
+    // Of the outermost loop in which the life began and that has not the item for one iteration:
+    // its depth and first execution, which is 0 where there is none; and the iteration.
+    int loop;
+    uint32_t loop_begin, iteration;
+    bool left_behind;  // by that loop: used when it is over
+    uint32_t previous; // the life before this one, plus one; 0: none
 };
 
 // A run of a loop, and the items that it needs to its end.
+struct needed {
+    struct item_state *state;
+    uint32_t first; // of the life that is meant
+};
 struct open_loop {
     const struct loop *loop;
     uint32_t begin; // execution
-    struct item_state **needed;
+    struct needed *needed;
     uint32_t n, cap;
 };
 
@@ -52,6 +62,8 @@ struct tracer {
     bool *followed; // of every buffer: whether it is, and is named
     struct item_state *items;
     int64_t *first_item; // of every buffer, in `items`
+    uint32_t *previous;  // of every life: the item's life before it, plus one
+    uint32_t n_previous, cap_previous;
     struct carried *flights;
     int64_t *first_slot;      // of every handle, in `flights`
     struct named_list *named; // by place
@@ -86,15 +98,31 @@ static bool is_left(const struct tracer *t, buffer_id buffer) {
     return is_left_to_host(t->program, buffer, (enum step_kind)(t->step - t->program->steps));
 }
 
+// What a loop leaves behind is what its last iteration wrote, and no statement of the loop can free
+// what those before it wrote: the item has one life from the first of them on.
+static void join_lives(struct tracer *t, struct item_state *state) {
+    while (state->left_behind && state->previous) {
+        struct life *before = &t->uses.lives[state->previous - 1];
+        if (before->first < state->loop_begin)
+            return;
+        state->first = before->first;
+        state->previous = t->previous[state->previous - 1];
+        before->buffer = NO_ID;
+    }
+}
+
 static void end_life(struct tracer *t, buffer_id buffer, int64_t item) {
     struct item_state *state = state_of(t, buffer, item);
     if (!state->alive)
         return;
     bool left = is_left(t, buffer);
     uint32_t last = left ? t->uses.n - 1 : state->last;
+    join_lives(t, state);
     ARENA_PUSH(t->arena, t->uses.lives, t->uses.n_lives, t->uses.cap_lives,
                (struct life){buffer, item, state->first, last, left});
+    ARENA_PUSH(t->arena, t->previous, t->n_previous, t->cap_previous, state->previous);
     state->alive = false;
+    state->previous = t->uses.n_lives;
 }
 
 // Does the variable of a loop inside go with that of loop `outer`, as its own does?
@@ -109,10 +137,36 @@ static void need_to_loops_end(struct tracer *t, struct item_state *state, int va
     for (int k = 0; k < t->depth; k++) {
         struct open_loop *loop = &t->loops[k];
         if (state->first < loop->begin && !goes_with(t, variable, k)) {
-            ARENA_PUSH(t->arena, loop->needed, loop->n, loop->cap, state);
+            ARENA_PUSH(t->arena, loop->needed, loop->n, loop->cap,
+                       (struct needed){state, state->first});
             return;
         }
     }
+}
+
+static void begin_life(struct tracer *t, struct item_state *state, int variable) {
+    *state = (struct item_state){.alive = true, .first = t->uses.n, .previous = state->previous};
+    for (int k = 0; k < t->depth && !state->loop_begin; k++)
+        if (!goes_with(t, variable, k)) {
+            state->loop = k;
+            state->loop_begin = t->loops[k].begin;
+            state->iteration = t->iterations[k];
+        }
+}
+
+static bool is_over(const struct tracer *t, const struct item_state *state) {
+    return t->depth <= state->loop || t->loops[state->loop].begin != state->loop_begin;
+}
+
+// What a statement updates from its first run on, as the places of a counter, dies behind none of
+// its runs but the last.
+static void need_to_last_run(struct tracer *t, struct item_state *state) {
+    struct open_loop *loop = &t->loops[state->loop];
+    bool again =
+        state->loop_begin && !is_over(t, state) && state->iteration != t->iterations[state->loop];
+    if (again && t->uses.executions[state->first].place == t->place)
+        ARENA_PUSH(t->arena, loop->needed, loop->n, loop->cap,
+                   (struct needed){state, state->first});
 }
 
 // A use at this execution, by the variable of a loop that names the item. `anew`: all of it is
@@ -122,9 +176,11 @@ static void use(struct tracer *t, buffer_id buffer, int64_t item, int variable, 
     if (anew && !is_left(t, buffer))
         end_life(t, buffer, item);
     if (!state->alive)
-        *state = (struct item_state){.alive = true, .first = t->uses.n};
+        begin_life(t, state, variable);
     state->last = t->uses.n;
+    state->left_behind |= state->loop_begin && is_over(t, state);
     need_to_loops_end(t, state, variable);
+    need_to_last_run(t, state);
 }
 
 // ---- statements -------------------------------------------------------------------------------
@@ -267,9 +323,11 @@ static void execute_loop(struct tracer *t, const struct loop *loop) {
     }
     t->place = first + count_places(&loop->body);
     const struct open_loop *run = &t->loops[t->depth];
-    for (uint32_t i = 0; i < run->n; i++)
-        if (run->needed[i]->alive && run->needed[i]->first < run->begin)
-            run->needed[i]->last = t->uses.n - 1;
+    for (uint32_t i = 0; i < run->n; i++) {
+        struct item_state *state = run->needed[i].state;
+        if (state->alive && state->first == run->needed[i].first)
+            state->last = t->uses.n - 1;
+    }
 }
 
 static void execute_block(struct tracer *t, const struct block *block) {
@@ -328,6 +386,11 @@ static void group_lives(struct tracer *t) {
     uint32_t *first = ARENA_ARRAY(t->arena, uint32_t, n + 1);
     uint32_t *next = ARENA_ARRAY(t->arena, uint32_t, n + 1);
     struct life *grouped = ARENA_ARRAY(t->arena, struct life, uses->n_lives + 1);
+    uint32_t n_lives = 0; // that were not joined to later ones
+    for (uint32_t i = 0; i < uses->n_lives; i++)
+        if (uses->lives[i].buffer != NO_ID)
+            uses->lives[n_lives++] = uses->lives[i];
+    uses->n_lives = n_lives;
     for (uint32_t i = 0; i < uses->n_lives; i++)
         first[uses->lives[i].buffer + 1]++;
     for (uint32_t i = 0; i < n; i++)
