@@ -196,7 +196,8 @@ static void report_faults(struct check *c) {
     uint32_t n_reported = 0, n_left = 0;
     for (uint32_t i = 0; i < c->n_faults; i++)
         c->faults[i] = cause_tell(&c->final, c->faults[i]);
-    qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
+    if (c->n_faults)
+        qsort(c->faults, c->n_faults, sizeof *c->faults, by_order);
     for (uint32_t i = 0; i < c->n_faults; i++) {
         bool seen = false;
         for (uint32_t k = 0; k < i && !seen; k++)
