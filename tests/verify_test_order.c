@@ -179,7 +179,7 @@ static const struct deviation deviations[] = {
               "/b*a, sequence=2] host tokens microbatches 8 around a")},
      "E416",
      "start all_reduce over b as sum.g",
-     "next come `a`"},
+     "next come the devices of `a`"},
     {"copies that are added",
      {REPLACE("call bend(x = g)", SUM_OVER("b", "g") "call halve(x = g) -> (y = spare)\n"
                                                      "call bend(x = spare)")},
@@ -485,7 +485,7 @@ static const struct deviation deviations[] = {
       REPLACE(SUM_OVER("a", "s"), SUM_OVER("b*a", "s"))},
      "E416",
      "start all_reduce over b*a as sum.s",
-     "next come `b`"},
+     "next come the devices of `b`"},
     {"added to others, one piece each, before their collective",
      {REPLACE("f32[flat=4]", "f32[flat=2]"), REPLACE("buffer u :", SHARD_OF_SHARD "buffer u :"),
       REPLACE("x = q.a", "x = q.ab"), REPLACE("{pieces=2}", "{pieces=1}"),

@@ -199,7 +199,6 @@ bool carry_apply(struct engine *, const struct unit *, const struct op *,
                  const struct judgement *operands, struct judgement *results);
 
 // ordered.c: the order of sums, where terms are ordered.
-const struct leaves *leaves_get(const struct engine *, leaves_id); // not of LEAVES_NONE
 bool leaves_of_time(const struct engine *,
                     const struct judgement *); // microbatches are to be summed
 // Whether what the host or the initialisation filled is cut into the leaves' parts; NULL: it is.

@@ -27,7 +27,8 @@ enum { TEXT_DEPTH = 2 };
 
 // ---- leaves -----------------------------------------------------------------------------------
 
-const struct leaves *leaves_get(const struct engine *e, leaves_id id) {
+// Not of LEAVES_NONE.
+static const struct leaves *leaves_get(const struct engine *e, leaves_id id) {
     return interned(&e->leaves, id - 1);
 }
 
@@ -77,15 +78,18 @@ bool leaves_of_time(const struct engine *e, const struct judgement *value) {
     return false;
 }
 
-// "the microbatches of a device", "`dp`"
+// "the microbatches of a device", "the devices of `dp`"
 static const char *digit_text(const struct engine *e, const struct digit *digit) {
     if (digit->owner == OWNER_TIME)
         return "the microbatches of a device";
-    return arena_format(e->arena, "`%s`", e->program->mesh.axes[digit->owner - OWNER_AXIS].name);
+    return arena_format(e->arena, "the devices of `%s`",
+                        e->program->mesh.axes[digit->owner - OWNER_AXIS].name);
 }
 
-// "a sum of 2 of 8 microbatches"
+// "the sum of 2 of 8 microbatches"
 static const char *leaves_text(const struct engine *e, const struct judgement *value) {
+    if (!value->leaves)
+        return "no sum over microbatches";
     const struct leaves *leaves = leaves_get(e, value->leaves);
     int64_t all = leaves->summed;
     for (uint32_t i = 0; i < leaves->n; i++)
@@ -423,7 +427,9 @@ const struct fault *ordered_join(struct engine *e, const struct judgement *kept,
     const struct digit *next = next_digit(&leaves);
     if (!next || next->owner != OWNER_TIME || !are_siblings(kept, sum, &leaves))
         return fault_make(e, E416, span, NULL,
-                          "`carry` adds what are not the two halves of a block of microbatches");
+                          "`carry` adds what are not the two halves of a block of microbatches: %s "
+                          "to %s",
+                          leaves_text(e, sum), leaves_text(e, kept));
     sum_digit(&leaves, 2);
     leaves.microbatches *= 2;
     sum->leaves = leaves_intern(e, &leaves);
