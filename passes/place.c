@@ -299,11 +299,13 @@ static void place_storage(struct placing *p) {
 
 static bool check_microbatches(struct placing *p) {
     const struct train_config *train = &p->config->train;
-    if (p->placement->microbatches <= LIMIT_MICROBATCHES)
+    int64_t most = train->reproducible ? LIMIT_REPRODUCIBLE_MICROBATCHES : LIMIT_MICROBATCHES;
+    if (p->placement->microbatches <= most)
         return true;
     struct diagnostic *d = report(p->diagnostics, E107, origin_span(&train->batch_origin),
-                                  "a step of %lld microbatches; at most %d can be compiled",
-                                  (long long)p->placement->microbatches, (int)LIMIT_MICROBATCHES);
+                                  "a step of %lld microbatches; at most %d can be compiled%s",
+                                  (long long)p->placement->microbatches, (int)most,
+                                  train->reproducible ? " where training is `reproducible`" : "");
     diagnostic_help(d, "raise train.microbatch or lower train.batch");
     return false;
 }
