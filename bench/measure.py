@@ -3,6 +3,7 @@
 Programs in bench/ print figures; they never pass or fail. The command is $PLACEC, else
 build-release/bin/placec.
 """
+import hashlib
 import json
 import os
 import re
@@ -95,6 +96,19 @@ def run(text, steps, *arguments, data=TEXT):
         with open(log, encoding="utf-8") as lines:
             head, *records = [json.loads(line) for line in lines]
     return head, records
+
+
+def bits(records, dump):
+    """Stands for all that a run has computed: losses and norms of its steps, and what `--dump` wrote of parameters and
+    optimizer states."""
+    with open(dump, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = file.read()
+    whole = hashlib.sha256(repr([(record["loss"], record["grad_norm"]) for record in records]).encode())
+    for name, tensor in sorted(header.items()):
+        if name != "__metadata__" and not name.startswith("gradients/"):
+            whole.update(name.encode() + data[slice(*tensor["data_offsets"])])
+    return whole.hexdigest()[:8]
 
 
 def machine():
