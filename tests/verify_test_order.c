@@ -153,6 +153,14 @@ struct deviation {
 };
 
 #define SHARD_OF_SHARD "buffer q.ab : transient f32[hidden=6] flat/a*b window of q.a\n"
+// What one microbatch gives, in a place of its own.
+#define SQUARES_UNIT(name)                                                                         \
+    "unit main." name " { phase forward parameter %x : i32[batch=3, sequence=2]\n"                 \
+    "parameter %t : f32[vocab=3, hidden=6] result %y\n"                                            \
+    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"                                        \
+    "%a = embedding(%x, %t, %r) : f32[batch=3, sequence=2, hidden=6]\n"                            \
+    "%b = mul(%a, %a) : f32[batch=3, sequence=2, hidden=6]\n"                                      \
+    "%y = sum_rows(%b) {keep=1} : " ROW " out }\n"
 #define OWN_UNIT(text) REPLACE("unit main.carry {", text "unit main.carry {")
 
 static const struct deviation deviations[] = {
@@ -330,13 +338,7 @@ static const struct deviation deviations[] = {
                "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
                "%a = embedding(%x, %t, %r) : f32[batch=3, sequence=2, hidden=6]\n"
                "%n = sum_rows(%a) {keep=1} : " ROW " inline\n"
-               "%y = accumulate(%sum, %n) : " ROW " in %sum }\n"
-               "unit main.squares { phase forward parameter %x : i32[batch=3, sequence=2]\n"
-               "parameter %t : f32[vocab=3, hidden=6] result %y\n"
-               "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
-               "%a = embedding(%x, %t, %r) : f32[batch=3, sequence=2, hidden=6]\n"
-               "%b = mul(%a, %a) : f32[batch=3, sequence=2, hidden=6]\n"
-               "%y = sum_rows(%b) {keep=1} : " ROW " out }\n")},
+               "%y = accumulate(%sum, %n) : " ROW " in %sum }\n" SQUARES_UNIT("squares"))},
      "E416",
      "%y = accumulate(%sum, %n)",
      "one device"},
@@ -367,13 +369,8 @@ static const struct deviation deviations[] = {
                            "microbatch[m])\n}\n" SUM_OVER("a", "spare") "call add(x = spare, sum "
                                                                         "= g)\ncall bend(x = g)"),
       OWN_UNIT("unit main.add { phase forward parameter %x : " ROW " parameter %sum : " ROW "\n"
-               "result %y in %sum\n%y = accumulate(%sum, %x) : " ROW " in %sum }\n"
-               "unit main.none { phase forward parameter %x : i32[batch=3, sequence=2]\n"
-               "parameter %t : f32[vocab=3, hidden=6] result %y\n"
-               "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"
-               "%a = embedding(%x, %t, %r) : f32[batch=3, sequence=2, hidden=6]\n"
-               "%b = mul(%a, %a) : f32[batch=3, sequence=2, hidden=6]\n"
-               "%y = sum_rows(%b) {keep=1} : " ROW " out }\n")},
+               "result %y in %sum\n%y = accumulate(%sum, %x) : " ROW
+               " in %sum }\n" SQUARES_UNIT("none"))},
      "E416",
      "%y = accumulate(%sum, %x)",
      "only what one microbatch gives is added"},
