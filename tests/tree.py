@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Holds what is agreed about the tree: what may stand at its top, how long a file may be, that a
-source file opens by saying what it is, that nothing generated or private is committed, and that lists of
-files are true: what a document names is there, and a header that opens with its files names all of them."""
+source file opens by saying what it is, that a script can be executed, that nothing generated or private is
+committed, and that lists of files are true: what a document names is there, and a header that opens with its
+files names all of them."""
 import os
 import re
 import subprocess
@@ -89,6 +90,8 @@ def complaints(root):
         top = name.split("/")[0]
         if top not in TOP:
             yield f"{name}: not among what the top of the tree may hold"
+        if text_of(root, name).startswith("#!") and not os.access(os.path.join(root, name), os.X_OK):
+            yield f"{name}: a script that is not executable"
         if DATA.search(name) or not name.endswith(SOURCE):
             continue
         lines = text_of(root, name).split("\n")

@@ -344,6 +344,8 @@ def main():
     texts = {name: open(os.path.join(folder, name)).read() for name in names}
     rules = find_rules(texts)
     chosen = [number for number, rule in enumerate(rules) if re.search(arguments.only, rule[2])]
+    if not chosen:
+        sys.exit(f"no rule of verify/ matches {arguments.only!r}; --list prints them as they are matched")
     saving = [number for number in chosen if rules[number][4]]
     chosen = [number for number in chosen if not rules[number][4]]
     if arguments.sample and arguments.sample < len(chosen):
