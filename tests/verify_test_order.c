@@ -34,10 +34,14 @@
 #define MIX                                                                                        \
     "call mix(n = u, z = line) -> (y = spare)\ncall three(x = w, y = u, sum = spare)\ncall "       \
     "bend(x = spare) -> (y = line)\n"
-#define COUNT   "zero count\ncall count(x = tokens[m], sum = count)\n"
-#define LEAF_Q  "call leaf(x = tokens[m], t = table) -> (y = q)\n"
-#define SCATTER "start reduce_scatter over a as part[0] { q -> q.a }\nwait part[0]\n"
-#define LAST    "call halve_scalar(x = count) -> (y = token_count)\n"
+#define COUNT          "zero count\ncall count(x = tokens[m], sum = count)\n"
+#define COUNTED(carry) COUNT SUM_OVER("b", "count") CARRY(carry, "count", "m")
+#define LEAF_Q         "call leaf(x = tokens[m], t = table) -> (y = q)\n"
+#define SCATTER        "start reduce_scatter over a as part[0] { q -> q.a }\nwait part[0]\n"
+// In two halves, so that one may lack what the other has twice.
+#define HALF  "call halve_scalar(x = count) -> (y = token_count)\n"
+#define OTHER "call halve_scalar(x = count) -> (y = r)\ncall plus(x = r, sum = token_count)\n"
+#define LAST  HALF OTHER
 
 // `share`: what squares are summed of, and of how many pieces.
 #define UNITS(batch, share, pieces)                                                                \
@@ -139,9 +143,9 @@ static const char final[] =
               "buffer microbatch : input f64[] host microbatch microbatches 8 at 14336\n"
               "buffer g.k : transient f32[hidden=6] slots 3 at 15360\n"
               "buffer count.k : transient f64[] slots 3 at 17408\n"
-              "train {\n" LOOP COUNT SUM_OVER("b", "count") CARRY("carry_scalar", "count", "m")
-                  LEAF_Q SUM_OVER("b", "q") CARRY("carry", "q", "m") "}\n" SUM_OVER("a", "g")
-                      SUM_OVER("a", "count") LAST SCATTER SQUARE("q.a") SUM_OVER("a", "s") SQUARE_U
+              "train {\n" LOOP COUNTED("carry_scalar") LEAF_Q SUM_OVER("b", "q")
+                  CARRY("carry", "q", "m") "}\n" SUM_OVER("a", "g") SUM_OVER("a", "count")
+                      LAST SCATTER SQUARE("q.a") SUM_OVER("a", "s") SQUARE_U
     "zero grad_norm\n" PLUS_V PLUS_U PLUS_V "call bend(x = g) -> (y = w)\n" MIX
     "}\n}\n" UNITS("3", "flat=4", "2") "unit main.carry { phase backward\n" COUNTER(
         ROW) "unit main.carry_scalar { phase backward\n" COUNTER("f64[]");
@@ -240,6 +244,20 @@ static const struct deviation deviations[] = {
      "E413",
      "start all_reduce over b as number",
      "2 times too large"},
+    {"what only the last microbatch replaces",
+     {REPLACE("call bend(x = g)",
+              "call copy(x = g) -> (y = h)\ncall copy(x = u) -> (y = spare)\n"
+              "for m = 0 .. 8 {\ncall late(kept = h, sum = spare, j = microbatch[m])\n}\n"
+              "call bend(x = h)"),
+      OWN_UNIT("unit main.copy { phase forward parameter %x : " ROW " result %y\n"
+               "%y = cast(%x) : " ROW " out }\n"
+               "unit main.late { phase forward parameter %kept : " ROW " parameter %sum : " ROW "\n"
+               "parameter %j : f64[] result %k in %kept result %s in %sum\n"
+               "%k, %s = carry(%kept, %sum, %j) {level=3} : " ROW " in %kept, " ROW
+               " in %sum }\n")},
+     "E490",
+     "%y = silu(%x)",
+     "silu(u)"},
     {"two that are exchanged",
      {REPLACE(LOOP COUNT,
               "for m = 0 .. 1 {\n" BODY("more") "}\nfor m = 1 .. 2 {\n" SHIFTED(
@@ -287,6 +305,22 @@ static const struct deviation deviations[] = {
                "%y = accumulate(%sum, %n) : " ROW " in %sum }\n")},
      "E416",
      "%h, %v = carry(%high, %s, %j) {level=1} : f32",
+     "halves"},
+    {"halves that overlap, and others with a gap between them",
+     {REPLACE(COUNTED("carry_scalar"), ""),
+      REPLACE(SUM_OVER("a", "count") LAST,
+              "for m = 0 .. 2 {\n" COUNTED("elsewhere") "}\nfor m = 1 .. 8 {\n" COUNTED(
+                  "carry_scalar") "}\n" SUM_OVER("a", "count") HALF
+              "for m = 0 .. 1 {\n" COUNTED("elsewhere") "}\nfor m = 2 .. 8 {\n" COUNTED(
+                  "carry_scalar") "}\n" SUM_OVER("a", "count") OTHER),
+      OWN_UNIT("unit main.elsewhere { phase backward\n"
+               "parameter %low : f64[] parameter %high : f64[] parameter %top : f64[]\n"
+               "parameter %sum : f64[] parameter %j : f64[]\n"
+               "result %h in %high result %l in %low result %t in %sum\n"
+               "%h, %s = carry(%high, %sum, %j) {level=0} : f64[] in %high, f64[] in %sum\n"
+               "%l, %t = carry(%low, %s, %j) {level=1} : f64[] in %low, f64[] in %s }\n")},
+     "E416",
+     "%l, %s = carry(%low, %sum, %j) {level=0} : f64",
      "halves"},
     {"one after the other",
      {REPLACE("train {\n", "train {\nzero spare\n"),
@@ -355,7 +389,9 @@ static const struct deviation deviations[] = {
      {REPLACE(COUNT SUM_OVER("b", "count"), COUNT
               "call halve_scalar(x = count) -> (y = token_count)\n" SUM_OVER("b", "token_count")),
       REPLACE("top = count.k[2], sum = count,", "top = count.k[2], sum = token_count,"),
-      REPLACE(SUM_OVER("a", "count") LAST, SUM_OVER("a", "token_count"))},
+      REPLACE(SUM_OVER("a", "count") LAST,
+              SUM_OVER("a", "token_count") "zero r\ncall plus(x = token_count, sum = r)\n"
+                                           "call plus(x = r, sum = token_count)\n")},
      "E416",
      "%y = divide(%x) {divisor=2} : f64",
      "come first"},
