@@ -34,6 +34,8 @@
 #define MIX                                                                                        \
     "call mix(n = u, z = line) -> (y = spare)\ncall three(x = w, y = u, sum = spare)\ncall "       \
     "bend(x = spare) -> (y = line)\n"
+#define PLACES         "call places(t = table) -> (y = q)\n"
+#define KEEP_PLACES    "call bend(x = q) -> (y = u)\n"
 #define COUNT          "zero count\ncall count(x = tokens[m], sum = count)\n"
 #define COUNTED(carry) COUNT SUM_OVER("b", "count") CARRY(carry, "count", "m")
 #define LEAF_Q         "call leaf(x = tokens[m], t = table) -> (y = q)\n"
@@ -80,6 +82,11 @@
     "%z = mul(%y, %y) : " ROW "\n%s = add(%x, %y) : " ROW "\n%r = add(%s, %z) : " ROW "\n"         \
     "%d = mul(%x, %x) : " ROW "\n%v = accumulate(%sum, %d) : " ROW " in %sum\n"                    \
     "%t = mul(%v, %r) : " ROW " in %v }\n"                                                         \
+    "unit main.places { phase forward parameter %t : f32[vocab=3, hidden=6] result %y\n"           \
+    "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"                                        \
+    "%p = iota() {dimension=sequence} : i32[sequence=2] inline\n"                                  \
+    "%a = embedding(%p, %t, %r) : f32[sequence=2, hidden=6]\n"                                     \
+    "%y = sum_rows(%a) {keep=1} : " ROW " out }\n"                                                 \
     "unit main.plus { phase forward parameter %x : f64[] parameter %sum : f64[]\n"                 \
     "result %y in %sum\n%y = accumulate(%sum, %x) : f64[] in %sum }\n"
 
@@ -126,7 +133,7 @@ static const char reference[] =
                   "zero count\ncall count(x = tokens, sum = count)\n" LAST
                   "call leaf(x = tokens, t = table) -> (y = q)\n" SQUARE(
                       "q") "zero grad_norm\n" PLUS_V "call norm(x = u, sum = grad_norm)\n" PLUS_V
-                           "call bend(x = g) -> (y = w)\n" MIX
+                           "call bend(x = g) -> (y = w)\n" MIX PLACES KEEP_PLACES
                            "}\n}\n" UNITS("96", "hidden=6", "4");
 
 static const char final[] =
@@ -146,7 +153,7 @@ static const char final[] =
               "train {\n" LOOP COUNTED("carry_scalar") LEAF_Q SUM_OVER("b", "q")
                   CARRY("carry", "q", "m") "}\n" SUM_OVER("a", "g") SUM_OVER("a", "count")
                       LAST SCATTER SQUARE("q.a") SUM_OVER("a", "s") SQUARE_U
-    "zero grad_norm\n" PLUS_V PLUS_U PLUS_V "call bend(x = g) -> (y = w)\n" MIX
+    "zero grad_norm\n" PLUS_V PLUS_U PLUS_V "call bend(x = g) -> (y = w)\n" MIX PLACES KEEP_PLACES
     "}\n}\n" UNITS("3", "flat=4", "2") "unit main.carry { phase backward\n" COUNTER(
         ROW) "unit main.carry_scalar { phase backward\n" COUNTER("f64[]");
 
@@ -461,6 +468,14 @@ static const struct deviation deviations[] = {
      "E416",
      "%p = slice",
      "a slice along a dimension"},
+    {"positions of a part",
+     {REPLACE(PLACES, PLACES SUM_OVER("b", "q")),
+      REPLACE("%p = iota() {dimension=sequence} : i32[sequence=2]",
+              "%p = iota() {dimension=sequence, axes=b} : i32[sequence=1]"),
+      REPLACE("%t, %r) : f32[sequence=2, hidden=6]", "%t, %r) : f32[sequence=1, hidden=6]")},
+     "E416",
+     "%p = iota()",
+     "positions of a part"},
     {"sequences of a microbatch, cut another way",
      {REPLACE(
          "%y = sum_rows(%a) {keep=1}",

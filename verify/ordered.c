@@ -413,6 +413,12 @@ const struct fault *ordered_check_slice(struct engine *e, int dim, struct span s
     return shape_fault(e, "a slice", span);
 }
 
+const struct fault *ordered_check_positions(struct engine *e, dim_id dim, struct span span) {
+    if (!e->terms->ordered || !dim_get(&e->digits, dim)->owners)
+        return NULL;
+    return shape_fault(e, "an `iota` of the positions of a part", span);
+}
+
 // Blocks of as many microbatches, of which the first begins where one of twice as many does.
 static bool are_siblings(const struct judgement *left, const struct judgement *right,
                          const struct leaves *leaves) {

@@ -482,6 +482,9 @@ static struct judgement iota_of(struct engine *e, const struct unit *unit, const
     struct axis_list axes = op_axes(op);
     int64_t total = type->dims[0].size * mesh_group_size(&e->program->mesh, &axes);
     dim_id dim = dim_cut(&e->digits, &axes, op_zigzag(op), 1, type->dims[0].size);
+    const struct fault *fault = ordered_check_positions(e, dim, op->span);
+    if (fault)
+        return judgement_fault(fault);
     struct scaled value = iota_term(e, op_integer(op, ATTRIBUTE_DIMENSION, 0), total);
     return judgement_of(e, value, form_make(&e->digits, &dim, 1), type->dtype);
 }
