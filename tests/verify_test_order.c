@@ -113,6 +113,7 @@
     "buffer w : parameters f32[hidden=6] of w at 2048\n"                                           \
     "buffer g : transient f32[hidden=6] at 3072\n"                                                 \
     "buffer h : transient f32[hidden=6] at 4096\n"                                                 \
+    "buffer n : input f64[] host step at 29696\n"                                                  \
     "buffer spare : transient f32[hidden=6] at 19456\n"                                            \
     "buffer count : transient f64[] at 5120\n"                                                     \
     "buffer s : transient f64[] at 6144\n"                                                         \
@@ -241,6 +242,12 @@ static const struct deviation deviations[] = {
      {REPLACE(CARRY("carry", "g", "m"),
               "call carry(low = g.k[0], high = g.k[1], top = g.k[2], sum = g, j = r)\n"),
       REPLACE("train {\n", "train {\n" SQUARE_U)},
+     "E490",
+     "%l, %s = carry(%low, %sum, %j) {level=0} : f32",
+     "the number of the microbatch"},
+    {"the number of the step",
+     {REPLACE(CARRY("carry", "g", "m"),
+              "call carry(low = g.k[0], high = g.k[1], top = g.k[2], sum = g, j = n)\n")},
      "E490",
      "%l, %s = carry(%low, %sum, %j) {level=0} : f32",
      "the number of the microbatch"},

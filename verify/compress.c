@@ -208,11 +208,9 @@ static void decompress(struct engine *e, const struct op *op, const struct judge
     result->clean = key->clean;
 }
 
-// Whether the buffer has an item of the layer.
+// Whether the buffer has an item of the layer; a tensor that layers have none of is of layer 0.
 static bool has_layer(struct engine *e, const struct buffer *buffer, int32_t layer) {
     struct symbols *symbols = &e->terms->symbols;
-    if (buffer->stack != STACK_LAYERS)
-        return true;
     int32_t first = (int32_t)buffer->first_layer, step = (int32_t)buffer_layer_step(buffer);
     int32_t end = first + ((int32_t)buffer->count - 1) * step + 1;
     return !number_before(symbols, layer, first) && number_before(symbols, layer, end) &&

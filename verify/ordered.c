@@ -318,12 +318,13 @@ static void contract(struct context *c, unsigned result, struct judgement *made)
             microbatch = c->operands[i].microbatch;
         }
     }
-    if (c->op->kind == OP_SQUARE_SUM)
-        sum_pieces(c, cut, made);
-    else if (cut && cut->flat)
+    bool of_pieces = c->op->kind == OP_SQUARE_SUM;
+    if (cut && cut->flat != of_pieces)
         c->fault = fault_make(c->engine, E416, c->op->span, NULL,
                               "`%s` sums over parts of a tensor, which differ from mesh to mesh",
                               c->row->text);
+    else if (of_pieces)
+        sum_pieces(c, cut, made);
     else if (cut)
         sum_batch(c, cut, made, microbatch);
 }
@@ -419,12 +420,13 @@ const struct fault *ordered_check_positions(struct engine *e, dim_id dim, struct
     return shape_fault(e, "an `iota` of the positions of a part", span);
 }
 
-// Blocks of as many microbatches, of which the first begins where one of twice as many does.
+// Blocks of as many microbatches side by side. Where a tree is complete, and only then has it all
+// digits of time, each begins at a multiple of its size, as the first one does.
 static bool are_siblings(const struct judgement *left, const struct judgement *right,
                          const struct leaves *leaves) {
     int64_t n = leaves->microbatches;
     return term_equal(left->value.of, right->value.of) && left->leaves == right->leaves &&
-           left->microbatch % (2 * n) == 0 && left->microbatch + n == right->microbatch;
+           left->microbatch + n == right->microbatch;
 }
 
 const struct fault *ordered_join(struct engine *e, const struct judgement *kept,

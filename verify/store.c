@@ -55,9 +55,15 @@ static struct term state_leaf(struct engine *e, const struct buffer *of, enum bu
     return term_leaf(e->terms, NODE_STATE, name, tensor->layers > 0, layer);
 }
 
+static struct term host_leaf(struct engine *e, enum host_role role, int32_t item) {
+    // Each item has its own layer's or microbatch's number.
+    bool indexed = role == HOST_LAYER || role == HOST_MICROBATCH;
+    return term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', host_role_names[role]), indexed,
+                     indexed ? item : 0);
+}
+
 bool store_is_host(struct engine *e, struct term term, enum host_role role) {
-    return term_kind(e->terms, term) == NODE_INPUT &&
-           term_node(e->terms, term)->key->attributes == leaf_name(e, 'i', host_role_names[role]);
+    return term_equal(term, host_leaf(e, role, term.at));
 }
 
 // The judgement of item 0.
@@ -70,11 +76,7 @@ static struct judgement first_judgement(struct engine *e, buffer_id id) {
                                           "as in `host tokens`",
                                           buffer->name));
     if (buffer->class == CLASS_INPUT) {
-        const char *role = host_role_names[buffer->host];
-        // Each item has its own layer's or microbatch's number.
-        bool indexed = buffer->host == HOST_LAYER || buffer->host == HOST_MICROBATCH;
-        value.of = term_leaf(e->terms, NODE_INPUT, leaf_name(e, 'i', role), indexed,
-                             indexed ? (int32_t)buffer->first_layer : 0);
+        value.of = host_leaf(e, buffer->host, (int32_t)buffer->first_layer);
     } else {
         enum buffer_class class = buffer->class;
         if (class == CLASS_MASTER)

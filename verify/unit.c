@@ -121,13 +121,17 @@ static bool is_added_already(const struct evaluation *v, const struct op *op) {
            v->dead[op->operands[0]] == v->made[op->operands[1]];
 }
 
+// The number of the op that made a value; -1: it is a parameter.
+static ptrdiff_t made_at(const struct evaluation *v, value_id id) {
+    return v->made[id] ? v->made[id] - v->unit->ops : -1;
+}
+
 // The kernel reads the sum that it adds to where it runs itself, and in the sum's place.
 static bool is_added_too_early(const struct evaluation *v, const struct op *op) {
     if (op->kind != OP_ACCUMULATE || !is_added_by_kernel(v, op->operands[1]))
         return false;
-    const struct op *made = v->made[op->operands[0]];
-    return made && (made >= v->made[op->operands[1]] ||
-                    v->unit->values[op->operands[0]].storage == STORAGE_INLINE);
+    value_id sum = op->operands[0], term = op->operands[1];
+    return made_at(v, sum) >= made_at(v, term) || v->unit->values[sum].storage == STORAGE_INLINE;
 }
 
 // The judgement of a value where an op reads it; `added`: it is a sum whose place holds the new one

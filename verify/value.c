@@ -106,12 +106,12 @@ static struct scaled sum_term(struct context *c) {
     return sum_finish(e->terms, &sum);
 }
 
-// An op that goes element by element sees one dimension of flat shards; their term has the whole's.
-static struct op_labels labels_of_term(const struct context *c) {
+// `mul` goes element by element and sees one dimension of flat shards; their term has the whole's.
+static struct op_labels labels_of_mul(const struct context *c) {
     const struct digits *digits = &c->engine->digits;
     struct op_labels labels = c->labels;
     char *a = labels.operands[0], *b = labels.operands[1], *both = labels.results[0];
-    if (c->op->kind != OP_MUL || !*both)
+    if (!*both)
         return labels;
     const struct dim_info *dim = dim_get(digits, c->dims[(unsigned char)*both]);
     unsigned rank = dim->flat ? form_get(digits, dim->key->whole)->key->rank : 0;
@@ -122,9 +122,10 @@ static struct op_labels labels_of_term(const struct context *c) {
 
 static struct scaled product_term(struct context *c) {
     struct terms *terms = c->engine->terms;
-    struct op_labels labels = labels_of_term(c);
+    bool is_mul = c->op->kind == OP_MUL;
+    struct op_labels labels = is_mul ? labels_of_mul(c) : c->labels;
     struct scaled a = c->operands[0].value, b = c->operands[1].value;
-    for (int i = 0; c->op->kind == OP_MUL && i < 2; i++) {
+    for (int i = 0; is_mul && i < 2; i++) {
         struct scaled one = i ? b : a, other = i ? a : b;
         if (term_kind(terms, one.of) == NODE_ONE)
             return (struct scaled){other.of, scale_product(terms, a.scale, b.scale)};
