@@ -170,6 +170,26 @@ static void every_way_is_accepted(void **state) {
     }
 }
 
+// Where gradients of all layers but some travel as codes, there are residuals of the others only.
+static void codes_of_some_layers_are_accepted(void **state) {
+    static const int64_t left_out[][3] = {{0, 2, 1}, {1, 3, 1}, {3, 5, 1}, {0, 5, 2}};
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++) {
+        struct trial t = {0};
+        t.config = tiny_strategy_config(&t.arena, FAMILY_LLAMA, TINY_DDP, 3);
+        compress(&t, tiny_axes(0, -1), int8);
+        tiny_mode(&t.arena, &t.config, STATE_GRADIENTS, EXTENT_REPLICATED, tiny_axes(0, -1))
+            ->selector = (struct selector){.n_roles = 1,
+                                           .roles = {ROLE_LAYERS},
+                                           .has_slice = true,
+                                           .slice_begin = left_out[i][0],
+                                           .slice_end = left_out[i][1],
+                                           .slice_step = left_out[i][2]};
+        derive(&t, "codes of some layers");
+        expect_all_accepted(&t, "codes of some layers");
+        arena_free(&t.arena);
+    }
+}
+
 struct mistake {
     const char *name;
     struct edit edits[4];
@@ -498,8 +518,11 @@ static void mistakes_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_strategy_is_accepted),    cmocka_unit_test(every_way_is_accepted),
-        cmocka_unit_test(residuals_stay_where_they_are), cmocka_unit_test(islands_compress_apart),
+        cmocka_unit_test(every_strategy_is_accepted),
+        cmocka_unit_test(every_way_is_accepted),
+        cmocka_unit_test(residuals_stay_where_they_are),
+        cmocka_unit_test(islands_compress_apart),
+        cmocka_unit_test(codes_of_some_layers_are_accepted),
         cmocka_unit_test(mistakes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
