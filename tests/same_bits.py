@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""All strategies of a file train to the same bits on 1, 2, 4 and 8 devices: the losses and norms of some steps, and
-the parameters and optimizer states behind them. The file has a mesh of the axes `replica` and `shard` and says
-`reproducible`. Prints the one value, and how many runs had it.
+"""All strategies of a file train to the same bits on 1, 2, 4 and 8 devices, by one and by two threads each: the losses
+and norms of some steps, and the parameters and optimizer states behind them. The file has a mesh of the axes `replica`
+and `shard` and says `reproducible`. Prints the one value, and how many runs had it.
 
-usage: same_bits.py PLACEC FILE STEPS [-D...]
+usage: same_bits.py [--launcher COMMAND] PLACEC FILE STEPS [-D...]
+
+With a launcher, which takes the number of processes next, one device is compared with four in processes of one and of
+two.
 """
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,16 +21,22 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import measure  # noqa: E402
 
-PLACEC, FILE, STEPS, *SETTINGS = sys.argv[1:]
+words = sys.argv[1:]
+LAUNCHER = shlex.split(words[1]) if words[0] == "--launcher" else []
+PLACEC, FILE, STEPS, *SETTINGS = words[2:] if LAUNCHER else words
 TEXT = os.path.join(ROOT, "README.md")
-MESHES = ((1, 1), (1, 2), (2, 1), (2, 2), (4, 2), (2, 4))
+# replica, shard, threads of a device, processes (0: no launcher)
+ALONE = ((1, 1, 1, 0), (1, 1, 2, 0), (1, 2, 1, 0), (2, 1, 2, 0), (2, 2, 1, 0), (4, 2, 1, 0), (2, 4, 1, 0))
+WAYS = ((1, 1, 1, 0), (2, 2, 1, 2), (2, 2, 1, 4)) if LAUNCHER else ALONE
 
 
-def bits(folder, strategy, replica, shard):
+def bits(folder, strategy, replica, shard, threads, processes):
     log, dump = os.path.join(folder, "log"), os.path.join(folder, "dump")
-    done = subprocess.run([PLACEC, "run", FILE, "--strategy", strategy, "--data", TEXT, "--steps", STEPS, "--quiet",
-                           "--log", log, "--dump", dump, "-D", f"replica={replica}", "-D", f"shard={shard}", *SETTINGS],
-                          capture_output=True, text=True)
+    launched = [*LAUNCHER, str(processes)] if processes else []
+    done = subprocess.run([*launched, PLACEC, "run", FILE, "--strategy", strategy, "--data", TEXT, "--steps", STEPS,
+                           "--quiet", "--log", log, "--dump", dump, "--threads", str(threads),
+                           "-D", f"replica={replica}", "-D", f"shard={shard}", *SETTINGS],
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         sys.exit(f"{strategy} on {replica} x {shard}: status {done.returncode}\n{done.stdout}{done.stderr}")
     with open(log, encoding="utf-8") as lines:
@@ -36,7 +46,8 @@ def bits(folder, strategy, replica, shard):
 with open(FILE, encoding="utf-8") as file:
     strategies = re.findall(r"^strategy (\w+)", file.read(), re.MULTILINE)
 with tempfile.TemporaryDirectory() as temporary:
-    found = {(s, mesh): bits(temporary, s, *mesh) for s in strategies for mesh in MESHES}
+    found = {(s, way): bits(temporary, s, *way) for s in strategies for way in WAYS}
 if len(set(found.values())) != 1:
-    sys.exit("\n".join(f"{value}  {s} on {mesh[0]} x {mesh[1]}" for (s, mesh), value in found.items()))
+    sys.exit("\n".join(f"{value}  {strategy} on {replica} x {shard}, {threads} threads each, {processes} processes"
+                       for (strategy, (replica, shard, threads, processes)), value in found.items()))
 print(f"{len(found)} runs: {next(iter(found.values()))}")
