@@ -104,13 +104,35 @@ static void *open_for_this_cpu(void) {
 
 /* openblas_get_config() is "OpenBLAS 0.3.21 NO_LAPACKE ... SkylakeX MAX_THREADS=64": the first two
  * words. */
-static void describe(void *handle) {
+static int describe_openblas(void *handle) {
     char *(*config)(void) = (char *(*)(void))dlsym(handle, "openblas_get_config");
-    char name[32] = "unknown library", version[32] = "";
-    if (config != NULL)
-        sscanf(config(), "%31s %31s", name, version);
+    char name[32], version[32];
+    if (config == NULL || sscanf(config(), "%31s %31s", name, version) != 2)
+        return 0;
     snprintf(library.description, sizeof library.description, "%s %s %s", name, version,
              core_of(handle));
+    return 1;
+}
+
+static int describe_blis(void *handle) {
+    const char *(*version)(void) = (const char *(*)(void))dlsym(handle, "bli_info_get_version_str");
+    int (*chosen)(void) = (int (*)(void))dlsym(handle, "bli_arch_query_id");
+    const char *(*name)(int) = (const char *(*)(int))dlsym(handle, "bli_arch_string");
+    void (*initialize)(void) = (void (*)(void))dlsym(handle, "bli_init");
+    if (version == NULL || chosen == NULL || name == NULL || initialize == NULL)
+        return 0;
+    initialize(); /* before which it knows no architecture */
+    snprintf(library.description, sizeof library.description, "BLIS %s %s", version(),
+             name(chosen()));
+    return 1;
+}
+
+/* Of what only PLACE_PRODUCT_LIBRARY can name, its file. */
+static void describe(void *handle) {
+    const char *named = getenv("PLACE_PRODUCT_LIBRARY");
+    if (!describe_openblas(handle) && !describe_blis(handle))
+        snprintf(library.description, sizeof library.description, "%s",
+                 named != NULL ? named : "a library without a name");
 }
 
 static void load(void) {
