@@ -166,11 +166,16 @@ static bool relaxation_differs(const struct comparison *w) {
 }
 
 static bool order_differs(const struct comparison *w) {
+    const struct policy *text = &w->text->policy, *file = &w->file->policy;
     const struct train_config *train = &w->c->config.train;
     return differ(w, w->text->policy_span, "reproducible",
-                  arena_format(&w->c->arena, "%" PRId64, w->text->policy.reproducible),
-                  arena_format(&w->c->arena, "%" PRId64, w->file->policy.reproducible),
-                  train->reproducible ? &train->reproducible_origin : &train->origin);
+                  arena_format(&w->c->arena, "%" PRId64, text->reproducible),
+                  arena_format(&w->c->arena, "%" PRId64, file->reproducible),
+                  train->reproducible ? &train->reproducible_origin : &train->origin) ||
+           differ(w, w->text->policy_span, "microbatch",
+                  arena_format(&w->c->arena, "%" PRId64, text->microbatch),
+                  arena_format(&w->c->arena, "%" PRId64, file->microbatch),
+                  &train->microbatch_origin);
 }
 
 // The text's own policy is what the verifier holds its statements to: a laxer one than the file's

@@ -496,6 +496,7 @@ struct step {
 struct policy {
     enum dtype parameters, master, moments, gradients, compute, accumulate, gather, reduce;
     int64_t reproducible; // W, or 0
+    int64_t microbatch;   // with it: sequences that a device has at a time; else 0
     // Axes over which devices take steps of their own, each on its part of the batch as if that
     // were all of it; after so many steps parameters are averaged over them. No axes: 0 steps.
     struct axis_list islands;

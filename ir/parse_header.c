@@ -90,6 +90,8 @@ static void parse_policy(struct parser *p) {
     policy->gather = parse_dtype_field(p, "gather");
     policy->reduce = parse_dtype_field(p, "reduce");
     policy->reproducible = parse_field(p, "reproducible");
+    if (policy->reproducible)
+        policy->microbatch = parse_field(p, "microbatch");
     if (text_accept_word(p, "relax")) {
         text_expect_word(p, "over");
         policy->islands = text_axes(p);

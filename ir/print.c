@@ -143,6 +143,8 @@ static void print_policy(struct printer *p) {
     put(p, " compute = %s accumulate = %s gather = %s reduce = %s", dtype_names[policy->compute],
         dtype_names[policy->accumulate], dtype_names[policy->gather], dtype_names[policy->reduce]);
     put(p, " reproducible = %" PRId64, policy->reproducible);
+    if (policy->reproducible)
+        put(p, " microbatch = %" PRId64, policy->microbatch);
     if (policy->islands.n) {
         break_before(p, 60);
         put(p, " relax over ");

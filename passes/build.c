@@ -665,6 +665,7 @@ static void push_forward(struct builder *b, enum step_kind kind, const struct fo
 // What the text form says of the configuration. One microbatch: the partition pass cuts the batch.
 static void set_sizes(struct program *program, const struct config *config) {
     const struct precision_config *precision = &config->train.precision;
+    bool ordered = config->train.reproducible > 0;
     program->sizes = (struct sizes){.batch = island_batch(config),
                                     .sequence = config->train.sequence,
                                     .microbatches = 1,
@@ -678,7 +679,8 @@ static void set_sizes(struct program *program, const struct config *config) {
                                       .accumulate = precision->accumulate,
                                       .gather = precision->gather,
                                       .reduce = precision->reduce,
-                                      .reproducible = config->train.reproducible};
+                                      .reproducible = config->train.reproducible,
+                                      .microbatch = ordered ? config->train.microbatch : 0};
 }
 
 bool build(struct program *program, const struct pass_context *context) {

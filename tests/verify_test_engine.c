@@ -16,7 +16,7 @@ static void begin_engine(struct trial *t, struct engine *e, const char *statemen
     small_step_begin(t, statements);
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
-    engine_init(e, t->program, terms, &t->arena, t->diagnostics);
+    engine_init(e, t->program, terms, &t->arena, t->diagnostics, false);
 }
 
 static buffer_id move_to(struct trial *t, const char *name, int64_t offset) {
@@ -34,7 +34,7 @@ static void bytes_meet_where_they_are_shared(void **state) {
     buffer_id third = move_to(&t, "work", 68), none = move_to(&t, "moved", -1);
     struct terms *terms = ARENA_NEW(&t.arena, struct terms);
     terms_init(terms, &t.arena, 1);
-    engine_init(&e, t.program, terms, &t.arena, t.diagnostics);
+    engine_init(&e, t.program, terms, &t.arena, t.diagnostics, false);
     assert_true(buffers_meet(&e, first, second) && buffers_meet(&e, second, first));
     assert_true(buffers_meet(&e, second, third) && buffers_meet(&e, third, second));
     assert_false(buffers_meet(&e, first, third) || buffers_meet(&e, third, first));

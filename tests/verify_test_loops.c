@@ -341,10 +341,9 @@ static const char *const ways[] = {"by induction", "one by one", "without memo"}
 static void execute(struct trial *t, struct engine *e, enum way way, bool is_reference) {
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
-    engine_init(e, t->program, terms, &t->arena, t->diagnostics);
+    engine_init(e, t->program, terms, &t->arena, t->diagnostics, is_reference);
     e->one_by_one = way != BY_INDUCTION;
     e->without_memo = way == WITHOUT_MEMO;
-    e->is_reference = is_reference;
     assert_true(step_execute(e, STEP_TRAIN));
 }
 

@@ -54,8 +54,7 @@ static void begin(struct trial *t, enum model_family family) {
     t->machine = machine_new(&t->arena, t->reference);
     struct terms *terms = ARENA_NEW(&t->arena, struct terms);
     terms_init(terms, &t->arena, 1);
-    engine_init(&t->engine, t->reference, terms, &t->arena, diagnostics);
-    t->engine.is_reference = true;
+    engine_init(&t->engine, t->reference, terms, &t->arena, diagnostics, true);
 }
 
 // Buffers begin with what the terms' leaves are.

@@ -242,7 +242,7 @@ void loop_execute(struct engine *, const struct statement *);
 
 // verify.c
 void engine_init(struct engine *, const struct program *, struct terms *, struct arena *,
-                 struct diagnostics *);
+                 struct diagnostics *, bool is_reference);
 
 // witness.c: a value as one device computes it from random numbers on tiny tensors. False: there is
 // none.

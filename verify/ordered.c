@@ -104,23 +104,15 @@ static bool is_power_of_two(int64_t n) {
     return (n & (n - 1)) == 0;
 }
 
-// Every device computes on one of so many parts of the batch at a time.
-static int64_t leaves_of_batch(const struct program *program) {
-    int64_t n = program->sizes.microbatches;
-    for (unsigned i = 0; i < program->mesh.n_axes; i++)
-        n *= program->mesh.axes[i].size;
-    return n;
-}
-
 static const struct fault *check_batch(struct engine *e, const struct buffer *buffer,
                                        const struct dim_info *dim) {
-    int64_t parts = leaves_of_batch(e->program);
-    if (dim->total != dim->local * parts)
+    int64_t microbatch = e->program->policy.microbatch, parts = dim->total / dim->local;
+    if (dim->local != microbatch)
         return fault_make(e, E416, buffer->span, NULL,
                           "of `%s` a device has %" PRId64 " of %" PRId64 " sequences at a time, "
                           "where a microbatch has %" PRId64 ": products of other shapes add in "
                           "another order",
-                          buffer->name, dim->local, dim->total, dim->total / parts);
+                          buffer->name, dim->local, dim->total, microbatch);
     if (!is_power_of_two(parts))
         return fault_make(e, E416, buffer->span, NULL,
                           "`%s` is of %" PRId64 " microbatches, which are no power of two: their "
@@ -137,7 +129,7 @@ const struct fault *ordered_check_filled(struct engine *e, const struct buffer *
                                          form_id form) {
     const struct form_key *key = form_get(&e->digits, form)->key;
     const struct fault *fault = NULL;
-    if (!e->terms->ordered || form_is_flat(&e->digits, form))
+    if (!e->terms->ordered || e->is_reference || form_is_flat(&e->digits, form))
         return NULL;
     for (unsigned i = 0; i < key->rank && !fault; i++) {
         const struct dim_info *dim = dim_get(&e->digits, key->dims[i]);

@@ -13,10 +13,11 @@
 enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
 
 void engine_init(struct engine *e, const struct program *program, struct terms *terms,
-                 struct arena *arena, struct diagnostics *diagnostics) {
+                 struct arena *arena, struct diagnostics *diagnostics, bool is_reference) {
     *e = (struct engine){.arena = arena,
                          .diagnostics = diagnostics,
                          .program = program,
+                         .is_reference = is_reference,
                          .terms = terms,
                          .all_axes = (uint32_t)((UINT64_C(1) << program->mesh.n_axes) - 1)};
     digits_init(&e->digits, arena, &program->mesh);
@@ -29,7 +30,6 @@ void engine_init(struct engine *e, const struct program *program, struct terms *
 
 static void run_reference(struct check *c) {
     struct engine *e = &c->reference;
-    e->is_reference = true;
     if (e->program->steps[STEP_TRAIN].present) {
         step_execute(e, STEP_TRAIN);
         c->train = e->store;
@@ -126,13 +126,12 @@ static void check_average(struct check *c) {
         return;
     for (int i = 0; i < 2; i++) {
         engine_init(mine[i], i ? all : c->reference.program, c->final.terms, c->final.arena,
-                    c->final.diagnostics);
+                    c->final.diagnostics, i == 0);
         mine[i]->one_by_one = c->final.one_by_one;
         mine[i]->reference = mine[0];
         mine[i]->n_faults = c->final.n_faults;
         mine[i]->history = history;
     }
-    average.reference.is_reference = true;
     average.final.rewrites = c->final.rewrites;
     islands_begin_average(&average.final);
     bool expected = step_execute(&average.reference, STEP_AVERAGE);
@@ -242,8 +241,8 @@ static struct check *examine(const struct program *reference, const struct progr
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
     terms->ordered = how.ordered;
     terms->pieces = reference->policy.reproducible;
-    engine_init(&c->reference, reference, terms, arena, diagnostics);
-    engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics);
+    engine_init(&c->reference, reference, terms, arena, diagnostics, true);
+    engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics, false);
     c->all_islands = final;
     c->reference.sends = final;
     c->final.reference = &c->reference;
