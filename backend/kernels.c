@@ -263,11 +263,20 @@ static void emit_square_sum(struct emitter *e, const struct op *op) {
     struct target sum = result_target(e, op, 0);
     if (sum.place)
         CALL_RUNTIME(e, square_sum, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
-                     constant_i64(e, op_integer(op, ATTRIBUTE_PIECES, 0)), operand_place(e, op, 0),
-                     sum.place, flag(e, sum.accumulate));
+                     operand_place(e, op, 0), sum.place, flag(e, sum.accumulate));
 }
 
-_Static_assert((int)LIMIT_REPRODUCIBLE == PLACE_PIECES_LIMIT, "limits.def and place.h agree");
+_Static_assert((int)LIMIT_SQUARE_BINS == PLACE_SQUARE_BINS, "limits.def and place.h agree");
+
+// All bins, counted from the first.
+static void emit_square_bins(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, square_bins, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
+                 operand_place(e, op, 0), result_place(e, op, 0));
+}
+
+static void emit_bin_sum(struct emitter *e, const struct op *op) {
+    CALL_RUNTIME(e, bin_sum, op->id, operand_place(e, op, 0), result_place(e, op, 0));
+}
 
 static void emit_carry(struct emitter *e, const struct op *op) {
     LLVMValueRef kept = updated_place(e, op, 0, 0), sum = updated_place(e, op, 1, 1);
@@ -381,6 +390,8 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_TOKEN_LOSS] = emit_token_loss,
     [OP_COUNT_TOKENS] = emit_count_tokens,
     [OP_SQUARE_SUM] = emit_square_sum,
+    [OP_SQUARE_BINS] = emit_square_bins,
+    [OP_BIN_SUM] = emit_bin_sum,
     [OP_CARRY] = emit_carry,
     [OP_RECIPROCAL] = emit_reciprocal,
     [OP_SQUARE_ROOT] = emit_square_root,

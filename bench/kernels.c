@@ -129,7 +129,7 @@ static void sum_rows(struct bench *b) {
 }
 
 static void square_sum(struct bench *b) {
-    place_square_sum(b->context, 0, PLACE_F32, ARRAY / 4, 0, b->x[0], &b->scalar, 0);
+    place_square_sum(b->context, 0, PLACE_F32, ARRAY / 4, b->x[0], &b->scalar, 0);
 }
 
 static void adamw(struct bench *b) {

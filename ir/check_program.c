@@ -106,14 +106,9 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
 }
 
 static const char *check_numbers(struct checker *c, const struct unit *unit, const struct op *op) {
-    int64_t pieces = op_integer(op, ATTRIBUTE_PIECES, 1),
-            level = op_integer(op, ATTRIBUTE_LEVEL, 0);
+    int64_t level = op_integer(op, ATTRIBUTE_LEVEL, 0);
     if (op->kind == OP_DIVIDE && op_integer(op, ATTRIBUTE_DIVISOR, 0) < 1)
         return arena_format(c->arena, "unit %s: `divide` by less than one", unit->name);
-    if (op->kind == OP_SQUARE_SUM &&
-        (pieces < 1 || pieces > LIMIT_REPRODUCIBLE || (pieces & (pieces - 1)) != 0))
-        return arena_format(c->arena, "unit %s: pieces are a power of two, at most %d", unit->name,
-                            (int)LIMIT_REPRODUCIBLE);
     if (op->kind == OP_CARRY && (level < 0 || level > 62))
         return arena_format(c->arena, "unit %s: a level of `carry` is one of 0 .. 62", unit->name);
     return NULL;

@@ -315,9 +315,10 @@ static bool collect_sizes(const struct unit *unit, const struct op *op,
     return true;
 }
 
-// Scalars are f64. A tensor has the type of the op's first floating tensor operand.
+// Scalars are f64, and so are bins, of which a scalar is made. Another tensor has the type of the
+// op's first floating tensor operand.
 static enum dtype result_dtype(const struct unit *unit, const struct op *op, unsigned rank) {
-    if (rank == 0)
+    if (rank == 0 || op->kind == OP_SQUARE_BINS)
         return DTYPE_F64;
     for (unsigned i = 0; i < op->n_operands; i++) {
         const struct tensor_type *type = &unit->values[op->operands[i]].type;
@@ -440,8 +441,8 @@ const char *op_mixed_elements(const struct unit *unit, const struct op *op) {
     }
     for (unsigned i = 0; i < op->n_results && op->kind != OP_CAST; i++) {
         const struct tensor_type *type = &unit->values[op->results[i]].type;
-        bool code = op->kind == OP_COMPRESS && i == 0;
-        if (!code && !is_scalar(op->kind, items[op->n_operands + i]) && common != DTYPE_NONE &&
+        bool other = op->kind == OP_SQUARE_BINS || (op->kind == OP_COMPRESS && i == 0);
+        if (!other && !is_scalar(op->kind, items[op->n_operands + i]) && common != DTYPE_NONE &&
             type->dtype != common)
             return "makes a scalar, which is f64, of elements that are not";
     }

@@ -59,7 +59,6 @@ bool sharding_local(const struct partitioner *p, const struct tensor_type *logic
     if (sharding->flat.n) {
         int64_t parts = parts_of(p, &sharding->flat);
         int64_t chunk = (type_elements(local) + parts - 1) / parts;
-        chunk = round_up(chunk, flat_padding(p, &sharding->flat));
         *local =
             (struct tensor_type){.dtype = logical->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
     }

@@ -311,9 +311,6 @@ uint32_t find_accumulation(const struct partitioner *, uint32_t of,
 void note_accumulation(struct partitioner *, uint32_t of, uint32_t unit);
 
 // ---- order (partition_order.c) ----------------------------------------------------------------
-// Where training is `reproducible`, a shard is whole pieces of those of which squares are summed:
-// of what it is a multiple. 0: no padding.
-int64_t flat_padding(const struct partitioner *, const struct axis_list *flat);
 // How many sums are kept on the way to that over all microbatches; 0: they are not carried.
 int levels_of_counter(const struct partitioner *);
 buffer_id *make_counter(struct partitioner *, buffer_id sum);

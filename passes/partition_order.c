@@ -5,15 +5,10 @@
 // binary counter: buffers that keep the sums of 1, 2, 4 ... microbatches until as many more have
 // been summed. After the last microbatch the tree's root is where the microbatch's own sum was.
 //
-// The squares of the norm are summed over what a tensor is cut by before they are added to others.
+// The squares of the norm, in bins, are summed over what a tensor is cut by before they are added
+// to others.
 #include "ir/check.h"
 #include "passes/partition.h"
-
-int64_t flat_padding(const struct partitioner *p, const struct axis_list *flat) {
-    int64_t parts = mesh_group_size(&p->program->mesh, flat);
-    int64_t all = p->program->policy.reproducible;
-    return flat->n && all > parts ? all / parts : 0;
-}
 
 // ---- the counter ------------------------------------------------------------------------------
 
@@ -176,10 +171,10 @@ void carry_scalars(struct partitioner *p, struct span span) {
 
 // ---- squares ----------------------------------------------------------------------------------
 
-// The parameter of the unit of which a result is the sum of squares; NO_ID: it is none.
+// The parameter of the unit of whose squares a result is made; NO_ID: of none.
 static uint32_t squared_parameter(const struct unit *unit, uint32_t result) {
     const struct op *op = unit_producer(unit, unit->results[result].value);
-    bool squares = op && op->kind == OP_SQUARE_SUM && op->operands[0] < unit->n_parameters;
+    bool squares = op && op->kind == OP_SQUARE_BINS && op->operands[0] < unit->n_parameters;
     return squares ? op->operands[0] : NO_ID;
 }
 
@@ -192,11 +187,10 @@ void sum_squares(struct partitioner *p, const struct statement *from) {
         if (squared == NO_ID || !state->type.partial)
             continue;
         const struct buffer *of = reference_buffer(p, from->call.operands[squared]);
-        struct axis_list shards = placement_of(&p->placement, of)->shards[STATE_OPTIMIZER];
-        struct reference scalar = {state->buffer, index_constant(0)};
-        CHECK(state->type.partial == axis_list_mask(&shards));
-        add_piece(p, &sums, COLLECTIVE_ALL_REDUCE, &shards, scalar, scalar,
-                  state_span(p, of, STATE_OPTIMIZER, &shards), NO_BUCKET);
+        struct axis_list axes = axes_of_sum(p, state->type.partial);
+        struct reference bins = {state->buffer, index_constant(0)};
+        add_piece(p, &sums, COLLECTIVE_ALL_REDUCE, &axes, bins, bins,
+                  state_span(p, of, STATE_OPTIMIZER, &axes), NO_BUCKET);
         state->type.partial = 0;
     }
     emit_transfers(p, &sums, arena_format(p->arena, "sum.%s", unit_name(p, from)));

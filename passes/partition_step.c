@@ -266,13 +266,14 @@ static struct reference bind_result(struct partitioner *p, struct making_call *c
 }
 
 // Gradients leave units cut as their tensors are, and as summands: storage finishes the sum. So do
-// scalars, for the step. What is handed on is as its reader's work is divided.
+// scalars, and bins, for the step. What is handed on is as its reader's work is divided.
 static struct wanted_result wanted_of(const struct partitioner *p, const struct making_call *c,
                                       uint32_t i) {
     const struct reference r = c->from->call.results[i];
     const struct buffer *buffer = reference_buffer(p, r);
     bool carries = levels_of_counter(p) > 0;
-    if (c->unit->results[i].in_parameter != NO_ID || buffer->rank == 0)
+    bool is_whole = buffer->rank == 0 || buffer->dims[0].dimension == DIM_FLAT;
+    if (c->unit->results[i].in_parameter != NO_ID || is_whole)
         return (struct wanted_result){.as_made = true, .keep_partial = carries};
     if (buffer->class != CLASS_GRADIENTS)
         return (struct wanted_result){.type = p->states[r.buffer].work};

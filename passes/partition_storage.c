@@ -60,8 +60,7 @@ static int64_t finest_parts(const struct partitioner *p, const struct buffer *re
     bool trained = p->reference->tensors[reference->tensor].trainable;
     const struct axis_list *finest =
         &placed(p, reference)->shards[trained ? STATE_OPTIMIZER : STATE_PARAMETERS];
-    int64_t parts = mesh_group_size(&p->program->mesh, finest), padding = flat_padding(p, finest);
-    return padding ? parts * padding : parts;
+    return mesh_group_size(&p->program->mesh, finest);
 }
 
 static buffer_id add_tensor_buffer(struct partitioner *p, const struct buffer *reference,

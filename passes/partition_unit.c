@@ -178,27 +178,25 @@ static void emit_local(struct maker *m, const struct op *op, const value_id *ope
     }
 }
 
-// Elementwise ops on flat shards, as in updates and norms: every tensor is cut alike.
-static void make_flat(struct maker *m, const struct op *op, const struct sharding *flat) {
+// Ops on flat shards, as in updates and norms: every tensor is cut alike, and so is what is made
+// element by element. Anything else is made of this device's own elements.
+static void make_flat(struct maker *m, const struct op *op, unsigned flat_operand) {
+    const struct sharding flat = m->forms[op->operands[flat_operand]].items[0].type, whole = {0};
+    struct op_labels labels;
     struct sharding types[MAX_RESULTS] = {0};
     value_id operands[MAX_OPERANDS];
+    CHECK(op_labels_of(m->from, op, &labels));
     for (unsigned i = 0; i < op->n_operands; i++) {
-        struct form form = made_form(m, op->operands[i]);
-        bool scalar = m->from->values[op->operands[i]].type.rank == 0;
-        CHECK(scalar ? cut_mask(&form.type) == 0 : sharding_equal(&form.type, flat, MAX_RANK));
-        operands[i] = form.value;
+        bool alike = strcmp(labels.operands[i], labels.operands[flat_operand]) == 0;
+        operands[i] = bring(m, op->operands[i], alike ? &flat : &whole, op);
     }
     for (unsigned i = 0; i < op->n_results; i++) {
-        if (m->from->values[op->results[i]].type.rank > 0)
-            types[i] = *flat;
+        if (strcmp(labels.results[i], labels.operands[flat_operand]) == 0)
+            types[i] = flat;
         else
-            types[i].partial = cut_mask(flat); // every device has summed its own elements
+            types[i].partial = cut_mask(&flat);
     }
     emit_local(m, op, operands, types);
-    int64_t pieces = op_integer(op, ATTRIBUTE_PIECES, 0);
-    if (pieces) // of the whole, of which this device has its part
-        op_set_integer(m->p->program, last_op(m), ATTRIBUTE_PIECES,
-                       pieces / mesh_group_size(&m->p->program->mesh, &flat->flat));
 }
 
 // The copy of the accumulator that takes summands of this type, as it is so far.
@@ -231,13 +229,14 @@ static void make_chained(struct maker *m, const struct op *op) {
     m->chained[op->results[0]] = true;
 }
 
-static const struct sharding *flat_operand(const struct maker *m, const struct op *op) {
+// The first operand that is a flat shard; MAX_OPERANDS: none is.
+static unsigned find_flat(const struct maker *m, const struct op *op) {
     for (unsigned i = 0; i < op->n_operands; i++) {
         const struct forms *forms = &m->forms[op->operands[i]];
         if (forms->n && forms->items[0].type.flat.n)
-            return &forms->items[0].type;
+            return i;
     }
-    return NULL;
+    return MAX_OPERANDS;
 }
 
 static void make_divided(struct maker *m, const struct op *op) {
@@ -254,12 +253,12 @@ static void make_divided(struct maker *m, const struct op *op) {
 }
 
 static void make_op(struct maker *m, const struct op *op) {
-    const struct sharding *flat = flat_operand(m, op);
+    unsigned flat = find_flat(m, op);
     if (op->kind == OP_IOTA)
         m->forms[op->results[0]].counts = op; // made where it is wanted
     else if (op->kind == OP_ACCUMULATE && m->chained[op->operands[0]])
         make_chained(m, op);
-    else if (flat)
+    else if (flat < MAX_OPERANDS)
         make_flat(m, op, flat);
     else
         make_divided(m, op);

@@ -156,7 +156,6 @@ static void make_persistent(struct partitioner *p, buffer_id of) {
     struct sharding type = stored_sharding(p, &buffer);
     memcpy(buffer.layout.cuts, type.cuts, sizeof buffer.layout.cuts);
     buffer.layout.flat = type.flat;
-    buffer.pad_elements = flat_padding(p, &type.flat);
     p->states[of].buffer = program_add_buffer(p->program, buffer);
     p->states[of].type = type;
 }

@@ -249,15 +249,6 @@ static void inherit_roles(struct updater *u, const struct trained *state) {
 // ---- norm --------------------------------------------------------------------------------------
 
 // Of a group's gradients, each of which is read before clipping, which needs the norm of all.
-// Where training is `reproducible`, the same on every mesh: in as many pieces as there may be
-// devices.
-static value_id emit_square(struct updater *u, const struct trained *state, value_id gradient) {
-    struct attribute pieces = {.name = ATTRIBUTE_PIECES, .integer = u->config->train.reproducible};
-    inherit_roles(u, state);
-    return emit_with(&u->emitter, OP_SQUARE_SUM, short_name(u, state, ".square"),
-                     OPERANDS(gradient), &pieces, u->config->train.reproducible > 0)
-        ->results[0];
-}
 
 static value_id bind_gradient(struct updater *u, const struct trained *state) {
     return bind_operand(u, short_name(u, state, ".gradient"), state->gradient);
@@ -275,38 +266,61 @@ static void append_norm(struct updater *u, enum group group) {
     for (uint32_t i = 0; i < u->n_states; i++) {
         if (u->states[i].group != group)
             continue;
-        value_id square = emit_square(u, &u->states[i], gradients[i]);
+        inherit_roles(u, &u->states[i]);
+        value_id square = emit(&u->emitter, OP_SQUARE_SUM, short_name(u, &u->states[i], ".square"),
+                               OPERANDS(gradients[i]));
         sum = emit(&u->emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, square));
     }
     bind_in_place(u, sum, old);
     push_group_call(u, group);
 }
 
-// The same in two units, where the square of a gradient must be whole before it is added.
+// Sums of squares that need no order, so that however the gradient is cut they are the same.
+static buffer_id add_bins(struct updater *u, const struct trained *state) {
+    const char *name = name_with(u->program->arena, state->tensor->name, ".square");
+    buffer_id bins = add_scalar(u, name, CLASS_TRANSIENT);
+    struct buffer *buffer = &u->program->buffers[bins];
+    buffer->rank = 1;
+    buffer->dims[0] = (struct dim){DIM_FLAT, LIMIT_SQUARE_BINS};
+    return bins;
+}
+
+// Where training is `reproducible`, in two units: between them, what devices have of a gradient's
+// squares becomes the sum of all of them.
 static void append_ordered_norm(struct updater *u, enum group group) {
     struct program *program = u->program;
+    struct emitter *e = &u->emitter;
     buffer_id *squares = ARENA_ARRAY(program->arena, buffer_id, u->n_states);
     begin_unit(u, arena_format(program->arena, "square_%s", group_names[group]), u->n_states);
     value_id *gradients = ARENA_ARRAY(program->arena, value_id, u->n_states);
     for (uint32_t i = 0; i < u->n_states; i++)
         if (u->states[i].group == group)
             gradients[i] = bind_gradient(u, &u->states[i]);
+    value_id bins = emit_iota(e, "bins", DIM_FLAT, LIMIT_SQUARE_BINS);
     for (uint32_t i = 0; i < u->n_states; i++) {
         const struct trained *state = &u->states[i];
         if (state->group != group)
             continue;
-        squares[i] = add_scalar(u, name_with(program->arena, state->tensor->name, ".square"),
-                                CLASS_TRANSIENT);
-        bind_result(u, emit_square(u, state, gradients[i]), squares[i]);
+        squares[i] = add_bins(u, state);
+        inherit_roles(u, state);
+        bind_result(
+            u,
+            emit(e, OP_SQUARE_BINS, short_name(u, state, ".square"), OPERANDS(gradients[i], bins)),
+            squares[i]);
     }
     struct statement square = finished_call(u);
     begin_unit(u, arena_format(program->arena, "norm_%s", group_names[group]), u->n_states + 1);
     value_id sum = bind_operand(u, "norm2", u->norm2), old = sum;
     for (uint32_t i = 0; i < u->n_states; i++)
         if (u->states[i].group == group)
-            bind_operand(u, short_name(u, &u->states[i], ".square"), squares[i]);
-    for (value_id term = old + 1; term < u->emitter.unit->n_parameters; term++)
-        sum = emit(&u->emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, term));
+            gradients[i] = bind_operand(u, short_name(u, &u->states[i], ".square"), squares[i]);
+    for (uint32_t i = 0; i < u->n_states; i++) {
+        if (u->states[i].group != group)
+            continue;
+        value_id square_sum =
+            emit(e, OP_BIN_SUM, short_name(u, &u->states[i], ".sum"), OPERANDS(gradients[i]));
+        sum = emit(e, OP_ACCUMULATE, "sum", OPERANDS(sum, square_sum));
+    }
     bind_in_place(u, sum, old);
     push_group_calls(u, group, (struct statement[]){square, finished_call(u)}, 2);
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 9
+#define PLACE_ABI_VERSION 10
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -248,8 +248,9 @@ struct place_statement {
  * round; a larger one as a ring would, 2(N-1)/N*n in two. The compiler accounts for it so. */
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
 
-/* Most pieces of a sum of squares that is added as a tree. */
-#define PLACE_PIECES_LIMIT 1024
+/* Bins of a sum of squares that needs no order: of units 2^940, 2^920 ... 2^-480, below the square
+ * of the smallest single. */
+#define PLACE_SQUARE_BINS 72
 
 /* What executing a statement of a step does to what is alive in the arena. Buffers that live from
  * step to step and those of the host (classes up to RESIDUAL, INPUT, OUTPUT) always are. */

@@ -394,9 +394,8 @@ static void build_sums(struct harness *h) {
     op_set_integer(h->program, op, ATTRIBUTE_KEEP, 2);
     finish(h, op);
     finish(h, OP(h, SQUARE_SUM, x));
-    op = OP(h, SQUARE_SUM, x);
-    op_set_integer(h->program, op, ATTRIBUTE_PIECES, 16);
-    finish(h, op);
+    value_id bins = finish(h, OP(h, SQUARE_BINS, x, harness_iota(h, LIMIT_SQUARE_BINS)));
+    finish(h, OP(h, BIN_SUM, bins));
 }
 
 static void build_rope(struct harness *h) {

@@ -189,7 +189,7 @@ static int32_t train(struct place_context *context) {
         return PLACE_OK;
     TRY(collective(context, 1, PLACE_REDUCE_SCATTER, PLACE_F32, GRADIENT, G, chunk_elements(),
                    ELEMENTS));
-    TRY(place_square_sum(context, 3, PLACE_F32, chunk_elements(), 0, bytes_of(context, G, 0), norm,
+    TRY(place_square_sum(context, 3, PLACE_F32, chunk_elements(), bytes_of(context, G, 0), norm,
                          0));
     TRY(collective(context, 2, PLACE_ALL_REDUCE, PLACE_F64, NORM, NORM, 0, 1));
     *norm = sqrt(*norm);

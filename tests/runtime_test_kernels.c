@@ -394,9 +394,9 @@ static void check_sums(struct place_context *context, int dtype, int64_t rows, i
     assert_close("sum_rows", y.data, dtype, y.exact, columns, tolerance_of(dtype) * 10);
     CALL_OK(place_accumulate(context, 0, dtype, count, z.data, x.data));
     assert_close("accumulate", z.data, dtype, z.exact, count, tolerance_of(dtype));
-    CALL_OK(place_square_sum(context, 0, dtype, count, 0, x.data, &found, 1));
+    CALL_OK(place_square_sum(context, 0, dtype, count, x.data, &found, 1));
     assert_true(fabs(found - square) < 1e-9 * square);
-    CALL_OK(place_square_sum(context, 0, dtype, count, 0, x.data, &found, 0));
+    CALL_OK(place_square_sum(context, 0, dtype, count, x.data, &found, 0));
     assert_true(fabs(found + 3 - square) < 1e-9 * square);
     tensor_free(&x), tensor_free(&y), tensor_free(&z);
 }
@@ -409,27 +409,70 @@ static void sums_agree_with_loops(void **state) {
     in_each_version(check_sum_shapes);
 }
 
-/* Where pieces are powers of two, the sum of a half's is a node of the tree of all. What is behind
- * the end counts as zeros. */
-static void squares_of_shards_join_to_those_of_the_whole(struct place_context *context) {
-    enum { COUNT = 1003, PADDED = 1008, PIECES = 8 };
+static double sum_of(struct place_context *context, const double *bins) {
+    double sum;
+    CALL_OK(place_bin_sum(context, 0, bins, &sum));
+    return sum;
+}
+
+/* Numbers of all magnitudes, so that parts of the array fill other bins than the whole. */
+static void spread(struct tensor *x, int dtype, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        double scaled = ldexp(x->exact[i], (int)(i * 7 % 61) - 30 + (i % 250 == 0 ? 20 : 0));
+        if (dtype == PLACE_F64)
+            ((double *)x->data)[i] = scaled;
+        else
+            ((float *)x->data)[i] = (float)scaled;
+        x->exact[i] = dtype == PLACE_F64 ? scaled : (double)(float)scaled;
+    }
+}
+
+/* However an array is cut, and whatever is summed first. What stands behind it counts as zeros. */
+static void squares_of_parts_join_to_those_of_the_whole(struct place_context *context) {
+    enum { COUNT = 70003, PADDED = 70016 };
+    static const int64_t cuts[][3] = {{1, 2, 3}, {511, 512, 40000}, {7, 1000, 69999}};
+    static double whole[PLACE_SQUARE_BINS], part[PLACE_SQUARE_BINS], all[PLACE_SQUARE_BINS];
     for (int dtype = PLACE_F32; dtype <= PLACE_F64; dtype++) {
         struct tensor x = tensor_random(dtype, PADDED, 1);
         int64_t bytes = dtype == PLACE_F64 ? 8 : 4;
+        double exact = 0;
+        spread(&x, dtype, COUNT);
         memset((char *)x.data + COUNT * bytes, 0, (size_t)((PADDED - COUNT) * bytes));
-        double whole, padded, part[4];
-        CALL_OK(place_square_sum(context, 0, dtype, COUNT, PIECES, x.data, &whole, 0));
-        CALL_OK(place_square_sum(context, 0, dtype, PADDED, PIECES, x.data, &padded, 0));
-        for (int i = 0; i < 4; i++)
-            CALL_OK(place_square_sum(context, 0, dtype, PADDED / 4, PIECES / 4,
-                                     (char *)x.data + i * (PADDED / 4) * bytes, &part[i], 0));
-        assert_true(whole == padded && whole == (part[0] + part[1]) + (part[2] + part[3]));
+        for (int64_t i = 0; i < COUNT; i++)
+            exact += x.exact[i] * x.exact[i];
+        CALL_OK(place_square_bins(context, 0, dtype, COUNT, x.data, whole));
+        assert_true(fabs(sum_of(context, whole) - exact) < 1e-12 * exact);
+        for (size_t k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+            memset(all, 0, sizeof all);
+            for (int i = 3; i >= 0; i--) {
+                int64_t begin = i ? cuts[k][i - 1] : 0, end = i < 3 ? cuts[k][i] : PADDED;
+                CALL_OK(place_square_bins(context, 0, dtype, end - begin,
+                                          (char *)x.data + begin * bytes, part));
+                for (int j = 0; j < PLACE_SQUARE_BINS; j++)
+                    all[j] += part[j];
+            }
+            assert_true(sum_of(context, all) == sum_of(context, whole));
+        }
         tensor_free(&x);
     }
 }
 
-static void squares_in_pieces(void **state) {
-    in_each_version(squares_of_shards_join_to_those_of_the_whole);
+/* What is no number, or too large, or nothing at all. */
+static void squares_without_a_sum(struct place_context *context) {
+    static double bins[PLACE_SQUARE_BINS];
+    double x[] = {3, 1e200, 4, 0};
+    CALL_OK(place_square_bins(context, 0, PLACE_F64, 4, x, bins));
+    assert_true(isinf(sum_of(context, bins)));
+    x[1] = NAN;
+    CALL_OK(place_square_bins(context, 0, PLACE_F64, 4, x, bins));
+    assert_true(isnan(sum_of(context, bins)));
+    CALL_OK(place_square_bins(context, 0, PLACE_F64, 1, &x[3], bins));
+    assert_true(sum_of(context, bins) == 0);
+}
+
+static void squares_in_bins(void **state) {
+    in_each_version(squares_of_parts_join_to_those_of_the_whole);
+    in_each_version(squares_without_a_sum);
 }
 
 /* Behind microbatch 2^levels - 1 the sum is a tree over all, of neighbours first. */
@@ -501,7 +544,7 @@ static void teams_give_equal_bits(void **state) {
         CALL_OK(place_layer_norm_backward(context, 0, PLACE_F32, ROWS, COLUMNS, x.data, gain.data,
                                           stats.data, stats.data, x.data, NULL,
                                           results[i] + COLUMNS, results[i] + 2 * COLUMNS, 0));
-        CALL_OK(place_square_sum(context, 0, PLACE_F32, ROWS * COLUMNS, 0, x.data, &squares[i], 0));
+        CALL_OK(place_square_sum(context, 0, PLACE_F32, ROWS * COLUMNS, x.data, &squares[i], 0));
     }
     assert_memory_equal(results[0], results[1], sizeof results[0]);
     assert_true(squares[0] == squares[1]);
@@ -517,7 +560,7 @@ int main(void) {
         cmocka_unit_test(embeddings_agree_with_loops),
         cmocka_unit_test(loss_agrees_with_loops),
         cmocka_unit_test(sums_agree_with_loops),
-        cmocka_unit_test(squares_in_pieces),
+        cmocka_unit_test(squares_in_bins),
         cmocka_unit_test(sums_are_carried),
         cmocka_unit_test(copies_and_conversions),
         cmocka_unit_test(teams_give_equal_bits),

@@ -29,8 +29,8 @@
 #define LOOP       "for m = 0 .. 8 {\n" BODY("more")
 #define SQUARE(of) "call square_v(x = " of ") -> (y = s)\n"
 #define SQUARE_U   "call square_u(x = u) -> (y = r)\n"
-#define PLUS_V     "call plus(x = s, sum = grad_norm)\n"
-#define PLUS_U     "call plus(x = r, sum = grad_norm)\n"
+#define PLUS_V     "call plus_bins(x = s, sum = grad_norm)\n"
+#define PLUS_U     "call plus_bins(x = r, sum = grad_norm)\n"
 #define MIX                                                                                        \
     "call mix(n = u, z = line) -> (y = spare)\ncall three(x = w, y = u, sum = spare)\ncall "       \
     "bend(x = spare) -> (y = line)\n"
@@ -42,11 +42,12 @@
 #define SCATTER        "start reduce_scatter over a as part[0] { q -> q.a }\nwait part[0]\n"
 // In two halves, so that one may lack what the other has twice.
 #define HALF  "call halve_scalar(x = count) -> (y = token_count)\n"
-#define OTHER "call halve_scalar(x = count) -> (y = r)\ncall plus(x = r, sum = token_count)\n"
+#define OTHER "call halve_scalar(x = count) -> (y = v)\ncall plus(x = v, sum = token_count)\n"
 #define LAST  HALF OTHER
 
-// `share`: what squares are summed of, and of how many pieces.
-#define UNITS(batch, share, pieces)                                                                \
+#define SQUARES "f64[flat=72]"
+// `share`: what squares are summed of.
+#define UNITS(batch, share)                                                                        \
     "unit main.leaf { phase forward parameter %x : i32[batch=" batch ", sequence=2]\n"             \
     "parameter %t : f32[vocab=3, hidden=6] result %y\n"                                            \
     "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"                                        \
@@ -69,13 +70,16 @@
     "unit main.halve_scalar { phase forward parameter %x : f64[] result %y\n"                      \
     "%y = divide(%x) {divisor=2} : f64[] out }\n"                                                  \
     "unit main.square_v { phase forward parameter %x : f32[" share "] result %y\n"                 \
-    "%y = square_sum(%x) {pieces=" pieces "} : f64[] out }\n"                                      \
+    "%b = iota() {dimension=flat} : i32[flat=72] inline\n"                                         \
+    "%y = square_bins(%x, %b) : " SQUARES " out }\n"                                               \
     "unit main.square_u { phase forward parameter %x : f32[hidden=6] result %y\n"                  \
-    "%y = square_sum(%x) {pieces=4} : f64[] out }\n"                                               \
+    "%b = iota() {dimension=flat} : i32[flat=72] inline\n"                                         \
+    "%y = square_bins(%x, %b) : " SQUARES " out }\n"                                               \
     "unit main.mix { phase forward parameter %n : f32[hidden=6] parameter %z : " ROW "\n"          \
     "result %y\n%y = einsum(%n, %z) {labels=\"n,h->h\"} : " ROW " out }\n"                         \
     "unit main.norm { phase forward parameter %x : f32[hidden=6] parameter %sum : f64[]\n"         \
-    "result %y in %sum\n%n = square_sum(%x) {pieces=4} : f64[]\n"                                  \
+    "result %y in %sum\n%b = iota() {dimension=flat} : i32[flat=72] inline\n"                      \
+    "%q = square_bins(%x, %b) : " SQUARES "\n%n = bin_sum(%q) : f64[]\n"                           \
     "%y = accumulate(%sum, %n) : f64[] in %sum }\n"                                                \
     "unit main.three { phase forward parameter %x : " ROW " parameter %y : " ROW "\n"              \
     "parameter %sum : " ROW " result %t in %sum\n"                                                 \
@@ -88,7 +92,11 @@
     "%a = embedding(%p, %t, %r) : f32[sequence=2, hidden=6]\n"                                     \
     "%y = sum_rows(%a) {keep=1} : " ROW " out }\n"                                                 \
     "unit main.plus { phase forward parameter %x : f64[] parameter %sum : f64[]\n"                 \
-    "result %y in %sum\n%y = accumulate(%sum, %x) : f64[] in %sum }\n"
+    "result %y in %sum\n%y = accumulate(%sum, %x) : f64[] in %sum }\n"                             \
+    "unit main.plus_bins { phase forward parameter %x : " SQUARES " parameter %sum : f64[]\n"      \
+    "result %y in %sum\n%n = bin_sum(%x) : f64[]\n%y = accumulate(%sum, %n) : f64[] in %sum }\n"   \
+    "unit main.join { phase forward parameter %x : " SQUARES " parameter %sum : " SQUARES "\n"     \
+    "result %y in %sum\n%y = accumulate(%sum, %x) : " SQUARES " in %sum }\n"
 
 #define COUNTER(type)                                                                              \
     "parameter %low : " type " parameter %high : " type " parameter %top : " type "\n"             \
@@ -116,8 +124,9 @@
     "buffer n : input f64[] host step at 29696\n"                                                  \
     "buffer spare : transient f32[hidden=6] at 19456\n"                                            \
     "buffer count : transient f64[] at 5120\n"                                                     \
-    "buffer s : transient f64[] at 6144\n"                                                         \
-    "buffer r : transient f64[] at 7168\n"                                                         \
+    "buffer s : transient " SQUARES " at 6144\n"                                                   \
+    "buffer r : transient " SQUARES " at 7168\n"                                                   \
+    "buffer v : transient f64[] at 7936\n"                                                         \
     "buffer token_count : output f64[] host token_count at 8192\n"                                 \
     "buffer grad_norm : output f64[] host grad_norm at 9216\n"
 
@@ -135,7 +144,7 @@ static const char reference[] =
                   "call leaf(x = tokens, t = table) -> (y = q)\n" SQUARE(
                       "q") "zero grad_norm\n" PLUS_V "call norm(x = u, sum = grad_norm)\n" PLUS_V
                            "call bend(x = g) -> (y = w)\n" MIX PLACES KEEP_PLACES
-                           "}\n}\n" UNITS("96", "hidden=6", "4");
+                           "}\n}\n" UNITS("96", "hidden=6");
 
 static const char final[] =
     HEAD("axis a = 2\naxis b = 2\n",
@@ -155,7 +164,7 @@ static const char final[] =
                   CARRY("carry", "q", "m") "}\n" SUM_OVER("a", "g") SUM_OVER("a", "count")
                       LAST SCATTER SQUARE("q.a") SUM_OVER("a", "s") SQUARE_U
     "zero grad_norm\n" PLUS_V PLUS_U PLUS_V "call bend(x = g) -> (y = w)\n" MIX PLACES KEEP_PLACES
-    "}\n}\n" UNITS("3", "flat=4", "2") "unit main.carry { phase backward\n" COUNTER(
+    "}\n}\n" UNITS("3", "flat=4") "unit main.carry { phase backward\n" COUNTER(
         ROW) "unit main.carry_scalar { phase backward\n" COUNTER("f64[]");
 
 struct deviation {
@@ -240,8 +249,8 @@ static const struct deviation deviations[] = {
      NULL},
     {"a number that is none",
      {REPLACE(CARRY("carry", "g", "m"),
-              "call carry(low = g.k[0], high = g.k[1], top = g.k[2], sum = g, j = r)\n"),
-      REPLACE("train {\n", "train {\n" SQUARE_U)},
+              "call carry(low = g.k[0], high = g.k[1], top = g.k[2], sum = g, j = v)\n"),
+      REPLACE("train {\n", "train {\nzero v\ncall norm(x = u, sum = v)\n")},
      "E490",
      "%l, %s = carry(%low, %sum, %j) {level=0} : f32",
      "the number of the microbatch"},
@@ -253,8 +262,8 @@ static const struct deviation deviations[] = {
      "the number of the microbatch"},
     {"the number of a microbatch, summed",
      {REPLACE(CARRY("carry", "g", "m"),
-              "start all_reduce over b as number[0] { microbatch[m] -> r }\nwait number[0]\n"
-              "call carry(low = g.k[0], high = g.k[1], top = g.k[2], sum = g, j = r)\n")},
+              "start all_reduce over b as number[0] { microbatch[m] -> v }\nwait number[0]\n"
+              "call carry(low = g.k[0], high = g.k[1], top = g.k[2], sum = g, j = v)\n")},
      "E413",
      "start all_reduce over b as number",
      "2 times too large"},
@@ -404,8 +413,8 @@ static const struct deviation deviations[] = {
               "call halve_scalar(x = count) -> (y = token_count)\n" SUM_OVER("b", "token_count")),
       REPLACE("top = count.k[2], sum = count,", "top = count.k[2], sum = token_count,"),
       REPLACE(SUM_OVER("a", "count") LAST,
-              SUM_OVER("a", "token_count") "zero r\ncall plus(x = token_count, sum = r)\n"
-                                           "call plus(x = r, sum = token_count)\n")},
+              SUM_OVER("a", "token_count") "zero v\ncall plus(x = token_count, sum = v)\n"
+                                           "call plus(x = v, sum = token_count)\n")},
      "E416",
      "%y = divide(%x) {divisor=2} : f64",
      "come first"},
@@ -493,71 +502,44 @@ static const struct deviation deviations[] = {
      "%f = all_to_all",
      "all_to_all along a dimension"},
 
-    // ---- pieces
-    {"as many on every device as on one",
-     {REPLACE("{pieces=2}", "{pieces=4}")},
-     "E416",
-     "%y = square_sum(%x) {pieces=4}",
-     "4 pieces of `x`"},
-    {"of the kernel's own",
-     {REPLACE("{pieces=2} ", "")},
-     "E416",
-     "%y = square_sum(%x)",
-     "0 pieces"},
-    {"cut in two by shards",
+    // ---- squares
+    {"in shards that are not padded",
      {REPLACE("pad 4 at", "at"), REPLACE("f32[flat=4]", "f32[flat=3]")},
-     "E416",
-     "%y = square_sum(%x) {pieces=2}",
-     "not cut where"},
-    {"cut in two by shards of shards",
-     {REPLACE(SUM_OVER("b", "q") CARRY("carry", "q", "m"),
-              "start reduce_scatter over b as half[0] { q -> q.b }\nwait half[0]\n" CARRY(
-                  "carry_half", "q.b", "m")),
-      REPLACE("{ q -> q.a }", "{ q.b -> q.ba }"), REPLACE("x = q.a", "x = q.ba"),
-      REPLACE("f32[flat=4]", "f32[flat=2]"), REPLACE("{pieces=2}", "{pieces=1}"),
-      REPLACE(SUM_OVER("a", "s"), SUM_OVER("b*a", "s")),
-      REPLACE("buffer u :", "buffer q.b : transient f32[hidden=6] flat/b at 24576\n"
-                            "buffer q.b.k : transient f32[hidden=6] flat/b slots 3 at 25600\n"
-                            "buffer q.ba : transient f32[hidden=6] flat/b*a at 27648\nbuffer u :"),
-      OWN_UNIT("unit main.carry_half { phase backward\n" COUNTER("f32[flat=3]"))},
-     "E416",
-     "%y = square_sum(%x) {pieces=1}",
-     "not cut where"},
-    {"in shards that are too large",
-     {REPLACE("pad 4 at", "pad 8 at"), REPLACE("f32[flat=4]", "f32[flat=8]")},
-     "E416",
-     "%y = square_sum(%x) {pieces=2}",
-     "not cut where"},
+     NULL,
+     NULL,
+     NULL},
     {"in shards of shards",
      {REPLACE("f32[flat=4]", "f32[flat=2]"), REPLACE("buffer u :", SHARD_OF_SHARD "buffer u :"),
-      REPLACE("x = q.a", "x = q.ab"), REPLACE("{pieces=2}", "{pieces=1}"),
-      REPLACE(SUM_OVER("a", "s"), SUM_OVER("a*b", "s"))},
+      REPLACE("x = q.a", "x = q.ab"), REPLACE(SUM_OVER("a", "s"), SUM_OVER("a*b", "s"))},
      NULL,
      NULL,
      NULL},
     {"in the other order",
      {REPLACE("f32[flat=4]", "f32[flat=2]"), REPLACE("buffer u :", SHARD_OF_SHARD "buffer u :"),
-      REPLACE("x = q.a", "x = q.ab"), REPLACE("{pieces=2}", "{pieces=1}"),
-      REPLACE(SUM_OVER("a", "s"), SUM_OVER("b*a", "s"))},
-     "E416",
-     "start all_reduce over b*a as sum.s",
-     "next come the devices of `b`"},
-    {"added to others, one piece each, before their collective",
+      REPLACE("x = q.a", "x = q.ab"), REPLACE(SUM_OVER("a", "s"), SUM_OVER("b*a", "s"))},
+     NULL,
+     NULL,
+     NULL},
+    {"one axis after the other",
      {REPLACE("f32[flat=4]", "f32[flat=2]"), REPLACE("buffer u :", SHARD_OF_SHARD "buffer u :"),
-      REPLACE("x = q.a", "x = q.ab"), REPLACE("{pieces=2}", "{pieces=1}"),
-      REPLACE(SUM_OVER("a", "s") SQUARE_U "zero grad_norm\n" PLUS_V PLUS_U PLUS_V,
-              "call square_v(x = q.ab) -> (y = r)\ncall plus(x = r, sum = s)\n" SUM_OVER("a*b", "s")
-                  SQUARE_U "zero grad_norm\n" PLUS_V PLUS_U)},
+      REPLACE("x = q.a", "x = q.ab"),
+      REPLACE(SUM_OVER("a", "s"), SUM_OVER("a", "s") SUM_OVER("b", "s"))},
+     NULL,
+     NULL,
+     NULL},
+    {"taken out of the bins before their collective",
+     {REPLACE(SUM_OVER("a", "s") SQUARE_U "zero grad_norm\n" PLUS_V PLUS_U PLUS_V,
+              SQUARE_U "zero grad_norm\n" PLUS_V PLUS_V SUM_OVER("a", "grad_norm") PLUS_U)},
      "E416",
-     "%y = accumulate(%sum, %x) : f64",
-     "pieces"},
+     "%n = bin_sum(%x)",
+     "the devices of `a` come first"},
     {"added to others before their collective",
      {REPLACE(SUM_OVER("a", "s") SQUARE_U "zero grad_norm\n" PLUS_V PLUS_U PLUS_V,
-              "call square_v(x = q.a) -> (y = r)\ncall plus(x = r, sum = s)\n" SUM_OVER("a", "s")
+              "call square_v(x = q.a) -> (y = r)\ncall join(x = r, sum = s)\n" SUM_OVER("a", "s")
                   SQUARE_U "zero grad_norm\n" PLUS_V PLUS_U)},
      "E416",
-     "%y = accumulate(%sum, %x) : f64",
-     "pieces"},
+     "%y = accumulate(%sum, %x) : f64[flat",
+     "parts"},
     {"added in an order of the same bits",
      {REPLACE(PLUS_V PLUS_U, PLUS_U PLUS_V)},
      NULL,
@@ -566,7 +548,7 @@ static const struct deviation deviations[] = {
     {"added in another order",
      {REPLACE(PLUS_V PLUS_U PLUS_V, PLUS_V PLUS_V PLUS_U)},
      "E416",
-     "%y = accumulate(%sum, %x) : f64",
+     "%y = accumulate(%sum, %n) : f64",
      "one device"},
     {"of another sum than of squares",
      {REPLACE("%n : f32[hidden=6] parameter %z", "%n : f32[flat=3] parameter %z"),

@@ -52,14 +52,14 @@ struct coverage {                   // no padding
 };
 
 // Of a program that is reproducible, a sum of leaves: of what each microbatch gives, numbered by
-// the digits of the batch, or of what each piece of a tensor gives. They are joined as a binary
-// tree, so digits are summed one after the other, the least significant first (ordered.c).
+// the digits of the batch. They are joined as a binary tree, so digits are summed one after the
+// other, the least significant first (ordered.c). Or a sum that is exact, of what devices have.
 typedef uint32_t leaves_id;
 enum { LEAVES_NONE = 0 };
 struct leaves {           // no padding
     int64_t summed;       // leaves that are in it
     int64_t microbatches; // of the device that they are of, from judgement.microbatch on
-    uint32_t pieces;      // they are of a tensor's, not of microbatches
+    uint32_t exact;       // digits may be summed in any order
     uint32_t n;
     struct digit left[MAX_DIGITS]; // that are still to be summed, the least significant last
 };

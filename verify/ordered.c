@@ -12,8 +12,9 @@
 //                 every mesh. Leaves are joined as a binary tree over their numbers: the least
 //                 significant digit is summed first, an axis's by a collective (whose members are
 //                 added as a tree), time's by `carry`.
-//   pieces        The sum of a tensor's squares is that of equal pieces of it, joined as a tree. A
-//                 shard is a block of them, and collectives sum the digits that say which one.
+//   squares       Sums of a tensor's squares are exact in bins, so that of a device's part is
+//   whatever
+//                 the part is, and collectives sum over the devices in any order.
 //
 // A judgement says which digits are still to be summed (struct leaves). What sums another one, or
 // needs the sum before all are, is refused where it stands. A sum over all microbatches keeps its
@@ -33,7 +34,7 @@ static const struct leaves *leaves_get(const struct engine *e, leaves_id id) {
 }
 
 static leaves_id leaves_intern(struct engine *e, const struct leaves *key) {
-    if (key->pieces && key->n == 0) // a scalar like any other
+    if (key->exact && key->n == 0) // bins like any others
         return LEAVES_NONE;
     return intern(&e->leaves, key, sizeof *key, NULL) + 1;
 }
@@ -60,10 +61,21 @@ static void sum_digit(struct leaves *leaves, int64_t by) {
     }
 }
 
+// Where any digit may be the next, this one, if it is left.
+static void choose_next(struct leaves *leaves, int32_t owner) {
+    for (uint32_t i = 0; i + 1 < leaves->n && leaves->exact; i++)
+        if (leaves->left[i].owner == owner) {
+            struct digit chosen = leaves->left[i];
+            memmove(&leaves->left[i], &leaves->left[i + 1],
+                    (leaves->n - i - 1) * sizeof leaves->left[0]);
+            leaves->left[leaves->n - 1] = chosen;
+        }
+}
+
 // What one microbatch gives.
 static bool is_leaf(const struct engine *e, const struct judgement *value) {
     const struct leaves *leaves = value->leaves ? leaves_get(e, value->leaves) : NULL;
-    return leaves && leaves->summed == 1 && !leaves->pieces;
+    return leaves && leaves->summed == 1 && !leaves->exact;
 }
 
 static bool is_incomplete(const struct engine *e, const struct judgement *value) {
@@ -95,7 +107,7 @@ static const char *leaves_text(const struct engine *e, const struct judgement *v
     for (uint32_t i = 0; i < leaves->n; i++)
         all *= leaves->left[i].size;
     return arena_format(e->arena, "the sum of %" PRId64 " of %" PRId64 " %s", leaves->summed, all,
-                        leaves->pieces ? "pieces" : "microbatches");
+                        leaves->exact ? "parts" : "microbatches");
 }
 
 // ---- what is filled before the step -----------------------------------------------------------
@@ -248,49 +260,16 @@ static void sum_batch(struct context *c, const struct dim_info *dim, struct judg
     made->microbatch = microbatch;
 }
 
-// Blocks of pieces that begin where pieces do.
-static bool is_whole_pieces(const struct engine *e, const struct dim_info *dim, int64_t piece,
-                            int64_t parts) {
-    const struct level *levels = dim->key->levels;
-    uint32_t n = dim->key->n_levels;
-    for (uint32_t i = 0; i + 1 < n; i++)
-        if (levels[i].chunk != levels[i + 1].chunk * e->program->mesh.axes[levels[i + 1].axis].size)
-            return false;
-    return (dim->local + parts - 1) / parts == piece && (n == 0 || dim->local % parts == 0);
-}
-
-// `dim`: of a flat tensor, or NULL.
-static void sum_pieces(struct context *c, const struct dim_info *dim, struct judgement *made) {
+// Every device has the sum over its part of the first operand.
+static void sum_parts(struct context *c, struct judgement *made) {
     struct engine *e = c->engine;
-    int64_t all = e->terms->pieces;
-    int64_t parts = op_integer(c->op, ATTRIBUTE_PIECES, 0), shards = 1;
+    uint32_t owners = form_get(&e->digits, c->operands[0].form)->owners;
     struct leaves leaves = no_leaves();
-    for (uint32_t i = 0; dim && i < dim->key->n_levels; i++) {
-        unsigned axis = (unsigned)dim->key->levels[i].axis;
-        int64_t size = e->program->mesh.axes[axis].size;
-        leaves.left[leaves.n++] = (struct digit){size, OWNER_AXIS + (int32_t)axis, 0};
-        shards *= size;
-    }
-    const char *name = operand_name(c, 0);
-    if (parts * shards != all) {
-        c->fault =
-            fault_make(e, E416, c->op->span, NULL,
-                       "`square_sum` takes %" PRId64 " pieces of `%s`, of which a device has one "
-                       "of %" PRId64 " parts: all together are to be %" PRId64 " pieces",
-                       parts, name, shards, all);
-        return;
-    }
-    int64_t whole = dim ? form_get(&e->digits, dim->key->whole)->elements : 0;
-    if (dim && !is_whole_pieces(e, dim, (whole + all - 1) / all, parts)) {
-        c->fault = fault_make(
-            e, E416, c->op->span, NULL,
-            "the part of `%s` that a device has is not cut where the whole's %" PRId64 " "
-            "pieces are: it has %" PRId64 " elements, of %" PRId64 " in all",
-            name, all, dim->local, whole);
-        return;
-    }
-    leaves.summed = parts;
-    leaves.pieces = 1;
+    leaves.exact = 1;
+    for (unsigned axis = 0; axis < e->program->mesh.n_axes; axis++)
+        if (owners >> axis & 1)
+            leaves.left[leaves.n++] =
+                (struct digit){e->program->mesh.axes[axis].size, OWNER_AXIS + (int32_t)axis, 0};
     made->leaves = leaves_intern(e, &leaves);
 }
 
@@ -310,13 +289,12 @@ static void contract(struct context *c, unsigned result, struct judgement *made)
             microbatch = c->operands[i].microbatch;
         }
     }
-    bool of_pieces = c->op->kind == OP_SQUARE_SUM;
-    if (cut && cut->flat != of_pieces)
+    if (c->op->kind == OP_SQUARE_BINS && !(cut && cut->time))
+        sum_parts(c, made);
+    else if (cut && cut->flat)
         c->fault = fault_make(c->engine, E416, c->op->span, NULL,
                               "`%s` sums over parts of a tensor, which differ from mesh to mesh",
                               c->row->text);
-    else if (of_pieces)
-        sum_pieces(c, cut, made);
     else if (cut)
         sum_batch(c, cut, made, microbatch);
 }
@@ -326,7 +304,7 @@ static void contract(struct context *c, unsigned result, struct judgement *made)
 static void read_leaves(struct context *c, unsigned i, struct judgement *made) {
     const struct judgement *value = &c->operands[i];
     const struct leaves *leaves = leaves_get(c->engine, value->leaves);
-    bool by_leaf = op_is_linear(c->op->kind, i) && c->labels.operands[i][0];
+    bool by_leaf = op_is_linear(c->op->kind, i) && c->labels.operands[i][0] && !leaves->exact;
     if (by_leaf && leaves->summed == 1 && !made->leaves) {
         made->leaves = value->leaves;
         made->microbatch = value->microbatch;
@@ -356,10 +334,11 @@ static const struct fault *sum_axis(struct engine *e, const char *what, unsigned
     const char *name = e->program->mesh.axes[axis].name;
     if (!is_incomplete(e, value))
         return fault_make(e, E416, span, NULL,
-                          "%s over `%s` adds what is no sum over microbatches, nor over pieces of "
+                          "%s over `%s` adds what is no sum over microbatches, nor over parts of "
                           "a tensor: how many are added depends on the mesh",
                           what, name);
     struct leaves leaves = *leaves_get(e, value->leaves);
+    choose_next(&leaves, OWNER_AXIS + (int32_t)axis);
     const struct digit *next = next_digit(&leaves);
     if (next->owner != OWNER_AXIS + (int32_t)axis)
         return fault_make(e, E416, span, NULL,

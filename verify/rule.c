@@ -299,7 +299,8 @@ static uint32_t partial_of_operands(struct context *c, unsigned result) {
 // Whether zeros among the operand's elements add nothing to a result: so where that is linear in
 // them, and of squares. But the exponential of zero is one, and a target that is zero counts.
 static bool zeros_add_nothing(const struct context *c, unsigned i) {
-    return op_is_linear(c->op->kind, i) || c->op->kind == OP_SQUARE_SUM;
+    return op_is_linear(c->op->kind, i) || c->op->kind == OP_SQUARE_SUM ||
+           (c->op->kind == OP_SQUARE_BINS && i == 0);
 }
 
 // What stands behind the elements of a part takes part, too.

@@ -109,10 +109,9 @@ struct terms {
     struct alias_use *uses; // the log; only grows while `logging`
     uint32_t n_uses, cap_uses;
     bool logging;
-    bool naming;    // aliases are being made: what has none yet may get one
-    bool plain;     // aliases are not followed: normal forms of rewriting have no names
-    bool ordered;   // sums do not commute: equal terms are equal bits (ordered.c)
-    int64_t pieces; // of a tensor of which squares are summed, where terms are ordered
+    bool naming;  // aliases are being made: what has none yet may get one
+    bool plain;   // aliases are not followed: normal forms of rewriting have no names
+    bool ordered; // sums do not commute: equal terms are equal bits (ordered.c)
     bool fixed; // set when a term is made that holds absolute indices, or when such a one is opened
     int32_t microbatches;
     const struct span *site; // what is being evaluated: origin of new nodes

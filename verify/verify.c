@@ -240,7 +240,6 @@ static struct check *examine(const struct program *reference, const struct progr
     struct check *c = ARENA_NEW(arena, struct check);
     terms_init(terms, arena, (int32_t) final->sizes.microbatches);
     terms->ordered = how.ordered;
-    terms->pieces = reference->policy.reproducible;
     engine_init(&c->reference, reference, terms, arena, diagnostics, true);
     engine_init(&c->final, island_program(final, arena), terms, arena, diagnostics, false);
     c->all_islands = final;

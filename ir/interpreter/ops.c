@@ -584,6 +584,29 @@ static void square_sum(const struct op *op, const struct array *in, struct array
     out->data[0] = dot(in->data, in->data, elements(in));
 }
 
+// Beyond the first bin's range, and of what is no number, all goes there.
+static void square_bins(const struct op *op, const struct array *in, struct array *out) {
+    clear(out);
+    for (int64_t i = 0; i < elements(&in[0]); i++) {
+        double rest = in[0].data[i] * in[0].data[i];
+        for (int64_t j = 0; j < elements(&in[1]); j++) {
+            double unit = ldexp(1, 940 - 20 * (int)in[1].data[j]);
+            double part = rest < ldexp(1, 960) ? nearbyint(rest / unit) * unit : rest;
+            out->data[j] += part;
+            rest -= part;
+        }
+    }
+}
+
+static void bin_sum(const struct op *op, const struct array *in, struct array *out) {
+    int64_t first = 0, n = elements(in);
+    while (first < n && in->data[first] == 0)
+        first++;
+    out->data[0] = 0;
+    for (int64_t j = first + 4 < n ? first + 4 : n; j-- > first;)
+        out->data[0] += in->data[j];
+}
+
 // A place of a binary counter, whose digits are sums.
 static void carry(const struct op *op, const struct array *in, struct array *out) {
     int64_t level = op_integer(op, ATTRIBUTE_LEVEL, 0), j = (int64_t)in[2].data[0];
@@ -711,6 +734,8 @@ static const evaluator evaluators[N_OPS] = {
     [OP_ACCUMULATE] = add,
     [OP_CARRY] = carry,
     [OP_SQUARE_SUM] = square_sum,
+    [OP_SQUARE_BINS] = square_bins,
+    [OP_BIN_SUM] = bin_sum,
     [OP_RECIPROCAL] = reciprocal,
     [OP_SQUARE_ROOT] = square_root,
     [OP_CLIP_FACTOR] = clip_factor,

@@ -78,14 +78,20 @@ struct sum_rows {
     int accumulate;
 };
 
-/* Where nobody says how many, the array is cut into this many pieces whatever its length, so that
- * the order of sums is fixed. */
+/* The array is cut into this many pieces whatever its length, so that the order of sums is fixed.
+ */
 enum { SQUARE_SUM_PIECES = 64 };
 
 struct square_sum {
     int64_t count, piece;
     const void *x;
-    double partial[PLACE_PIECES_LIMIT];
+    double partial[SQUARE_SUM_PIECES];
+};
+
+struct square_bins {
+    int64_t count, piece;
+    const void *x;
+    double bins[SQUARE_SUM_PIECES][PLACE_SQUARE_BINS];
 };
 
 struct compress {

@@ -12,36 +12,57 @@ int32_t place_sum_rows(struct place_context *context, int32_t statement, int32_t
     return run_kernel(context, statement, KERNEL_sum_rows, dtype, columns, COLUMNS_PER_RANGE, &sum);
 }
 
-static double sum_in_order(const double *partial, int64_t n) {
-    double total = 0;
-    for (int64_t i = 0; i < n; i++)
-        total += partial[i];
-    return total;
+/* Elements of a piece, of which every range has some. */
+static int64_t piece_of(int64_t count) {
+    return (count + SQUARE_SUM_PIECES - 1) / SQUARE_SUM_PIECES;
 }
 
-/* Neighbours first, so that the sum of a shard's pieces is a node of the tree over all. */
-static double sum_as_tree(double *partial, int64_t n) {
-    for (int64_t width = 1; width < n; width *= 2)
-        for (int64_t i = 0; i + width < n; i += 2 * width)
-            partial[i] += partial[i + width];
-    return partial[0];
+static int64_t pieces_per_range(int64_t piece) {
+    return larger(1, ELEMENTS_PER_RANGE / larger(1, piece));
 }
 
 int32_t place_square_sum(struct place_context *context, int32_t statement, int32_t dtype,
-                         int64_t count, int64_t pieces, const void *x, void *result,
-                         int32_t accumulate) {
+                         int64_t count, const void *x, void *result, int32_t accumulate) {
     RECORD_CALL(square_sum);
-    int64_t n = pieces ? pieces : SQUARE_SUM_PIECES;
-    struct square_sum sum;
-    sum.count = count;
-    sum.piece = (count + n - 1) / n;
-    sum.x = x;
-    int64_t grain = larger(1, ELEMENTS_PER_RANGE / larger(1, sum.piece));
-    int32_t status = run_kernel(context, statement, KERNEL_square_sum, dtype, n, grain, &sum);
+    struct square_sum sum = {.count = count, .piece = piece_of(count), .x = x};
+    int32_t status = run_kernel(context, statement, KERNEL_square_sum, dtype, SQUARE_SUM_PIECES,
+                                pieces_per_range(sum.piece), &sum);
     if (status != PLACE_OK)
         return status;
-    double total = pieces ? sum_as_tree(sum.partial, n) : sum_in_order(sum.partial, n);
+    double total = 0;
+    for (int i = 0; i < SQUARE_SUM_PIECES; i++)
+        total += sum.partial[i];
     *(double *)result = total + (accumulate ? *(double *)result : 0);
+    return PLACE_OK;
+}
+
+int32_t place_square_bins(struct place_context *context, int32_t statement, int32_t dtype,
+                          int64_t count, const void *x, void *bins) {
+    RECORD_CALL(square_bins);
+    struct square_bins sum = {.count = count, .piece = piece_of(count), .x = x};
+    int32_t status = run_kernel(context, statement, KERNEL_square_bins, dtype, SQUARE_SUM_PIECES,
+                                pieces_per_range(sum.piece), &sum);
+    if (status != PLACE_OK)
+        return status;
+    memset(bins, 0, PLACE_SQUARE_BINS * sizeof(double));
+    for (int i = 0; i < SQUARE_SUM_PIECES; i++)
+        for (int j = 0; j < PLACE_SQUARE_BINS; j++)
+            ((double *)bins)[j] += sum.bins[i][j];
+    return PLACE_OK;
+}
+
+/* The fourth bin's unit is 2^-60 of the first's, so that the rest counts no more. */
+int32_t place_bin_sum(struct place_context *context, int32_t statement, const void *bins,
+                      void *result) {
+    RECORD_CALL(bin_sum);
+    const double *bin = bins;
+    int first = 0;
+    while (first < PLACE_SQUARE_BINS && bin[first] == 0)
+        first++;
+    double sum = 0;
+    for (int j = (int)smaller(first + 4, PLACE_SQUARE_BINS); j-- > first;)
+        sum += bin[j];
+    *(double *)result = sum;
     return PLACE_OK;
 }
 
