@@ -573,7 +573,8 @@ const struct attribute *op_attribute(const struct op *, enum attribute_name); //
 double op_real(const struct op *, enum attribute_name, double otherwise);
 int64_t op_integer(const struct op *, enum attribute_name, int64_t otherwise);
 struct axis_list op_axes(const struct op *);
-int op_zigzag(const struct op *); // the axis of an iota that is in zigzag; -1: none
+int64_t op_block(const struct op *, char label); // length of its blocks; 0: it has none
+int op_zigzag(const struct op *);                // the axis of an iota that is in zigzag; -1: none
 bool op_attributes_equal(const struct op *, const struct op *); // in whatever order
 
 uint32_t step_find_handle(const struct step *, const char *name); // NO_ID: none

@@ -66,8 +66,8 @@ static const char *const sample =
     "  parameter consumed %w : f32[hidden=6, ffn=5]\n"
     "  result %y\n"
     "  frame 160 of frame\n"
-    "  %p = einsum(%x, %w) {labels=\"bsh,hf->bsf\"} : f32[batch=2, sequence=4, ffn=5] at 0 role "
-    "mlp.up\n"
+    "  %p = einsum(%x, %w) {labels=\"bsh,hf->bsf\", blocks=\"h=3 f=5\"} :\n"
+    "       f32[batch=2, sequence=4, ffn=5] at 0 role mlp.up\n"
     "  %y = gelu(%p) {approximate=\"tanh\"} : f32[batch=2, sequence=4, ffn=5] out\n"
     "}\n";
 
@@ -125,6 +125,21 @@ static void expect_meant(const char *from, const char *to, const char *meant) {
     arena_free(&arena);
 }
 
+// Of every label once, of which a dimension has one, two, four ...
+static void blocks_are_a_power_of_two(void **state) {
+    static const char *const no_blocks[] = {"",         "f",       "f=",   "f=0", "f=-5",
+                                            "h=4",      "h=2",     "h=12", "x=1", "h=3,",
+                                            "h=3  f=5", "h=3 h=3", "h=3 "};
+    for (size_t i = 0; i < sizeof no_blocks / sizeof *no_blocks; i++) {
+        struct arena arena = {0};
+        const char *to = arena_format(&arena, "hf->bsf\", blocks=\"%s\"", no_blocks[i]);
+        expect_error("hf->bsf\", blocks=\"h=3 f=5\"", to, "does not say lengths of blocks",
+                     "%p = einsum");
+        arena_free(&arena);
+    }
+    expect_error("gelu(%p) {", "gelu(%p) {blocks=\"f=5\", ", "does not take", NULL);
+}
+
 // Two results of a unit in one place: each would be told to hold what the other is.
 static void results_have_places_of_their_own(void **state) {
     struct arena arena = {0};
@@ -158,7 +173,8 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("hidden=6]\n  parameter", "hidden=7]\n  parameter", "differ in a size", NULL);
     expect_error("call project(", "call protect(", "there is no unit `protect`", "protect");
     expect_error("labels=", "eps=", "expected a number", NULL);
-    expect_error(" {labels=\"bsh,hf->bsf\"}", "", "lacks the attribute `labels`", NULL);
+    expect_error(" {labels=\"bsh,hf->bsf\", blocks=\"h=3 f=5\"}", "",
+                 "lacks the attribute `labels`", NULL);
     expect_error("shard = 2\n", "shard = 0\n", "at least one device", NULL);
     expect_error("slots 2 pad 4 at 512", "slots 2 at 512", "the last shard", "w.own");
     expect_error("slots 2 pad 4 at 512", "slots 2 pad 0 at 512", "a multiple of at least 1",
@@ -307,6 +323,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_what_it_reads),
         cmocka_unit_test(says_what_is_wrong_and_where),
+        cmocka_unit_test(blocks_are_a_power_of_two),
         cmocka_unit_test(results_have_places_of_their_own),
         cmocka_unit_test(misspelt_words_are_guessed),
         cmocka_unit_test(misspelt_values_are_guessed),
