@@ -319,6 +319,7 @@ struct place_program {
      * makes one model of them again. None: 0. */
     struct place_axes islands;
     int64_t average_every;
+    int64_t reproducible; /* ranks up to which every mesh and team gives the same bits; or 0 */
     int32_t n_relaxed;
     const struct place_relaxed *relaxed;
     uint64_t seed;

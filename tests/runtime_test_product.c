@@ -1,5 +1,6 @@
 /* The product function: all transposes, tails of tiles, strides, sums; the same bits on one thread
- * and two; the environment put right; a library that does not know the CPU, or is not there. */
+ * and two; how teams cut; the environment put right; a library that does not know the CPU, or is
+ * not there. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "runtime_kernel_fixture.h"
@@ -116,6 +117,33 @@ static int load_old_library(void) {
     return strcmp(product_description(), description_on_this_cpu()) == 0 ? 0 : 2;
 }
 
+enum { EDGE = 1024 };
+
+/* The product of EDGE x EDGE x EDGE by a team, as the old library makes it. */
+static float *old_product(const struct place_program *program, int threads) {
+    const char *message;
+    struct place_context *context = context_make(kernels_select(&message), threads);
+    context->program = program;
+    float *x = calloc(2 * EDGE * EDGE, sizeof(float));
+    if (x == NULL || place_product(context, 0, PLACE_F32, 0, 0, EDGE, EDGE, EDGE, x, EDGE, x, EDGE,
+                                   0, x + EDGE * EDGE, EDGE) != PLACE_OK)
+        _exit(3);
+    context_free(context);
+    return x + EDGE * EDGE;
+}
+
+static int cut_by_teams(void) {
+    setenv("PLACE_PRODUCT_LIBRARY", OLD_BLAS, 1);
+    static const struct place_program fast, reproducible = {.reproducible = 2};
+    const char *message;
+    if (product_load(&message) != PLACE_OK)
+        return 4;
+    const size_t bytes = sizeof(float) * EDGE * EDGE;
+    if (old_product(&fast, 1)[0] != EDGE * EDGE || old_product(&fast, 2)[0] != EDGE * EDGE / 2)
+        return 1;
+    return memcmp(old_product(&reproducible, 1), old_product(&reproducible, 2), bytes) == 0 ? 0 : 2;
+}
+
 static int load_missing_library(void) {
     setenv("PLACE_PRODUCT_LIBRARY", "/nowhere/libnothing.so", 1);
     const char *message = "";
@@ -143,6 +171,11 @@ static void old_library_is_told_which_kernels(void **state) {
     assert_int_equal(status_of_child(load_old_library), 0);
 }
 
+/* As many tiles as threads; where training is reproducible the same ones for every team. */
+static void teams_cut_products(void **state) {
+    assert_int_equal(status_of_child(cut_by_teams), 0);
+}
+
 static void missing_library_is_explained(void **state) {
     assert_int_equal(status_of_child(load_missing_library), 0);
     assert_int_equal(status_of_child(load_library_without_products), 0);
@@ -161,6 +194,7 @@ int main(void) {
         cmocka_unit_test(misleading_core_is_ignored),
         cmocka_unit_test(old_library_is_told_which_kernels),
         cmocka_unit_test(missing_library_is_explained),
+        cmocka_unit_test(teams_cut_products),
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree_with_loops),
