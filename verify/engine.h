@@ -44,6 +44,7 @@ struct engine {
     struct store store;
     struct found *found;
     uint32_t all_axes;
+    uint32_t batch_axes;   // that cut the batch, of what the host fills; others are of the model
     uint32_t summands;     // axes on which states are summands when the step begins (islands.h)
     struct held *initials; // of every buffer's item 0, and what else is asked often of it
     int64_t *item_bytes;

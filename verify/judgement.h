@@ -51,17 +51,20 @@ struct coverage {                   // no padding
     uint64_t seen[LIMIT_RING / 64]; // bit k: on the device at i, part i + k
 };
 
-// Of a program that is reproducible, a sum of leaves: of what each microbatch gives, numbered by
-// the digits of the batch. They are joined as a binary tree, so digits are summed one after the
-// other, the least significant first (ordered.c). Or a sum that is exact, of what devices have.
+// Of a program that is reproducible, which sum a value is a part of. What each microbatch gives is
+// a leaf, numbered by the digits of the batch; what each block of a contracted dimension gives is
+// one inside it, numbered by that dimension's. They are joined as a binary tree, so digits are
+// summed one after the other, the least significant first (ordered.c). A sum that is exact has no
+// order.
 typedef uint32_t leaves_id;
 enum { LEAVES_NONE = 0 };
 struct leaves {           // no padding
-    int64_t summed;       // leaves that are in it
+    int64_t summed;       // microbatches that are in it
     int64_t microbatches; // of the device that they are of, from judgement.microbatch on
-    uint32_t exact;       // digits may be summed in any order
+    uint32_t exact;       // axes over which parts are still to be summed, in whatever order
     uint32_t n;
-    struct digit left[MAX_DIGITS]; // that are still to be summed, the least significant last
+    struct digit left[MAX_DIGITS]; // that are still to be summed, the least significant last: those
+                                   // of blocks behind those of microbatches
 };
 
 // What a device-local value is. With the coordinates on the axes that own digits fixed, the sum

@@ -3,7 +3,8 @@
 // Such a program is judged as any other first. Then the same engine runs over terms of another kind
 // (terms.ordered), and this only adds refusals: every op makes a node of its own, of its operands
 // as they stand, so that nothing commutes, no scale is pulled out, and equal terms are equal bits.
-// Ops see the same shapes on every mesh, as only the batch and flat shards are cut, and only
+// Ops see the same shapes on every mesh, or parts of them that are computed as if each stood alone:
+// elements of flat shards, and where axes of the model cut, elements, rows, heads and blocks. Only
 // collectives over flat shards move anything. What remains are the sums whose operands are in no
 // text:
 //
@@ -12,9 +13,11 @@
 //                 every mesh. Leaves are joined as a binary tree over their numbers: the least
 //                 significant digit is summed first, an axis's by a collective (whose members are
 //                 added as a tree), time's by `carry`.
-//   squares       Sums of a tensor's squares are exact in bins, so that of a device's part is
-//   whatever
-//                 the part is, and collectives sum over the devices in any order.
+//   blocks        A dimension that axes of the model cut is contracted in blocks, of one length on
+//                 every mesh, which are joined as such a tree inside the leaf. A device with whole
+//                 blocks makes a node of it, and collectives sum the digits that say which one.
+//   exact sums    Of squares in bins, and of the one row or column that an id selects, which some
+//                 device has. They have no order, nor have maxima.
 //
 // A judgement says which digits are still to be summed (struct leaves). What sums another one, or
 // needs the sum before all are, is refused where it stands. A sum over all microbatches keeps its
@@ -22,6 +25,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ir/check.h"
 #include "verify/rule.h"
 
 enum { TEXT_DEPTH = 2 };
@@ -34,7 +38,7 @@ static const struct leaves *leaves_get(const struct engine *e, leaves_id id) {
 }
 
 static leaves_id leaves_intern(struct engine *e, const struct leaves *key) {
-    if (key->exact && key->n == 0) // bins like any others
+    if (key->n == 0 && !key->exact && key->summed == 1) // a value like any other
         return LEAVES_NONE;
     return intern(&e->leaves, key, sizeof *key, NULL) + 1;
 }
@@ -50,10 +54,20 @@ static const struct digit *next_digit(const struct leaves *leaves) {
     return leaves->n ? &leaves->left[leaves->n - 1] : NULL;
 }
 
+// Is the digit one of a dimension that axes of the model cut?
+static bool is_of_blocks(const struct engine *e, const struct digit *digit) {
+    return digit->owner != OWNER_TIME && !(e->batch_axes >> (digit->owner - OWNER_AXIS) & 1);
+}
+
+// What is not yet what one microbatch gives.
+static bool lacks_parts(const struct engine *e, const struct leaves *leaves) {
+    return leaves->exact || (leaves->n && is_of_blocks(e, next_digit(leaves)));
+}
+
 // Half of what is left of the next digit, or all of it, has been summed.
-static void sum_digit(struct leaves *leaves, int64_t by) {
+static void sum_digit(const struct engine *e, struct leaves *leaves, int64_t by) {
     struct digit *next = &leaves->left[leaves->n - 1];
-    leaves->summed *= by;
+    leaves->summed *= is_of_blocks(e, next) ? 1 : by;
     next->size /= by;
     if (next->size == 1) {
         memset(next, 0, sizeof *next);
@@ -61,25 +75,19 @@ static void sum_digit(struct leaves *leaves, int64_t by) {
     }
 }
 
-// Where any digit may be the next, this one, if it is left.
-static void choose_next(struct leaves *leaves, int32_t owner) {
-    for (uint32_t i = 0; i + 1 < leaves->n && leaves->exact; i++)
-        if (leaves->left[i].owner == owner) {
-            struct digit chosen = leaves->left[i];
-            memmove(&leaves->left[i], &leaves->left[i + 1],
-                    (leaves->n - i - 1) * sizeof leaves->left[0]);
-            leaves->left[leaves->n - 1] = chosen;
-        }
+static bool is_part(const struct engine *e, const struct judgement *value) {
+    return value->leaves && lacks_parts(e, leaves_get(e, value->leaves));
 }
 
-// What one microbatch gives.
+// What one microbatch gives, if the value is no part.
 static bool is_leaf(const struct engine *e, const struct judgement *value) {
     const struct leaves *leaves = value->leaves ? leaves_get(e, value->leaves) : NULL;
-    return leaves && leaves->summed == 1 && !leaves->exact;
+    return leaves && leaves->summed == 1;
 }
 
 static bool is_incomplete(const struct engine *e, const struct judgement *value) {
-    return value->leaves != LEAVES_NONE && leaves_get(e, value->leaves)->n > 0;
+    const struct leaves *leaves = value->leaves ? leaves_get(e, value->leaves) : NULL;
+    return leaves && (leaves->n > 0 || leaves->exact);
 }
 
 bool leaves_of_time(const struct engine *e, const struct judgement *value) {
@@ -90,12 +98,14 @@ bool leaves_of_time(const struct engine *e, const struct judgement *value) {
     return false;
 }
 
-// "the microbatches of a device", "the devices of `dp`"
-static const char *digit_text(const struct engine *e, const struct digit *digit) {
-    if (digit->owner == OWNER_TIME)
+// "the microbatches of a device", "the devices of `dp`", which are to be summed next
+static const char *next_text(const struct engine *e, const struct leaves *leaves) {
+    const struct digit *next = next_digit(leaves);
+    uint32_t axes = leaves->exact;
+    if (!axes && next->owner == OWNER_TIME)
         return "the microbatches of a device";
-    return arena_format(e->arena, "the devices of `%s`",
-                        e->program->mesh.axes[digit->owner - OWNER_AXIS].name);
+    return arena_format(e->arena, "the devices of %s",
+                        mask_text(e, axes ? axes : 1u << (next->owner - OWNER_AXIS)));
 }
 
 // "the sum of 2 of 8 microbatches"
@@ -104,10 +114,12 @@ static const char *leaves_text(const struct engine *e, const struct judgement *v
         return "no sum over microbatches";
     const struct leaves *leaves = leaves_get(e, value->leaves);
     int64_t all = leaves->summed;
+    if (lacks_parts(e, leaves))
+        return "a device's part of a sum";
     for (uint32_t i = 0; i < leaves->n; i++)
         all *= leaves->left[i].size;
-    return arena_format(e->arena, "the sum of %" PRId64 " of %" PRId64 " %s", leaves->summed, all,
-                        leaves->exact ? "parts" : "microbatches");
+    return arena_format(e->arena, "the sum of %" PRId64 " of %" PRId64 " microbatches",
+                        leaves->summed, all);
 }
 
 // ---- what is filled before the step -----------------------------------------------------------
@@ -137,21 +149,30 @@ static const struct fault *check_batch(struct engine *e, const struct buffer *bu
     return NULL;
 }
 
+// Of other dimensions no axis has a part that has one of microbatches.
+static const struct fault *check_part(struct engine *e, const struct buffer *buffer,
+                                      enum dimension dimension, uint32_t owners) {
+    uint32_t both = owners & e->batch_axes;
+    return both ? fault_make(e, E416, buffer->span, NULL,
+                             "`%s` is cut along `%s` over %s, which cuts the batch, too: sums over "
+                             "both depend on the mesh",
+                             buffer->name, dimension_names[dimension], mask_text(e, both))
+                : NULL;
+}
+
 const struct fault *ordered_check_filled(struct engine *e, const struct buffer *buffer,
                                          form_id form) {
+    if (!e->terms->ordered || e->is_reference)
+        return NULL;
+    if (form_is_flat(&e->digits, form))
+        form = dim_get(&e->digits, form_get(&e->digits, form)->key->dims[0])->key->whole;
     const struct form_key *key = form_get(&e->digits, form)->key;
     const struct fault *fault = NULL;
-    if (!e->terms->ordered || e->is_reference || form_is_flat(&e->digits, form))
-        return NULL;
     for (unsigned i = 0; i < key->rank && !fault; i++) {
         const struct dim_info *dim = dim_get(&e->digits, key->dims[i]);
-        if (buffer->dims[i].dimension == DIM_BATCH)
-            fault = check_batch(e, buffer, dim);
-        else if (dim->owners)
-            fault = fault_make(e, E416, buffer->span, NULL,
-                               "`%s` is cut along `%s`, and ops on a part of it are other ops than "
-                               "on the whole: the order of their sums depends on the mesh",
-                               buffer->name, dimension_names[buffer->dims[i].dimension]);
+        enum dimension dimension = buffer->dims[i].dimension;
+        fault = dimension == DIM_BATCH ? check_batch(e, buffer, dim)
+                                       : check_part(e, buffer, dimension, dim->owners);
     }
     return fault;
 }
@@ -222,7 +243,7 @@ static const struct fault *early_fault(const struct context *c, unsigned i) {
     return fault_make(c->engine, E416, c->op->span, NULL,
                       "`%s` reads `%s`, which is %s here: %s come first", c->row->text,
                       operand_name(c, i), leaves_text(e, value),
-                      digit_text(e, next_digit(leaves_get(e, value->leaves))));
+                      next_text(e, leaves_get(e, value->leaves)));
 }
 
 static const struct fault *late_fault(const struct context *c, unsigned i) {
@@ -237,7 +258,10 @@ static void add_leaves(struct context *c, struct judgement *made) {
     const struct judgement *a = &c->operands[0], *b = &c->operands[1];
     struct engine *e = c->engine;
     int only = only_summand(c);
-    if (only >= 0 || (is_leaf(e, a) && a->leaves == b->leaves && a->microbatch == b->microbatch)) {
+    if (only < 0 && (is_part(e, a) || is_part(e, b))) {
+        c->fault = early_fault(c, is_part(e, a) ? 0 : 1);
+    } else if (only >= 0 ||
+               (is_leaf(e, a) && a->leaves == b->leaves && a->microbatch == b->microbatch)) {
         made->leaves = c->operands[only < 0 ? 0 : only].leaves;
         made->microbatch = c->operands[only < 0 ? 0 : only].microbatch;
     } else if ((a->leaves && b->leaves) || is_incomplete(e, a) || is_incomplete(e, b)) {
@@ -250,53 +274,109 @@ static void add_leaves(struct context *c, struct judgement *made) {
     }
 }
 
-static void sum_batch(struct context *c, const struct dim_info *dim, struct judgement *made,
-                      int32_t microbatch) {
-    struct leaves leaves = no_leaves();
+// Is what a device contracts exact, and what devices have together? Squares are, in bins, and sums
+// of which at most one summand is not zero: the row, or the column, that an id selects.
+static bool is_exact(enum op_kind kind) {
+    return kind == OP_SQUARE_BINS || kind == OP_EMBEDDING || kind == OP_PICK;
+}
+
+static bool cuts_batch(const struct engine *e, const struct dim_info *dim) {
+    return dim->time || dim->owners & e->batch_axes;
+}
+
+static const struct fault *part_fault(const struct context *c, char label, const char *why) {
+    unsigned operand = c->first[(unsigned char)label];
+    const char *labels = c->labels.operands[operand];
+    const struct tensor_type *type = &c->unit->values[c->op->operands[operand]].type;
+    return fault_make(c->engine, E416, c->op->span, NULL,
+                      "`%s` works on a part of `%s` along `%s`, %s", c->row->text,
+                      operand_name(c, operand),
+                      dimension_names[type->dims[strchr(labels, label) - labels].dimension], why);
+}
+
+// A part that a device has of a dimension is computed block by block, as the whole is.
+static void check_blocks(struct context *c, char label, const struct dim_info *dim) {
+    if (!op_block(c->op, label))
+        c->fault = part_fault(c, label, "not in blocks: the order of its sums depends on the mesh");
+    else if (dim->key->order.chunks)
+        c->fault = part_fault(c, label, "in zigzag, of which blocks are no runs of the whole");
+}
+
+// A dimension of the result that axes of the model cut. Elements, rows and heads are computed each
+// by itself; products and attentions of a part are others than the whole's.
+static void check_kept(struct context *c, char label, const struct dim_info *dim) {
+    bool tiled = c->op->kind == OP_ATTENTION || c->op->kind == OP_ATTENTION_BACKWARD;
+    if (!dim->owners || dim->flat || cuts_batch(c->engine, dim))
+        return;
+    if (c->op->kind == OP_EINSUM)
+        check_blocks(c, label, dim);
+    else if (tiled && (label == 's' || label == 't'))
+        c->fault = part_fault(c, label, "in tiles of the part's own");
+}
+
+struct contraction {
+    struct leaves leaves;
+    int32_t microbatch;
+    bool several; // blocks of a label that a device has: what is behind it must be whole
+};
+
+static void add_digits(struct leaves *leaves, const struct dim_info *dim) {
     for (uint32_t i = 0; i < dim->key->n_digits; i++)
-        if (dim->key->digits[i].owner != OWNER_LOCAL)
-            leaves.left[leaves.n++] = dim->key->digits[i];
-    made->leaves = leaves_intern(c->engine, &leaves);
-    made->microbatch = microbatch;
-}
-
-// Every device has the sum over its part of the first operand.
-static void sum_parts(struct context *c, struct judgement *made) {
-    struct engine *e = c->engine;
-    uint32_t owners = form_get(&e->digits, c->operands[0].form)->owners;
-    struct leaves leaves = no_leaves();
-    leaves.exact = 1;
-    for (unsigned axis = 0; axis < e->program->mesh.n_axes; axis++)
-        if (owners >> axis & 1)
-            leaves.left[leaves.n++] =
-                (struct digit){e->program->mesh.axes[axis].size, OWNER_AXIS + (int32_t)axis, 0};
-    made->leaves = leaves_intern(e, &leaves);
-}
-
-static void contract(struct context *c, unsigned result, struct judgement *made) {
-    const struct dim_info *cut = NULL;
-    int32_t microbatch = 0;
-    for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++) {
-        if (!op_reads(c->op->kind, result, i) || c->operands[i].form == FORM_ANY)
-            continue;
-        for (const char *label = c->labels.operands[i]; *label; label++) {
-            const struct dim_info *dim =
-                dim_get(&c->engine->digits, c->dims[(unsigned char)*label]);
-            if (strchr(c->labels.results[result], *label) ||
-                (!dim->owners && !dim->time && !dim->flat))
-                continue;
-            cut = dim;
-            microbatch = c->operands[i].microbatch;
+        if (dim->key->digits[i].owner != OWNER_LOCAL) {
+            CHECK(leaves->n < MAX_DIGITS); // every axis, and time, is contracted once
+            leaves->left[leaves->n++] = dim->key->digits[i];
         }
-    }
-    if (c->op->kind == OP_SQUARE_BINS && !(cut && cut->time))
-        sum_parts(c, made);
-    else if (cut && cut->flat)
+}
+
+static void contract_part(struct context *c, char label, const struct dim_info *dim,
+                          struct contraction *sum) {
+    if (dim->flat) {
         c->fault = fault_make(c->engine, E416, c->op->span, NULL,
                               "`%s` sums over parts of a tensor, which differ from mesh to mesh",
                               c->row->text);
-    else if (cut)
-        sum_batch(c, cut, made, microbatch);
+    } else if (!cuts_batch(c->engine, dim)) {
+        check_blocks(c, label, dim);
+        if (!c->fault && sum->several)
+            c->fault = part_fault(c, label,
+                                  "of which other devices' blocks come before those that this one "
+                                  "has of the dimension in front");
+    }
+    if (!c->fault)
+        add_digits(&sum->leaves, dim);
+}
+
+static void contract_label(struct context *c, char label, struct contraction *sum) {
+    const struct dim_info *dim = dim_get(&c->engine->digits, c->dims[(unsigned char)label]);
+    int64_t block = op_block(c->op, label);
+    if (is_exact(c->op->kind))
+        sum->leaves.exact |= dim->owners;
+    else if (c->row->combine != MONOID_MAX && (dim->owners || dim->time || dim->flat))
+        contract_part(c, label, dim, sum);
+    sum->several |= block && dim->local > block;
+}
+
+// Labels in the order of the operands; those of the batch first, as what blocks give is inside what
+// a microbatch gives.
+static void contract(struct context *c, unsigned result, bool of_batch, struct contraction *sum) {
+    bool seen[N_LABELS] = {false};
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        if (!op_reads(c->op->kind, result, i) || c->operands[i].form == FORM_ANY)
+            continue;
+        for (const char *label = c->labels.operands[i]; *label && !c->fault; label++) {
+            const struct dim_info *dim =
+                dim_get(&c->engine->digits, c->dims[(unsigned char)*label]);
+            if (seen[(unsigned char)*label] || cuts_batch(c->engine, dim) != of_batch)
+                continue;
+            seen[(unsigned char)*label] = true;
+            if (strchr(c->labels.results[result], *label)) {
+                check_kept(c, *label, dim);
+                continue;
+            }
+            contract_label(c, *label, sum);
+            if (dim->time)
+                sum->microbatch = c->operands[i].microbatch;
+        }
+    }
 }
 
 // What is linear in a tensor works on what one microbatch gives, and on scalars when all are
@@ -304,13 +384,14 @@ static void contract(struct context *c, unsigned result, struct judgement *made)
 static void read_leaves(struct context *c, unsigned i, struct judgement *made) {
     const struct judgement *value = &c->operands[i];
     const struct leaves *leaves = leaves_get(c->engine, value->leaves);
-    bool by_leaf = op_is_linear(c->op->kind, i) && c->labels.operands[i][0] && !leaves->exact;
+    bool by_leaf =
+        op_is_linear(c->op->kind, i) && c->labels.operands[i][0] && !lacks_parts(c->engine, leaves);
     if (by_leaf && leaves->summed == 1 && !made->leaves) {
         made->leaves = value->leaves;
         made->microbatch = value->microbatch;
     } else if (by_leaf) {
         c->fault = late_fault(c, i);
-    } else if (leaves->n) {
+    } else if (is_incomplete(c->engine, value)) {
         c->fault = early_fault(c, i);
     }
 }
@@ -323,8 +404,12 @@ void ordered_leaves(struct context *c, unsigned result, struct judgement *made) 
     for (unsigned i = 0; i < c->op->n_operands && !c->fault; i++)
         if (op_reads(c->op->kind, result, i) && c->operands[i].leaves)
             read_leaves(c, i, made);
-    if (!c->fault && !made->leaves)
-        contract(c, result, made);
+    struct contraction sum = {made->leaves ? *leaves_get(c->engine, made->leaves) : no_leaves(),
+                              made->microbatch, false};
+    contract(c, result, true, &sum);
+    contract(c, result, false, &sum);
+    made->leaves = leaves_intern(c->engine, &sum.leaves);
+    made->microbatch = sum.microbatch;
 }
 
 // ---- collectives and carries ------------------------------------------------------------------
@@ -338,14 +423,16 @@ static const struct fault *sum_axis(struct engine *e, const char *what, unsigned
                           "a tensor: how many are added depends on the mesh",
                           what, name);
     struct leaves leaves = *leaves_get(e, value->leaves);
-    choose_next(&leaves, OWNER_AXIS + (int32_t)axis);
     const struct digit *next = next_digit(&leaves);
-    if (next->owner != OWNER_AXIS + (int32_t)axis)
+    if (leaves.exact ? !(leaves.exact >> axis & 1) : next->owner != OWNER_AXIS + (int32_t)axis)
         return fault_make(e, E416, span, NULL,
                           "%s over `%s` sums in another order: what it is given is %s, and next "
                           "come %s",
-                          what, name, leaves_text(e, value), digit_text(e, next));
-    sum_digit(&leaves, next->size);
+                          what, name, leaves_text(e, value), next_text(e, &leaves));
+    if (leaves.exact)
+        leaves.exact &= ~(1u << axis);
+    else
+        sum_digit(e, &leaves, next->size);
     value->leaves = leaves_intern(e, &leaves);
     return NULL;
 }
@@ -353,7 +440,8 @@ static const struct fault *sum_axis(struct engine *e, const char *what, unsigned
 const struct fault *ordered_sum_over(struct engine *e, const struct exchange *exchange,
                                      struct judgement *value, struct span span) {
     const struct fault *fault = NULL;
-    if (!e->terms->ordered || term_kind(e->terms, value->value.of) == NODE_ZERO)
+    if (!e->terms->ordered || term_kind(e->terms, value->value.of) == NODE_ZERO ||
+        exchange->operation == OPERATION_MAX)
         return NULL;
     for (unsigned i = exchange->axes.n; i-- > 0 && !fault;)
         if (e->program->mesh.axes[exchange->axes.axes[i]].size > 1)
@@ -386,9 +474,13 @@ const struct fault *ordered_check_slice(struct engine *e, int dim, struct span s
 }
 
 const struct fault *ordered_check_positions(struct engine *e, dim_id dim, struct span span) {
-    if (!e->terms->ordered || !dim_get(&e->digits, dim)->owners)
+    uint32_t both = dim_get(&e->digits, dim)->owners & e->batch_axes;
+    if (!e->terms->ordered || !both)
         return NULL;
-    return shape_fault(e, "an `iota` of the positions of a part", span);
+    return fault_make(e, E416, span, NULL,
+                      "`iota` counts a part over %s, which cuts the batch, too: sums over both "
+                      "depend on the mesh",
+                      mask_text(e, both));
 }
 
 // Blocks of as many microbatches side by side. Where a tree is complete, and only then has it all
@@ -404,12 +496,12 @@ const struct fault *ordered_join(struct engine *e, const struct judgement *kept,
                                  struct judgement *sum, struct span span) {
     struct leaves leaves = sum->leaves ? *leaves_get(e, sum->leaves) : no_leaves();
     const struct digit *next = next_digit(&leaves);
-    if (!next || next->owner != OWNER_TIME || !are_siblings(kept, sum, &leaves))
+    if (leaves.exact || !next || next->owner != OWNER_TIME || !are_siblings(kept, sum, &leaves))
         return fault_make(e, E416, span, NULL,
                           "`carry` adds what are not the two halves of a block of microbatches: %s "
                           "to %s",
                           leaves_text(e, sum), leaves_text(e, kept));
-    sum_digit(&leaves, 2);
+    sum_digit(e, &leaves, 2);
     leaves.microbatches *= 2;
     sum->leaves = leaves_intern(e, &leaves);
     sum->microbatch = kept->microbatch;

@@ -12,6 +12,17 @@
 
 enum { MAX_REPORTED = 5, MAX_TRIED = 30 };
 
+static uint32_t batch_axes_of(const struct program *program) {
+    uint32_t axes = 0;
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        const struct buffer *buffer = &program->buffers[id];
+        for (unsigned i = 0; i < buffer->rank && buffer->class == CLASS_INPUT; i++)
+            if (buffer->dims[i].dimension == DIM_BATCH)
+                axes |= (uint32_t)axis_list_mask(&buffer->layout.cuts[i]);
+    }
+    return axes;
+}
+
 void engine_init(struct engine *e, const struct program *program, struct terms *terms,
                  struct arena *arena, struct diagnostics *diagnostics, bool is_reference) {
     *e = (struct engine){.arena = arena,
@@ -20,6 +31,7 @@ void engine_init(struct engine *e, const struct program *program, struct terms *
                          .is_reference = is_reference,
                          .terms = terms,
                          .all_axes = (uint32_t)((UINT64_C(1) << program->mesh.n_axes) - 1)};
+    e->batch_axes = batch_axes_of(program);
     digits_init(&e->digits, arena, &program->mesh);
     e->memo_keys.arena = e->coverages.arena = e->leaves.arena = arena;
     initials_init(e);
