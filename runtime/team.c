@@ -42,6 +42,8 @@ struct team {
     int64_t count;
     int64_t grain;
     struct profile *profile; /* null: none */
+    void (*between)(void *argument);
+    void *between_argument;
 
     _Alignas(CACHE_LINE) _Atomic int64_t next_range;
     _Alignas(CACHE_LINE) _Atomic uint64_t state;
@@ -56,16 +58,15 @@ struct team {
     struct helper helpers[];
 };
 
-static void take_ranges(struct team *team, void *workspace) {
+/* False: none is left. */
+static bool take_range(struct team *team, void *workspace) {
     int64_t count = team->count, grain = team->grain;
-    for (;;) {
-        int64_t begin =
-            grain * atomic_fetch_add_explicit(&team->next_range, 1, memory_order_relaxed);
-        if (begin >= count)
-            return;
-        int64_t end = begin + grain < count ? begin + grain : count;
-        team->function(team->arguments, begin, end, workspace);
-    }
+    int64_t begin = grain * atomic_fetch_add_explicit(&team->next_range, 1, memory_order_relaxed);
+    if (begin >= count)
+        return false;
+    int64_t end = begin + grain < count ? begin + grain : count;
+    team->function(team->arguments, begin, end, workspace);
+    return true;
 }
 
 /* True when the state shows an open job that this helper has not seen; joins it then. */
@@ -117,7 +118,8 @@ static void help(struct helper *helper) {
     struct team *team = helper->team;
     struct profile *profile = team->profile;
     uint64_t begin = profile ? profile_clock() : 0;
-    take_ranges(team, helper->workspace);
+    while (take_range(team, helper->workspace))
+        ;
     if (profile)
         profile_helped(profile, (int)(helper - team->helpers) + 1, begin);
 }
@@ -146,6 +148,12 @@ static void *workspace_of(const struct team *team, int thread) {
     return team->workspaces + thread * team->workspace_bytes;
 }
 
+static void take_own_ranges(struct team *team) {
+    while (take_range(team, workspace_of(team, 0)))
+        if (team->between)
+            team->between(team->between_argument);
+}
+
 void team_run(struct team *team, int64_t count, int64_t grain, team_function function,
               void *arguments) {
     if (count <= 0)
@@ -156,14 +164,14 @@ void team_run(struct team *team, int64_t count, int64_t grain, team_function fun
     team->grain = grain;
     atomic_store_explicit(&team->next_range, 0, memory_order_relaxed);
     if (team->threads == 1 || count <= grain) {
-        take_ranges(team, workspace_of(team, 0));
+        take_own_ranges(team);
         return;
     }
     uint64_t job =
         (atomic_load_explicit(&team->state, memory_order_relaxed) >> STATE_JOB_SHIFT) + 1;
     atomic_store(&team->state, job << STATE_JOB_SHIFT | STATE_OPEN);
     wake_sleepers(team);
-    take_ranges(team, workspace_of(team, 0));
+    take_own_ranges(team);
     atomic_fetch_and_explicit(&team->state, ~STATE_OPEN, memory_order_relaxed);
     for (int round = 0; atomic_load_explicit(&team->state, memory_order_acquire) & STATE_INSIDE;
          round++)
@@ -219,6 +227,11 @@ int team_threads(const struct team *team) {
 
 int64_t team_workspace_bytes(const struct team *team) {
     return team->workspace_bytes;
+}
+
+void team_interleave(struct team *team, void (*function)(void *argument), void *argument) {
+    team->between = function;
+    team->between_argument = argument;
 }
 
 void team_profile(struct team *team, struct profile *profile) {

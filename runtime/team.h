@@ -25,6 +25,10 @@ int64_t team_workspace_bytes(const struct team *team);
 void team_run(struct team *team, int64_t count, int64_t grain, team_function function,
               void *arguments);
 
+/* From the next job on the owner calls this behind each of its ranges: what has to go on while the
+ * rank computes. It runs no job itself. */
+void team_interleave(struct team *team, void (*function)(void *argument), void *argument);
+
 /* From the next job on helpers tell this profile what they work; null: none. Not while a job runs.
  */
 void team_profile(struct team *team, struct profile *profile);

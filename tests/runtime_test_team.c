@@ -109,12 +109,49 @@ static void generated_loops_run_on_the_team(void **state) {
     context_free(context);
 }
 
+/* How often the owner was behind a range of its own; other threads never are. */
+struct interludes {
+    pthread_t owner;
+    int64_t own_ranges, calls, of_others;
+};
+
+static void count_own_range(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    struct interludes *interludes = arguments;
+    usleep(10);
+    if (pthread_equal(pthread_self(), interludes->owner))
+        interludes->own_ranges++;
+}
+
+static void count_interlude(void *argument) {
+    struct interludes *interludes = argument;
+    interludes->calls++;
+    interludes->of_others += !pthread_equal(pthread_self(), interludes->owner);
+}
+
+static void the_owner_does_something_else_between_ranges(void **state) {
+    for (int threads = 1; threads <= 3; threads++) {
+        struct interludes interludes = {.owner = pthread_self()};
+        struct team *team = team_create(threads, 64);
+        team_run(team, 100, 1, count_own_range, &interludes);
+        assert_int_equal(interludes.calls, 0);
+        team_interleave(team, count_interlude, &interludes);
+        interludes.own_ranges = 0;
+        team_run(team, 100, 1, count_own_range, &interludes);
+        team_run(team, 1, 1, count_own_range, &interludes);
+        assert_true(interludes.calls > 0);
+        assert_int_equal(interludes.calls, interludes.own_ranges);
+        assert_int_equal(interludes.of_others, 0);
+        team_destroy(team);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_tile_is_visited_once),
         cmocka_unit_test(workspaces_are_separate),
         cmocka_unit_test(teams_run_beside_each_other),
         cmocka_unit_test(helpers_wake_from_sleep),
+        cmocka_unit_test(the_owner_does_something_else_between_ranges),
         cmocka_unit_test(generated_loops_run_on_the_team),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
