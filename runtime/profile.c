@@ -11,6 +11,7 @@ const char *const work_names[N_WORKS] = {
 static const enum work works[N_RECORDED] = {
 #define CALL(name, since, effect, work, text) [RECORDED_##name] = WORK_##work,
 #include "runtime/calls.def"
+    [RECORDED_progress] = WORK_COLLECTIVE,
     [RECORDED_share] = WORK_COLLECTIVE,
     [RECORDED_send] = WORK_COLLECTIVE,
     [RECORDED_receive] = WORK_COLLECTIVE,
@@ -76,10 +77,20 @@ const struct profile_total *profile_total(const struct profile *profile, int32_t
     return total_at(profile, statement, call);
 }
 
+static void end_hiding(struct profile *profile, uint64_t now) {
+    if (profile->hidden_since)
+        profile->hidden += now - profile->hidden_since;
+    profile->hidden_since = 0;
+}
+
 uint64_t profile_enter(struct profile *profile, int32_t statement, int32_t call) {
     profile->statement = statement;
     profile->call = call;
-    return profile_clock();
+    profile->aside = 0;
+    uint64_t now = profile_clock();
+    if (works[call] == WORK_COLLECTIVE)
+        end_hiding(profile, now);
+    return now;
 }
 
 void profile_leave(struct profile *profile, int32_t statement, int32_t call, uint64_t begin) {
@@ -87,8 +98,10 @@ void profile_leave(struct profile *profile, int32_t statement, int32_t call, uin
         return;
     uint64_t end = profile_clock();
     struct profile_total *total = total_at(profile, statement, call);
-    total->ticks += end - begin;
+    total->ticks += end - begin - profile->aside;
     total->calls++;
+    if (works[call] == WORK_COLLECTIVE && profile->under_way)
+        profile->hidden_since = end;
     if (call != RECORDED_begin_statement)
         keep_span(profile, 0, (struct profile_span){begin, end, statement, call});
 }
@@ -102,4 +115,22 @@ void profile_helped(struct profile *profile, int thread, uint64_t begin) {
 void profile_waited(struct profile *profile, uint64_t begin) {
     if (profile->began)
         profile->waited += profile_clock() - begin;
+}
+
+void profile_under_way(struct profile *profile, bool any) {
+    profile->under_way = any;
+}
+
+void profile_progressed(struct profile *profile, uint64_t begin, bool any) {
+    if (!profile->began)
+        return;
+    uint64_t end = profile_clock();
+    struct profile_total *total = total_at(profile, profile->statement, RECORDED_progress);
+    total->ticks += end - begin;
+    total->calls++;
+    profile->aside += end - begin;
+    profile->under_way = any;
+    bool hides = profile->hidden_since;
+    end_hiding(profile, begin);
+    profile->hidden_since = hides && any ? end : 0;
 }

@@ -2,6 +2,7 @@
  * room, each of them in time, on the rank's own thread and on its helpers. Taken down in steps that
  * are profiled, read when the rank has none in hand. Everything is allocated before the first. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include "runtime/place.h"
 
@@ -36,8 +37,13 @@ struct profile {
     struct profile_total *totals; /* [statement + 1][call]; row 0: of no statement */
     uint64_t step_ticks, steps;   /* profiled */
     uint64_t waited;              /* of COLLECTIVE: ticks in which other ranks were waited for */
-    uint64_t began;               /* the step in hand; 0: none is profiled */
-    int32_t statement, call;      /* in hand: written by the owner while no helper works for it */
+    /* Ticks in which collectives were under way while the rank did something else. */
+    uint64_t hidden;
+    uint64_t hidden_since;   /* 0: not now */
+    uint64_t aside;          /* of the call in hand: ticks that went to progress */
+    bool under_way;          /* some collective is */
+    uint64_t began;          /* the step in hand; 0: none is profiled */
+    int32_t statement, call; /* in hand: written by the owner while no helper works for it */
     int32_t threads;
     int64_t capacity;          /* spans of a row; 0: no spans are kept */
     struct profile_row rows[]; /* by thread: the owner's first */
@@ -60,6 +66,13 @@ void profile_helped(struct profile *profile, int thread, uint64_t begin);
 
 /* Inside a call the owner has waited for other ranks. */
 void profile_waited(struct profile *profile, uint64_t begin);
+
+/* At the end of a collective's call: whether any that was started is not complete. */
+void profile_under_way(struct profile *profile, bool any);
+
+/* Inside another call the owner has gone on with collectives since `begin`: this is their time, not
+ * the call's. Whether any is still not complete. */
+void profile_progressed(struct profile *profile, uint64_t begin, bool any);
 
 /* What all calls of a statement took, or of one call of it. */
 const struct profile_total *profile_total(const struct profile *profile, int32_t statement,

@@ -4,6 +4,7 @@
 const char *const recorded_names[N_RECORDED] = {
 #define CALL(name, since, effect, work, text) #name,
 #include "runtime/calls.def"
+    [RECORDED_progress] = "progress",
     [RECORDED_share] = "share",
     [RECORDED_send] = "send",
     [RECORDED_receive] = "receive",

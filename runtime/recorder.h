@@ -12,6 +12,7 @@
 enum recorded_call {
 #define CALL(name, since, effect, work, text) RECORDED_##name,
 #include "runtime/calls.def"
+    RECORDED_progress, /* the transport's, between tiles: in profiles alone */
     RECORDED_share,
     RECORDED_send,
     RECORDED_receive,

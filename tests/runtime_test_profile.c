@@ -1,5 +1,6 @@
 /* Profiles: every call of a profiled step is taken down with its time, none outside of one, helpers
- * tell what they work, and rows that are full lose spans but no totals. */
+ * tell what they work, rows that are full lose spans but no totals, and what goes on beside a call
+ * is not the call's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,12 +124,86 @@ static void waiting_is_part_of_a_call(void **state) {
     assert_true(profile->waited > 0 && profile->waited <= profile->step_ticks);
 }
 
+/* A collective's call, at whose end some are under way or none. */
+static void call_collective(int32_t call, bool any) {
+    uint64_t begin = profile_enter(profile, 0, call);
+    profile_under_way(profile, any);
+    profile_leave(profile, 0, call, begin);
+}
+
+/* From the end of a call to the beginning of another, by their places in the step. */
+static uint64_t ticks_between(int64_t one, int64_t other) {
+    return profile->rows[0].spans[other].begin - profile->rows[0].spans[one].end;
+}
+
+static void what_computes_beside_a_collective_hides_it(void **state) {
+    profile_begin_step(profile);
+    add(0);
+    call_collective(RECORDED_collective_start, true);
+    add(0);
+    call_collective(RECORDED_collective_wait, false);
+    add(1);
+    call_collective(RECORDED_collective_start, false);
+    profile_end_step(profile);
+    assert_true(profile->hidden > 0);
+    assert_int_equal(profile->hidden, ticks_between(1, 3));
+}
+
+/* Progress of some ticks, after which some are under way still, or none. */
+static struct {
+    uint64_t ticks, calls;
+    bool any;
+} going_on;
+
+static void go_on(void *unused) {
+    uint64_t begin = profile_clock();
+    while (profile_clock() < begin + going_on.ticks)
+        ;
+    profile_progressed(profile, begin, going_on.any);
+    going_on.calls++;
+}
+
+static void progress_is_not_the_kernels_time(void **state) {
+    const struct profile_total *kernel = profile_total(profile, 1, RECORDED_accumulate);
+    const struct profile_total *progress = profile_total(profile, 1, RECORDED_progress);
+    going_on.ticks = 10000;
+    going_on.any = true;
+    going_on.calls = 0;
+    team_interleave(context.team, go_on, NULL);
+    profile_begin_step(profile);
+    call_collective(RECORDED_collective_start, true);
+    add(1);
+    call_collective(RECORDED_collective_wait, false);
+    profile_end_step(profile);
+    const struct profile_span *call = &profile->rows[0].spans[1];
+    assert_true(progress->calls > 0 && progress->calls == going_on.calls);
+    assert_true(progress->ticks >= progress->calls * going_on.ticks);
+    assert_int_equal(kernel->ticks + progress->ticks, call->end - call->begin);
+    assert_int_equal(profile->hidden + progress->ticks, ticks_between(0, 2));
+}
+
+static void nothing_hides_what_has_ended(void **state) {
+    going_on.ticks = 0;
+    going_on.any = false;
+    team_interleave(context.team, go_on, NULL);
+    profile_begin_step(profile);
+    call_collective(RECORDED_collective_start, true);
+    add(1);
+    uint64_t hidden = profile->hidden;
+    add(1);
+    call_collective(RECORDED_collective_wait, false);
+    profile_end_step(profile);
+    assert_true(hidden > 0 && hidden < ticks_between(0, 3));
+    assert_int_equal(profile->hidden, hidden);
+}
+
 static void every_call_is_some_work(void **state) {
     assert_int_equal(work_of_call(RECORDED_product), WORK_PRODUCT);
     assert_int_equal(work_of_call(RECORDED_attention_backward), WORK_ATTENTION);
     assert_int_equal(work_of_call(RECORDED_parallel), WORK_ELEMENTWISE);
     assert_int_equal(work_of_call(RECORDED_adamw), WORK_OPTIMIZER);
     assert_int_equal(work_of_call(RECORDED_collective_wait), WORK_COLLECTIVE);
+    assert_int_equal(work_of_call(RECORDED_progress), WORK_COLLECTIVE);
     assert_int_equal(work_of_call(RECORDED_begin_statement), WORK_SCHEDULE);
     for (int work = 0; work < N_WORKS; work++)
         assert_true(strlen(work_names[work]) > 0);
@@ -140,6 +215,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(spans_are_kept_while_there_is_room, open_rank, close_rank),
         cmocka_unit_test_setup_teardown(helpers_tell_what_they_work, open_rank, close_rank),
         cmocka_unit_test_setup_teardown(waiting_is_part_of_a_call, open_rank, close_rank),
+        cmocka_unit_test_setup_teardown(what_computes_beside_a_collective_hides_it, open_rank,
+                                        close_rank),
+        cmocka_unit_test_setup_teardown(progress_is_not_the_kernels_time, open_rank, close_rank),
+        cmocka_unit_test_setup_teardown(nothing_hides_what_has_ended, open_rank, close_rank),
         cmocka_unit_test(every_call_is_some_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ bool profiling_counts_step(const struct session *session, int64_t step) {
 
 /* Milliseconds of a step. What generated code does between calls is the schedule's. */
 struct rank_shares {
-    double works[N_WORKS], waited, step;
+    double works[N_WORKS], waited, hidden, step;
 };
 
 static double total_ticks(const struct profile *profile, int32_t statement, enum work work) {
@@ -54,6 +54,7 @@ static double total_ticks(const struct profile *profile, int32_t statement, enum
 
 static struct rank_shares shares_of(const struct profile *profile, double ticks_per_ms) {
     struct rank_shares shares = {.waited = (double)profile->waited,
+                                 .hidden = (double)profile->hidden,
                                  .step = (double)profile->step_ticks};
     double in_calls = 0;
     for (int work = 0; work < N_WORKS; work++) {
@@ -66,6 +67,7 @@ static struct rank_shares shares_of(const struct profile *profile, double ticks_
     for (int work = 0; work < N_WORKS; work++)
         shares.works[work] *= scale;
     shares.waited *= scale;
+    shares.hidden *= scale;
     shares.step *= scale;
     return shares;
 }
@@ -93,9 +95,11 @@ static void print_shares(const struct rank_shares *all, int64_t ranks, uint64_t 
     for (size_t work = 0; work < N_WORKS; work++) {
         print_row(work_names[work], all, ranks,
                   offsetof(struct rank_shares, works) + work * sizeof(double));
-        if (work == WORK_COLLECTIVE)
-            print_row("  of it waiting for other ranks", all, ranks,
-                      offsetof(struct rank_shares, waited));
+        if (work != WORK_COLLECTIVE)
+            continue;
+        print_row("  of it waiting for other ranks", all, ranks,
+                  offsetof(struct rank_shares, waited));
+        print_row("  hidden (not in the step)", all, ranks, offsetof(struct rank_shares, hidden));
     }
     print_row("step", all, ranks, offsetof(struct rank_shares, step));
 }
