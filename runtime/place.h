@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Changes whenever a row of runtime/calls.def or a structure of this header changes its meaning. */
-#define PLACE_ABI_VERSION 10
+/* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
+ * transport is given, changes its meaning. */
+#define PLACE_ABI_VERSION 11
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */

@@ -8,7 +8,8 @@
  * "deadlock" (rank 1 leaves out a collective), "break" (it fails while the others are about to read
  * from it), "slow" (every step takes 50 ms), "hang" (in the first step), "drift" (the last rank's
  * parameters are a bit off: of copies, one). LINEAR_ARENA adds bytes to
- * the arena. LINEAR_MOVES makes every step exchange numbers by the collectives that training has no
+ * the arena. LINEAR_AHEAD makes the table's gather arrive before it is waited for, or the run fail.
+ * LINEAR_MOVES makes every step exchange numbers by the collectives that training has no
  * use for here, and look at what came. */
 #include <math.h>
 #include <stdio.h>
@@ -101,11 +102,36 @@ static int64_t chunk_elements(void) {
     return (ELEMENTS + axes[0].size - 1) / axes[0].size;
 }
 
+/* The table, of which nothing is there yet; then kernels, until all of it is. */
+static int32_t gather_ahead(struct place_context *context) {
+    uint32_t *whole = bytes_of(context, WHOLE, 0);
+    struct place_piece piece = {bytes_of(context, W, 0), whole, 1, chunk_elements(), ELEMENTS, 0};
+    time_t end = time(NULL) + 30;
+    memset(whole, 0xff, ELEMENTS * sizeof *whole);
+    TRY(place_collective_start(context, 0, 0, PLACE_ALL_GATHER, 0, PLACE_F32, PLACE_SUM, 0, 1,
+                               &piece));
+    for (int64_t i = 0; i < ELEMENTS; i++)
+        while (((volatile uint32_t *)whole)[i] == UINT32_MAX) {
+            if (time(NULL) > end)
+                return context_fail(context, 0, PLACE_ERROR_HOST, "nothing came before the wait");
+            TRY(place_fill_zero(context, 3, buffers[DLOGITS].stride_bytes,
+                                bytes_of(context, DLOGITS, 0)));
+        }
+    return place_collective_wait(context, 0, 0);
+}
+
+static int32_t gather(struct place_context *context) {
+    if (getenv("LINEAR_AHEAD"))
+        return gather_ahead(context);
+    return collective(context, 0, PLACE_ALL_GATHER, PLACE_F32, W, WHOLE, chunk_elements(),
+                      ELEMENTS);
+}
+
 /* Gathers the table, and computes logits and summed loss of every microbatch; with gradients if
  * wanted. */
 static int32_t forward(struct place_context *context, int backward) {
     int64_t rows = rows_per_microbatch();
-    TRY(collective(context, 0, PLACE_ALL_GATHER, PLACE_F32, W, WHOLE, chunk_elements(), ELEMENTS));
+    TRY(gather(context));
     for (int m = 0; m < MICROBATCHES; m++)
         TRY(place_count_tokens(context, 3, rows, bytes_of(context, TARGETS, m),
                                bytes_of(context, COUNT, 0), m > 0));

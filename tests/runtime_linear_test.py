@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import random
+import re
 import resource
 import shutil
 import signal
@@ -374,6 +375,13 @@ class Processes(Linear):
     def test_moves_between_processes(self):
         for devices in 1, 2, 4:
             self.check_moves(lambda *options, devices, **more: self.launch(devices, *options, **more), devices)
+
+    def test_what_was_started_arrives_before_the_wait(self):
+        """While kernels run. (Among threads it does not: all is moved in the wait.)"""
+        for devices in 2, 4:
+            result = self.launch(2, "--data", self.data, "--steps", 3, "--profile", devices=devices, LINEAR_AHEAD=1)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertGreater(float(re.search(r"^  +hidden \(not in the step\) +([\d.]+)", result.stdout, re.M)[1]), 0)
 
     def test_failures_end_the_job(self):
         self.assertFails(self.launch(3, "--data", self.data, "--steps", 5, devices=4),

@@ -171,16 +171,23 @@ struct rank_thread {
     pthread_t thread;
 };
 
+static void go_on(void *context) {
+    ((struct place_context *)context)->transport->progress(context);
+}
+
 static void *rank_main(void *argument) {
     struct rank_thread *self = argument;
     struct place_context *context = &self->context;
     context->team = team_create(self->session->threads, PLACE_WORKSPACE_BYTES_PER_THREAD);
-    if (context->team)
+    if (context->team) {
+        if (context->transport->progress)
+            team_interleave(context->team, go_on, context);
         rank_run(self->session, context);
-    else
+    } else {
         context_fail(context, -1, PLACE_ERROR_HOST,
                      "no memory or threads for a team of %d; use --threads 1",
                      self->session->threads);
+    }
     context->transport->leave(context);
     team_destroy(context->team);
     return NULL;

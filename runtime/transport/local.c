@@ -188,6 +188,8 @@ static int32_t spin_until(struct place_context *context, int32_t statement, int3
             status = fail_aborted(context, statement);
             break;
         }
+        if (context->transport->progress)
+            context->transport->progress(context);
         atomic_store(&self->waiting_at, moves + 1);
         if (all_wait_at(world, moves)) {
             status = fail_deadlock(context, statement);

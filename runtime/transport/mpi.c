@@ -2,13 +2,15 @@
  * its own (libplace_mpi.so), so that nothing else needs MPI; launch.c finds it and calls
  * `place_transport_mpi`.
  *
- * A group whose members are all in this process is left to the local transport. For the others
- * collectives are built from single messages (mpi_messages.h), because MPI's own may send other
- * volumes, add in another order, or be slow; here every chunk is summed by one owner in the same
- * tree as in the local transport, so both give the same bits. All work is done in the wait (MPI
- * would not overlap by itself). A message is a header, by which the other side sees that it is in
- * the same collective, and the chunks of all pieces packed; bytes are counted where they are handed
- * over, without the header.
+ * A group whose members are all in this process is left to the local transport. Collectives of the
+ * others are built from single messages (mpi_flight.h). A start puts them on their way; MPI does
+ * not go on by itself, so the rank goes on with them between the tiles of its kernels (`progress`),
+ * sums and second exchanges included, and the wait finishes what is left.
+ *
+ * All ranks start and wait in one order; a rank's flights get room, and those of a group go on, in
+ * the order of their starts; and whoever waits, for whatever, goes on with its oldest. So the
+ * oldest flight that is not complete everywhere lacks nothing but its own messages, and nobody
+ * waits for ever.
  *
  * Failures are noticed outside MPI: a rank that fails stops those of its process, which ends, and
  * with it the job. A rank that hears nothing for PLACE_TIMEOUT seconds (600) fails, and names whom
@@ -18,40 +20,35 @@
 #include <string.h>
 #include <unistd.h>
 #include "runtime/transport/launch.h"
-#include "runtime/transport/mpi_messages.h"
-#include "runtime/transport/transport.h"
+#include "runtime/transport/mpi_flight.h"
 
-struct header {
-    int32_t kind, group, dtype, operation, shift, statement;
-    uint64_t number; /* of the collective, among those of this group */
-    int64_t bytes;   /* behind the header */
-};
-
-struct flight {
-    int in_flight;
-    struct collective collective;
-    struct place_piece *pieces;
-    int32_t capacity;
-    uint64_t number;
-    bool is_local; /* the local transport has all the rest */
+enum {
+    ROOM_BYTES = 64 << 20, /* for what is under way at once, unless one collective needs more */
+    LOOKED_AFTER = 4,      /* flights of a rank: the oldest, which the others wait for */
+    TICKS_BETWEEN_LOOKS = 200000, /* of the processor's clock: some 80 us */
 };
 
 /* A group of the program, as this rank belongs to it. */
 struct traffic {
     bool is_local; /* all members are in this process */
     uint64_t started;
+    struct flight *last;
     int64_t sent_bytes;
 };
 
 /* A rank of this process. */
 struct mpi_rank {
     const struct transport *local; /* among the ranks of this process */
-    struct mailbox *box;
+    struct messages *host;
+    struct part *host_parts; /* one for every rank, and one */
     struct flight *flights;  /* by handle */
     struct traffic *traffic; /* of every group */
-    char *out, *in;          /* packed messages; grow to the largest collective, then stay */
-    size_t out_bytes, in_bytes;
     const void **sources;
+    struct flight *first; /* that is not complete, in the order of their starts */
+    uint64_t looked;      /* when it last looked after them */
+    /* Room is given in a ring, in the order of starts: taken from room_begin to room_end. */
+    char *room;
+    size_t room_bytes, room_begin, room_end;
 };
 static struct mpi_rank *mpi_ranks; /* of this process, from the first on */
 static int32_t first_rank;
@@ -60,7 +57,102 @@ static struct mpi_rank *rank_of(const struct place_context *context) {
     return context->mpi;
 }
 
-/* ---- start ------------------------------------------------------------------------------------
+/* ---- room -------------------------------------------------------------------------------------
+ */
+
+/* Null: it has to wait until others have given theirs back; or, where there are none, for ever. */
+static char *take_room(struct mpi_rank *self, size_t bytes) {
+    if (self->room_begin == self->room_end) {
+        self->room_begin = self->room_end = 0;
+        if (bytes > self->room_bytes) {
+            size_t wanted = bytes > ROOM_BYTES ? bytes : ROOM_BYTES;
+            free(self->room);
+            self->room = malloc(wanted);
+            self->room_bytes = self->room ? wanted : 0;
+        }
+    }
+    bool wrapped = self->room_end < self->room_begin;
+    size_t at = self->room_end, end = wrapped ? self->room_begin : self->room_bytes + 1;
+    if (!wrapped && at + bytes >= end)
+        at = 0, end = self->room_begin;
+    if (at + bytes >= end)
+        return NULL;
+    self->room_end = at + bytes;
+    return self->room + at;
+}
+
+/* What one has that is not the oldest goes to the one before, which gives both back. */
+static void give_room_back(struct mpi_rank *self, const struct flight *flight,
+                           struct flight *before) {
+    *(before ? &before->room_end : &self->room_begin) = flight->room_end;
+}
+
+/* ---- going on ---------------------------------------------------------------------------------
+ */
+
+/* Those that are ready set out, as far as there is room, in the order of their starts. */
+static int32_t begin_flights(struct mpi_rank *self) {
+    int32_t status = PLACE_OK;
+    for (struct flight *flight = self->first; flight && !status; flight = flight->next) {
+        if (flight->stage != FLIGHT_READY)
+            continue;
+        flight->room = take_room(self, flight->room_bytes);
+        if (!flight->room)
+            return flight != self->first
+                       ? PLACE_OK
+                       : context_fail(flight->context, flight->header.statement,
+                                      PLACE_ERROR_TRANSPORT, "no memory for messages of %zu bytes",
+                                      flight->room_bytes);
+        flight->room_end = self->room_end;
+        status = flight_begin(flight);
+    }
+    return status;
+}
+
+static void forget_complete_flights(struct mpi_rank *self) {
+    struct flight **link = &self->first, *before = NULL;
+    while (*link) {
+        struct flight *flight = *link;
+        if (flight->stage == FLIGHT_IDLE) {
+            give_room_back(self, flight, before);
+            *link = flight->next;
+        } else {
+            before = flight;
+            link = &flight->next;
+        }
+    }
+}
+
+/* Goes on with the oldest flights, and, where one is wanted, with what that depends on; *moved says
+ * that one did. */
+static int32_t go_on(struct mpi_rank *self, struct flight *wanted, bool *moved) {
+    int32_t status = PLACE_OK;
+    struct flight *flight = self->first;
+    for (int i = 0; i < LOOKED_AFTER && flight && !status; i++, flight = flight->next)
+        status = flight_advance(flight, moved);
+    if (wanted && !status)
+        status = flight_advance(flight_ahead(wanted), moved);
+    if (*moved) {
+        forget_complete_flights(self);
+        status = status ? status : begin_flights(self);
+    }
+    return status;
+}
+
+/* Between two tiles of a kernel. What fails here is told by the next start or wait. */
+static void mpi_progress(struct place_context *context) {
+    struct mpi_rank *self = rank_of(context);
+    uint64_t begin = self->first ? profile_clock() : 0;
+    if (!self->first || begin - self->looked < TICKS_BETWEEN_LOOKS || context->status)
+        return;
+    bool moved = false;
+    go_on(self, NULL, &moved);
+    self->looked = profile_clock();
+    if (context->recorder.profile)
+        profile_progressed(context->recorder.profile, begin, self->first != NULL);
+}
+
+/* ---- start and wait ---------------------------------------------------------------------------
  */
 
 static struct flight *flight_of(const struct place_context *context, int32_t handle) {
@@ -68,25 +160,22 @@ static struct flight *flight_of(const struct place_context *context, int32_t han
                                                                : NULL;
 }
 
-static bool flight_fill(struct flight *flight, const struct collective *collective) {
-    if (collective->n_pieces > flight->capacity) {
-        struct place_piece *grown =
-            realloc(flight->pieces, (size_t)collective->n_pieces * sizeof *grown);
-        if (!grown)
-            return false;
-        flight->pieces = grown;
-        flight->capacity = collective->n_pieces;
-    }
-    memcpy(flight->pieces, collective->pieces,
-           (size_t)collective->n_pieces * sizeof *flight->pieces);
-    flight->collective = *collective;
-    flight->collective.pieces = flight->pieces;
-    return true;
-}
-
 static int32_t fail_start(struct place_context *context, int32_t statement, const char *why,
                           int32_t handle) {
     return context_fail(context, statement, PLACE_ERROR_ARGUMENT, "handle %d %s", handle, why);
+}
+
+static void append_flight(struct mpi_rank *self, struct flight *flight) {
+    struct flight **end = &self->first;
+    while (*end)
+        end = &(*end)->next;
+    *end = flight;
+    flight->next = NULL;
+}
+
+static void tell_profile(const struct place_context *context) {
+    if (context->recorder.profile)
+        profile_under_way(context->recorder.profile, rank_of(context)->first != NULL);
 }
 
 static int32_t mpi_start(struct place_context *context, int32_t handle,
@@ -94,355 +183,58 @@ static int32_t mpi_start(struct place_context *context, int32_t handle,
     struct mpi_rank *self = rank_of(context);
     struct traffic *traffic = &self->traffic[collective->group];
     struct flight *flight = flight_of(context, handle);
+    if (context->status)
+        return context->status;
     if (!flight)
         return fail_start(context, collective->statement, "is out of range", handle);
     if (flight->in_flight)
         return fail_start(context, collective->statement, "is still in flight", handle);
-    if (!traffic->is_local && !flight_fill(flight, collective))
-        return fail_start(context, collective->statement, "has no memory", handle);
-    flight->in_flight = 1;
     flight->is_local = traffic->is_local;
-    flight->number = traffic->started++;
-    return flight->is_local ? self->local->start(context, handle, collective) : PLACE_OK;
+    flight->in_flight = 1;
+    if (flight->is_local)
+        return self->local->start(context, handle, collective);
+    if (!flight_prepare(flight, context, collective, traffic->started++))
+        return fail_start(context, collective->statement, "has no memory", handle);
+    flight->sent_bytes = &traffic->sent_bytes;
+    flight->before = traffic->last;
+    traffic->last = flight;
+    append_flight(self, flight);
+    int32_t status = begin_flights(self);
+    tell_profile(context);
+    return status;
 }
 
-/* ---- packing ----------------------------------------------------------------------------------
- */
-
-/* What the phases of one wait share. */
-struct meeting {
-    struct place_context *context;
-    struct mpi_rank *self;
-    int32_t statement;
-    const struct collective *collective;
-    struct traffic *traffic;
-    struct group group;
-    struct header header;
-    int64_t element;
-    size_t slot_bytes; /* of one message with its header */
-};
-
-static char *out_slot(const struct meeting *meeting, int32_t place) {
-    return meeting->self->out + (size_t)place * meeting->slot_bytes;
-}
-static char *in_slot(const struct meeting *meeting, int32_t place) {
-    return meeting->self->in + (size_t)place * meeting->slot_bytes;
-}
-static char *payload(char *slot) {
-    return slot + sizeof(struct header);
-}
-
-static bool grow(char **buffer, size_t *capacity, size_t bytes) {
-    if (bytes <= *capacity)
-        return true;
-    char *grown = realloc(*buffer, bytes);
-    if (!grown)
-        return false;
-    *buffer = grown;
-    *capacity = bytes;
-    return true;
-}
-
-/* Payload bytes of one message: a chunk of every piece, or everything when small or permuted. */
-static int64_t message_bytes_of(const struct collective *collective, int64_t n) {
-    bool whole = collective_is_small(collective) || collective->kind == PLACE_PERMUTE;
-    int64_t elements = 0;
-    for (int32_t i = 0; i < collective->n_pieces; i++)
-        elements += whole ? collective->pieces[i].valid
-                          : collective->pieces[i].outer * collective_chunk(collective, i, n);
-    return elements * dtype_size(collective->dtype);
-}
-
-static int32_t meeting_prepare(struct meeting *meeting) {
-    int64_t bytes = message_bytes_of(meeting->collective, meeting->group.size);
-    meeting->header.bytes = bytes;
-    meeting->slot_bytes = ((size_t)bytes + sizeof(struct header) + 63) / 64 * 64;
-    size_t all = meeting->slot_bytes * (size_t)meeting->group.size;
-    struct mpi_rank *self = meeting->self;
-    if (!grow(&self->out, &self->out_bytes, all) || !grow(&self->in, &self->in_bytes, all))
-        return context_fail(meeting->context, meeting->statement, PLACE_ERROR_TRANSPORT,
-                            "no memory for messages of %zu bytes", all);
-    return PLACE_OK;
-}
-
-static struct chunk_range packed_range(int64_t count) {
-    return chunk_range_of(1, count, 1, 0);
-}
-
-/* Chunk `number` of every piece, from where the pieces' sources lie as wholes; padding as zeros. */
-static void pack_chunks(const struct meeting *meeting, int32_t number, char *to) {
-    const struct collective *collective = meeting->collective;
-    for (int32_t i = 0; i < collective->n_pieces; i++) {
-        struct chunk_range range = collective_range(collective, i, meeting->group.size, number);
-        int64_t count = range.outer * range.row;
-        struct chunk_copy copy = {to,    collective->pieces[i].src, packed_range(count),
-                                  range, meeting->element,          false};
-        chunk_copy_part(&copy, 0, count);
-        to += count * meeting->element;
-        memset(to, 0, (size_t)(range.pad * meeting->element));
-        to += range.pad * meeting->element;
+static int32_t finish_flight(struct place_context *context, int32_t statement,
+                             struct flight *flight) {
+    struct mpi_rank *self = rank_of(context);
+    struct profile *profile = context->recorder.profile;
+    double begin = messages_now();
+    int32_t status = context->status;
+    while (!status && flight->stage != FLIGHT_IDLE) {
+        uint64_t ticks = profile ? profile_clock() : 0;
+        bool moved = false;
+        status = go_on(self, flight, &moved);
+        if (status || moved)
+            continue;
+        struct flight *ahead = flight->stage == FLIGHT_READY ? self->first : flight_ahead(flight);
+        status = messages_be_patient(context, flight_messages(ahead), statement, begin);
+        if (profile)
+            profile_waited(profile, ticks);
     }
-}
-
-/* All of every piece's source, which is contiguous: parts of an all_gather, or what is not cut. */
-static void pack_sources(const struct meeting *meeting, char *to) {
-    const struct collective *collective = meeting->collective;
-    for (int32_t i = 0; i < collective->n_pieces; i++) {
-        const struct place_piece *piece = &collective->pieces[i];
-        int64_t elements =
-            collective->kind == PLACE_ALL_GATHER ? piece->outer * piece->chunk : piece->valid;
-        memcpy(to, piece->src, (size_t)(elements * meeting->element));
-        to += elements * meeting->element;
-    }
-}
-
-/* ---- exchange ---------------------------------------------------------------------------------
- */
-
-static int32_t check_header(const struct meeting *meeting, int32_t peer, const char *slot) {
-    struct header other;
-    memcpy(&other, slot, sizeof other);
-    const struct header *own = &meeting->header;
-    const char *difference = other.kind != own->kind             ? "kind"
-                             : other.dtype != own->dtype         ? "element type"
-                             : other.operation != own->operation ? "operation"
-                             : other.shift != own->shift         ? "shift"
-                             : other.bytes != own->bytes         ? "size of a piece"
-                             : other.number != own->number       ? "place in the order"
-                                                                 : NULL;
-    if (!difference)
-        return PLACE_OK;
-    char where[256];
-    context_describe_statement(meeting->context->program, other.statement, where, sizeof where);
-    return context_fail(meeting->context, own->statement, PLACE_ERROR_MISMATCH,
-                        "this %s meets a different collective: rank %d has started %s at %s; they "
-                        "differ in their %s",
-                        collective_name(meeting->collective->kind), peer,
-                        collective_name((enum place_collective)other.kind), where, difference);
-}
-
-static int32_t peer_of(const struct meeting *meeting, int32_t place) {
-    return group_member(meeting->context->program, &meeting->group, place);
-}
-
-static size_t message_bytes(const struct meeting *meeting) {
-    return sizeof(struct header) + (size_t)meeting->header.bytes;
-}
-
-static bool post_receive(const struct meeting *meeting, int32_t place) {
-    return message_receive(meeting->self->box, peer_of(meeting, place), meeting->collective->group,
-                           in_slot(meeting, place), message_bytes(meeting));
-}
-
-/* The first part of a message carries at least the header. */
-static bool post_send(const struct meeting *meeting, int32_t place, char *slot) {
-    memcpy(slot, &meeting->header, sizeof meeting->header);
-    meeting->traffic->sent_bytes += meeting->header.bytes;
-    return message_send(meeting->self->box, peer_of(meeting, place), meeting->collective->group,
-                        slot, message_bytes(meeting));
-}
-
-/* Waits for what was posted, if it could be. */
-static int32_t finish(const struct meeting *meeting, bool posted) {
-    if (!posted)
-        return messages_fail(meeting->context, meeting->self->box, meeting->statement);
-    return messages_finish(meeting->context, meeting->self->box, meeting->statement);
-}
-
-/* Sends slot `place` (or, if `same`, this rank's own slot) to every other member, and receives
- * theirs. */
-static int32_t exchange(const struct meeting *meeting, bool same) {
-    int32_t n = meeting->group.size, own = meeting->group.place;
-    bool posted = true;
-    for (int32_t i = 0; i < n && posted; i++)
-        if (i != own)
-            posted = post_receive(meeting, i);
-    for (int32_t i = 0; i < n && posted; i++)
-        if (i != own)
-            posted = post_send(meeting, i, out_slot(meeting, same ? own : i));
-    int32_t status = finish(meeting, posted);
-    for (int32_t i = 0; i < n && !status; i++)
-        if (i != own)
-            status = check_header(meeting, peer_of(meeting, i), in_slot(meeting, i));
     return status;
-}
-
-/* Reduces the packed messages of all members, in their order, into `to`. Own slot must be packed
- * too. */
-static void reduce_slots(const struct meeting *meeting, char *to) {
-    for (int32_t i = 0; i < meeting->group.size; i++)
-        meeting->self->sources[i] =
-            payload(i == meeting->group.place ? out_slot(meeting, i) : in_slot(meeting, i));
-    collective_reduce(meeting->collective, to, meeting->self->sources, meeting->group.size, 0,
-                      meeting->header.bytes / meeting->element, false);
-}
-
-/* Packed chunks into the results, where what comes from member `number` lies. */
-static void unpack_chunks(const struct meeting *meeting, int32_t number, const char *from) {
-    const struct collective *collective = meeting->collective;
-    int32_t n = meeting->group.size;
-    for (int32_t i = 0; i < collective->n_pieces; i++) {
-        struct chunk_range range = collective->kind == PLACE_ALL_REDUCE
-                                       ? collective_range(collective, i, n, number)
-                                       : collective_result_range(collective, i, n, number);
-        int64_t count = range.outer * range.row;
-        struct chunk_copy copy = {collective->pieces[i].dst, from, range, packed_range(count),
-                                  meeting->element,          false};
-        chunk_copy_part(&copy, 0, count);
-        from += (count + range.pad) * meeting->element;
-    }
-}
-
-/* A packed message into results that are contiguous: reduced parts, whose padding becomes zero, or
- * wholes. */
-static void unpack_results(const struct meeting *meeting, const char *from) {
-    const struct collective *collective = meeting->collective;
-    for (int32_t i = 0; i < collective->n_pieces; i++) {
-        const struct place_piece *piece = &collective->pieces[i];
-        int64_t elements =
-            collective->kind == PLACE_REDUCE_SCATTER ? piece->outer * piece->chunk : piece->valid;
-        memcpy(piece->dst, from, (size_t)(elements * meeting->element));
-        from += elements * meeting->element;
-    }
-}
-
-/* ---- the collectives --------------------------------------------------------------------------
- */
-
-static void unpack_all_slots(const struct meeting *meeting) {
-    for (int32_t i = 0; i < meeting->group.size; i++)
-        unpack_chunks(
-            meeting, i,
-            payload(i == meeting->group.place ? out_slot(meeting, i) : in_slot(meeting, i)));
-}
-
-static int32_t run_all_gather(const struct meeting *meeting) {
-    pack_sources(meeting, payload(out_slot(meeting, meeting->group.place)));
-    int32_t status = exchange(meeting, true);
-    if (!status)
-        unpack_all_slots(meeting);
-    return status;
-}
-
-static void pack_all_slots(const struct meeting *meeting) {
-    for (int32_t i = 0; i < meeting->group.size; i++)
-        pack_chunks(meeting, i, payload(out_slot(meeting, i)));
-}
-
-static int32_t run_all_to_all(const struct meeting *meeting) {
-    pack_all_slots(meeting);
-    int32_t status = exchange(meeting, false);
-    if (!status)
-        unpack_all_slots(meeting);
-    return status;
-}
-
-/* One message goes out, one comes in. */
-static int32_t run_permute(const struct meeting *meeting) {
-    int32_t shift = meeting->collective->shift, own = meeting->group.place;
-    int32_t before = group_before(&meeting->group, shift);
-    char *slot = out_slot(meeting, own);
-    pack_sources(meeting, payload(slot));
-    if (before == own) {
-        unpack_results(meeting, payload(slot));
-        return PLACE_OK;
-    }
-    bool posted = post_receive(meeting, before) &&
-                  post_send(meeting, group_behind(&meeting->group, shift), slot);
-    int32_t status = finish(meeting, posted);
-    if (!status)
-        status = check_header(meeting, peer_of(meeting, before), in_slot(meeting, before));
-    if (!status)
-        unpack_results(meeting, payload(in_slot(meeting, before)));
-    return status;
-}
-
-static int32_t run_small_all_reduce(const struct meeting *meeting) {
-    char sums[COLLECTIVE_SMALL_BYTES];
-    pack_sources(meeting, payload(out_slot(meeting, meeting->group.place)));
-    int32_t status = exchange(meeting, true);
-    if (status)
-        return status;
-    reduce_slots(meeting, sums);
-    unpack_results(meeting, sums);
-    return PLACE_OK;
-}
-
-/* This rank's chunk of the sum, packed, in its own out slot. */
-static int32_t reduce_chunks(const struct meeting *meeting) {
-    pack_all_slots(meeting);
-    int32_t status = exchange(meeting, false);
-    if (!status)
-        reduce_slots(meeting, payload(out_slot(meeting, meeting->group.place)));
-    return status;
-}
-
-static int32_t run_reduce_scatter(const struct meeting *meeting) {
-    int32_t status = reduce_chunks(meeting);
-    if (!status)
-        unpack_results(meeting, payload(out_slot(meeting, meeting->group.place)));
-    return status;
-}
-
-static int32_t run_all_reduce(const struct meeting *meeting) {
-    if (collective_is_small(meeting->collective))
-        return run_small_all_reduce(meeting);
-    int32_t status = reduce_chunks(meeting);
-    if (status)
-        return status;
-    unpack_chunks(meeting, meeting->group.place, payload(out_slot(meeting, meeting->group.place)));
-    status = exchange(meeting, true);
-    for (int32_t i = 0; i < meeting->group.size && !status; i++)
-        if (i != meeting->group.place)
-            unpack_chunks(meeting, i, payload(in_slot(meeting, i)));
-    return status;
-}
-
-static int32_t run_collective(const struct meeting *meeting) {
-    switch (meeting->collective->kind) {
-    case PLACE_ALL_REDUCE:
-        return run_all_reduce(meeting);
-    case PLACE_REDUCE_SCATTER:
-        return run_reduce_scatter(meeting);
-    case PLACE_ALL_GATHER:
-        return run_all_gather(meeting);
-    case PLACE_ALL_TO_ALL:
-        return run_all_to_all(meeting);
-    case PLACE_PERMUTE:
-        return run_permute(meeting);
-    }
-    return PLACE_ERROR_ARGUMENT; /* collective_check refuses all others */
 }
 
 static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_t handle) {
-    struct mpi_rank *self = rank_of(context);
     struct flight *flight = flight_of(context, handle);
     if (!flight || !flight->in_flight)
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "handle %d is waited for but was not started", handle);
     flight->in_flight = 0;
     if (flight->is_local)
-        return self->local->wait(context, statement, handle);
-    const struct place_program *program = context->program;
-    const struct collective *collective = &flight->collective;
-    struct meeting meeting = {
-        .context = context,
-        .self = self,
-        .statement = statement,
-        .collective = collective,
-        .traffic = &self->traffic[collective->group],
-        .group = group_of(program, context->rank, &program->groups[collective->group].axes),
-        .header = {.kind = (int32_t)collective->kind,
-                   .group = collective->group,
-                   .dtype = (int32_t)collective->dtype,
-                   .operation = (int32_t)collective->operation,
-                   .shift = collective->shift,
-                   .statement = collective->statement,
-                   .number = flight->number},
-        .element = dtype_size(collective->dtype),
-    };
-    int32_t status = meeting_prepare(&meeting);
-    return status ? status : run_collective(&meeting);
+        return rank_of(context)->local->wait(context, statement, handle);
+    int32_t status = finish_flight(context, statement, flight);
+    tell_profile(context);
+    return status;
 }
 
 /* ---- host -------------------------------------------------------------------------------------
@@ -456,34 +248,40 @@ static int64_t mpi_sent_bytes(struct place_context *context, int32_t group) {
 
 /* Waits for what the host has posted, if it could be. */
 static int32_t finish_host(struct place_context *context, bool posted) {
-    struct mailbox *box = rank_of(context)->box;
-    return posted ? messages_finish(context, box, -1) : messages_fail(context, box, -1);
+    struct messages *host = rank_of(context)->host;
+    return posted ? messages_finish(context, host, -1) : messages_fail(context, host, -1);
 }
 
 /* From single messages, as all else, so that a rank that is silent can be named. */
 static int32_t mpi_share(struct place_context *context, const void *mine, void *all, size_t bytes) {
+    struct mpi_rank *self = rank_of(context);
+    int32_t devices = (int32_t)context->program->devices;
+    struct part *parts = self->host_parts, *own = &parts[devices];
     static char nothing;
-    struct mailbox *box = rank_of(context)->box;
     bool posted = true;
-    for (int32_t peer = 0; peer < context->program->devices && posted; peer++)
-        if (peer != context->rank)
-            posted =
-                message_receive(box, peer, MESSAGE_OF_HOST,
-                                bytes ? (char *)all + (size_t)peer * bytes : &nothing, bytes) &&
-                message_send(box, peer, MESSAGE_OF_HOST, bytes ? mine : &nothing, bytes);
+    *own = (struct part){bytes ? (char *)mine : &nothing, bytes};
+    for (int32_t peer = 0; peer < devices && posted; peer++) {
+        if (peer == context->rank)
+            continue;
+        parts[peer] = (struct part){bytes ? (char *)all + (size_t)peer * bytes : &nothing, bytes};
+        posted = message_receive(self->host, peer, MESSAGE_OF_HOST, &parts[peer], 1) &&
+                 message_send(self->host, peer, MESSAGE_OF_HOST, own, 1);
+    }
     if (bytes)
         memcpy((char *)all + (size_t)context->rank * bytes, mine, bytes);
     return finish_host(context, posted);
 }
 
 static int32_t mpi_send(struct place_context *context, int32_t to, const void *data, size_t bytes) {
+    struct part part = {(char *)data, bytes};
     return finish_host(context,
-                       message_send(rank_of(context)->box, to, MESSAGE_OF_HOST, data, bytes));
+                       message_send(rank_of(context)->host, to, MESSAGE_OF_HOST, &part, 1));
 }
 
 static int32_t mpi_receive(struct place_context *context, int32_t from, void *data, size_t bytes) {
+    struct part part = {data, bytes};
     return finish_host(context,
-                       message_receive(rank_of(context)->box, from, MESSAGE_OF_HOST, data, bytes));
+                       message_receive(rank_of(context)->host, from, MESSAGE_OF_HOST, &part, 1));
 }
 
 /* Those of this process are told; it is about to end with an error, which ends the job
@@ -501,6 +299,7 @@ static const struct transport mpi_transport = {
     .name = "mpi",
     .start = mpi_start,
     .wait = mpi_wait,
+    .progress = mpi_progress,
     .sent_bytes = mpi_sent_bytes,
     .share = mpi_share,
     .send = mpi_send,
@@ -521,12 +320,19 @@ static bool group_is_here(const struct place_program *program, int32_t rank, int
 }
 
 static bool open_rank(const struct place_program *program, struct mpi_rank *self, int32_t rank) {
-    self->box = messages_of(rank);
-    self->sources = calloc((size_t)program->devices, sizeof *self->sources);
+    size_t devices = (size_t)program->devices;
+    self->host = messages_of(rank, FLIGHT_SLOTS * program->n_handles);
+    self->host_parts = calloc(devices + 1, sizeof *self->host_parts);
+    self->sources = calloc(devices, sizeof *self->sources);
     self->flights = calloc((size_t)program->n_handles + 1, sizeof *self->flights);
     self->traffic = calloc((size_t)program->n_groups + 1, sizeof *self->traffic);
-    if (!self->sources || !self->flights || !self->traffic)
+    if (!self->host_parts || !self->sources || !self->flights || !self->traffic)
         return false;
+    for (int32_t i = 0; i < program->n_handles; i++) {
+        self->flights[i].meeting = messages_of(rank, FLIGHT_SLOTS * i);
+        self->flights[i].moving = messages_of(rank, FLIGHT_SLOTS * i + 1);
+        self->flights[i].sources = self->sources;
+    }
     for (int32_t i = 0; i < program->n_groups; i++)
         self->traffic[i].is_local = group_is_here(program, rank, i);
     return true;
@@ -535,7 +341,8 @@ static bool open_rank(const struct place_program *program, struct mpi_rank *self
 static int module_begin(const struct place_program *program, int32_t processes,
                         double patience_seconds, int32_t *first, char *message,
                         size_t message_bytes) {
-    if (messages_begin(program, processes, patience_seconds, first, message, message_bytes) != 0)
+    if (messages_begin(program, processes, patience_seconds, FLIGHT_TOPICS * program->n_groups,
+                       FLIGHT_SLOTS * program->n_handles + 1, first, message, message_bytes) != 0)
         return -1;
     int32_t ranks = (int32_t)(program->devices / processes);
     first_rank = *first;

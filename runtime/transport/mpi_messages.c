@@ -1,8 +1,9 @@
 /* Messages by memory and by MPI (see mpi_messages.h).
  *
- * A message inside the process is a letter: it points at the sender's bytes until the receiver, who
- * copies, has read it. A rank waits for all that it has posted before it posts again, so there is
- * one letter from each rank to each other, written by the one and returned by the other. */
+ * A message inside the process is a letter: it points at the sender's parts until the receiver, who
+ * copies, has read it. A rank posts to a set again when all of the set is done, so there is one
+ * letter in each slot from each rank to each other, written by the one and returned by the other.
+ */
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,22 +20,21 @@ enum letter_state { LETTER_RETURNED, LETTER_SENT, LETTER_OPEN }; /* open: it is 
 
 struct letter {
     _Atomic enum letter_state state;
-    int32_t about;
-    const char *data;
-    size_t bytes;
+    const struct part *parts;
+    int32_t n_parts;
 };
 
 /* A letter that this rank has sent, or waits for. */
 struct post {
     struct letter *letter;
     bool wanted, done;
-    int32_t peer, about;
-    char *data; /* of a wanted one: where it goes */
-    size_t bytes;
+    int32_t peer;
+    const struct part *parts; /* of a wanted one: where it goes */
+    int32_t n_parts;
 };
 
-struct mailbox {
-    int32_t rank;
+struct messages {
+    int32_t rank, slot;
     struct post *posts; /* room for one to and one from every rank of the process */
     int n_posts;
     MPI_Request *requests;
@@ -47,11 +47,11 @@ struct mailbox {
 static struct {
     MPI_Comm comm;
     int32_t first, ranks; /* its own */
-    int32_t n_groups;
+    int32_t topics, slots;
     double patience_seconds;
-    pthread_mutex_t lock; /* of MPI */
-    struct mailbox *boxes;
-    struct letter *letters; /* [from * ranks + to] */
+    pthread_mutex_t lock;   /* of MPI */
+    struct messages *sets;  /* [rank * slots + slot] */
+    struct letter *letters; /* [(from * ranks + to) * slots + slot] */
     _Atomic int aborted;
 } office = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -59,8 +59,8 @@ bool rank_is_here(int32_t rank) {
     return rank >= office.first && rank < office.first + office.ranks;
 }
 
-struct mailbox *messages_of(int32_t rank) {
-    return &office.boxes[rank - office.first];
+struct messages *messages_of(int32_t rank, int32_t slot) {
+    return &office.sets[(int64_t)(rank - office.first) * office.slots + slot];
 }
 
 void messages_abort(void) {
@@ -70,28 +70,53 @@ void messages_abort(void) {
 /* ---- letters ----------------------------------------------------------------------------------
  */
 
-static struct letter *letter_between(int32_t from, int32_t to) {
-    return &office.letters[(from - office.first) * office.ranks + to - office.first];
+static struct letter *letter_between(int32_t from, int32_t to, int32_t slot) {
+    int64_t pair = (int64_t)(from - office.first) * office.ranks + to - office.first;
+    return &office.letters[pair * office.slots + slot];
 }
 
-static void send_letter(struct mailbox *box, int32_t to, int32_t about, const void *data,
-                        size_t bytes) {
-    struct letter *letter = letter_between(box->rank, to);
-    letter->about = about;
-    letter->data = data;
-    letter->bytes = bytes;
+static struct post *new_post(struct messages *messages) {
+    if (!messages->posts)
+        messages->posts = calloc(2 * (size_t)office.ranks, sizeof *messages->posts);
+    messages->error = MPI_ERR_NO_MEM; /* if there is none */
+    return messages->posts ? &messages->posts[messages->n_posts++] : NULL;
+}
+
+static bool send_letter(struct messages *messages, int32_t to, const struct part *parts,
+                        int32_t n_parts) {
+    struct post *post = new_post(messages);
+    if (!post)
+        return false;
+    struct letter *letter = letter_between(messages->rank, to, messages->slot);
+    letter->parts = parts;
+    letter->n_parts = n_parts;
     atomic_store(&letter->state, LETTER_SENT);
-    box->posts[box->n_posts++] = (struct post){.letter = letter, .peer = to, .about = about};
+    *post = (struct post){.letter = letter, .peer = to};
+    return true;
 }
 
-/* Whether there was a letter to read. One about something else stays: its sender is elsewhere. */
+static bool want_letter(struct messages *messages, int32_t from, const struct part *parts,
+                        int32_t n_parts) {
+    struct post *post = new_post(messages);
+    if (!post)
+        return false;
+    struct letter *letter = letter_between(from, messages->rank, messages->slot);
+    *post = (struct post){
+        .letter = letter, .wanted = true, .peer = from, .parts = parts, .n_parts = n_parts};
+    return true;
+}
+
+/* Whether there was a letter to read. */
 static bool read_letter(const struct post *post) {
     struct letter *letter = post->letter;
     enum letter_state sent = LETTER_SENT;
-    if (atomic_load(&letter->state) != LETTER_SENT || letter->about != post->about ||
+    if (atomic_load(&letter->state) != LETTER_SENT ||
         !atomic_compare_exchange_strong(&letter->state, &sent, LETTER_OPEN))
         return false;
-    memcpy(post->data, letter->data, letter->bytes < post->bytes ? letter->bytes : post->bytes);
+    for (int32_t i = 0; i < letter->n_parts && i < post->n_parts; i++) {
+        struct part from = letter->parts[i], to = post->parts[i];
+        memcpy(to.data, from.data, from.bytes < to.bytes ? from.bytes : to.bytes);
+    }
     atomic_store(&letter->state, LETTER_RETURNED);
     return true;
 }
@@ -101,10 +126,10 @@ static bool was_returned(const struct post *post) {
 }
 
 /* Whether all letters are done. */
-static bool go_on_with_letters(struct mailbox *box) {
+static bool go_on_with_letters(struct messages *messages) {
     bool all = true;
-    for (int i = 0; i < box->n_posts; i++) {
-        struct post *post = &box->posts[i];
+    for (int i = 0; i < messages->n_posts; i++) {
+        struct post *post = &messages->posts[i];
         if (!post->done)
             post->done = post->wanted ? read_letter(post) : was_returned(post);
         all &= post->done;
@@ -114,9 +139,9 @@ static bool go_on_with_letters(struct mailbox *box) {
 
 /* A rank that fails takes back what nobody has opened: its bytes will be gone. What somebody copies
  * at this moment is waited for. */
-static void withdraw_letters(struct mailbox *box) {
-    for (int i = 0; i < box->n_posts; i++) {
-        struct post *post = &box->posts[i];
+static void withdraw_letters(struct messages *messages) {
+    for (int i = 0; i < messages->n_posts; i++) {
+        struct post *post = &messages->posts[i];
         enum letter_state sent = LETTER_SENT;
         if (post->done || post->wanted)
             continue;
@@ -129,108 +154,108 @@ static void withdraw_letters(struct mailbox *box) {
 /* ---- between processes ------------------------------------------------------------------------
  */
 
-static bool grow_requests(struct mailbox *box) {
-    int capacity = box->cap_requests ? box->cap_requests * 2 : 64;
-    MPI_Request *requests = realloc(box->requests, (size_t)capacity * sizeof *requests);
+static bool grow_requests(struct messages *messages) {
+    int capacity = messages->cap_requests ? messages->cap_requests * 2 : 64;
+    MPI_Request *requests = realloc(messages->requests, (size_t)capacity * sizeof *requests);
     if (requests)
-        box->requests = requests;
-    int32_t *peers = realloc(box->peers, (size_t)capacity * sizeof *peers);
+        messages->requests = requests;
+    int32_t *peers = realloc(messages->peers, (size_t)capacity * sizeof *peers);
     if (peers)
-        box->peers = peers;
+        messages->peers = peers;
     if (requests && peers)
-        box->cap_requests = capacity;
+        messages->cap_requests = capacity;
     return requests && peers;
 }
 
 /* MPI tells processes apart; the tag tells their ranks, and what the message is about. */
 static int tag_of(int32_t about, int32_t from, int32_t to) {
-    int32_t topic = about == MESSAGE_OF_HOST ? office.n_groups : about;
+    int32_t topic = about == MESSAGE_OF_HOST ? office.topics : about;
     return (topic * office.ranks + from % office.ranks) * office.ranks + to % office.ranks;
 }
 
-static bool post_to_process(struct mailbox *box, bool send, int32_t peer, int tag, char *data,
-                            size_t bytes) {
+static bool post_part(struct messages *messages, bool send, int32_t peer, int tag,
+                      struct part part) {
     int process = peer / office.ranks;
-    for (size_t at = 0; at == 0 || at < bytes; at += PART_BYTES) {
-        if (box->n_requests == box->cap_requests && !grow_requests(box)) {
-            box->error = MPI_ERR_NO_MEM;
+    for (size_t at = 0; at == 0 || at < part.bytes; at += PART_BYTES) {
+        if (messages->n_requests == messages->cap_requests && !grow_requests(messages)) {
+            messages->error = MPI_ERR_NO_MEM;
             return false;
         }
-        MPI_Request *request = &box->requests[box->n_requests];
-        int count = (int)(bytes - at < PART_BYTES ? bytes - at : PART_BYTES);
+        MPI_Request *request = &messages->requests[messages->n_requests];
+        int count = (int)(part.bytes - at < PART_BYTES ? part.bytes - at : PART_BYTES);
+        char *data = part.data + at;
         pthread_mutex_lock(&office.lock);
-        box->error =
-            send ? MPI_Isend(data + at, count, MPI_BYTE, process, tag, office.comm, request)
-                 : MPI_Irecv(data + at, count, MPI_BYTE, process, tag, office.comm, request);
+        messages->error =
+            send ? MPI_Isend(data, count, MPI_BYTE, process, tag, office.comm, request)
+                 : MPI_Irecv(data, count, MPI_BYTE, process, tag, office.comm, request);
         pthread_mutex_unlock(&office.lock);
-        if (box->error != MPI_SUCCESS)
+        if (messages->error != MPI_SUCCESS)
             return false;
-        box->peers[box->n_requests++] = peer;
+        messages->peers[messages->n_requests++] = peer;
     }
     return true;
 }
 
-bool message_send(struct mailbox *box, int32_t to, int32_t about, const void *data, size_t bytes) {
-    if (!rank_is_here(to))
-        return post_to_process(box, true, to, tag_of(about, box->rank, to), (char *)data, bytes);
-    send_letter(box, to, about, data, bytes);
-    return true;
+static bool post_parts(struct messages *messages, bool send, int32_t peer, int tag,
+                       const struct part *parts, int32_t n_parts) {
+    bool posted = true;
+    for (int32_t i = 0; i < n_parts && posted; i++)
+        posted = post_part(messages, send, peer, tag, parts[i]);
+    return posted;
 }
 
-bool message_receive(struct mailbox *box, int32_t from, int32_t about, void *data, size_t bytes) {
-    if (!rank_is_here(from))
-        return post_to_process(box, false, from, tag_of(about, from, box->rank), data, bytes);
-    box->posts[box->n_posts++] = (struct post){.letter = letter_between(from, box->rank),
-                                               .wanted = true,
-                                               .peer = from,
-                                               .about = about,
-                                               .data = data,
-                                               .bytes = bytes};
-    return true;
+bool message_send(struct messages *messages, int32_t to, int32_t about, const struct part *parts,
+                  int32_t n_parts) {
+    if (rank_is_here(to))
+        return send_letter(messages, to, parts, n_parts);
+    return post_parts(messages, true, to, tag_of(about, messages->rank, to), parts, n_parts);
 }
 
-static void forget_messages(struct mailbox *box) {
-    withdraw_letters(box);
-    box->n_posts = box->n_requests = 0;
+bool message_receive(struct messages *messages, int32_t from, int32_t about,
+                     const struct part *parts, int32_t n_parts) {
+    if (rank_is_here(from))
+        return want_letter(messages, from, parts, n_parts);
+    return post_parts(messages, false, from, tag_of(about, from, messages->rank), parts, n_parts);
 }
 
-int32_t messages_fail(struct place_context *context, struct mailbox *box, int32_t statement) {
-    forget_messages(box);
+static void forget_messages(struct messages *messages) {
+    withdraw_letters(messages);
+    messages->n_posts = messages->n_requests = 0;
+}
+
+int32_t messages_fail(struct place_context *context, struct messages *messages, int32_t statement) {
+    forget_messages(messages);
     return context_fail(context, statement, PLACE_ERROR_TRANSPORT, "MPI cannot send: error %d",
-                        box->error);
+                        messages->error);
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------
+/* ---- going on, and waiting ----------------------------------------------------------------------
  */
 
-static double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* The least rank above `named` whose message is not done; INT32_MAX: none. */
-static int32_t next_silent_peer(struct mailbox *box, int32_t named) {
+static int32_t next_silent_peer(struct messages *messages, int32_t named) {
     int32_t next = INT32_MAX;
-    for (int i = 0; i < box->n_posts; i++)
-        if (!box->posts[i].done && box->posts[i].peer > named && box->posts[i].peer < next)
-            next = box->posts[i].peer;
+    for (int i = 0; i < messages->n_posts; i++)
+        if (!messages->posts[i].done && messages->posts[i].peer > named &&
+            messages->posts[i].peer < next)
+            next = messages->posts[i].peer;
     pthread_mutex_lock(&office.lock);
-    for (int i = 0; i < box->n_requests; i++) {
+    for (int i = 0; i < messages->n_requests; i++) {
         int done = 1;
-        if (box->peers[i] > named && box->peers[i] < next &&
-            MPI_Test(&box->requests[i], &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
-            next = box->peers[i];
+        if (messages->peers[i] > named && messages->peers[i] < next &&
+            MPI_Test(&messages->requests[i], &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+            next = messages->peers[i];
     }
     pthread_mutex_unlock(&office.lock);
     return next;
 }
 
-static int32_t fail_silence(struct place_context *context, struct mailbox *box, int32_t statement) {
+static int32_t fail_silence(struct place_context *context, struct messages *messages,
+                            int32_t statement) {
     char silent[256] = "rank";
     size_t used = strlen(silent);
     int32_t named = -1, next;
-    while (used < sizeof silent - 16 && (next = next_silent_peer(box, named)) != INT32_MAX) {
+    while (used < sizeof silent - 16 && (next = next_silent_peer(messages, named)) != INT32_MAX) {
         used += (size_t)snprintf(silent + used, sizeof silent - used, "%s %d", named < 0 ? "" : ",",
                                  next);
         named = next;
@@ -253,79 +278,92 @@ static int32_t fail_error(struct place_context *context, int32_t statement, int 
                         class);
 }
 
-/* Whether all messages of other processes are done; MPI goes on with them meanwhile. */
-static int go_on_with_requests(struct mailbox *box, bool *done) {
+/* MPI goes on with all messages meanwhile. What another rank of the process has MPI for goes on as
+ * well, and is found to be done the next time. */
+static int go_on_with_requests(struct messages *messages, bool *done) {
     int all = 1, error = MPI_SUCCESS;
-    if (box->n_requests > 0) {
-        pthread_mutex_lock(&office.lock);
-        error = MPI_Testall(box->n_requests, box->requests, &all, MPI_STATUSES_IGNORE);
-        pthread_mutex_unlock(&office.lock);
+    if (messages->n_requests > 0) {
+        all = 0;
+        if (pthread_mutex_trylock(&office.lock) == 0) {
+            error =
+                MPI_Testall(messages->n_requests, messages->requests, &all, MPI_STATUSES_IGNORE);
+            pthread_mutex_unlock(&office.lock);
+        }
     }
     *done = all;
     return error;
 }
 
-static int32_t poll_until_all(struct place_context *context, struct mailbox *box,
-                              int32_t statement) {
-    double begin = now_seconds();
-    for (;;) {
-        bool letters = go_on_with_letters(box), requests;
-        int error = go_on_with_requests(box, &requests);
-        if (error != MPI_SUCCESS)
-            return fail_error(context, statement, error);
-        if (letters && requests)
-            return PLACE_OK;
-        if (atomic_load(&office.aborted))
-            return context_fail(context, statement, PLACE_ERROR_ABORTED,
-                                "stopped: another rank failed");
-        if (now_seconds() - begin > office.patience_seconds)
-            return fail_silence(context, box, statement);
-        sched_yield();
-    }
+int32_t messages_poll(struct place_context *context, struct messages *messages, int32_t statement,
+                      bool *done) {
+    bool letters = go_on_with_letters(messages), requests;
+    int error = go_on_with_requests(messages, &requests);
+    *done = letters && requests && error == MPI_SUCCESS;
+    if (*done)
+        messages->n_posts = messages->n_requests = 0;
+    return error == MPI_SUCCESS ? PLACE_OK : fail_error(context, statement, error);
 }
 
-static int32_t wait_for_all(struct place_context *context, struct mailbox *box, int32_t statement) {
+double messages_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int32_t messages_be_patient(struct place_context *context, struct messages *messages,
+                            int32_t statement, double begin) {
+    if (atomic_load(&office.aborted))
+        return context_fail(context, statement, PLACE_ERROR_ABORTED,
+                            "stopped: another rank failed");
+    if (messages_now() - begin > office.patience_seconds)
+        return fail_silence(context, messages, statement);
+    sched_yield();
+    return PLACE_OK;
+}
+
+int32_t messages_finish(struct place_context *context, struct messages *messages,
+                        int32_t statement) {
     struct profile *profile = context->recorder.profile;
-    uint64_t begin = profile ? profile_clock() : 0;
-    int32_t status = poll_until_all(context, box, statement);
+    uint64_t waited = profile ? profile_clock() : 0;
+    double begin = messages_now();
+    bool done = false;
+    int32_t status = PLACE_OK;
+    while (!status && !done) {
+        status = messages_poll(context, messages, statement, &done);
+        if (!status && !done)
+            status = messages_be_patient(context, messages, statement, begin);
+    }
     if (profile)
-        profile_waited(profile, begin);
-    return status;
-}
-
-int32_t messages_finish(struct place_context *context, struct mailbox *box, int32_t statement) {
-    int32_t status = wait_for_all(context, box, statement);
+        profile_waited(profile, waited);
     if (status)
-        forget_messages(box);
-    box->n_posts = box->n_requests = 0;
+        forget_messages(messages);
     return status;
 }
 
 /* ---- the process ------------------------------------------------------------------------------
  */
 
-static bool tags_suffice(const struct place_program *program) {
+static bool tags_suffice(void) {
     int *limit, is_set = 0;
     MPI_Comm_get_attr(office.comm, MPI_TAG_UB, &limit, &is_set);
     int64_t most = is_set ? *limit : 32767; /* what the standard warrants */
-    return ((int64_t)program->n_groups + 1) * office.ranks * office.ranks <= most;
+    return ((int64_t)office.topics + 1) * office.ranks * office.ranks <= most;
 }
 
-static bool open_boxes(void) {
-    size_t n = (size_t)office.ranks;
-    office.letters = calloc(n * n, sizeof *office.letters);
-    office.boxes = calloc(n, sizeof *office.boxes);
-    bool enough = office.letters && office.boxes;
-    for (size_t i = 0; enough && i < n; i++) {
-        office.boxes[i].rank = office.first + (int32_t)i;
-        office.boxes[i].posts = calloc(2 * n, sizeof *office.boxes[i].posts);
-        enough = office.boxes[i].posts;
+static bool open_sets(void) {
+    size_t ranks = (size_t)office.ranks, slots = (size_t)office.slots;
+    office.letters = calloc(ranks * ranks * slots, sizeof *office.letters);
+    office.sets = calloc(ranks * slots, sizeof *office.sets);
+    for (size_t i = 0; office.sets && i < ranks * slots; i++) {
+        office.sets[i].rank = office.first + (int32_t)(i / slots);
+        office.sets[i].slot = (int32_t)(i % slots);
     }
-    return enough;
+    return office.letters && office.sets;
 }
 
 int messages_begin(const struct place_program *program, int32_t processes, double patience_seconds,
-                   int32_t *first, char *message, size_t message_bytes) {
+                   int32_t topics, int32_t slots, int32_t *first, char *message,
+                   size_t message_bytes) {
     int provided, size = 0, number = 0;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_SERIALIZED) {
@@ -339,7 +377,8 @@ int messages_begin(const struct place_program *program, int32_t processes, doubl
     MPI_Comm_size(office.comm, &size);
     MPI_Comm_rank(office.comm, &number);
     office.patience_seconds = patience_seconds;
-    office.n_groups = program->n_groups;
+    office.topics = topics;
+    office.slots = slots;
     office.ranks = (int32_t)(program->devices / processes);
     office.first = number * office.ranks;
     *first = office.first;
@@ -348,7 +387,7 @@ int messages_begin(const struct place_program *program, int32_t processes, doubl
                  "the launcher started %d processes, but MPI sees %d; start this with the mpirun "
                  "of the MPI that libplace_mpi.so was built with",
                  processes, size);
-    else if (!tags_suffice(program) || !open_boxes())
+    else if (!tags_suffice() || !open_sets())
         snprintf(message, message_bytes,
                  "no room for %d groups of %d ranks in a process; start more processes",
                  program->n_groups, office.ranks);

@@ -16,6 +16,9 @@ struct transport {
     int32_t (*start)(struct place_context *context, int32_t handle,
                      const struct collective *collective);
     int32_t (*wait)(struct place_context *context, int32_t statement, int32_t handle);
+    /* Goes on with what was started, without waiting: called by the rank's thread between tiles,
+     * and while it waits for something else. Null: nothing goes on outside of waits. */
+    void (*progress)(struct place_context *context);
     /* Bytes that left this rank so far in collectives of this group. Stable only when no rank is
      * inside a collective, as after `share`. */
     int64_t (*sent_bytes)(struct place_context *context, int32_t group);
