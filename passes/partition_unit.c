@@ -190,7 +190,9 @@ static void make_flat(struct maker *m, const struct op *op, unsigned flat_operan
         bool alike = strcmp(labels.operands[i], labels.operands[flat_operand]) == 0;
         operands[i] = bring(m, op->operands[i], alike ? &flat : &whole, op);
     }
-    for (unsigned i = 0; i < op->n_results; i++) {
+    const unsigned n_results = op->n_results;
+    CHECK(n_results <= MAX_RESULTS);
+    for (unsigned i = 0; i < n_results; i++) {
         if (strcmp(labels.results[i], labels.operands[flat_operand]) == 0)
             types[i] = flat;
         else
