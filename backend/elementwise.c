@@ -19,6 +19,10 @@
 // a range's operands stay in a core's cache and all threads get work.
 enum { ELEMENTS_PER_RANGE = 16384 };
 
+// Elements per block of a range, where there are no columns: what is asked for at a time, few
+// enough that computing goes on meanwhile.
+enum { ELEMENTS_PER_BLOCK = 128 };
+
 // An inline value always has one: parameters have places.
 const struct op *producer_of(const struct emitter *e, value_id value) {
     CHECK(e->producers[value] != NO_ID);
@@ -329,20 +333,50 @@ static void read_slots(struct tree *tree, LLVMValueRef slots) {
         tree->begins[i] = LLVMBuildLoad2(e->builder, e->i64, slot_at(e, slots, n + i), "");
 }
 
+static void tile_rows(struct tree *tree, const struct op *op, LLVMValueRef begin,
+                      LLVMValueRef end) {
+    struct emitter *e = tree->e;
+    struct counted_loop loop = loop_begin(e, begin, end, false);
+    struct spot at = {loop.counter, tree->elements};
+    LLVMValueRef columns = constant_i64(e, tree->columns);
+    prefetch_leaves(tree, LLVMBuildMul(e->builder, at.row, columns, ""), tree->columns);
+    find_rows(tree, op, at);
+    tile_row(tree, op, at, MAX_BRANCHES);
+    loop_end(e, &loop, false);
+}
+
+// Ranges begin at multiples of a block.
+static void tile_blocks(struct tree *tree, const struct op *op, LLVMValueRef begin,
+                        LLVMValueRef end) {
+    struct emitter *e = tree->e;
+    LLVMValueRef length = constant_i64(e, ELEMENTS_PER_BLOCK);
+    LLVMValueRef round = constant_i64(e, ELEMENTS_PER_BLOCK - 1);
+    LLVMValueRef blocks =
+        LLVMBuildUDiv(e->builder, LLVMBuildAdd(e->builder, end, round, ""), length, "");
+    struct counted_loop block =
+        loop_begin(e, LLVMBuildUDiv(e->builder, begin, length, ""), blocks, false);
+    LLVMValueRef first = LLVMBuildMul(e->builder, block.counter, length, "");
+    LLVMValueRef last = LLVMBuildAdd(e->builder, first, length, "");
+    LLVMValueRef within = LLVMBuildICmp(e->builder, LLVMIntSLT, last, end, "");
+    prefetch_leaves(tree, first, ELEMENTS_PER_BLOCK);
+    struct counted_loop loop =
+        loop_begin(e, first, LLVMBuildSelect(e->builder, within, last, end, ""), false);
+    tree->n_done = tree->n_scalars;
+    compute_element(tree, op, (struct spot){loop.counter, tree->elements});
+    loop_end(e, &loop, true);
+    loop_end(e, &block, false);
+}
+
 // begin and end count rows if there are columns, else elements.
 static void tile_body(struct tree *tree, const struct op *op, LLVMValueRef tile) {
     struct emitter *e = tree->e;
     read_slots(tree, LLVMGetParam(tile, 0));
     compute_scalars(tree, op);
-    struct counted_loop loop = loop_begin(e, LLVMGetParam(tile, 1), LLVMGetParam(tile, 2), false);
-    struct spot at = {loop.counter, tree->elements};
-    if (tree->columns) {
-        find_rows(tree, op, at);
-        tile_row(tree, op, at, MAX_BRANCHES);
-    } else {
-        compute_element(tree, op, at);
-    }
-    loop_end(e, &loop, !tree->columns);
+    LLVMValueRef begin = LLVMGetParam(tile, 1), end = LLVMGetParam(tile, 2);
+    if (tree->columns)
+        tile_rows(tree, op, begin, end);
+    else
+        tile_blocks(tree, op, begin, end);
     LLVMBuildRetVoid(e->builder);
 }
 

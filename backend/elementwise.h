@@ -3,6 +3,7 @@
 //   elementwise.c          the tree, its ops, the loop over rows and columns
 //   elementwise_rows.c     which row of an operand an iteration reads, and whether there is one
 //   elementwise_dropout.c  what is drawn for a row, and for its elements
+//   elementwise_prefetch.c what is asked for before it is read
 #ifndef PLACE_BACKEND_ELEMENTWISE_H
 #define PLACE_BACKEND_ELEMENTWISE_H
 
@@ -90,5 +91,10 @@ struct moved *find_moved(const struct tree *, const struct op *,
 void draw_row(struct tree *, const struct op *, struct spot at);
 // The element x of the row, or zero.
 LLVMValueRef drop(struct tree *, const struct op *, struct spot at, LLVMValueRef x);
+
+// ---- elementwise_prefetch.c -------------------------------------------------------------------
+
+// Before the loop over `count` elements from `first` on: asks for what later ones will read.
+void prefetch_leaves(struct tree *, LLVMValueRef first, int64_t count);
 
 #endif
