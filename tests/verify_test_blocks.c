@@ -252,6 +252,13 @@ struct deviation {
     "%r = iota() {dimension=sequence} : i32[sequence=2] inline\n"                                  \
     "%a = embedding(%p, %t, %r) : f32[positions=8, hidden=3]\n"                                    \
     "%y = einsum(%a, %a) {labels=\"ph,ph->h\", blocks=\"p=1\"} : f32[hidden=3] out }\n"
+#define GATHERED(axes, vocab)                                                                      \
+    "%w = all_gather(%l) {axes=" axes ", dim=2} : f32[batch=2, sequence=2, vocab=" vocab "]\n"     \
+    "%v = wait(%w) : f32[batch=2, sequence=2, vocab=" vocab "]\n"
+#define PART "buffer y.t : transient f32[batch=2, sequence=1, hidden=3] at 33792\n"
+#define PARTS                                                                                      \
+    "start reduce_scatter over t dim 1 as part[0] { y -> y.t }\nwait part[0]\n"                    \
+    "start all_gather over t dim 1 as whole[0] { y.t -> y }\nwait whole[0]\n"
 #define STILL_TENSOR "tensor still [ffn=8] role norm init ones saved \"s\"\n"
 
 static const struct deviation deviations[] = {
@@ -420,7 +427,7 @@ static const struct deviation deviations[] = {
               "{dimension=positions, axes=t, zigzag=t} : i32[positions=4]"),
       REPLACE("f32[positions=8", "f32[positions=4"), REPLACE(FAR, FAR SUM_OVER("t", "far"))},
      "E416",
-     "%y = einsum(%a, %a)",
+     "%p = iota()",
      "in zigzag",
      {REPLACE("tensor line", FAR_TENSOR "tensor line"),
       REPLACE("buffer line", FAR_BUFFER "buffer line"), REPLACE("call norm", FAR "call norm"),
@@ -470,12 +477,79 @@ static const struct deviation deviations[] = {
       REPLACE("buffer line", LOOK_BUFFERS "buffer line"), REPLACE("call norm", LOOK "call norm"),
       REPLACE("unit main.norm", LOOK_UNIT "unit main.norm")}},
 
+    // ---- along dimensions
+    {"a table that is cut where it is read",
+     {REPLACE("table : parameters f32[vocab=8/t*u,", "table : parameters f32[vocab=8,"),
+      REPLACE("%table : f32[vocab=2, hidden=3] result %y\n%rows = iota() {dimension=vocab, "
+              "axes=t*u} : i32[vocab=2]",
+              "%table : f32[vocab=8, hidden=3] result %y\n%rows = iota() {dimension=vocab} : "
+              "i32[vocab=8]"),
+      REPLACE(SUM_OVER("t*u", "x"), ""),
+      REPLACE("%table : f32[vocab=2, hidden=3] result %y\n%y = einsum(%x, %table)",
+              "%table : f32[vocab=8, hidden=3] result %y\n"
+              "%part = slice(%table) {axes=t*u, dim=0} : f32[vocab=2, hidden=3]\n"
+              "%y = einsum(%x, %part)")},
+     NULL,
+     NULL,
+     NULL,
+     {{0}}},
+    {"logits that are gathered",
+     {REPLACE("%y = sum_exp(%l, %m)", GATHERED("t*u", "8") "%y = sum_exp(%v, %m)"),
+      REPLACE(SUM_OVER("t*u", "s"), "")},
+     NULL,
+     NULL,
+     NULL,
+     {{0}}},
+    {"over the inner axis",
+     {REPLACE("%y = sum_exp(%l, %m)", GATHERED("u", "4") "%y = sum_exp(%v, %m)"),
+      REPLACE(SUM_OVER("t*u", "s"), SUM_OVER("t", "s"))},
+     NULL,
+     NULL,
+     NULL,
+     {{0}}},
+    {"over the outer one, so that parts lie apart",
+     {REPLACE("%y = sum_exp(%l, %m)", GATHERED("t", "4") "%y = sum_exp(%v, %m)"),
+      REPLACE(SUM_OVER("t*u", "s"), SUM_OVER("u", "s"))},
+     "E416",
+     "%y = sum_exp(%v, %m)",
+     "along `vocab`, which is no single run of the whole",
+     {{0}}},
+    {"sums of which a device gets a part",
+     {REPLACE(SUM_OVER("t*u", "y"), SUM_OVER("u", "y") PARTS),
+      REPLACE("buffer x :", PART "buffer x :")},
+     NULL,
+     NULL,
+     NULL,
+     {{0}}},
+    {"the same, the outer axis first",
+     {REPLACE(SUM_OVER("t*u", "y"), PARTS SUM_OVER("u", "y")),
+      REPLACE("buffer x :", PART "buffer x :")},
+     "E416",
+     "start reduce_scatter over t dim 1 as part[0]",
+     "next come the devices of `u`",
+     {{0}}},
+    {"squares of a microbatch",
+     {REPLACE(SUM_OVER("t*u", "e"), "")},
+     NULL,
+     NULL,
+     NULL,
+     {REPLACE("%y = embedding(%p, %t, %rows)", "%y = einsum(%dy, %dy) {labels=\"bsh,bsh->sh\"}")}},
+    {"of a part of it",
+     {REPLACE(SUM_OVER("t*u", "e"), SUM_OVER("t", "e")),
+      REPLACE("%y = einsum(%dy, %dy)",
+              "%c = slice(%dy) {axes=t, dim=0} : f32[batch=1, sequence=2, hidden=3]\n"
+              "%y = einsum(%c, %c)")},
+     "E416",
+     "%y = einsum(%c, %c)",
+     "along `batch`, of which a microbatch is the least part",
+     {REPLACE("%y = embedding(%p, %t, %rows)", "%y = einsum(%dy, %dy) {labels=\"bsh,bsh->sh\"}")}},
+
     // ---- axes of the batch
     {"a tensor that the batch's axis cuts",
      {REPLACE("[ffn=8] of still", "[ffn=8/d] of still")},
      "E416",
      "still : parameters",
-     "`still` is cut along `ffn` over `d`, which cuts the batch, too",
+     "`ffn` of `still` is cut over `d`, which cuts the batch, too",
      {REPLACE("tensor line", STILL_TENSOR "tensor line"),
       REPLACE("buffer line",
               "buffer still : parameters f32[ffn=8] of still at 27648\nbuffer line")}},
@@ -483,18 +557,22 @@ static const struct deviation deviations[] = {
      {REPLACE("[ffn=8] of still", "[ffn=8/d] flat/t of still")},
      "E416",
      "still : parameters",
-     "`still` is cut along `ffn` over `d`, which cuts the batch, too",
+     "`ffn` of `still` is cut over `d`, which cuts the batch, too",
      {REPLACE("tensor line", STILL_TENSOR "tensor line"),
       REPLACE("buffer line",
               "buffer still : parameters f32[ffn=8] of still at 27648\nbuffer line")}},
     {"a tensor in shards of parts",
-     {REPLACE("[ffn=8] of still", "[ffn=8/t] flat/d of still")},
+     {REPLACE("[ffn=8] of still", "[ffn=8/t] flat/d of still"),
+      REPLACE_ALL("f32[ffn=8]", "f32[flat=2]")},
      NULL,
      NULL,
      NULL,
      {REPLACE("tensor line", STILL_TENSOR "tensor line"),
-      REPLACE("buffer line",
-              "buffer still : parameters f32[ffn=8] of still at 27648\nbuffer line")}},
+      REPLACE("buffer line", "buffer still : parameters f32[ffn=8] of still at 27648\nbuffer line"),
+      REPLACE("call norm", "call bend_still(x = still)\ncall norm"),
+      REPLACE("unit main.norm",
+              "unit main.bend_still { phase update parameter %x : f32[ffn=8] result %y in %x\n"
+              "%y = silu(%x) : f32[ffn=8] in %x }\nunit main.norm")}},
 };
 
 static void read_program(struct trial *t, const char *text, const struct deviation *d,

@@ -446,7 +446,7 @@ static const struct deviation deviations[] = {
      {REPLACE("f32[hidden=6] of still", "f32[hidden=6/b] of still")},
      "E416",
      "still : parameters",
-     "is cut along `hidden` over `b`, which cuts the batch, too"},
+     "`hidden` of `still` is cut over `b`, which cuts the batch, too"},
     {"a batch in zigzag",
      {REPLACE("batch=96/a*b,", "batch=96/a*b zigzag b,")},
      "E416",
@@ -492,7 +492,7 @@ static const struct deviation deviations[] = {
       REPLACE("%t, %r) : f32[sequence=2, hidden=6]", "%t, %r) : f32[sequence=1, hidden=6]")},
      "E416",
      "%p = iota()",
-     "a part over `b`, which cuts the batch, too"},
+     "what `iota` counts is cut over `b`, which cuts the batch, too"},
     {"sequences of a microbatch, cut another way",
      {REPLACE(
          "%y = sum_rows(%a) {keep=1}",

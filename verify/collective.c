@@ -339,7 +339,7 @@ struct judgement slice_apply(struct engine *e, const struct axis_list *axes, int
     const struct fault *fault = parts_fault(e, "a slice", axes, from, span);
     if (form_is_code(&e->digits, from->form))
         fault = codes_cut(e, span);
-    fault = fault ? fault : ordered_check_slice(e, dim, span);
+    fault = fault ? fault : ordered_check_slice(e, axes, dim, span);
     for (unsigned i = 0; i < axes->n && !fault; i++) {
         unsigned axis = axes->axes[i];
         if (e->program->mesh.axes[axis].size == 1)

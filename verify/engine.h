@@ -211,7 +211,8 @@ const struct fault *ordered_sum_over(struct engine *, const struct exchange *, s
 // have on every mesh. NULL: it does.
 const struct fault *ordered_check_collective(struct engine *, const struct exchange *,
                                              struct span span);
-const struct fault *ordered_check_slice(struct engine *, int dim, struct span span);
+const struct fault *ordered_check_slice(struct engine *, const struct axis_list *, int dim,
+                                        struct span span);
 // The same of what counts positions along a dimension that is cut so. NULL: it does.
 const struct fault *ordered_check_positions(struct engine *, dim_id, struct span span);
 // `sum` becomes kept + sum, which are siblings. NULL: done.

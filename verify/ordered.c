@@ -131,6 +131,10 @@ static bool is_power_of_two(int64_t n) {
 static const struct fault *check_batch(struct engine *e, const struct buffer *buffer,
                                        const struct dim_info *dim) {
     int64_t microbatch = e->program->policy.microbatch, parts = dim->total / dim->local;
+    if (dim->key->order.chunks)
+        return fault_make(e, E416, buffer->span, NULL,
+                          "`%s` is cut in zigzag, and what a microbatch is depends on the mesh",
+                          buffer->name);
     if (dim->local != microbatch)
         return fault_make(e, E416, buffer->span, NULL,
                           "of `%s` a device has %" PRId64 " of %" PRId64 " sequences at a time, "
@@ -142,21 +146,22 @@ static const struct fault *check_batch(struct engine *e, const struct buffer *bu
                           "`%s` is of %" PRId64 " microbatches, which are no power of two: their "
                           "sum is no complete binary tree",
                           buffer->name, parts);
-    if (dim->key->order.chunks)
-        return fault_make(e, E416, buffer->span, NULL,
-                          "`%s` is cut in zigzag, and what a microbatch is depends on the mesh",
-                          buffer->name);
     return NULL;
 }
 
-// Of other dimensions no axis has a part that has one of microbatches.
-static const struct fault *check_part(struct engine *e, const struct buffer *buffer,
-                                      enum dimension dimension, uint32_t owners) {
-    uint32_t both = owners & e->batch_axes;
-    return both ? fault_make(e, E416, buffer->span, NULL,
-                             "`%s` is cut along `%s` over %s, which cuts the batch, too: sums over "
-                             "both depend on the mesh",
-                             buffer->name, dimension_names[dimension], mask_text(e, both))
+// A part that a device has, of what the host or the initialisation filled, or of positions: in the
+// order of the whole, and not over an axis that has a part of the batch.
+static const struct fault *check_part(struct engine *e, const char *what,
+                                      const struct dim_info *dim, struct span span) {
+    uint32_t both = dim->owners & e->batch_axes;
+    if (dim->key->order.chunks)
+        return fault_make(e, E416, span, NULL,
+                          "%s is cut in zigzag: what is summed over it has the mesh's own order",
+                          what);
+    return both ? fault_make(e, E416, span, NULL,
+                             "%s is cut over %s, which cuts the batch, too: sums over both depend "
+                             "on the mesh",
+                             what, mask_text(e, both))
                 : NULL;
 }
 
@@ -170,9 +175,12 @@ const struct fault *ordered_check_filled(struct engine *e, const struct buffer *
     const struct fault *fault = NULL;
     for (unsigned i = 0; i < key->rank && !fault; i++) {
         const struct dim_info *dim = dim_get(&e->digits, key->dims[i]);
-        enum dimension dimension = buffer->dims[i].dimension;
-        fault = dimension == DIM_BATCH ? check_batch(e, buffer, dim)
-                                       : check_part(e, buffer, dimension, dim->owners);
+        const char *dimension = dimension_names[buffer->dims[i].dimension];
+        if (buffer->dims[i].dimension == DIM_BATCH)
+            fault = check_batch(e, buffer, dim);
+        else
+            fault = check_part(e, arena_format(e->arena, "`%s` of `%s`", dimension, buffer->name),
+                               dim, buffer->span);
     }
     return fault;
 }
@@ -281,7 +289,7 @@ static bool is_exact(enum op_kind kind) {
 }
 
 static bool cuts_batch(const struct engine *e, const struct dim_info *dim) {
-    return dim->time || dim->owners & e->batch_axes;
+    return !dim->flat && (dim->time || dim->owners & e->batch_axes);
 }
 
 static const struct fault *part_fault(const struct context *c, char label, const char *why) {
@@ -294,12 +302,23 @@ static const struct fault *part_fault(const struct context *c, char label, const
                       dimension_names[type->dims[strchr(labels, label) - labels].dimension], why);
 }
 
+// Has a device one run of the whole, in which blocks stand as there?
+static bool is_one_run(const struct dim_key *key) {
+    bool local = false;
+    for (uint32_t i = 0; i < key->n_digits; i++) {
+        if (local && key->digits[i].owner != OWNER_LOCAL)
+            return false;
+        local |= key->digits[i].owner == OWNER_LOCAL;
+    }
+    return true;
+}
+
 // A part that a device has of a dimension is computed block by block, as the whole is.
 static void check_blocks(struct context *c, char label, const struct dim_info *dim) {
     if (!op_block(c->op, label))
         c->fault = part_fault(c, label, "not in blocks: the order of its sums depends on the mesh");
-    else if (dim->key->order.chunks)
-        c->fault = part_fault(c, label, "in zigzag, of which blocks are no runs of the whole");
+    else if (!is_one_run(dim->key))
+        c->fault = part_fault(c, label, "which is no single run of the whole");
 }
 
 // A dimension of the result that axes of the model cut. Elements, rows and heads are computed each
@@ -368,6 +387,10 @@ static void contract(struct context *c, unsigned result, bool of_batch, struct c
             if (seen[(unsigned char)*label] || cuts_batch(c->engine, dim) != of_batch)
                 continue;
             seen[(unsigned char)*label] = true;
+            if (of_batch && dim->owners & ~c->engine->batch_axes) {
+                c->fault = part_fault(c, *label, "of which a microbatch is the least part");
+                return;
+            }
             if (strchr(c->labels.results[result], *label)) {
                 check_kept(c, *label, dim);
                 continue;
@@ -450,11 +473,16 @@ const struct fault *ordered_sum_over(struct engine *e, const struct exchange *ex
     return fault;
 }
 
-static const struct fault *shape_fault(struct engine *e, const char *what, struct span span) {
-    return fault_make(e, E416, span, NULL,
-                      "%s along a dimension gives ops other shapes than on another mesh, and so "
-                      "another order of sums",
-                      what);
+// Along a dimension parts are given and taken as they are; what reads them is judged itself. Only
+// microbatches have no parts.
+static const struct fault *check_along(struct engine *e, const char *what,
+                                       const struct axis_list *axes, struct span span) {
+    uint32_t both = (uint32_t)axis_list_mask(axes) & e->batch_axes;
+    return both ? fault_make(e, E416, span, NULL,
+                             "%s along a dimension over %s, which cuts the batch, too: sums over "
+                             "both depend on the mesh",
+                             what, mask_text(e, both))
+                : NULL;
 }
 
 const struct fault *ordered_check_collective(struct engine *e, const struct exchange *exchange,
@@ -464,23 +492,19 @@ const struct fault *ordered_check_collective(struct engine *e, const struct exch
     if (exchange->kind == COLLECTIVE_PERMUTE)
         return fault_make(e, E416, span, NULL,
                           "a permute makes the order of summands depend on the mesh");
-    return exchange->dim < 0 ? NULL : shape_fault(e, collective_names[exchange->kind], span);
+    return exchange->dim < 0
+               ? NULL
+               : check_along(e, collective_names[exchange->kind], &exchange->axes, span);
 }
 
-const struct fault *ordered_check_slice(struct engine *e, int dim, struct span span) {
-    if (!e->terms->ordered || dim < 0)
-        return NULL;
-    return shape_fault(e, "a slice", span);
+const struct fault *ordered_check_slice(struct engine *e, const struct axis_list *axes, int dim,
+                                        struct span span) {
+    return e->terms->ordered && dim >= 0 ? check_along(e, "a slice", axes, span) : NULL;
 }
 
 const struct fault *ordered_check_positions(struct engine *e, dim_id dim, struct span span) {
-    uint32_t both = dim_get(&e->digits, dim)->owners & e->batch_axes;
-    if (!e->terms->ordered || !both)
-        return NULL;
-    return fault_make(e, E416, span, NULL,
-                      "`iota` counts a part over %s, which cuts the batch, too: sums over both "
-                      "depend on the mesh",
-                      mask_text(e, both));
+    return e->terms->ordered ? check_part(e, "what `iota` counts", dim_get(&e->digits, dim), span)
+                             : NULL;
 }
 
 // Blocks of as many microbatches side by side. Where a tree is complete, and only then has it all
