@@ -10,9 +10,10 @@
 
 enum group { GROUP_BATCH, GROUP_ROWS, GROUP_COLUMNS, GROUP_CONTRACTED, N_GROUPS };
 
-// How the einsum reads as c = op(a) op(b). Sizes are products over the labels of a group.
+// How the einsum reads as c = op(a) op(b). Sizes are products over the labels of a group. Where a
+// group has labels in blocks it lies as [parts][blocks][elements of one]; 0 blocks: it has none.
 struct matrices {
-    int64_t sizes[N_GROUPS];
+    int64_t sizes[N_GROUPS], blocks[N_GROUPS], parts[N_GROUPS];
     bool transpose_a, transpose_b;
     bool exchange; // a is the einsum's second operand
 };
@@ -107,11 +108,43 @@ static void add_sizes(const char *labels, const struct tensor_type *type, const 
     }
 }
 
+// From the innermost label out: what is in no blocks inside those that are belongs to each block,
+// what is outside them says of which part a block is. A block of more than one element cannot have
+// others inside it.
+static bool add_blocks(const struct op *op, const char *labels, const struct tensor_type *type,
+                       const char *a, const char *b, const char *c, struct matrices *m) {
+    for (unsigned i = type->rank; i-- > 0;) {
+        int group = group_of(labels[i], a, b, c);
+        int64_t length = op_block(op, labels[i]), size = type->dims[i].size;
+        if (!length && m->blocks[group])
+            m->parts[group] *= size;
+        if (!length)
+            continue;
+        if (m->blocks[group] && (length > 1 || m->parts[group] > 1))
+            return false;
+        m->blocks[group] = (m->blocks[group] ? m->blocks[group] : 1) * (size / length);
+    }
+    return true;
+}
+
+// Rows and contracted labels as they stand in a, columns as in b.
+static bool find_blocks(const struct unit *unit, const struct op *op,
+                        const struct op_labels *labels, struct matrices *m) {
+    const char *a = labels->operands[m->exchange], *b = labels->operands[!m->exchange];
+    const char *c = labels->results[0];
+    struct matrices of_b = *m;
+    bool fits = add_blocks(op, a, &unit->values[op->operands[m->exchange]].type, a, b, c, m) &&
+                add_blocks(op, b, &unit->values[op->operands[!m->exchange]].type, a, b, c, &of_b);
+    m->blocks[GROUP_COLUMNS] = of_b.blocks[GROUP_COLUMNS];
+    m->parts[GROUP_COLUMNS] = of_b.parts[GROUP_COLUMNS];
+    return fits;
+}
+
 // Both orders are tried: c = a b, and the transposed c = b a where columns lead in the result.
 static bool matrices_of(const struct unit *unit, const struct op *op, struct matrices *m) {
     struct op_labels labels;
     CHECK(op_labels_of(unit, op, &labels));
-    *m = (struct matrices){.sizes = {1, 1, 1, 1}};
+    *m = (struct matrices){.sizes = {1, 1, 1, 1}, .parts = {1, 1, 1, 1}};
     for (int exchange = 0; exchange < 2; exchange++) {
         const char *a = labels.operands[exchange], *b = labels.operands[!exchange];
         const char *c = labels.results[0];
@@ -120,7 +153,7 @@ static bool matrices_of(const struct unit *unit, const struct op *op, struct mat
         m->exchange = exchange;
         add_sizes(a, &unit->values[op->operands[exchange]].type, a, b, c, true, m);
         add_sizes(b, &unit->values[op->operands[!exchange]].type, a, b, c, false, m);
-        return true;
+        return find_blocks(unit, op, &labels, m);
     }
     return false;
 }
@@ -136,11 +169,35 @@ struct product {
     enum dtype dtype;
 };
 
+// Each block of rows and columns is a product by itself, whichever part it is of.
+static int64_t calls_along(const struct matrices *m, enum group group) {
+    return m->blocks[group] ? m->blocks[group] * m->parts[group] : 1;
+}
+
+static void call_product_blocks(struct emitter *e, const struct op *op, const struct matrices *m,
+                                const struct product *p) {
+    int64_t rows = m->sizes[GROUP_ROWS], columns = m->sizes[GROUP_COLUMNS];
+    int64_t contracted = m->sizes[GROUP_CONTRACTED];
+    CALL_RUNTIME(e, product_blocks, op->id, place_dtype_constant(e, p->dtype),
+                 constant_i32(e, m->transpose_a), constant_i32(e, m->transpose_b),
+                 constant_i64(e, rows), constant_i64(e, calls_along(m, GROUP_ROWS)),
+                 constant_i64(e, columns), constant_i64(e, calls_along(m, GROUP_COLUMNS)),
+                 constant_i64(e, contracted), constant_i64(e, m->blocks[GROUP_CONTRACTED]),
+                 constant_i64(e, m->parts[GROUP_CONTRACTED]), p->a,
+                 constant_i64(e, m->transpose_a ? rows : contracted), p->b,
+                 constant_i64(e, m->transpose_b ? contracted : columns),
+                 constant_i32(e, p->c.accumulate), p->c.place, constant_i64(e, columns));
+}
+
 // Leading dimensions are those of contiguous matrices: tensors are contiguous, groups are too.
 static void call_product(struct emitter *e, const struct op *op, const struct matrices *m,
                          const struct product *p) {
     int64_t rows = m->sizes[GROUP_ROWS], columns = m->sizes[GROUP_COLUMNS];
     int64_t contracted = m->sizes[GROUP_CONTRACTED];
+    if (op_attribute(op, ATTRIBUTE_BLOCKS)) {
+        call_product_blocks(e, op, m, p);
+        return;
+    }
     CALL_RUNTIME(e, product, op->id, place_dtype_constant(e, p->dtype),
                  constant_i32(e, m->transpose_a), constant_i32(e, m->transpose_b),
                  constant_i64(e, rows), constant_i64(e, columns), constant_i64(e, contracted), p->a,

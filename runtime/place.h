@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 11
+#define PLACE_ABI_VERSION 12
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -248,6 +248,9 @@ struct place_statement {
 /* An all_reduce of up to this many bytes goes whole from each to all others, (N-1)*n bytes in one
  * round; a larger one as a ring would, 2(N-1)/N*n in two. The compiler accounts for it so. */
 #define PLACE_SMALL_ALL_REDUCE_BYTES 4096
+
+/* Most blocks that are joined as a tree. */
+#define PLACE_BLOCKS_LIMIT 64
 
 /* Bins of a sum of squares that needs no order: of units 2^940, 2^920 ... 2^-480, below the square
  * of the smallest single. */

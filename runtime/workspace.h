@@ -1,6 +1,6 @@
 /* Scratch memory of kernels: one block per thread of a team, allocated with the team, so that
- * nothing is allocated in a step. Only attention needs it; the memory plan counts it as a constant
- * per thread. */
+ * nothing is allocated in a step. Attention needs it, and products whose blocks are joined as a
+ * tree; the memory plan counts it as a constant per thread. */
 #pragma once
 
 /* Attention works on tiles of this many queries by this many keys. */
@@ -14,6 +14,16 @@
     (2 * (head_dim)*PLACE_ATTENTION_TILE + 2 * PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE +       \
      4 * PLACE_ATTENTION_TILE)
 
-/* What one thread needs for any program: the longest head, in double precision. */
-#define PLACE_WORKSPACE_BYTES_PER_THREAD                                                           \
-    (PLACE_ATTENTION_WORKSPACE_ELEMENTS(PLACE_HEAD_DIM_LIMIT) * 8)
+/* A tile of a product that is a sum of blocks: 256 x 256 singles. */
+#define PLACE_SUMMED_TILE_BYTES (1 << 18)
+
+/* One tile for each level of a tree over PLACE_BLOCKS_LIMIT blocks, one for the parts of a block,
+ * one for the sum. */
+#define PLACE_SUMMED_TILES 8
+
+/* What one thread needs for any program: attention of the longest head in double precision takes
+ * less. */
+#define PLACE_WORKSPACE_BYTES_PER_THREAD (PLACE_SUMMED_TILES * PLACE_SUMMED_TILE_BYTES)
+#if PLACE_ATTENTION_WORKSPACE_ELEMENTS(PLACE_HEAD_DIM_LIMIT) * 8 > PLACE_WORKSPACE_BYTES_PER_THREAD
+#error "attention needs more"
+#endif

@@ -55,6 +55,29 @@ static void build_batched(struct harness *h) {
     einsum(h, "gij,gkj->gki", a, b);
 }
 
+static void in_blocks(struct harness *h, const char *labels, const char *blocks, value_id a,
+                      value_id b) {
+    struct op *op = OP(h, EINSUM, a, b);
+    op_set_word(h->program, op, ATTRIBUTE_LABELS, labels);
+    op_set_word(h->program, op, ATTRIBUTE_BLOCKS, blocks);
+    finish(h, op);
+}
+
+static void build_blocks(struct harness *h) { // of rows, columns, what is contracted, and of parts
+    value_id x = INPUT(h, 2, 5, 6), wq = INPUT(h, 6, 4, 2, 3), dq = INPUT(h, 2, 5, 4, 2, 3);
+    value_id w = INPUT(h, 6, 3, 8), d = INPUT(h, 2, 5, 3, 8);
+    in_blocks(h, "bsh,hgrd->bsgrd", "g=2", x, wq);
+    in_blocks(h, "bsgrd,hgrd->bsh", "g=1 r=1", dq, wq);
+    in_blocks(h, "bsgrd,bsh->hgrd", "g=1", dq, x);
+    in_blocks(h, "bsgrd,bsh->grdh", "g=1 r=2", dq, x);
+    in_blocks(h, "bsh,hpf->bspf", "f=2", x, w);
+    in_blocks(h, "bspf,hpf->bsh", "f=2", d, w);
+    in_blocks(h, "bsh,bspf->hpf", "h=3 f=4", x, d);
+    struct op *op = OP(h, SUM_EXP, d, INPUT(h, 2, 5, 3));
+    op_set_word(h->program, op, ATTRIBUTE_BLOCKS, "v=2");
+    finish(h, op);
+}
+
 static void build_vectors(struct harness *h) { // groups may be empty
     value_id a = INPUT(h, 5), b = INPUT(h, 7), c = INPUT(h, 5, 7);
     einsum(h, "i,j->ij", a, b);
@@ -65,6 +88,7 @@ static void products(void **state) {
     for_types(build_projections, 20);
     for_types(build_batched, 20);
     for_types(build_vectors, 20);
+    for_types(build_blocks, 20);
 }
 
 static void refuses_what_is_no_product(void **state) {
@@ -73,6 +97,19 @@ static void refuses_what_is_no_product(void **state) {
     einsum(&h, "bsh,sb->h", INPUT(&h, 2, 3, 4), INPUT(&h, 3, 2));
     assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program));
     arena_free(&h.arena);
+}
+
+// Blocks of which some lie inside others, or apart.
+static void refuses_blocks_that_do_not_lie_together(void **state) {
+    static const char *const blocks[] = {"g=2 r=1", "g=1 d=1"};
+    for (int i = 0; i < 2; i++) {
+        struct harness h;
+        harness_open(&h, DTYPE_F32);
+        in_blocks(&h, "bsgrd,grdh->bsh", blocks[i], INPUT(&h, 2, 3, 4, 2, 2),
+                  INPUT(&h, 4, 2, 2, 5));
+        assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program));
+        arena_free(&h.arena);
+    }
 }
 
 // A slice of the vocabulary that comes from outside the unit is not known to the kernel's call.
@@ -718,6 +755,7 @@ int main(void) {
         cmocka_unit_test(sums_around_products),
         cmocka_unit_test(rest_of_a_sum_comes_first),
         cmocka_unit_test(refuses_what_is_no_product),
+        cmocka_unit_test(refuses_blocks_that_do_not_lie_together),
         cmocka_unit_test(refuses_rows_of_others),
         cmocka_unit_test(elementwise),
         cmocka_unit_test(dropouts),

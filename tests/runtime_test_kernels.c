@@ -304,9 +304,34 @@ static void check_greatest(const struct loss_case *c) {
     }
 }
 
+/* In blocks: of half of the columns it is a node of the tree. */
+static void check_blocks_of_sum(struct place_context *context, int dtype, int64_t rows) {
+    enum { BLOCK = 13, BLOCKS = 8, VOCAB = BLOCK * BLOCKS };
+    struct loss_case c = {.context = context, .dtype = dtype, .rows = rows, .vocab = VOCAB};
+    c.logits = tensor_random(dtype, rows * VOCAB, 1);
+    void **scratch[] = {&c.shift, &c.sum, &c.picked, &c.part, &c.made};
+    for (int i = 0; i < 5; i++)
+        *scratch[i] = zeros_f64(rows * VOCAB);
+    CALL_OK(place_sum_exp(context, 0, dtype, rows, VOCAB, BLOCK, c.logits.data, c.shift, c.sum));
+    for (int half = 0; half < 2; half++) {
+        take_columns(&c, half * VOCAB / 2, VOCAB / 2);
+        CALL_OK(place_sum_exp(context, 0, dtype, rows, VOCAB / 2, BLOCK, c.part, c.shift, c.made));
+        CALL_OK(place_accumulate(context, 0, dtype, rows, c.picked, c.made));
+    }
+    assert_memory_equal(c.sum, c.picked, (size_t)rows * (dtype == PLACE_F64 ? 8 : 4));
+    assert_int_equal(
+        place_sum_exp(context, 0, dtype, rows, VOCAB, 1, c.logits.data, c.shift, c.sum),
+        PLACE_ERROR_ARGUMENT);
+    context->status = PLACE_OK;
+    for (int i = 0; i < 5; i++)
+        free(*scratch[i]);
+    tensor_free(&c.logits);
+}
+
 static void add_part(const struct loss_case *c, int64_t begin, int64_t count) {
     take_columns(c, begin, count);
-    CALL_OK(place_sum_exp(c->context, 0, c->dtype, c->rows, count, c->part, c->shift, c->made));
+    CALL_OK(
+        place_sum_exp(c->context, 0, c->dtype, c->rows, count, count, c->part, c->shift, c->made));
     add_rows(c, c->sum);
     CALL_OK(
         place_pick(c->context, 0, c->dtype, c->rows, count, begin, c->part, c->targets, c->made));
@@ -362,6 +387,8 @@ static void check_parts(struct place_context *context, int dtype, int64_t rows, 
 static void check_loss_shapes(struct place_context *context) {
     over_shapes(context, check_loss);
     over_shapes(context, check_parts);
+    check_blocks_of_sum(context, PLACE_F32, 5);
+    check_blocks_of_sum(context, PLACE_F64, 5);
     float logits[2] = {1e4f, -1e4f}, lse;
     int32_t target = 1;
     double loss = 0;

@@ -1,6 +1,6 @@
 /* The product function: all transposes, tails of tiles, strides, sums; the same bits on one thread
- * and two; how teams cut; the environment put right; a library that does not know the CPU, or is
- * not there. */
+ * and two; how teams cut; the same bits of blocks whatever stands beside them; the environment put
+ * right; a library that does not know the CPU, or is not there. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "runtime_kernel_fixture.h"
@@ -73,6 +73,171 @@ static void teams_give_equal_bits(void **state) {
     assert_memory_equal(c.data, d.data, sizeof(float) * M * N);
     tensor_free(&a), tensor_free(&b), tensor_free(&c), tensor_free(&d);
     context_free(one), context_free(two);
+}
+
+/* A product in blocks, and what devices make that have a part of them: of m, n or k each. */
+struct blocked {
+    int dtype, transpose_a, transpose_b, beta;
+    int64_t m, n, k; /* of a block */
+    int64_t m_blocks, n_blocks, k_blocks, k_parts;
+};
+
+struct matrix {
+    char *at;
+    int64_t leading;
+};
+
+static int64_t bytes_of_type(int dtype) {
+    return dtype == PLACE_F64 ? 8 : 4;
+}
+
+static struct tensor stored(const struct blocked *p, int transpose, int64_t rows, int64_t columns,
+                            unsigned seed, struct matrix *matrix) {
+    struct tensor tensor = tensor_random(p->dtype, rows * columns, seed);
+    *matrix = (struct matrix){tensor.data, transpose ? rows : columns};
+    return tensor;
+}
+
+static void multiply_blocks(struct place_context *context, const struct blocked *p, struct matrix a,
+                            struct matrix b, struct matrix c) {
+    CALL_OK(place_product_blocks(context, 0, p->dtype, p->transpose_a, p->transpose_b,
+                                 p->m * p->m_blocks, p->m_blocks, p->n * p->n_blocks, p->n_blocks,
+                                 p->k * p->k_blocks * p->k_parts, p->k_blocks, p->k_parts, a.at,
+                                 a.leading, b.at, b.leading, p->beta, c.at, c.leading));
+}
+
+/* The stored matrix from a row and a column of op(matrix) on. */
+static struct matrix from(struct matrix of, int dtype, int transpose, int64_t row, int64_t column) {
+    of.at +=
+        (transpose ? column * of.leading + row : row * of.leading + column) * bytes_of_type(dtype);
+    return of;
+}
+
+/* The part by itself, without what stands between its rows. */
+static struct tensor apart(struct matrix *of, int dtype, int transpose, int64_t rows,
+                           int64_t columns) {
+    int64_t lines = transpose ? columns : rows, length = transpose ? rows : columns;
+    struct tensor copy = tensor_random(dtype, rows * columns, 9);
+    for (int64_t i = 0; i < lines; i++)
+        memcpy((char *)copy.data + i * length * bytes_of_type(dtype),
+               of->at + i * of->leading * bytes_of_type(dtype),
+               (size_t)(length * bytes_of_type(dtype)));
+    *of = (struct matrix){copy.data, length};
+    return copy;
+}
+
+/* The lower right block of c, from memory of its own. */
+static void check_part(struct place_context *context, const struct blocked *p, struct matrix a,
+                       struct matrix b, const struct tensor *c) {
+    struct blocked part = *p;
+    int64_t row = (p->m_blocks - 1) * p->m, column = (p->n_blocks - 1) * p->n;
+    int64_t k = p->k * p->k_blocks * p->k_parts, n = p->n * p->n_blocks;
+    part.m_blocks = part.n_blocks = 1;
+    a = from(a, p->dtype, p->transpose_a, row, 0);
+    b = from(b, p->dtype, p->transpose_b, 0, column);
+    struct tensor own_a = apart(&a, p->dtype, p->transpose_a, p->m, k),
+                  own_b = apart(&b, p->dtype, p->transpose_b, k, p->n),
+                  own_c = tensor_random(p->dtype, p->m * p->n, 3);
+    part.beta = 0;
+    multiply_blocks(context, &part, a, b, (struct matrix){own_c.data, p->n});
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++)
+            assert_true(element(own_c.data, p->dtype, i * p->n + j) ==
+                        element(c->data, p->dtype, (row + i) * n + column + j));
+    tensor_free(&own_a), tensor_free(&own_b), tensor_free(&own_c);
+}
+
+/* Of both halves of k, which have whole blocks: their sum is the whole. */
+static void check_halves(struct place_context *context, const struct blocked *p, struct matrix a,
+                         struct matrix b, const struct tensor *c) {
+    struct blocked half = *p;
+    int64_t m = p->m * p->m_blocks, n = p->n * p->n_blocks, k = p->k * p->k_blocks / 2;
+    half.k_blocks /= 2;
+    half.beta = 0;
+    struct tensor sums[2];
+    for (int i = 0; i < 2; i++) {
+        struct matrix own_a = from(a, p->dtype, p->transpose_a, 0, i * k);
+        struct matrix own_b = from(b, p->dtype, p->transpose_b, i * k, 0);
+        struct tensor copy = apart(&own_b, p->dtype, p->transpose_b, k, n);
+        sums[i] = tensor_random(p->dtype, m * n, 4);
+        multiply_blocks(context, &half, own_a, own_b, (struct matrix){sums[i].data, n});
+        tensor_free(&copy);
+    }
+    CALL_OK(place_accumulate(context, 0, p->dtype, m * n, sums[0].data, sums[1].data));
+    assert_memory_equal(sums[0].data, c->data, (size_t)(m * n * bytes_of_type(p->dtype)));
+    tensor_free(&sums[0]), tensor_free(&sums[1]);
+}
+
+static void check_blocks(struct place_context *context, const struct blocked *p) {
+    int64_t m = p->m * p->m_blocks, n = p->n * p->n_blocks, k = p->k * p->k_blocks * p->k_parts;
+    struct matrix a, b;
+    struct tensor of_a = stored(p, p->transpose_a, m, k, 1, &a),
+                  of_b = stored(p, p->transpose_b, k, n, 2, &b),
+                  c = tensor_random(p->dtype, m * n, 3);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = p->beta ? c.exact[i * n + j] : 0;
+            for (int64_t l = 0; l < k; l++)
+                sum += at(of_a.exact, a.leading, p->transpose_a, i, l) *
+                       at(of_b.exact, b.leading, p->transpose_b, l, j);
+            c.exact[i * n + j] = sum;
+        }
+    multiply_blocks(context, p, a, b, (struct matrix){c.data, n});
+    assert_close("c", c.data, p->dtype, c.exact, m * n, tolerance_of(p->dtype) * 10);
+    if (!p->beta)
+        check_part(context, p, a, b, &c);
+    if (!p->beta && p->k_blocks > 1 && p->k_parts == 1)
+        check_halves(context, p, a, b, &c);
+    tensor_free(&of_a), tensor_free(&of_b), tensor_free(&c);
+}
+
+/* What the library gives for a block depends neither on what lies beside it nor on where it lies.
+ */
+static void blocks_are_products_of_their_own(void **state) {
+    static const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {48, 33, 17}, {300, 72, 40}};
+    static const int64_t blocks[][4] = {{1, 4, 1, 1}, {4, 1, 1, 1}, {1, 1, 8, 1},
+                                        {2, 2, 4, 1}, {1, 1, 4, 3}, {1, 2, 1, 2}};
+    const char *message;
+    struct place_context *context = context_make(kernels_select(&message), 2);
+    for (int size = 0; size < 4; size++)
+        for (int i = 0; i < 6; i++)
+            for (int flags = 0; flags < 16; flags++)
+                check_blocks(context, &(struct blocked){flags & 1, flags >> 1 & 1, flags >> 2 & 1,
+                                                        flags >> 3, sizes[size][0], sizes[size][1],
+                                                        sizes[size][2], blocks[i][0], blocks[i][1],
+                                                        blocks[i][2], blocks[i][3]});
+    context_free(context);
+}
+
+/* A sum of more tiles than one, on teams of one and two. */
+static void teams_sum_blocks_alike(void **state) {
+    enum { M = 523, N = 700, K = 64 };
+    const char *message;
+    struct place_context *one = context_make(kernels_select(&message), 1),
+                         *two = context_make(one->kernels, 2);
+    struct tensor a = tensor_random(PLACE_F32, M * K, 1), b = tensor_random(PLACE_F32, K * N, 2);
+    struct tensor c = tensor_random(PLACE_F32, M * N, 3), d = tensor_random(PLACE_F32, M * N, 4);
+    struct blocked p = {PLACE_F32, 0, 0, 0, M, N, K / 8, 1, 1, 8, 1};
+    struct matrix of_a = {a.data, K}, of_b = {b.data, N};
+    multiply_blocks(one, &p, of_a, of_b, (struct matrix){c.data, N});
+    multiply_blocks(two, &p, of_a, of_b, (struct matrix){d.data, N});
+    assert_memory_equal(c.data, d.data, sizeof(float) * M * N);
+    tensor_free(&a), tensor_free(&b), tensor_free(&c), tensor_free(&d);
+    context_free(one), context_free(two);
+}
+
+static void blocks_that_do_not_fit_are_refused(void **state) {
+    const char *message;
+    struct place_context *context = context_make(kernels_select(&message), 1);
+    double x[64] = {0};
+    static const int64_t wrong[][4] = {{3, 1, 1, 1}, {1, 3, 1, 1}, {1, 1, 3, 1},
+                                       {1, 1, 2, 3}, {0, 1, 1, 1}, {1, 1, 128, 1}};
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(place_product_blocks(context, 0, PLACE_F64, 0, 0, 4, wrong[i][0], 4,
+                                              wrong[i][1], 4, wrong[i][2], wrong[i][3], x, 4, x, 4,
+                                              0, x, 4),
+                         PLACE_ERROR_ARGUMENT);
+    context_free(context);
 }
 
 /* Each in a process of its own, since a library is loaded once. */
@@ -200,6 +365,9 @@ int main(void) {
         cmocka_unit_test(products_agree_with_loops),
         cmocka_unit_test(results_are_overwritten),
         cmocka_unit_test(teams_give_equal_bits),
+        cmocka_unit_test(blocks_are_products_of_their_own),
+        cmocka_unit_test(teams_sum_blocks_alike),
+        cmocka_unit_test(blocks_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(before_loading, NULL, NULL) +
            cmocka_run_group_tests(tests, load_here, NULL);

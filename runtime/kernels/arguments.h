@@ -66,6 +66,7 @@ struct cross_entropy {
 /* One number per row of a part of the vocabulary. */
 struct vocabulary_part {
     int64_t rows, vocab, start;
+    int64_t block; /* of sum_exp */
     const void *x, *shift;
     const int32_t *ids;
     void *y;

@@ -56,9 +56,14 @@ int32_t place_row_max(struct place_context *context, int32_t statement, int32_t 
 }
 
 int32_t place_sum_exp(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
-                      int64_t vocab, const void *x, const void *shift, void *y) {
+                      int64_t vocab, int64_t block, const void *x, const void *shift, void *y) {
     RECORD_CALL(sum_exp);
-    struct vocabulary_part part = {.rows = rows, .vocab = vocab, .x = x, .shift = shift, .y = y};
+    if (block < 1 || vocab > block * PLACE_BLOCKS_LIMIT)
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "a sum over %lld in blocks of %lld", (long long)vocab,
+                            (long long)block);
+    struct vocabulary_part part = {
+        .rows = rows, .vocab = vocab, .block = block, .x = x, .shift = shift, .y = y};
     return run_kernel(context, statement, KERNEL_sum_exp, dtype, rows, rows_per_range(8 * vocab),
                       &part);
 }
