@@ -119,7 +119,10 @@ static uint64_t staying_summands(const struct maker *m, const struct work *w, un
     // What another unit has left as a sum is finished once, behind all that add to it.
     if (w->op->kind == OP_ACCUMULATE && operands[0] < m->from->n_parameters)
         mask |= summands_of(m, operands[0]);
-    return op_rows[w->op->kind].partition == PARTITION_FOLLOW ? mask : mask & m->p->token_axes;
+    // In what order devices' summands are added is said of one sum, not of a sum of several.
+    bool follows =
+        op_rows[w->op->kind].partition == PARTITION_FOLLOW && !m->p->program->policy.reproducible;
+    return follows ? mask : mask & m->p->token_axes;
 }
 
 static struct axis_list without_axes(const struct axis_list *axes, uint64_t mask) {

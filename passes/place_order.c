@@ -2,7 +2,8 @@
 // microbatches of all devices in one order, a binary tree over their numbers, so that every mesh
 // adds alike. The digits of a number are, least significant first, the axes that are summed over in
 // each microbatch, the microbatch in time, the axes that are summed over after the last; the batch
-// is cut accordingly (layout.n_inner), and there is but one such order in a program.
+// is cut accordingly (layout.n_inner), and there is but one such order in a program. Axes of the
+// model divide what is worked on in blocks, in whole ones.
 #include <inttypes.h>
 
 #include "ir/diagnostic.h"
@@ -26,18 +27,58 @@ struct gradient_sums gradient_sums(const struct placement *placement,
 
 // ---- E199: what is not summed in order yet ----------------------------------------------------
 
-static bool splits_batch_only(const struct split_statement *split) {
-    return split->n_dimensions == 1 && split->dimensions[0] == DIM_BATCH && !split->scope_depth;
+// The batch, or what is worked on in blocks, which may be those of another part of the mesh.
+static bool has_order(const struct placement *placement, const struct split_statement *split) {
+    if (split->n_dimensions == 1 && split->dimensions[0] == DIM_BATCH)
+        return split->scope_depth == 0;
+    for (unsigned i = 0; i < split->axes.n; i++)
+        if (axis_list_has(&placement->batch, split->axes.axes[i]))
+            return false;
+    for (uint32_t i = 0; i < split->n_dimensions; i++)
+        if (!has_blocks(split->dimensions[i]))
+            return false;
+    return split->copies.n == 0;
+}
+
+static void check_ordered_splits(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t s = 0; s < strategy->n_splits; s++) {
+        const struct split_statement *split = &strategy->splits[s];
+        if (!has_order(p->placement, split) && effective_axes(p, &split->axes).n)
+            not_yet(p, &split->origin,
+                    "dividing more than the batch, heads, ffn and vocab, where training is "
+                    "`reproducible`,");
+    }
+}
+
+// Activations lie as the work that makes them is divided, and shards are of data axes.
+static void check_storage(struct placing *p) {
+    const struct placement *placement = p->placement;
+    for (uint32_t i = 0; i < placement->n_rules; i++) {
+        const struct work_rule *rule = &placement->rules[i];
+        if (rule->mode && !axis_list_has(&placement->batch, rule->axis)) {
+            not_yet(p, &rule->mode->origin,
+                    "storing activations otherwise than they are made, where training is "
+                    "`reproducible`,");
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++)
+        for (int state = 0; state < N_STATES; state++) {
+            const struct axis_list *shards = &placement->tensors[i].shards[state];
+            struct axis_list model = axes_without(shards, &placement->tokens);
+            if (model.n == 0)
+                continue;
+            not_yet(p, placed_origin(&placement->tensors[i], (enum state)state, model.axes[0]),
+                    "sharding states over axes of the model, where training is `reproducible`,");
+            return;
+        }
 }
 
 static void check_kind(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
-    for (uint32_t s = 0; s < strategy->n_splits; s++) {
-        const struct split_statement *split = &strategy->splits[s];
-        if (!splits_batch_only(split) && effective_axes(p, &split->axes).n)
-            not_yet(p, &split->origin,
-                    "dividing more than the batch, where training is `reproducible`,");
-    }
+    check_ordered_splits(p);
+    check_storage(p);
     for (uint32_t i = 0; i < strategy->n_relaxations; i++)
         if (effective_axes(p, &strategy->relaxations[i].axes).n)
             not_yet(p, &strategy->relaxations[i].origin,
@@ -91,6 +132,37 @@ static void check_powers(struct placing *p) {
                      arena_format(p->arena, "%" PRId64 " microbatches make no binary tree",
                                   p->placement->microbatches));
     diagnostic_help(d, "make train.batch a power of two times train.microbatch");
+}
+
+// Every device has whole blocks of what it is given a part of.
+static void check_dimension(struct placing *p, const struct placed_tensor *placed,
+                            const struct dim *dim, const struct axis_list *cuts) {
+    int64_t blocks = blocks_of(&p->program->policy, dim->dimension, dim->size);
+    int64_t parts = mesh_group_size(&p->config->mesh, cuts);
+    if (blocks % parts == 0)
+        return;
+    struct diagnostic *d = report_order(
+        p, &placed->cut_by[cuts->axes[0]]->origin,
+        arena_format(p->arena,
+                     "`%s` is divided in %" PRId64 ", but worked on in %" PRId64 " blocks",
+                     dimension_names[dim->dimension], parts, blocks));
+    diagnostic_say(d,
+                   "as many blocks as the greatest power of two that divides %" PRId64
+                   ", at most `reproducible` and %d",
+                   dim->size, LIMIT_BLOCKS);
+    diagnostic_help(d, "divide it in a power of two that is not greater");
+}
+
+static void check_dimensions(struct placing *p) {
+    const struct placement *placement = p->placement;
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        for (unsigned d = 0; d < tensor->rank && p->diagnostics->n_errors == errors; d++)
+            if (placement->tensors[i].cuts[d].n)
+                check_dimension(p, &placement->tensors[i], &tensor->dims[d],
+                                &placement->tensors[i].cuts[d]);
+    }
 }
 
 // ---- E313: one order ----------------------------------------------------------------------------
@@ -185,6 +257,7 @@ void check_order(struct placing *p) {
         return;
     check_number(p);
     check_powers(p);
+    check_dimensions(p);
     if (p->diagnostics->n_errors == errors)
         check_sums(p);
 }
