@@ -66,18 +66,8 @@ bool sharding_local(const struct partitioner *p, const struct tensor_type *logic
 }
 
 struct axis_list axes_of_sum(const struct partitioner *p, uint64_t mask) {
-    struct axis_list sum = {0};
     CHECK(mask >> p->program->mesh.n_axes == 0); // microbatches are summed by accumulating
-    for (unsigned axis = 0; axis < p->program->mesh.n_axes; axis++) {
-        const struct split_statement *split = p->placement.split_by[axis];
-        if (!(mask >> axis & 1))
-            continue;
-        for (unsigned i = 0; split && i < split->axes.n; i++)
-            if (mask >> split->axes.axes[i] & 1)
-                axis_list_add(&sum, split->axes.axes[i]);
-        axis_list_add(&sum, axis);
-    }
-    return sum;
+    return placement_sum(&p->placement, &p->program->mesh, mask);
 }
 
 struct span split_span(const struct partitioner *p, unsigned axis) {

@@ -189,8 +189,7 @@ bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned
 // The local tensor of a logical one; false if an axis does not divide a dimension.
 bool sharding_local(const struct partitioner *, const struct tensor_type *logical,
                     const struct sharding *, struct tensor_type *local);
-// The axes of `mask` as a sum over them is written: those of one split in its order, splits in the
-// order of the mesh.
+// As placement_sum says.
 struct axis_list axes_of_sum(const struct partitioner *, uint64_t mask);
 // The span of the split that gives an axis its work.
 struct span split_span(const struct partitioner *, unsigned axis);

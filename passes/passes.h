@@ -74,6 +74,10 @@ bool placement_derive(const struct config *, const struct program *, struct aren
 // finds it. It lives as long as the program.
 bool placement_for(const struct program *, const struct pass_context *, struct placement *out);
 
+// The axes of `mask` as a sum over them is written: those of one split in its order, splits in the
+// order of the mesh.
+struct axis_list placement_sum(const struct placement *, const struct mesh *, uint64_t mask);
+
 // Over which axes a tensor's gradient is summed, in this order: in every microbatch, to the owners
 // of its parts and between what are copies then, and the same after the last. A scope may give a
 // data axis to a dimension of the tensor; then each device has all tokens' part of what is its own.

@@ -9,6 +9,21 @@
 #include "ir/diagnostic.h"
 #include "passes/place.h"
 
+struct axis_list placement_sum(const struct placement *placement, const struct mesh *mesh,
+                               uint64_t mask) {
+    struct axis_list sum = {0};
+    for (unsigned axis = 0; axis < mesh->n_axes; axis++) {
+        const struct split_statement *split = placement->split_by[axis];
+        if (!(mask >> axis & 1))
+            continue;
+        for (unsigned i = 0; split && i < split->axes.n; i++)
+            if (mask >> split->axes.axes[i] & 1)
+                axis_list_add(&sum, split->axes.axes[i]);
+        axis_list_add(&sum, axis);
+    }
+    return sum;
+}
+
 struct gradient_sums gradient_sums(const struct placement *placement,
                                    const struct placed_tensor *tensor) {
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
@@ -134,9 +149,24 @@ static void check_powers(struct placing *p) {
     diagnostic_help(d, "make train.batch a power of two times train.microbatch");
 }
 
+// Of the axes that cut a dimension the last one's devices are neighbours in a sum over it.
+static void check_sum_over(struct placing *p, const struct placed_tensor *placed,
+                           const struct dim *dim, const struct axis_list *cuts) {
+    const struct mesh *mesh = &p->config->mesh;
+    struct axis_list sum = placement_sum(p->placement, mesh, axis_list_mask(cuts));
+    if (axis_list_equal(&sum, cuts))
+        return;
+    struct diagnostic *d = report_order(
+        p, &placed->cut_by[cuts->axes[0]]->origin,
+        arena_format(p->arena, "`%s` is divided over `%s`, but sums over these go by `%s`",
+                     dimension_names[dim->dimension], mesh_axes_text(mesh, cuts, p->arena),
+                     mesh_axes_text(mesh, &sum, p->arena)));
+    diagnostic_help(d, "name the axes in that order");
+}
+
 // Every device has whole blocks of what it is given a part of.
-static void check_dimension(struct placing *p, const struct placed_tensor *placed,
-                            const struct dim *dim, const struct axis_list *cuts) {
+static void check_blocks(struct placing *p, const struct placed_tensor *placed,
+                         const struct dim *dim, const struct axis_list *cuts) {
     int64_t blocks = blocks_of(&p->program->policy, dim->dimension, dim->size);
     int64_t parts = mesh_group_size(&p->config->mesh, cuts);
     if (blocks % parts == 0)
@@ -158,10 +188,13 @@ static void check_dimensions(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
-        for (unsigned d = 0; d < tensor->rank && p->diagnostics->n_errors == errors; d++)
-            if (placement->tensors[i].cuts[d].n)
-                check_dimension(p, &placement->tensors[i], &tensor->dims[d],
-                                &placement->tensors[i].cuts[d]);
+        const struct placed_tensor *placed = &placement->tensors[i];
+        for (unsigned d = 0; d < tensor->rank && p->diagnostics->n_errors == errors; d++) {
+            if (placed->cuts[d].n == 0)
+                continue;
+            check_blocks(p, placed, &tensor->dims[d], &placed->cuts[d]);
+            check_sum_over(p, placed, &tensor->dims[d], &placed->cuts[d]);
+        }
     }
 }
 
