@@ -9,9 +9,10 @@
 /* Longest head that the workspace has room for; the compiler refuses a longer one. */
 #define PLACE_HEAD_DIM_LIMIT 256
 
-/* Two transposed tiles [head_dim, TILE], two tiles of scores, four statistics per query. */
+/* Two transposed tiles [head_dim, TILE], four that are not, two tiles of scores, four statistics
+ * per query. */
 #define PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim)                                               \
-    (2 * (head_dim)*PLACE_ATTENTION_TILE + 2 * PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE +       \
+    (6 * (head_dim)*PLACE_ATTENTION_TILE + 2 * PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE +       \
      4 * PLACE_ATTENTION_TILE)
 
 /* A tile of a product that is a sum of blocks: 256 x 256 singles. */
