@@ -282,6 +282,18 @@ class Linear(unittest.TestCase):
         self.assertFails(result, "step 1: before its first call for 1 seconds; it is stuck", "flight recorder")
         self.assertEqual(self.files(), ["text.txt"])
 
+    def test_a_rank_is_not_stuck_while_its_process_is_stopped(self):
+        with subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "9"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True,
+                              env=environment(2, LINEAR_FAULT="hang", PLACE_TIMEOUT=4)) as process:
+            time.sleep(1)
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(4)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.5)
+            self.assertIsNone(process.poll())
+            self.assertIn("for 4 seconds; it is stuck", process.communicate(timeout=60)[1])
+
     def test_data_errors_show_no_flight_recorder(self):
         result = run("--data", self.data, "--steps", 9, devices=2, LINEAR_FAULT="nan")
         self.assertNotIn("flight recorder", result.stderr)
@@ -437,6 +449,24 @@ class Processes(Linear):
         self.assertRegex(errors, r"collective_wait +linear.place:\d:1 \(")
 
         self.assertRegex(self.lose(signal.SIGSTOP, 2, 6), r"rank [0145], step \d+.*: no answer from rank [23]")
+
+    def test_a_job_that_was_stopped_goes_on(self):
+        """All of it, for longer than a rank waits for another; first the process that the others then wait for."""
+        mark = f"{os.getpid()}.stopped"
+        command = [MPIRUN, "-n", "3", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", PROGRAM,
+                   "--data", self.data, "--steps", "20"]
+        env = environment(3, LINEAR_FAULT="slow", PLACE_TIMEOUT=4, LINEAR_MARK=mark)
+        with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as job:
+            while not job.stdout.readline().startswith("step 1/"):
+                self.assertIsNone(job.poll())
+            processes = self.processes_of(mark)
+            for rank, number, pause in ((1, signal.SIGSTOP, 0.5), (0, signal.SIGSTOP, 0), (2, signal.SIGSTOP, 5),
+                                        (0, signal.SIGCONT, 0), (2, signal.SIGCONT, 0.2), (1, signal.SIGCONT, 0)):
+                os.kill(processes[rank], number)
+                time.sleep(pause)
+            _, errors = job.communicate(timeout=100)
+        self.assertEqual((job.returncode, errors), (0, ""))
 
     def test_a_killed_process_ends_the_job(self):
         for devices in 3, 6:

@@ -1,10 +1,11 @@
 /* Collectives between processes: values to the bit, bytes, and that what was started arrives while
  * ranks compute, before any wait. Started by a launcher:
  *
- *     mpirun -n PROCESSES runtime_processes OUTER INNER
+ *     mpirun -n PROCESSES runtime_processes OUTER INNER [SECONDS]
  *
- * The mesh has an axis `a` of OUTER and an axis `b` of INNER devices, dealt out evenly. Exit status
- * 1 and a message: something is wrong. */
+ * The mesh has an axis `a` of OUTER and an axis `b` of INNER devices, dealt out evenly. With
+ * SECONDS, that is how long a rank waits when it hears nothing, and collectives are started so
+ * slowly that the last comes later than that. Exit status 1 and a message: something is wrong. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ struct rank {
 };
 static struct rank ranks[RANKS];
 static int32_t n_here;
+static int patience_seconds = PATIENCE_SECONDS;
 
 /* Values that a float sums differently in another order. */
 static float element(int32_t rank, int64_t index) {
@@ -270,6 +272,21 @@ static int32_t exchange_overtaking(struct rank *rank) {
     return PLACE_OK;
 }
 
+/* By all but one rank at once, who then wait for the last; that one takes some time for each. */
+static int32_t exchange_slowly(struct rank *rank) {
+    struct timespec pause = {.tv_nsec = 100000000};
+    for (int32_t i = 0; i < FLIGHTS; i++) {
+        for (int k = 0; k < patience_seconds && rank->context.rank == 1; k++) {
+            nanosleep(&pause, NULL);
+            team_run(rank->context.team, 8, 1, compute_tile, NULL);
+        }
+        TRY(start_trial(rank, i));
+    }
+    for (int32_t i = FLIGHTS; i-- > 0;)
+        TRY(wait_for_trial(rank, i));
+    return PLACE_OK;
+}
+
 /* What all trials of a group have sent since it was so many bytes. */
 static int32_t check_bytes(struct rank *rank, const int64_t *before) {
     struct place_context *context = &rank->context;
@@ -315,6 +332,8 @@ static int32_t exchange_much(struct place_context *context) {
 }
 
 static int32_t exchange(struct rank *rank) {
+    if (patience_seconds != PATIENCE_SECONDS)
+        return exchange_all(rank, exchange_slowly);
     TRY(exchange_all(rank, exchange_ahead));
     for (int round = 0; round < 3; round++)
         TRY(exchange_all(rank, exchange_overtaking));
@@ -343,7 +362,9 @@ int main(int argc, char **argv) {
     axes[0] = (struct place_axis){"a", atoi(argv[1]), atoi(argv[2])};
     axes[1] = (struct place_axis){"b", atoi(argv[2]), 1};
     program.devices = axes[0].size * axes[1].size;
-    if (launch_find(&program, PATIENCE_SECONDS, &launch, message, sizeof message) != 0 ||
+    if (argc > 3)
+        patience_seconds = atoi(argv[3]);
+    if (launch_find(&program, patience_seconds, &launch, message, sizeof message) != 0 ||
         !launch.join)
         return fprintf(stderr, "no launcher: %s\n", message) > 0;
     n_here = launch.ranks;

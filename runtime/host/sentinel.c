@@ -14,13 +14,14 @@
 #include "runtime/host/file.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/sentinel.h"
+#include "runtime/patience.h"
 
 enum { DEFAULT_PATIENCE_SECONDS = 600 };
 
 /* What was last seen of a rank. */
 struct sight {
     uint64_t calls;
-    double since;
+    struct patience patience;
 };
 
 struct sentinel {
@@ -91,8 +92,8 @@ static void look(struct sentinel *sentinel) {
         struct sight *sight = &sentinel->sights[i];
         uint64_t calls = atomic_load(&context->recorder.calls);
         if (calls != sight->calls || !is_at_work(context))
-            *sight = (struct sight){calls, now};
-        else if (now - sight->since > sentinel->patience_seconds)
+            *sight = (struct sight){calls, patience_from(now)};
+        else if (patience_look(&sight->patience, now) > sentinel->patience_seconds)
             give_up(sentinel, context);
     }
 }
@@ -117,7 +118,7 @@ static void *sentinel_main(void *argument) {
     struct sentinel *sentinel = argument;
     sigset_t set = requests();
     for (int i = 0; i < sentinel->flight->n; i++)
-        sentinel->sights[i] = (struct sight){0, clock_seconds()};
+        sentinel->sights[i] = (struct sight){0, patience_from(clock_seconds())};
     while (!atomic_load(&sentinel->ending)) {
         int received = sigtimedwait(&set, NULL, &(struct timespec){0, 200000000});
         if (atomic_load(&sentinel->ending))

@@ -13,8 +13,8 @@
  * waits for ever.
  *
  * Failures are noticed outside MPI: a rank that fails stops those of its process, which ends, and
- * with it the job. A rank that hears nothing for PLACE_TIMEOUT seconds (600) fails, and names whom
- * it did not hear. */
+ * with it the job. A rank that waits, and hears nothing for PLACE_TIMEOUT seconds (600), fails and
+ * names whom it did not hear. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,16 +208,18 @@ static int32_t finish_flight(struct place_context *context, int32_t statement,
                              struct flight *flight) {
     struct mpi_rank *self = rank_of(context);
     struct profile *profile = context->recorder.profile;
-    double begin = messages_now();
+    struct patience patience = messages_patience();
     int32_t status = context->status;
     while (!status && flight->stage != FLIGHT_IDLE) {
         uint64_t ticks = profile ? profile_clock() : 0;
         bool moved = false;
         status = go_on(self, flight, &moved);
+        if (moved)
+            patience = messages_patience();
         if (status || moved)
             continue;
         struct flight *ahead = flight->stage == FLIGHT_READY ? self->first : flight_ahead(flight);
-        status = messages_be_patient(context, flight_messages(ahead), statement, begin);
+        status = messages_be_patient(context, flight_messages(ahead), statement, &patience);
         if (profile)
             profile_waited(profile, ticks);
     }

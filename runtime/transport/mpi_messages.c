@@ -304,18 +304,22 @@ int32_t messages_poll(struct place_context *context, struct messages *messages, 
     return error == MPI_SUCCESS ? PLACE_OK : fail_error(context, statement, error);
 }
 
-double messages_now(void) {
+static double now_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+struct patience messages_patience(void) {
+    return patience_from(now_seconds());
+}
+
 int32_t messages_be_patient(struct place_context *context, struct messages *messages,
-                            int32_t statement, double begin) {
+                            int32_t statement, struct patience *patience) {
     if (atomic_load(&office.aborted))
         return context_fail(context, statement, PLACE_ERROR_ABORTED,
                             "stopped: another rank failed");
-    if (messages_now() - begin > office.patience_seconds)
+    if (patience_look(patience, now_seconds()) > office.patience_seconds)
         return fail_silence(context, messages, statement);
     sched_yield();
     return PLACE_OK;
@@ -325,13 +329,13 @@ int32_t messages_finish(struct place_context *context, struct messages *messages
                         int32_t statement) {
     struct profile *profile = context->recorder.profile;
     uint64_t waited = profile ? profile_clock() : 0;
-    double begin = messages_now();
+    struct patience patience = messages_patience();
     bool done = false;
     int32_t status = PLACE_OK;
     while (!status && !done) {
         status = messages_poll(context, messages, statement, &done);
         if (!status && !done)
-            status = messages_be_patient(context, messages, statement, begin);
+            status = messages_be_patient(context, messages, statement, &patience);
     }
     if (profile)
         profile_waited(profile, waited);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "runtime/context.h"
+#include "runtime/patience.h"
 
 /* What a message is about: a number below the `topics` of messages_begin, or this, of what the host
  * says. Messages of one topic from one rank to another arrive in the order in which they were sent.
@@ -51,12 +52,12 @@ int32_t messages_fail(struct place_context *context, struct messages *messages, 
 int32_t messages_poll(struct place_context *context, struct messages *messages, int32_t statement,
                       bool *done);
 
-/* A wait that began at this moment (messages_now) and is not over: fails when another rank has
- * failed, or when the patience is over, naming those whom these messages still miss. Else lets
- * other threads go first. */
-double messages_now(void);
+/* Of a wait that begins now, or that has brought something now. */
+struct patience messages_patience(void);
+/* It is not over: fails when another rank has failed, or when the patience is over, naming those
+ * whom these messages still miss. Else lets other threads go first. */
 int32_t messages_be_patient(struct place_context *context, struct messages *messages,
-                            int32_t statement, double begin);
+                            int32_t statement, struct patience *patience);
 
 /* Waits until all that was posted is done; on a failure takes it back. */
 int32_t messages_finish(struct place_context *context, struct messages *messages,
