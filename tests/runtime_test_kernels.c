@@ -495,11 +495,36 @@ static void squares_without_a_sum(struct place_context *context) {
     assert_true(isnan(sum_of(context, bins)));
     CALL_OK(place_square_bins(context, 0, PLACE_F64, 1, &x[3], bins));
     assert_true(sum_of(context, bins) == 0);
+    CALL_OK(place_square_bins(context, 0, PLACE_F64, 0, x, bins));
+    assert_true(sum_of(context, bins) == 0);
+}
+
+/* Squares just within the range of bins, of which some together are beyond it, are summed like any
+ * others; what is beyond it alone is infinite, whatever stands beside it. */
+static void squares_at_the_end_of_the_range(struct place_context *context) {
+    enum { COUNT = 1024 };
+    static double bins[PLACE_SQUARE_BINS], part[PLACE_SQUARE_BINS], x[64 * COUNT];
+    for (int i = 0; i < 64 * COUNT; i++)
+        x[i] = 0;
+    for (int i = 0; i < COUNT; i++)
+        x[i] = ldexp(1 + i * 0x1p-12, 479); /* all in the first pieces of the array */
+    CALL_OK(place_square_bins(context, 0, PLACE_F64, 64 * COUNT, x, bins));
+    for (int i = 0; i < COUNT; i += 2) {
+        CALL_OK(place_square_bins(context, 0, PLACE_F64, 2, &x[i], part));
+        for (int j = 0; j < PLACE_SQUARE_BINS; j++)
+            bins[j] -= part[j];
+    }
+    for (int j = 0; j < PLACE_SQUARE_BINS; j++)
+        assert_true(bins[j] == 0);
+    x[1] = 0x1p480;
+    CALL_OK(place_square_bins(context, 0, PLACE_F64, 2, x, bins));
+    assert_true(isinf(sum_of(context, bins)));
 }
 
 static void squares_in_bins(void **state) {
     in_each_version(squares_of_parts_join_to_those_of_the_whole);
     in_each_version(squares_without_a_sum);
+    in_each_version(squares_at_the_end_of_the_range);
 }
 
 /* Behind microbatch 2^levels - 1 the sum is a tree over all, of neighbours first. */

@@ -584,14 +584,18 @@ static void square_sum(const struct op *op, const struct array *in, struct array
     out->data[0] = dot(in->data, in->data, elements(in));
 }
 
-// Beyond the first bin's range, and of what is no number, all goes there.
+// What no bin has room for is infinite; that, and what is no number, goes to the first.
 static void square_bins(const struct op *op, const struct array *in, struct array *out) {
     clear(out);
     for (int64_t i = 0; i < elements(&in[0]); i++) {
         double rest = in[0].data[i] * in[0].data[i];
+        if (!(rest < ldexp(1, 960))) {
+            out->data[0] += rest * ldexp(1, 64);
+            continue;
+        }
         for (int64_t j = 0; j < elements(&in[1]); j++) {
             double unit = ldexp(1, 940 - 20 * (int)in[1].data[j]);
-            double part = rest < ldexp(1, 960) ? nearbyint(rest / unit) * unit : rest;
+            double part = nearbyint(rest / unit) * unit;
             out->data[j] += part;
             rest -= part;
         }
