@@ -103,11 +103,20 @@ static const char *behind_block(const struct unit *unit, const struct op *op, co
     return fits ? at + 2 + strspn(at + 2, "0123456789") : NULL;
 }
 
+// How many of a label's blocks a device joins; 1: it is no contracted one.
+static int64_t joined_blocks(const struct unit *unit, const struct op *op, char label) {
+    struct op_labels labels;
+    CHECK(op_labels_of(unit, op, &labels));
+    return strchr(labels.results[0], label) ? 1
+                                            : size_of_label(unit, op, label) / op_block(op, label);
+}
+
 // Of an op whose types fit.
 static const char *check_blocks(struct checker *c, const struct unit *unit, const struct op *op) {
     const struct attribute *blocks = op_attribute(op, ATTRIBUTE_BLOCKS);
     const char *at = blocks ? blocks->word : NULL;
-    while (at) {
+    int64_t joined = 1;
+    while (at && joined <= LIMIT_BLOCKS) {
         bool again = strchr(blocks->word, at[0]) != at;
         const char *behind = again ? NULL : behind_block(unit, op, at);
         if (!behind || (*behind && *behind != ' '))
@@ -115,9 +124,15 @@ static const char *check_blocks(struct checker *c, const struct unit *unit, cons
                                 "unit %s: `%s` does not say lengths of blocks, as `f=11` does, of "
                                 "which a dimension has a power of two",
                                 unit->name, blocks->word);
+        joined *= joined_blocks(unit, op, at[0]);
         at = *behind ? behind + 1 : NULL;
     }
-    return NULL;
+    return joined <= LIMIT_BLOCKS
+               ? NULL
+               : arena_format(c->arena,
+                              "unit %s: blocks of `%s` would be joined as a tree of more than %d: "
+                              "make them longer",
+                              unit->name, blocks->word, LIMIT_BLOCKS);
 }
 
 static const char *check_op_types(struct checker *c, struct unit *unit, const struct op *op) {
