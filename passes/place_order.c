@@ -42,27 +42,28 @@ struct gradient_sums gradient_sums(const struct placement *placement,
 
 // ---- E199: what is not summed in order yet ----------------------------------------------------
 
-// The batch, or what is worked on in blocks, which may be those of another part of the mesh.
-static bool has_order(const struct placement *placement, const struct split_statement *split) {
-    if (split->n_dimensions == 1 && split->dimensions[0] == DIM_BATCH)
-        return split->scope_depth == 0;
-    for (unsigned i = 0; i < split->axes.n; i++)
-        if (axis_list_has(&placement->batch, split->axes.axes[i]))
-            return false;
+// What of a split has no order yet; NULL: the batch has one, and what is worked on in blocks.
+static const char *without_order(const struct placement *placement,
+                                 const struct split_statement *split) {
+    if (split->n_dimensions == 1 && split->dimensions[0] == DIM_BATCH && split->scope_depth == 0)
+        return NULL;
     for (uint32_t i = 0; i < split->n_dimensions; i++)
         if (!has_blocks(split->dimensions[i]))
-            return false;
-    return split->copies.n == 0;
+            return "dividing more than the batch, heads, ffn and vocab";
+    for (unsigned i = 0; i < split->axes.n; i++)
+        if (axis_list_has(&placement->batch, split->axes.axes[i]))
+            return "dividing the model over axes of the batch";
+    return split->copies.n ? "copying key and value heads" : NULL;
 }
 
 static void check_ordered_splits(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     for (uint32_t s = 0; s < strategy->n_splits; s++) {
         const struct split_statement *split = &strategy->splits[s];
-        if (!has_order(p->placement, split) && effective_axes(p, &split->axes).n)
+        const char *what = without_order(p->placement, split);
+        if (what && effective_axes(p, &split->axes).n)
             not_yet(p, &split->origin,
-                    "dividing more than the batch, heads, ffn and vocab, where training is "
-                    "`reproducible`,");
+                    arena_format(p->arena, "%s, where training is `reproducible`,", what));
     }
 }
 
@@ -180,7 +181,10 @@ static void check_blocks(struct placing *p, const struct placed_tensor *placed,
                    "as many blocks as the greatest power of two that divides %" PRId64
                    ", at most `reproducible` and %d",
                    dim->size, LIMIT_BLOCKS);
-    diagnostic_help(d, "divide it in a power of two that is not greater");
+    if (is_power_of_two(parts) && parts <= LIMIT_BLOCKS)
+        diagnostic_help(d, "raise `reproducible` to %" PRId64 ", which gives other bits", parts);
+    else
+        diagnostic_help(d, "divide it in a power of two that is at most %" PRId64, blocks);
 }
 
 static void check_dimensions(struct placing *p) {
