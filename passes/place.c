@@ -310,6 +310,32 @@ static bool check_microbatches(struct placing *p) {
     return false;
 }
 
+static int64_t elements_of(const struct tensor *tensor) {
+    int64_t elements = 1;
+    for (unsigned i = 0; i < tensor->rank; i++)
+        elements *= tensor->dims[i].size;
+    return elements;
+}
+
+// Beyond it bins may be full, and what is summed last is rounded.
+static bool check_squares(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    const int64_t most = LIMIT_SQUARES;
+    for (uint32_t t = 0; t < p->program->n_tensors && train->reproducible; t++) {
+        const struct tensor *tensor = &p->program->tensors[t];
+        if (elements_of(tensor) <= most)
+            continue;
+        struct diagnostic *d =
+            report(p->diagnostics, E107, origin_span(&train->reproducible_origin),
+                   "%s has %lld elements; the squares of at most %lld can be summed where training "
+                   "is `reproducible`",
+                   tensor->name, (long long)elements_of(tensor), (long long)most);
+        diagnostic_help(d, "leave out `reproducible`");
+        return false;
+    }
+    return true;
+}
+
 // ---- the whole --------------------------------------------------------------------------------
 
 bool placement_derive(const struct config *config, const struct program *program,
@@ -343,7 +369,7 @@ bool placement_derive(const struct config *config, const struct program *program
         check_order(&p);
     if (diagnostics->n_errors == errors)
         check_gathers(&p);
-    return diagnostics->n_errors == errors && check_microbatches(&p);
+    return diagnostics->n_errors == errors && check_microbatches(&p) && check_squares(&p);
 }
 
 bool placement_for(const struct program *program, const struct pass_context *context,
