@@ -85,7 +85,7 @@ static float *source_of(const struct trial *trial, int32_t i, int32_t place, int
 
 static void want_sums(struct trial *trial, int32_t i, int64_t whole, int64_t begin, int64_t row,
                       int64_t stride) {
-    const void *sources[RANKS];
+    const void *sources[RANKS] = {0};
     struct collective sum = {.kind = PLACE_ALL_REDUCE, .dtype = PLACE_F32};
     int32_t n = trial->members.size;
     float *all = new_floats(whole);
