@@ -159,7 +159,7 @@ LLVMValueRef emit_element_number(struct emitter *, LLVMValueRef const words[4],
 
 // What a program may say but no code is made for; the rest of the backend CHECKs it.
 bool product_is_supported(const struct unit *, const struct op *);
-bool kernel_is_supported(const struct op *);
+bool kernel_is_supported(const struct unit *, const struct op *);
 
 // Whether index operands may be any numbers in memory, not only an iota beside the op.
 bool kernel_reads_positions(enum op_kind);

@@ -116,7 +116,7 @@ static const char *op_refusal(struct arena *arena, const struct unit *unit, cons
                             text, unit->name);
     enum op_kernel kernel = op_rows[op->kind].kernel;
     if (op->kind != OP_SLICE && (kernel == KERNEL_CALL || kernel == KERNEL_SCALAR) &&
-        !kernel_is_supported(op))
+        !kernel_is_supported(unit, op))
         return arena_format(arena, "no code is generated yet for `%s` as unit `%s` uses it", text,
                             unit->name);
     return NULL;

@@ -409,8 +409,15 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
 };
 
 // SLICE is CALL in the table but not a kernel: it is copies (collectives.c).
-bool kernel_is_supported(const struct op *op) {
-    return emitters[op->kind];
+// Kernels of bins know how many there are.
+static bool has_all_bins(const struct unit *unit, const struct op *op) {
+    value_id bins = op->operands[op->kind == OP_SQUARE_BINS ? 1 : 0];
+    bool of_bins = op->kind == OP_SQUARE_BINS || op->kind == OP_BIN_SUM;
+    return !of_bins || unit->values[bins].type.dims[0].size == LIMIT_SQUARE_BINS;
+}
+
+bool kernel_is_supported(const struct unit *unit, const struct op *op) {
+    return emitters[op->kind] && has_all_bins(unit, op);
 }
 
 void emit_kernel(struct emitter *e, const struct op *op) {
