@@ -4,9 +4,9 @@
 // (terms.ordered), and this only adds refusals: every op makes a node of its own, of its operands
 // as they stand, so that nothing commutes, no scale is pulled out, and equal terms are equal bits.
 // Ops see the same shapes on every mesh, or parts of them that are computed as if each stood alone:
-// elements of flat shards, and where axes of the model cut, elements, rows, heads and blocks. Only
-// collectives over flat shards move anything. What remains are the sums whose operands are in no
-// text:
+// elements of flat shards, and where axes of the model cut, elements, rows, heads and blocks. What
+// is moved between devices is judged where it is read. What remains are the sums whose operands are
+// in no text:
 //
 //   microbatches  Those of all devices are numbered by the digits of the batch. What one gives is a
 //                 leaf; it is made, and added to others' of the same microbatch, by the same ops on
