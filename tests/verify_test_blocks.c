@@ -261,6 +261,15 @@ struct deviation {
     "start all_gather over t dim 1 as whole[0] { y.t -> y }\nwait whole[0]\n"
 #define STILL_TENSOR "tensor still [ffn=8] role norm init ones saved \"s\"\n"
 
+// Sums over d before those over microbatches, with these of the rows that ids select.
+#define DEVICES_FIRST(rows)                                                                        \
+    REPLACE("tokens microbatches 2", "tokens microbatches 2 around d"),                            \
+        REPLACE(SUM_OVER("t*u", "e"), rows),                                                       \
+        REPLACE(SUM_OVER("d", "loss") SUM_OVER("d", "g") SUM_OVER("d", "e") SUM_OVER("d", "z"),    \
+                ""),                                                                               \
+        REPLACE(CARRY("carry_loss", "loss"), SUM_OVER("d", "loss") SUM_OVER("d", "g")              \
+                                                 SUM_OVER("d", "z") CARRY("carry_loss", "loss"))
+
 static const struct deviation deviations[] = {
     {"none", {{0}}, NULL, NULL, NULL, {{0}}},
 
@@ -347,21 +356,13 @@ static const struct deviation deviations[] = {
      "halves",
      {{0}}},
     {"the same, behind those of other devices",
-     {REPLACE("tokens microbatches 2", "tokens microbatches 2 around d"),
-      REPLACE(SUM_OVER("t*u", "e"), SUM_OVER("d", "e") SUM_OVER("t*u", "e")),
-      REPLACE(SUM_OVER("d", "loss") SUM_OVER("d", "g") SUM_OVER("d", "e") SUM_OVER("d", "z"), ""),
-      REPLACE(CARRY("carry_loss", "loss"), SUM_OVER("d", "loss") SUM_OVER("d", "g")
-                                               SUM_OVER("d", "z") CARRY("carry_loss", "loss"))},
+     {DEVICES_FIRST(SUM_OVER("d", "e") SUM_OVER("t*u", "e"))},
      "E416",
      "start all_reduce over d as sum.e",
      "a device's part of a sum, and next come the devices of ",
      {{0}}},
     {"the same in order",
-     {REPLACE("tokens microbatches 2", "tokens microbatches 2 around d"),
-      REPLACE(SUM_OVER("t*u", "e"), SUM_OVER("t*u", "e") SUM_OVER("d", "e")),
-      REPLACE(SUM_OVER("d", "loss") SUM_OVER("d", "g") SUM_OVER("d", "e") SUM_OVER("d", "z"), ""),
-      REPLACE(CARRY("carry_loss", "loss"), SUM_OVER("d", "loss") SUM_OVER("d", "g")
-                                               SUM_OVER("d", "z") CARRY("carry_loss", "loss"))},
+     {DEVICES_FIRST(SUM_OVER("t*u", "e") SUM_OVER("d", "e"))},
      NULL,
      NULL,
      NULL,
