@@ -408,7 +408,6 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_DECOMPRESS] = emit_decompress,
 };
 
-// SLICE is CALL in the table but not a kernel: it is copies (collectives.c).
 // Kernels of bins know how many there are.
 static bool has_all_bins(const struct unit *unit, const struct op *op) {
     value_id bins = op->operands[op->kind == OP_SQUARE_BINS ? 1 : 0];
@@ -416,6 +415,7 @@ static bool has_all_bins(const struct unit *unit, const struct op *op) {
     return !of_bins || unit->values[bins].type.dims[0].size == LIMIT_SQUARE_BINS;
 }
 
+// SLICE is CALL in the table but not a kernel: it is copies (collectives.c).
 bool kernel_is_supported(const struct unit *unit, const struct op *op) {
     return emitters[op->kind] && has_all_bins(unit, op);
 }
