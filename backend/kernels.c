@@ -234,7 +234,8 @@ static void emit_row_max(struct emitter *e, const struct op *op) {
 _Static_assert((int)LIMIT_BLOCKS == PLACE_BLOCKS_LIMIT, "limits.def and place.h agree");
 
 static void emit_sum_exp(struct emitter *e, const struct op *op) {
-    int64_t block = op_block(op, 'v');
+    const struct tensor_type *x = operand_type(e, op, 0);
+    int64_t block = op_block(op, x->dims[x->rank - 1].dimension);
     CALL_RUNTIME(e, sum_exp, op->id, dtype_of(e, op, 0), row_count(e, op, 0), last_size(e, op, 0),
                  block ? constant_i64(e, block) : last_size(e, op, 0), operand_place(e, op, 0),
                  operand_place(e, op, 1), result_place(e, op, 0));

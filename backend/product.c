@@ -115,7 +115,7 @@ static bool add_blocks(const struct op *op, const char *labels, const struct ten
                        const char *a, const char *b, const char *c, struct matrices *m) {
     for (unsigned i = type->rank; i-- > 0;) {
         int group = group_of(labels[i], a, b, c);
-        int64_t length = op_block(op, labels[i]), size = type->dims[i].size;
+        int64_t length = op_block(op, type->dims[i].dimension), size = type->dims[i].size;
         if (!length && m->blocks[group])
             m->parts[group] *= size;
         if (!length)

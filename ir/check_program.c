@@ -80,61 +80,6 @@ static const char *check_iota(struct checker *c, const struct unit *unit, const 
                                unit->name);
 }
 
-static int64_t size_of_label(const struct unit *unit, const struct op *op, char label) {
-    struct op_labels labels;
-    CHECK(op_labels_of(unit, op, &labels));
-    for (unsigned i = 0; i < op->n_operands; i++) {
-        const char *at = strchr(labels.operands[i], label);
-        if (at)
-            return unit->values[op->operands[i]].type.dims[at - labels.operands[i]].size;
-    }
-    return 0;
-}
-
-// Behind the length of a label's blocks, `f=11`, of which a power of two is the dimension; NULL: it
-// is none.
-static const char *behind_block(const struct unit *unit, const struct op *op, const char *at) {
-    bool said = at[0] >= 'a' && at[0] <= 'z' && at[1] == '=' && at[2] >= '1' && at[2] <= '9';
-    if (!said)
-        return NULL;
-    int64_t size = size_of_label(unit, op, at[0]), length = op_block(op, at[0]);
-    int64_t blocks = size / length;
-    bool fits = blocks > 0 && blocks * length == size && (blocks & (blocks - 1)) == 0;
-    return fits ? at + 2 + strspn(at + 2, "0123456789") : NULL;
-}
-
-// How many of a label's blocks a device joins; 1: it is no contracted one.
-static int64_t joined_blocks(const struct unit *unit, const struct op *op, char label) {
-    struct op_labels labels;
-    CHECK(op_labels_of(unit, op, &labels));
-    return strchr(labels.results[0], label) ? 1
-                                            : size_of_label(unit, op, label) / op_block(op, label);
-}
-
-// Of an op whose types fit.
-static const char *check_blocks(struct checker *c, const struct unit *unit, const struct op *op) {
-    const struct attribute *blocks = op_attribute(op, ATTRIBUTE_BLOCKS);
-    const char *at = blocks ? blocks->word : NULL;
-    int64_t joined = 1;
-    while (at && joined <= LIMIT_BLOCKS) {
-        bool again = strchr(blocks->word, at[0]) != at;
-        const char *behind = again ? NULL : behind_block(unit, op, at);
-        if (!behind || (*behind && *behind != ' '))
-            return arena_format(c->arena,
-                                "unit %s: `%s` does not say lengths of blocks, as `f=11` does, of "
-                                "which a dimension has a power of two",
-                                unit->name, blocks->word);
-        joined *= joined_blocks(unit, op, at[0]);
-        at = *behind ? behind + 1 : NULL;
-    }
-    return joined <= LIMIT_BLOCKS
-               ? NULL
-               : arena_format(c->arena,
-                              "unit %s: blocks of `%s` would be joined as a tree of more than %d: "
-                              "make them longer",
-                              unit->name, blocks->word, LIMIT_BLOCKS);
-}
-
 static const char *check_op_types(struct checker *c, struct unit *unit, const struct op *op) {
     if (op_rows[op->kind].kernel == KERNEL_COLLECTIVE || op->kind == OP_SLICE)
         return check_exchange_types(c, unit, op);
@@ -154,11 +99,11 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
             return arena_format(c->arena,
                                 "unit %s: `%%%s` has another type than follows from its operands",
                                 unit->name, unit->values[op->results[i]].name);
-    const char *mixed = op_mixed_elements(unit, op);
-    if (!mixed)
-        return check_blocks(c, unit, op);
-    return arena_format(c->arena, "unit %s: `%s` %s (`%%%s`)", unit->name, op_rows[op->kind].text,
-                        mixed, unit->values[op->results[0]].name);
+    const char *mixed = op_mixed_elements(unit, op), *blocks = op_wrong_blocks(unit, op, c->arena);
+    if (mixed)
+        return arena_format(c->arena, "unit %s: `%s` %s (`%%%s`)", unit->name,
+                            op_rows[op->kind].text, mixed, unit->values[op->results[0]].name);
+    return blocks ? arena_format(c->arena, "unit %s: %s", unit->name, blocks) : NULL;
 }
 
 static const char *check_numbers(struct checker *c, const struct unit *unit, const struct op *op) {

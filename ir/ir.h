@@ -573,8 +573,7 @@ const struct attribute *op_attribute(const struct op *, enum attribute_name); //
 double op_real(const struct op *, enum attribute_name, double otherwise);
 int64_t op_integer(const struct op *, enum attribute_name, int64_t otherwise);
 struct axis_list op_axes(const struct op *);
-int64_t op_block(const struct op *, char label); // length of its blocks; 0: it has none
-int op_zigzag(const struct op *);                // the axis of an iota that is in zigzag; -1: none
+int op_zigzag(const struct op *); // the axis of an iota that is in zigzag; -1: none
 bool op_attributes_equal(const struct op *, const struct op *); // in whatever order
 
 uint32_t step_find_handle(const struct step *, const char *name); // NO_ID: none
@@ -687,6 +686,11 @@ bool op_infer_types(struct program *, struct unit *, struct op *, const char **w
 // Whoever computes the op reads its operands, and writes its results, as elements of one type; what
 // it takes for integers is such. NULL, or what is wrong, behind the op's name.
 const char *op_mixed_elements(const struct unit *, const struct op *);
+// Length of the blocks in which the op works on a dimension; 0: it says none.
+int64_t op_block(const struct op *, enum dimension);
+// What `blocks` of an op whose types fit say is none, or more than a tree has room for; NULL: it is
+// well.
+const char *op_wrong_blocks(const struct unit *, const struct op *, struct arena *);
 // FLOP of one execution on local shapes.
 double op_flops(const struct unit *, const struct op *);
 

@@ -2,7 +2,6 @@
 // deep copies. Nothing here knows what an op means.
 #include "ir/ir.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -359,12 +358,6 @@ int64_t op_integer(const struct op *op, enum attribute_name name, int64_t otherw
 struct axis_list op_axes(const struct op *op) {
     const struct attribute *attribute = op_attribute(op, ATTRIBUTE_AXES);
     return attribute ? attribute->axes : (struct axis_list){0};
-}
-
-int64_t op_block(const struct op *op, char label) {
-    const struct attribute *attribute = op_attribute(op, ATTRIBUTE_BLOCKS);
-    const char *at = attribute ? strchr(attribute->word, label) : NULL;
-    return at ? strtoll(at + 2, NULL, 10) : 0;
 }
 
 int op_zigzag(const struct op *op) {

@@ -40,23 +40,22 @@ static bool has_vocabulary_in_blocks(const void *chooser, const struct unit *uni
 
 // ---- marks ------------------------------------------------------------------------------------
 
-// " f=11", behind what is there, for every label once.
+// " ffn=11", behind what is there, for every dimension once.
 static void mark(struct program *program, const struct unit *unit, struct op *op) {
-    struct op_labels labels;
     const char *blocks = "";
-    char seen[2 * MAX_RANK + 1] = "";
-    CHECK(op_labels_of(unit, op, &labels));
-    for (unsigned i = 0; i < op->n_operands; i++)
-        for (unsigned d = 0; labels.operands[i][d]; d++) {
-            const struct dim *dim = &unit->values[op->operands[i]].type.dims[d];
-            char label[2] = {labels.operands[i][d]};
+    uint32_t seen = 0;
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct tensor_type *type = &unit->values[op->operands[i]].type;
+        for (unsigned d = 0; d < type->rank; d++) {
+            const struct dim *dim = &type->dims[d];
             int64_t n = blocks_of(&program->policy, dim->dimension, dim->size);
-            if (n == 1 || strchr(seen, label[0]))
+            if (n == 1 || seen >> dim->dimension & 1)
                 continue;
-            strcat(seen, label);
+            seen |= 1u << dim->dimension;
             blocks = arena_format(program->arena, "%s%s%s=%" PRId64, blocks, *blocks ? " " : "",
-                                  label, dim->size / n);
+                                  dimension_names[dim->dimension], dim->size / n);
         }
+    }
     if (*blocks)
         op_set_word(program, op, ATTRIBUTE_BLOCKS, blocks);
 }

@@ -55,6 +55,17 @@ static void build_batched(struct harness *h) {
     einsum(h, "gij,gkj->gki", a, b);
 }
 
+// The input, whose dimensions are those that models mean by the letters.
+static value_id named(struct harness *h, const char *letters, value_id input) {
+    static const enum dimension dimensions[] = {
+        ['b'] = DIM_BATCH,    ['s'] = DIM_SEQUENCE, ['h'] = DIM_HIDDEN,
+        ['g'] = DIM_KV_HEADS, ['r'] = DIM_GROUP,    ['d'] = DIM_HEAD_DIM,
+        ['p'] = DIM_PART,     ['f'] = DIM_FFN,      ['v'] = DIM_VOCAB};
+    for (unsigned i = 0; letters[i]; i++)
+        h->unit->values[input].type.dims[i].dimension = dimensions[(unsigned char)letters[i]];
+    return input;
+}
+
 static void in_blocks(struct harness *h, const char *labels, const char *blocks, value_id a,
                       value_id b) {
     struct op *op = OP(h, EINSUM, a, b);
@@ -64,17 +75,18 @@ static void in_blocks(struct harness *h, const char *labels, const char *blocks,
 }
 
 static void build_blocks(struct harness *h) { // of rows, columns, what is contracted, and of parts
-    value_id x = INPUT(h, 2, 5, 6), wq = INPUT(h, 6, 4, 2, 3), dq = INPUT(h, 2, 5, 4, 2, 3);
-    value_id w = INPUT(h, 6, 3, 8), d = INPUT(h, 2, 5, 3, 8);
-    in_blocks(h, "bsh,hgrd->bsgrd", "g=2", x, wq);
-    in_blocks(h, "bsgrd,hgrd->bsh", "g=1 r=1", dq, wq);
-    in_blocks(h, "bsgrd,bsh->hgrd", "g=1", dq, x);
-    in_blocks(h, "bsgrd,bsh->grdh", "g=1 r=2", dq, x);
-    in_blocks(h, "bsh,hpf->bspf", "f=2", x, w);
-    in_blocks(h, "bspf,hpf->bsh", "f=2", d, w);
-    in_blocks(h, "bsh,bspf->hpf", "h=3 f=4", x, d);
-    struct op *op = OP(h, SUM_EXP, d, INPUT(h, 2, 5, 3));
-    op_set_word(h->program, op, ATTRIBUTE_BLOCKS, "v=2");
+    value_id x = named(h, "bsh", INPUT(h, 2, 5, 6)), wq = named(h, "hgrd", INPUT(h, 6, 4, 2, 3));
+    value_id dq = named(h, "bsgrd", INPUT(h, 2, 5, 4, 2, 3));
+    value_id w = named(h, "hpf", INPUT(h, 6, 3, 8)), d = named(h, "bspf", INPUT(h, 2, 5, 3, 8));
+    in_blocks(h, "bsh,hgrd->bsgrd", "kv_heads=2", x, wq);
+    in_blocks(h, "bsgrd,hgrd->bsh", "kv_heads=1 group=1", dq, wq);
+    in_blocks(h, "bsgrd,bsh->hgrd", "kv_heads=1", dq, x);
+    in_blocks(h, "bsgrd,bsh->grdh", "kv_heads=1 group=2", dq, x);
+    in_blocks(h, "bsh,hpf->bspf", "ffn=2", x, w);
+    in_blocks(h, "bspf,hpf->bsh", "ffn=2", d, w);
+    in_blocks(h, "bsh,bspf->hpf", "hidden=3 ffn=4", x, d);
+    struct op *op = OP(h, SUM_EXP, named(h, "bsv", INPUT(h, 2, 5, 8)), INPUT(h, 2, 5));
+    op_set_word(h->program, op, ATTRIBUTE_BLOCKS, "vocab=2");
     finish(h, op);
 }
 
@@ -101,12 +113,12 @@ static void refuses_what_is_no_product(void **state) {
 
 // Blocks of which some lie inside others, or apart.
 static void refuses_blocks_that_do_not_lie_together(void **state) {
-    static const char *const blocks[] = {"g=2 r=1", "g=1 d=1"};
+    static const char *const blocks[] = {"kv_heads=2 group=1", "kv_heads=1 head_dim=1"};
     for (int i = 0; i < 2; i++) {
         struct harness h;
         harness_open(&h, DTYPE_F32);
-        in_blocks(&h, "bsgrd,grdh->bsh", blocks[i], INPUT(&h, 2, 3, 4, 2, 2),
-                  INPUT(&h, 4, 2, 2, 5));
+        in_blocks(&h, "bsgrd,grdh->bsh", blocks[i], named(&h, "bsgrd", INPUT(&h, 2, 3, 4, 2, 2)),
+                  named(&h, "grdh", INPUT(&h, 4, 2, 2, 5)));
         assert_non_null(backend_refusal(harness_backend(), &h.arena, h.program));
         arena_free(&h.arena);
     }

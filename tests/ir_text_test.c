@@ -66,7 +66,7 @@ static const char *const sample =
     "  parameter consumed %w : f32[hidden=6, ffn=5]\n"
     "  result %y\n"
     "  frame 160 of frame\n"
-    "  %p = einsum(%x, %w) {labels=\"bsh,hf->bsf\", blocks=\"h=3 f=5\"} :\n"
+    "  %p = einsum(%x, %w) {labels=\"bsh,hf->bsf\", blocks=\"hidden=3 ffn=5\"} :\n"
     "       f32[batch=2, sequence=4, ffn=5] at 0 role mlp.up\n"
     "  %y = gelu(%p) {approximate=\"tanh\"} : f32[batch=2, sequence=4, ffn=5] out\n"
     "}\n";
@@ -125,19 +125,36 @@ static void expect_meant(const char *from, const char *to, const char *meant) {
     arena_free(&arena);
 }
 
-// Of every label once, of which a dimension has one, two, four ...
+// Of every dimension once, of which a dimension has one, two, four ...
 static void blocks_are_a_power_of_two(void **state) {
-    static const char *const no_blocks[] = {"",         "f",       "f=",   "f=0", "f=-5",
-                                            "h=4",      "h=2",     "h=12", "x=1", "h=3,",
-                                            "h=3  f=5", "h=3 h=3", "h=3 "};
+    static const char *const no_blocks[] = {"",
+                                            "ffn",
+                                            "ffn=",
+                                            "ffn=0",
+                                            "ffn=-5",
+                                            "hidden=4",
+                                            "hidden=2",
+                                            "hidden=12",
+                                            "heads=1",
+                                            "hidde=3",
+                                            "=5",
+                                            "hidden=3,",
+                                            "hidden=3  ffn=5",
+                                            "hidden=3 hidden=3",
+                                            "hidden=3 ",
+                                            "sequence=4 batch=3"};
     for (size_t i = 0; i < sizeof no_blocks / sizeof *no_blocks; i++) {
         struct arena arena = {0};
         const char *to = arena_format(&arena, "hf->bsf\", blocks=\"%s\"", no_blocks[i]);
-        expect_error("hf->bsf\", blocks=\"h=3 f=5\"", to, "does not say lengths of blocks",
+        expect_error("hf->bsf\", blocks=\"hidden=3 ffn=5\"", to, "does not say lengths of blocks",
                      "%p = einsum");
         arena_free(&arena);
     }
-    expect_error("gelu(%p) {", "gelu(%p) {blocks=\"f=5\", ", "does not take", NULL);
+    expect_error("%p = einsum(%x, %w) {labels=\"bsh,hf->bsf\", blocks=\"hidden=3 ffn=5\"} :\n"
+                 "       f32[batch=2, sequence=4, ffn=5]",
+                 "%p = sum_rows(%w) {keep=1, blocks=\"sequence=4\"} : f32[ffn=5]",
+                 "does not say lengths of blocks", "%p = sum_rows");
+    expect_error("gelu(%p) {", "gelu(%p) {blocks=\"ffn=5\", ", "does not take", NULL);
 }
 
 // Two results of a unit in one place: each would be told to hold what the other is.
@@ -173,7 +190,7 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("hidden=6]\n  parameter", "hidden=7]\n  parameter", "differ in a size", NULL);
     expect_error("call project(", "call protect(", "there is no unit `protect`", "protect");
     expect_error("labels=", "eps=", "expected a number", NULL);
-    expect_error(" {labels=\"bsh,hf->bsf\", blocks=\"h=3 f=5\"}", "",
+    expect_error(" {labels=\"bsh,hf->bsf\", blocks=\"hidden=3 ffn=5\"}", "",
                  "lacks the attribute `labels`", NULL);
     expect_error("shard = 2\n", "shard = 0\n", "at least one device", NULL);
     expect_error("slots 2 pad 4 at 512", "slots 2 at 512", "the last shard", "w.own");

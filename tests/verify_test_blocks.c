@@ -70,25 +70,28 @@ static const char units[] =
     "parameter %wq : f32[hidden=3, kv_heads=@g, group=@r, head_dim=2]\n"
     "parameter %wk : f32[hidden=3, kv_heads=@g, head_dim=2]\n"
     "parameter %wo : f32[kv_heads=@g, group=@r, head_dim=2, hidden=3] result %y result %z\n"
-    "%q = einsum(%x, %wq) {labels=\"bsh,hgrd->bsgrd\", blocks=\"g=1 r=1\"} : f32[batch=@b, "
+    "%q = einsum(%x, %wq) {labels=\"bsh,hgrd->bsgrd\", blocks=\"kv_heads=1 group=1\"} : "
+    "f32[batch=@b, "
     "sequence=2, kv_heads=@g, group=@r, head_dim=2]\n"
-    "%k = einsum(%x, %wk) {labels=\"bsh,hgd->bsgd\", blocks=\"g=1\"} : f32[batch=@b, "
+    "%k = einsum(%x, %wk) {labels=\"bsh,hgd->bsgd\", blocks=\"kv_heads=1\"} : f32[batch=@b, "
     "sequence=2, kv_heads=@g, head_dim=2]\n"
     "%p = iota() {dimension=sequence} : i32[sequence=2] inline\n"
     "%o, %lse = attention(%q, %k, %k, %p, %p) {scale=1} : f32[batch=@b, sequence=2, "
     "kv_heads=@g, group=@r, head_dim=2], f32[batch=@b, sequence=2, kv_heads=@g, group=@r]\n"
-    "%y = einsum(%o, %wo) {labels=\"bsgrd,grdh->bsh\", blocks=\"g=1 r=1\"} : f32[batch=@b, "
+    "%y = einsum(%o, %wo) {labels=\"bsgrd,grdh->bsh\", blocks=\"kv_heads=1 group=1\"} : "
+    "f32[batch=@b, "
     "sequence=2, hidden=3] out\n"
-    "%z = einsum(%q, %o) {labels=\"bsgrd,bsgrd->d\", blocks=\"g=1 r=1\"} : f32[head_dim=2] out "
+    "%z = einsum(%q, %o) {labels=\"bsgrd,bsgrd->d\", blocks=\"kv_heads=1 group=1\"} : "
+    "f32[head_dim=2] out "
     "}\n"
     "unit main.up { phase forward parameter %x : f32[batch=@b, sequence=2, hidden=3]\n"
     "parameter %w : f32[hidden=3, ffn=@f] result %y\n"
-    "%a = einsum(%x, %w) {labels=\"bsh,hf->bsf\", blocks=\"f=2\"} : f32[batch=@b, sequence=2, "
+    "%a = einsum(%x, %w) {labels=\"bsh,hf->bsf\", blocks=\"ffn=2\"} : f32[batch=@b, sequence=2, "
     "ffn=@f]\n"
     "%y = silu(%a) : f32[batch=@b, sequence=2, ffn=@f] out }\n"
     "unit main.down { phase forward parameter %x : f32[batch=@b, sequence=2, ffn=@f]\n"
     "parameter %w : f32[ffn=@f, hidden=3] result %y\n"
-    "%y = einsum(%x, %w) {labels=\"bsf,fh->bsh\", blocks=\"f=2\"} : f32[batch=@b, sequence=2, "
+    "%y = einsum(%x, %w) {labels=\"bsf,fh->bsh\", blocks=\"ffn=2\"} : f32[batch=@b, sequence=2, "
     "hidden=3] out }\n"
     "unit main.plus { phase forward parameter %x : f32[batch=@b, sequence=2, hidden=3]\n"
     "parameter %y : f32[batch=@b, sequence=2, hidden=3] result %r\n"
@@ -98,7 +101,7 @@ static const char units[] =
     "%y = divide(%x) {divisor=3} : f32[batch=@b, sequence=2, hidden=3] in %x }\n"
     "unit main.head { phase forward parameter %x : f32[batch=@b, sequence=2, hidden=3]\n"
     "parameter %table : f32[vocab=@v, hidden=3] result %y\n"
-    "%y = einsum(%x, %table) {labels=\"bsh,vh->bsv\", blocks=\"v=2\"} : f32[batch=@b, "
+    "%y = einsum(%x, %table) {labels=\"bsh,vh->bsv\", blocks=\"vocab=2\"} : f32[batch=@b, "
     "sequence=2, vocab=@v] out }\n"
     "unit main.greatest { phase forward parameter %l : f32[batch=@b, sequence=2, vocab=@v] "
     "result %y\n"
@@ -106,7 +109,7 @@ static const char units[] =
     "unit main.exponentials { phase forward parameter %l : f32[batch=@b, sequence=2, "
     "vocab=@v]\n"
     "parameter %m : f32[batch=@b, sequence=2] result %y\n"
-    "%y = sum_exp(%l, %m) {blocks=\"v=2\"} : f32[batch=@b, sequence=2] out }\n"
+    "%y = sum_exp(%l, %m) {blocks=\"vocab=2\"} : f32[batch=@b, sequence=2] out }\n"
     "unit main.choose { phase forward parameter %l : f32[batch=@b, sequence=2, vocab=@v]\n"
     "parameter %ids : i32[batch=@b, sequence=2] result %y\n"
     "%rows = iota() {dimension=vocab@cut} : i32[vocab=@v] inline\n"
@@ -118,7 +121,7 @@ static const char units[] =
     "%y = token_loss(%lse, %p, %ids) : f64[] out }\n"
     "unit main.slope { phase backward parameter %x : f32[batch=@b, sequence=2, hidden=3]\n"
     "parameter %dy : f32[batch=@b, sequence=2, ffn=@f] result %y\n"
-    "%y = einsum(%x, %dy) {labels=\"bsh,bsf->hf\", blocks=\"f=2\"} : f32[hidden=3, ffn=@f] out "
+    "%y = einsum(%x, %dy) {labels=\"bsh,bsf->hf\", blocks=\"ffn=2\"} : f32[hidden=3, ffn=@f] out "
     "}\n"
     "unit main.rows { phase backward parameter %ids : i32[batch=@b, sequence=2]\n"
     "parameter %dy : f32[batch=@b, sequence=2, hidden=3] result %y\n"
@@ -251,7 +254,7 @@ struct deviation {
     "%p = iota() {dimension=positions} : i32[positions=8] inline\n"                                \
     "%r = iota() {dimension=sequence} : i32[sequence=2] inline\n"                                  \
     "%a = embedding(%p, %t, %r) : f32[positions=8, hidden=3]\n"                                    \
-    "%y = einsum(%a, %a) {labels=\"ph,ph->h\", blocks=\"p=1\"} : f32[hidden=3] out }\n"
+    "%y = einsum(%a, %a) {labels=\"ph,ph->h\", blocks=\"positions=1\"} : f32[hidden=3] out }\n"
 #define GATHERED(axes, vocab)                                                                      \
     "%w = all_gather(%l) {axes=" axes ", dim=2} : f32[batch=2, sequence=2, vocab=" vocab "]\n"     \
     "%v = wait(%w) : f32[batch=2, sequence=2, vocab=" vocab "]\n"
@@ -309,8 +312,8 @@ static const struct deviation deviations[] = {
      NULL,
      {{0}}},
     {"columns that one axis cuts",
-     {REPLACE_ALL("ffn=8/t*u", "ffn=8/u"), REPLACE_ALL("ffn=2", "ffn=4"),
-      REPLACE(SUM_OVER("t*u", "y"), SUM_OVER("u", "y")),
+     {REPLACE_ALL("ffn=8/t*u", "ffn=8/u"), REPLACE_ALL("ffn=2]", "ffn=4]"),
+      REPLACE_ALL("ffn=2,", "ffn=4,"), REPLACE(SUM_OVER("t*u", "y"), SUM_OVER("u", "y")),
       REPLACE(SUM_OVER("t*u", "bins"), SUM_OVER("u", "bins"))},
      NULL,
      NULL,
@@ -384,19 +387,19 @@ static const struct deviation deviations[] = {
      "E416",
      "%y = einsum(%x, %w) {labels=\"bsf,fh->bsh\"}",
      "a part of `x` along `ffn`, not in blocks",
-     {NO_BLOCKS("bsf,fh->bsh", "f=2")}},
+     {NO_BLOCKS("bsf,fh->bsh", "ffn=2")}},
     {"exponentials without blocks",
      {{0}},
      "E416",
      "%y = sum_exp(%l, %m)",
      "along `vocab`, not in blocks",
-     {REPLACE(" {blocks=\"v=2\"}", "")}},
+     {REPLACE(" {blocks=\"vocab=2\"}", "")}},
     {"columns in one product",
      {{0}},
      "E416",
      "%a = einsum(%x, %w) {labels=\"bsh,hf->bsf\"}",
      "a part of `w` along `ffn`, not in blocks",
-     {NO_BLOCKS("bsh,hf->bsf", "f=2")}},
+     {NO_BLOCKS("bsh,hf->bsf", "ffn=2")}},
     {"squares in an order",
      {REPLACE(SUM_OVER("t*u", "bins"), SUM_OVER("t*u", "grad_norm"))},
      "E416",
@@ -406,13 +409,13 @@ static const struct deviation deviations[] = {
       REPLACE("(x = g) -> (y = bins)", "(x = g) -> (y = grad_norm)"),
       REPLACE("call norm(x = bins) -> (y = grad_norm)\n", "")}},
     {"blocks of another length",
-     {REPLACE(BLOCKS("bsf,fh->bsh", "f=2"), BLOCKS("bsf,fh->bsh", "f=1"))},
+     {REPLACE(BLOCKS("bsf,fh->bsh", "ffn=2"), BLOCKS("bsf,fh->bsh", "ffn=1"))},
      "E416",
      "%y = einsum(%x, %w)",
      "one device has",
      {{0}}},
     {"exponentials in blocks of another length",
-     {REPLACE("{blocks=\"v=2\"}", "{blocks=\"v=1\"}")},
+     {REPLACE("{blocks=\"vocab=2\"}", "{blocks=\"vocab=1\"}")},
      "E416",
      "%y = sum_exp(%l, %m)",
      "one device has",

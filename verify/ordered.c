@@ -292,14 +292,18 @@ static bool cuts_batch(const struct engine *e, const struct dim_info *dim) {
     return !dim->flat && (dim->time || dim->owners & e->batch_axes);
 }
 
-static const struct fault *part_fault(const struct context *c, char label, const char *why) {
+static enum dimension dimension_of(const struct context *c, char label) {
     unsigned operand = c->first[(unsigned char)label];
     const char *labels = c->labels.operands[operand];
     const struct tensor_type *type = &c->unit->values[c->op->operands[operand]].type;
+    return type->dims[strchr(labels, label) - labels].dimension;
+}
+
+static const struct fault *part_fault(const struct context *c, char label, const char *why) {
     return fault_make(c->engine, E416, c->op->span, NULL,
                       "`%s` works on a part of `%s` along `%s`, %s", c->row->text,
-                      operand_name(c, operand),
-                      dimension_names[type->dims[strchr(labels, label) - labels].dimension], why);
+                      operand_name(c, c->first[(unsigned char)label]),
+                      dimension_names[dimension_of(c, label)], why);
 }
 
 // Has a device one run of the whole, in which blocks stand as there?
@@ -315,7 +319,7 @@ static bool is_one_run(const struct dim_key *key) {
 
 // A part that a device has of a dimension is computed block by block, as the whole is.
 static void check_blocks(struct context *c, char label, const struct dim_info *dim) {
-    if (!op_block(c->op, label))
+    if (!op_block(c->op, dimension_of(c, label)))
         c->fault = part_fault(c, label, "not in blocks: the order of its sums depends on the mesh");
     else if (!is_one_run(dim->key))
         c->fault = part_fault(c, label, "which is no single run of the whole");
@@ -366,7 +370,7 @@ static void contract_part(struct context *c, char label, const struct dim_info *
 
 static void contract_label(struct context *c, char label, struct contraction *sum) {
     const struct dim_info *dim = dim_get(&c->engine->digits, c->dims[(unsigned char)label]);
-    int64_t block = op_block(c->op, label);
+    int64_t block = op_block(c->op, dimension_of(c, label));
     if (is_exact(c->op->kind))
         sum->leaves.exact |= dim->owners;
     else if (c->row->combine != MONOID_MAX && (dim->owners || dim->time || dim->flat))
