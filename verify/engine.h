@@ -199,14 +199,12 @@ const char *coverage_missing_text(const struct engine *, coverage_id); // the fi
 bool carry_apply(struct engine *, const struct unit *, const struct op *,
                  const struct judgement *operands, struct judgement *results);
 
-// ordered.c: the order of sums, where terms are ordered.
+// The order of sums, where terms are ordered (ordered.c).
 bool leaves_of_time(const struct engine *,
                     const struct judgement *); // microbatches are to be summed
-// Whether what the host or the initialisation filled is cut into the leaves' parts; NULL: it is.
+// cuts.c: whether what the host or the initialisation filled is cut into the leaves' parts. NULL:
+// it is.
 const struct fault *ordered_check_filled(struct engine *, const struct buffer *, form_id);
-// The sum over the axes of a collective. NULL: done.
-const struct fault *ordered_sum_over(struct engine *, const struct exchange *, struct judgement *,
-                                     struct span span);
 // Whether a collective or a slice leaves to ops the shapes, and to groups the members, that they
 // have on every mesh. NULL: it does.
 const struct fault *ordered_check_collective(struct engine *, const struct exchange *,
@@ -215,6 +213,9 @@ const struct fault *ordered_check_slice(struct engine *, const struct axis_list 
                                         struct span span);
 // The same of what counts positions along a dimension that is cut so. NULL: it does.
 const struct fault *ordered_check_positions(struct engine *, dim_id, struct span span);
+// tree.c: the sum over the axes of a collective. NULL: done.
+const struct fault *ordered_sum_over(struct engine *, const struct exchange *, struct judgement *,
+                                     struct span span);
 // `sum` becomes kept + sum, which are siblings. NULL: done.
 const struct fault *ordered_join(struct engine *, const struct judgement *kept,
                                  struct judgement *sum, struct span span);

@@ -37,6 +37,14 @@ struct scaled iota_term(struct engine *, int64_t dimension, int64_t count);
 struct scaled ordered_value(struct context *, unsigned result);
 void ordered_leaves(struct context *, unsigned result, struct judgement *made);
 
+// contraction.c: what is contracted adds to the digits that are still to be summed.
+struct contraction {
+    struct leaves leaves;
+    int32_t microbatch;
+    bool several; // blocks of a label that a device has: what is behind it must be whole
+};
+void contract(struct context *, unsigned result, struct contraction *);
+
 // parts.c. Two labels on one axis are noted as a pair, or are a fault.
 void pair_labels(struct context *, unsigned axis, unsigned char label);
 // Of which parts of a contraction a device makes the result; `contracted`: axes that own digits of
