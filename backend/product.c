@@ -1,112 +1,171 @@
-// einsum as one call of the product function. Labels of the two operands and the result fall into
-// four groups: batch (in all three), rows (first operand and result), columns (second and result)
-// and contracted (both operands). Where every group is contiguous and in one order wherever it
-// stands, the operands are matrices as they lie, transposed or not. Results that have columns in
-// front of rows are computed with the operands exchanged. Batch labels come first everywhere and
-// become a loop. Whatever else a person may write is refused (backend_refusal).
+// einsum as calls of the product function. Labels of the two operands and the result fall into four
+// groups: batch (in all three), rows (first operand and result), columns (second and result) and
+// contracted (not in the result). Labels that stand side by side in one order, wherever they stand,
+// are a *run* and count as one. A run of rows, one of columns and one that is contracted are a
+// product of matrices, transposed or not, if in each matrix one of its two is innermost; where rows
+// are innermost in the result, with the operands exchanged. Loops around it go over all other runs.
+// Products that models need have no others; what a person writes may have.
 #include "backend/emitter.h"
 
 #include <string.h>
 
 enum group { GROUP_BATCH, GROUP_ROWS, GROUP_COLUMNS, GROUP_CONTRACTED, N_GROUPS };
 
-// How the einsum reads as c = op(a) op(b). Sizes are products over the labels of a group. Where a
-// group has labels in blocks it lies as [parts][blocks][elements of one]; 0 blocks: it has none.
+// The einsum's operands as it names them, and its result.
+enum { RESULT = 2, N_TENSORS = 3, MAX_RUNS = 2 * MAX_RANK };
+struct run {
+    char label; // one of it
+    int64_t size;
+    int64_t strides[N_TENSORS]; // elements from one to the next; 0: the tensor has none of it
+    bool innermost[N_TENSORS];
+};
+
+// How the einsum reads as c = op(a) op(b), inside loops. Sizes are products over the labels of a
+// group that are in the product. Where a group has labels in blocks it lies as
+// [parts][blocks][elements of one]; 0 blocks: it has none.
 struct matrices {
+    bool exchange; // a is the einsum's second operand
     int64_t sizes[N_GROUPS], blocks[N_GROUPS], parts[N_GROUPS];
     bool transpose_a, transpose_b;
-    bool exchange; // a is the einsum's second operand
+    int64_t lda, ldb, ldc; // elements between the stored rows, as of the call
+    struct run loops[MAX_RUNS];
+    unsigned n_loops;
 };
 
 // Which group a label belongs to, for operands in the order a, b.
-static int group_of(char label, const char *a, const char *b, const char *c) {
-    bool in_a = strchr(a, label), in_b = strchr(b, label), in_c = strchr(c, label);
-    if (in_a && in_b)
-        return in_c ? GROUP_BATCH : GROUP_CONTRACTED;
-    if (!in_c)
-        return -1; // summed in one operand alone
-    return in_a ? GROUP_ROWS : GROUP_COLUMNS;
+static enum group group_of(char label, const char *a, const char *b, const char *c) {
+    bool in_a = strchr(a, label), in_b = strchr(b, label);
+    if (!strchr(c, label))
+        return GROUP_CONTRACTED;
+    return in_a && in_b ? GROUP_BATCH : in_a ? GROUP_ROWS : GROUP_COLUMNS;
 }
 
-// The labels of a group as they stand in one tensor; false if others stand between them.
-static bool extract(const char *labels, enum group group, const char *a, const char *b,
-                    const char *c, char out[MAX_RANK + 1], int *position) {
-    unsigned n = 0;
-    bool ended = false;
-    *position = -1;
-    for (unsigned i = 0; labels[i]; i++) {
-        if (group_of(labels[i], a, b, c) != (int)group) {
-            ended = n > 0;
+// ---- runs -------------------------------------------------------------------------------------
+
+struct labelled {
+    const char *labels;
+    const struct tensor_type *type;
+};
+
+// Does `next` stand right behind the label, wherever one of the two is?
+static bool follows(const struct labelled tensors[N_TENSORS], char label, char next) {
+    for (int t = 0; t < N_TENSORS; t++) {
+        const char *at = strchr(tensors[t].labels, label);
+        if (at ? at[1] != next : strchr(tensors[t].labels, next) != NULL)
+            return false;
+    }
+    return true;
+}
+
+// Makes a run longer by the label that follows it, or begins it.
+static void extend(struct run *run, const struct labelled tensors[N_TENSORS], char label) {
+    int64_t size = 0;
+    for (int t = 0; t < N_TENSORS; t++) {
+        const struct tensor_type *type = tensors[t].type;
+        const char *at = strchr(tensors[t].labels, label);
+        if (!at)
             continue;
+        unsigned place = (unsigned)(at - tensors[t].labels);
+        size = type->dims[place].size;
+        run->innermost[t] = place + 1 == type->rank;
+        run->strides[t] = 1;
+        for (unsigned i = place + 1; i < type->rank; i++)
+            run->strides[t] *= type->dims[i].size;
+    }
+    run->label = label;
+    run->size *= size;
+}
+
+static unsigned find_runs(const struct labelled tensors[N_TENSORS], struct run runs[MAX_RUNS]) {
+    unsigned n = 0;
+    for (int t = 0; t < RESULT; t++)
+        for (const char *at = tensors[t].labels; *at; at++) {
+            if (t == 1 && strchr(tensors[0].labels, *at))
+                continue;
+            if (at == tensors[t].labels || !follows(tensors, at[-1], *at))
+                runs[n++] = (struct run){.size = 1};
+            extend(&runs[n - 1], tensors, *at);
         }
-        if (ended)
-            return false;
-        if (n == 0)
-            *position = (int)i;
-        out[n++] = labels[i];
-    }
-    out[n] = 0;
+    return n;
+}
+
+// ---- the product inside -----------------------------------------------------------------------
+
+// In the place of a run that a product has none of: one row, one column, a sum of one.
+static const struct run no_run = {.size = 1, .innermost = {true, true, true}};
+
+struct choice {
+    const struct run *rows, *columns, *contracted;
+};
+
+static int64_t stored_row(const struct run *run, int tensor, const struct run *inside) {
+    return run->strides[tensor] ? run->strides[tensor] : inside->size;
+}
+
+// Are the chosen runs matrices as they lie? If they are, says how.
+static bool read_matrices(struct choice of, bool exchange, struct matrices *m) {
+    int a = exchange, b = !exchange;
+    bool transpose_a = !of.contracted->innermost[a], transpose_b = !of.columns->innermost[b];
+    if ((transpose_a && !of.rows->innermost[a]) || (transpose_b && !of.contracted->innermost[b]) ||
+        !of.columns->innermost[RESULT])
+        return false;
+    m->exchange = exchange;
+    m->transpose_a = transpose_a;
+    m->transpose_b = transpose_b;
+    m->lda = transpose_a ? of.contracted->strides[a] : stored_row(of.rows, a, of.contracted);
+    m->ldb = transpose_b ? of.columns->strides[b] : stored_row(of.contracted, b, of.columns);
+    m->ldc = stored_row(of.rows, RESULT, of.columns);
+    m->sizes[GROUP_ROWS] = of.rows->size;
+    m->sizes[GROUP_COLUMNS] = of.columns->size;
+    m->sizes[GROUP_CONTRACTED] = of.contracted->size;
     return true;
 }
 
-// Requires that a group reads the same in two tensors and tells whether it is in front of `other`.
-static bool group_fits(const char *one, const char *two, enum group group, const char *a,
-                       const char *b, const char *c) {
-    char in_one[MAX_RANK + 1], in_two[MAX_RANK + 1];
-    int position;
-    return extract(one, group, a, b, c, in_one, &position) &&
-           extract(two, group, a, b, c, in_two, &position) && strcmp(in_one, in_two) == 0;
-}
+// The runs of each group that a product may have, and behind them that it has none. What is summed
+// in one operand alone is contracted, but by no product.
+struct candidates {
+    const struct run *runs[N_GROUPS][MAX_RUNS + 1];
+    unsigned n[N_GROUPS];
+};
 
-// Where a group begins; -1: the tensor has none of it, which fits any order.
-static int position_of(const char *labels, enum group group, const char *a, const char *b,
-                       const char *c) {
-    char out[MAX_RANK + 1];
-    int position;
-    extract(labels, group, a, b, c, out, &position);
-    return position;
-}
-
-static bool is_before(const char *labels, enum group first, enum group second, const char *a,
-                      const char *b, const char *c) {
-    int one = position_of(labels, first, a, b, c), two = position_of(labels, second, a, b, c);
-    return one < 0 || two < 0 || one < two;
-}
-
-static bool batch_leads(const char *labels, const char *a, const char *b, const char *c) {
-    return position_of(labels, GROUP_BATCH, a, b, c) <= 0;
-}
-
-// Do the labels fit when a and b are the operands in this order? Batch labels lead everywhere, rows
-// come before columns in the result; the operands may be transposed.
-static bool match(const char *a, const char *b, const char *c, struct matrices *m) {
-    for (const char *l = a; *l; l++)
-        if (group_of(*l, a, b, c) < 0)
-            return false;
-    for (const char *l = b; *l; l++)
-        if (group_of(*l, a, b, c) < 0)
-            return false;
-    if (!group_fits(a, c, GROUP_ROWS, a, b, c) || !group_fits(b, c, GROUP_COLUMNS, a, b, c) ||
-        !group_fits(a, b, GROUP_CONTRACTED, a, b, c) || !group_fits(a, b, GROUP_BATCH, a, b, c) ||
-        !group_fits(a, c, GROUP_BATCH, a, b, c))
-        return false;
-    if (!batch_leads(a, a, b, c) || !batch_leads(b, a, b, c) || !batch_leads(c, a, b, c) ||
-        !is_before(c, GROUP_ROWS, GROUP_COLUMNS, a, b, c))
-        return false;
-    m->transpose_a = !is_before(a, GROUP_ROWS, GROUP_CONTRACTED, a, b, c);
-    m->transpose_b = !is_before(b, GROUP_CONTRACTED, GROUP_COLUMNS, a, b, c);
-    return true;
-}
-
-// All groups of a; of b only what a has not.
-static void add_sizes(const char *labels, const struct tensor_type *type, const char *a,
-                      const char *b, const char *c, bool all, struct matrices *m) {
-    for (unsigned i = 0; i < type->rank; i++) {
-        int group = group_of(labels[i], a, b, c);
-        if (all || group == GROUP_COLUMNS)
-            m->sizes[group] *= type->dims[i].size;
+static void find_candidates(const struct run *runs, unsigned n, const char *a, const char *b,
+                            const char *c, struct candidates *found) {
+    memset(found->n, 0, sizeof found->n);
+    for (unsigned i = 0; i < n; i++) {
+        enum group group = group_of(runs[i].label, a, b, c);
+        if (group != GROUP_CONTRACTED || (runs[i].strides[0] && runs[i].strides[1]))
+            found->runs[group][found->n[group]++] = &runs[i];
     }
+    for (int g = 0; g < N_GROUPS; g++)
+        found->runs[g][found->n[g]++] = &no_run;
 }
+
+static bool is_chosen(struct choice of, const struct run *run) {
+    return of.rows == run || of.columns == run || of.contracted == run;
+}
+
+// Does a product leave less to loops than the other?
+static bool is_greater(struct choice of, struct choice than) {
+    double size = (double)of.rows->size * (double)of.columns->size * (double)of.contracted->size;
+    double other =
+        (double)than.rows->size * (double)than.columns->size * (double)than.contracted->size;
+    return size > other || (size == other && is_chosen(than, &no_run) && !is_chosen(of, &no_run));
+}
+
+// Improves on a choice among these.
+static void choose(const struct candidates *found, bool exchange, struct choice *best,
+                   struct matrices *m) {
+    for (unsigned r = 0; r < found->n[GROUP_ROWS]; r++)
+        for (unsigned c = 0; c < found->n[GROUP_COLUMNS]; c++)
+            for (unsigned k = 0; k < found->n[GROUP_CONTRACTED]; k++) {
+                struct choice of = {found->runs[GROUP_ROWS][r], found->runs[GROUP_COLUMNS][c],
+                                    found->runs[GROUP_CONTRACTED][k]};
+                if (is_greater(of, *best) && read_matrices(of, exchange, m))
+                    *best = of;
+            }
+}
+
+// ---- blocks -----------------------------------------------------------------------------------
 
 // From the innermost label out: what is in no blocks inside those that are belongs to each block,
 // what is outside them says of which part a block is. A block of more than one element cannot have
@@ -128,34 +187,58 @@ static bool add_blocks(const struct op *op, const char *labels, const struct ten
 }
 
 // Rows and contracted labels as they stand in a, columns as in b.
-static bool find_blocks(const struct unit *unit, const struct op *op,
-                        const struct op_labels *labels, struct matrices *m) {
-    const char *a = labels->operands[m->exchange], *b = labels->operands[!m->exchange];
-    const char *c = labels->results[0];
+static bool find_blocks(const struct op *op, const struct labelled *a, const struct labelled *b,
+                        const char *c, struct matrices *m) {
     struct matrices of_b = *m;
-    bool fits = add_blocks(op, a, &unit->values[op->operands[m->exchange]].type, a, b, c, m) &&
-                add_blocks(op, b, &unit->values[op->operands[!m->exchange]].type, a, b, c, &of_b);
+    bool fits = add_blocks(op, a->labels, a->type, a->labels, b->labels, c, m) &&
+                add_blocks(op, b->labels, b->type, a->labels, b->labels, c, &of_b);
     m->blocks[GROUP_COLUMNS] = of_b.blocks[GROUP_COLUMNS];
     m->parts[GROUP_COLUMNS] = of_b.parts[GROUP_COLUMNS];
     return fits;
 }
 
-// Both orders are tried: c = a b, and the transposed c = b a where columns lead in the result.
+// Blocks are joined as a tree by one call, and a loop around it adds one after the other.
+static bool is_one_tree(const struct matrices *m, const char *a, const char *b, const char *c) {
+    for (unsigned i = 0; i < m->n_loops; i++)
+        if (group_of(m->loops[i].label, a, b, c) != GROUP_BATCH)
+            return false;
+    return true;
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+static void find_product(const struct labelled tensors[N_TENSORS], struct matrices *m) {
+    struct run runs[MAX_RUNS];
+    struct choice best = {&no_run, &no_run, &no_run};
+    unsigned n = find_runs(tensors, runs);
+    CHECK(read_matrices(best, false, m));
+    for (int exchange = 0; exchange < 2; exchange++) {
+        struct candidates found;
+        find_candidates(runs, n, tensors[exchange].labels, tensors[!exchange].labels,
+                        tensors[RESULT].labels, &found);
+        choose(&found, exchange, &best, m);
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (!is_chosen(best, &runs[i]) && runs[i].size > 1)
+            m->loops[m->n_loops++] = runs[i];
+}
+
+// False: its blocks do not lie as a product of blocks wants them.
 static bool matrices_of(const struct unit *unit, const struct op *op, struct matrices *m) {
     struct op_labels labels;
     CHECK(op_labels_of(unit, op, &labels));
+    struct labelled tensors[N_TENSORS] = {
+        {labels.operands[0], &unit->values[op->operands[0]].type},
+        {labels.operands[1], &unit->values[op->operands[1]].type},
+        {labels.results[0], &unit->values[op->results[0]].type},
+    };
     *m = (struct matrices){.sizes = {1, 1, 1, 1}, .parts = {1, 1, 1, 1}};
-    for (int exchange = 0; exchange < 2; exchange++) {
-        const char *a = labels.operands[exchange], *b = labels.operands[!exchange];
-        const char *c = labels.results[0];
-        if (!match(a, b, c, m))
-            continue;
-        m->exchange = exchange;
-        add_sizes(a, &unit->values[op->operands[exchange]].type, a, b, c, true, m);
-        add_sizes(b, &unit->values[op->operands[!exchange]].type, a, b, c, false, m);
-        return find_blocks(unit, op, &labels, m);
-    }
-    return false;
+    find_product(tensors, m);
+    if (!op_attribute(op, ATTRIBUTE_BLOCKS))
+        return true;
+    const struct labelled *a = &tensors[m->exchange], *b = &tensors[!m->exchange];
+    const char *c = tensors[RESULT].labels;
+    return is_one_tree(m, a->labels, b->labels, c) && find_blocks(op, a, b, c, m);
 }
 
 bool product_is_supported(const struct unit *unit, const struct op *op) {
@@ -163,9 +246,11 @@ bool product_is_supported(const struct unit *unit, const struct op *op) {
     return matrices_of(unit, op, &m);
 }
 
+// ---- code -------------------------------------------------------------------------------------
+
 struct product {
-    LLVMValueRef a, b;
-    struct target c;
+    LLVMValueRef places[N_TENSORS];
+    LLVMValueRef accumulate; // i32
     enum dtype dtype;
 };
 
@@ -174,69 +259,69 @@ static int64_t calls_along(const struct matrices *m, enum group group) {
     return m->blocks[group] ? m->blocks[group] * m->parts[group] : 1;
 }
 
-static void call_product_blocks(struct emitter *e, const struct op *op, const struct matrices *m,
-                                const struct product *p) {
-    int64_t rows = m->sizes[GROUP_ROWS], columns = m->sizes[GROUP_COLUMNS];
-    int64_t contracted = m->sizes[GROUP_CONTRACTED];
-    CALL_RUNTIME(e, product_blocks, op->id, place_dtype_constant(e, p->dtype),
-                 constant_i32(e, m->transpose_a), constant_i32(e, m->transpose_b),
-                 constant_i64(e, rows), constant_i64(e, calls_along(m, GROUP_ROWS)),
-                 constant_i64(e, columns), constant_i64(e, calls_along(m, GROUP_COLUMNS)),
-                 constant_i64(e, contracted), constant_i64(e, m->blocks[GROUP_CONTRACTED]),
-                 constant_i64(e, m->parts[GROUP_CONTRACTED]), p->a,
-                 constant_i64(e, m->transpose_a ? rows : contracted), p->b,
-                 constant_i64(e, m->transpose_b ? contracted : columns),
-                 constant_i32(e, p->c.accumulate), p->c.place, constant_i64(e, columns));
-}
-
-// Leading dimensions are those of contiguous matrices: tensors are contiguous, groups are too.
 static void call_product(struct emitter *e, const struct op *op, const struct matrices *m,
                          const struct product *p) {
-    int64_t rows = m->sizes[GROUP_ROWS], columns = m->sizes[GROUP_COLUMNS];
-    int64_t contracted = m->sizes[GROUP_CONTRACTED];
-    if (op_attribute(op, ATTRIBUTE_BLOCKS)) {
-        call_product_blocks(e, op, m, p);
+    LLVMValueRef dtype = place_dtype_constant(e, p->dtype);
+    LLVMValueRef transpose_a = constant_i32(e, m->transpose_a);
+    LLVMValueRef transpose_b = constant_i32(e, m->transpose_b);
+    LLVMValueRef rows = constant_i64(e, m->sizes[GROUP_ROWS]);
+    LLVMValueRef columns = constant_i64(e, m->sizes[GROUP_COLUMNS]);
+    LLVMValueRef contracted = constant_i64(e, m->sizes[GROUP_CONTRACTED]);
+    LLVMValueRef a = p->places[m->exchange], lda = constant_i64(e, m->lda);
+    LLVMValueRef b = p->places[!m->exchange], ldb = constant_i64(e, m->ldb);
+    LLVMValueRef c = p->places[RESULT], ldc = constant_i64(e, m->ldc);
+    if (!op_attribute(op, ATTRIBUTE_BLOCKS))
+        CALL_RUNTIME(e, product, op->id, dtype, transpose_a, transpose_b, rows, columns, contracted,
+                     a, lda, b, ldb, p->accumulate, c, ldc);
+    else
+        CALL_RUNTIME(e, product_blocks, op->id, dtype, transpose_a, transpose_b, rows,
+                     constant_i64(e, calls_along(m, GROUP_ROWS)), columns,
+                     constant_i64(e, calls_along(m, GROUP_COLUMNS)), contracted,
+                     constant_i64(e, m->blocks[GROUP_CONTRACTED]),
+                     constant_i64(e, m->parts[GROUP_CONTRACTED]), a, lda, b, ldb, p->accumulate, c,
+                     ldc);
+}
+
+// The product of one iteration. What is contracted by a loop is added to what there is from its
+// second iteration on.
+static struct product item(struct emitter *e, const struct product *p, const struct run *run,
+                           LLVMValueRef counter) {
+    struct product one = *p;
+    for (int t = 0; t < N_TENSORS; t++) {
+        LLVMValueRef stride = constant_i64(e, run->strides[t]);
+        LLVMValueRef offset = LLVMBuildMul(e->builder, counter, stride, "");
+        one.places[t] = element_pointer(e, element_type(e, p->dtype), p->places[t], offset);
+    }
+    if (!run->strides[RESULT]) {
+        LLVMValueRef later = LLVMBuildICmp(e->builder, LLVMIntNE, counter, constant_i64(e, 0), "");
+        later = LLVMBuildZExt(e->builder, later, e->i32, "");
+        one.accumulate = LLVMBuildOr(e->builder, p->accumulate, later, "");
+    }
+    return one;
+}
+
+static void emit_loops(struct emitter *e, const struct op *op, const struct matrices *m,
+                       unsigned depth, const struct product *p) {
+    if (depth == m->n_loops) {
+        call_product(e, op, m, p);
         return;
     }
-    CALL_RUNTIME(e, product, op->id, place_dtype_constant(e, p->dtype),
-                 constant_i32(e, m->transpose_a), constant_i32(e, m->transpose_b),
-                 constant_i64(e, rows), constant_i64(e, columns), constant_i64(e, contracted), p->a,
-                 constant_i64(e, m->transpose_a ? rows : contracted), p->b,
-                 constant_i64(e, m->transpose_b ? contracted : columns),
-                 constant_i32(e, p->c.accumulate), p->c.place, constant_i64(e, columns));
+    const struct run *run = &m->loops[depth];
+    struct counted_loop loop = loop_begin(e, constant_i64(e, 0), constant_i64(e, run->size), false);
+    struct product one = item(e, p, run, loop.counter);
+    emit_loops(e, op, m, depth + 1, &one);
+    loop_end(e, &loop, false);
 }
 
-// The item of a batch: `elements` each.
-static LLVMValueRef item(struct emitter *e, enum dtype dtype, LLVMValueRef place,
-                         LLVMValueRef index, int64_t elements) {
-    LLVMValueRef offset = LLVMBuildMul(e->builder, index, constant_i64(e, elements), "");
-    return element_pointer(e, element_type(e, dtype), place, offset);
-}
-
-// Tokens are the rows of every activation, so that b, s, ... are one group of one product. A batch
-// that is left is rare (none of the built models has one), so that a loop of calls will do.
 void emit_product(struct emitter *e, const struct op *op) {
     struct matrices m;
     CHECK(matrices_of(e->unit, op, &m));
     const struct op *sum = sum_around(e, op);
-    struct product whole = {.a = operand_place(e, op, m.exchange),
-                            .b = operand_place(e, op, !m.exchange),
-                            .c = sum ? begin_sum(e, sum, op->results[0]) : result_target(e, op, 0),
+    struct target c = sum ? begin_sum(e, sum, op->results[0]) : result_target(e, op, 0);
+    if (!c.place)
+        return;
+    struct product whole = {.places = {operand_place(e, op, 0), operand_place(e, op, 1), c.place},
+                            .accumulate = constant_i32(e, c.accumulate),
                             .dtype = value_type(e, op->results[0])->dtype};
-    if (!whole.c.place)
-        return;
-    if (m.sizes[GROUP_BATCH] == 1) {
-        call_product(e, op, &m, &whole);
-        return;
-    }
-    int64_t rows = m.sizes[GROUP_ROWS], columns = m.sizes[GROUP_COLUMNS];
-    int64_t contracted = m.sizes[GROUP_CONTRACTED];
-    struct counted_loop loop =
-        loop_begin(e, constant_i64(e, 0), constant_i64(e, m.sizes[GROUP_BATCH]), false);
-    struct product one = whole;
-    one.a = item(e, whole.dtype, whole.a, loop.counter, rows * contracted);
-    one.b = item(e, whole.dtype, whole.b, loop.counter, contracted * columns);
-    one.c.place = item(e, whole.dtype, whole.c.place, loop.counter, rows * columns);
-    call_product(e, op, &m, &one);
-    loop_end(e, &loop, false);
+    emit_loops(e, op, &m, 0, &whole);
 }
