@@ -467,7 +467,7 @@ static const struct deviation deviations[] = {
       REPLACE("out, f32[experts=1, sequence=2,", "out, f32[experts=1, sequence=1,")},
      "E416",
      "%o, %lse = attention(%q, %k, %k, %p, %t)",
-     "in tiles",
+     "a part of `q` along `sequence`, not in blocks",
      {REPLACE("tensor line", LOOK_TENSORS "tensor line"),
       REPLACE("buffer line", LOOK_BUFFERS "buffer line"), REPLACE("call norm", LOOK "call norm"),
       REPLACE("unit main.norm", LOOK_UNIT "unit main.norm")}},

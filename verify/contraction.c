@@ -1,8 +1,9 @@
 // What a device computes of its part of a dimension, where training is reproducible (ordered.c):
 //
 //   kept        A dimension that the result has, too. Elements, rows and heads are computed each by
-//               itself, whatever stands beside them. A product is another call for every shape, so
-//               it must be made in blocks.
+//               itself, whatever stands beside them. A product is another call for every shape,
+//               and attention goes through the queries in tiles: these must be in blocks.
+//   keys        Attention needs them whole: parts of them would be merged in the mesh's own order.
 //   contracted  In blocks, which are joined as a tree, so that a device's are a node of it; other
 //               devices' are digits that are still to be summed. Or exactly, in whatever order.
 //
@@ -12,10 +13,12 @@
 #include "ir/check.h"
 #include "verify/rule.h"
 
-// Is what a device contracts exact, and what devices have together? Squares are, in bins, and sums
-// of which at most one summand is not zero: the row, or the column, that an id selects.
+// Is what a device contracts exact, and what devices have together? Squares are, in bins, numbers
+// of tokens, and sums of which at most one summand is not zero: the row, or the column, that an id
+// selects.
 static bool is_exact(enum op_kind kind) {
-    return kind == OP_SQUARE_BINS || kind == OP_EMBEDDING || kind == OP_PICK;
+    return kind == OP_SQUARE_BINS || kind == OP_COUNT_TOKENS || kind == OP_EMBEDDING ||
+           kind == OP_PICK;
 }
 
 static bool is_attention(enum op_kind kind) {
@@ -60,12 +63,15 @@ static void check_blocks(struct context *c, char label, const struct dim_info *d
 }
 
 static void check_kept(struct context *c, char label, const struct dim_info *dim) {
-    if (!dim->owners || dim->flat || cuts_batch(c->engine, dim))
+    if (!dim->owners || cuts_batch(c->engine, dim))
         return;
-    if (c->op->kind == OP_EINSUM)
+    if (c->op->kind == OP_EINSUM || (is_attention(c->op->kind) && label == 's'))
         check_blocks(c, label, dim);
-    else if (is_attention(c->op->kind) && (label == 's' || label == 't'))
-        c->fault = part_fault(c, label, "in tiles of the part's own");
+}
+
+static void check_keys(struct context *c, char label, const struct dim_info *dim) {
+    if (is_attention(c->op->kind) && label == 't' && dim->owners)
+        c->fault = part_fault(c, label, "of which every query looks at all");
 }
 
 static void add_digits(struct leaves *leaves, const struct dim_info *dim) {
@@ -96,7 +102,7 @@ static void contract_part(struct context *c, char label, const struct dim_info *
 static void contract_label(struct context *c, char label, struct contraction *sum) {
     const struct dim_info *dim = dim_get(&c->engine->digits, c->dims[(unsigned char)label]);
     int64_t block = op_block(c->op, dimension_of(c, label));
-    if (is_exact(c->op->kind))
+    if (is_exact(c->op->kind) && !cuts_batch(c->engine, dim))
         sum->leaves.exact |= dim->owners;
     else if (c->row->combine != MONOID_MAX && (dim->owners || dim->time || dim->flat))
         contract_part(c, label, dim, sum);
@@ -121,6 +127,9 @@ static void contract_labels(struct context *c, unsigned result, bool of_batch,
                 c->fault = part_fault(c, *label, "of which a microbatch is the least part");
                 return;
             }
+            check_keys(c, *label, dim);
+            if (c->fault)
+                return;
             if (strchr(c->labels.results[result], *label)) {
                 check_kept(c, *label, dim);
                 continue;
