@@ -165,12 +165,17 @@ static bool relaxation_differs(const struct comparison *w) {
                   compression_text(arena, w->file), said);
 }
 
+static const char *reproducible_text(struct arena *arena, const struct policy *policy) {
+    return policy->reproducible ? arena_format(arena, "%" PRId64 " of %s", policy->reproducible,
+                                               dimensions_text(policy->reproducible_of, arena))
+                                : "0";
+}
+
 static bool order_differs(const struct comparison *w) {
     const struct policy *text = &w->text->policy, *file = &w->file->policy;
     const struct train_config *train = &w->c->config.train;
-    return differ(w, w->text->policy_span, "reproducible",
-                  arena_format(&w->c->arena, "%" PRId64, text->reproducible),
-                  arena_format(&w->c->arena, "%" PRId64, file->reproducible),
+    return differ(w, w->text->policy_span, "reproducible", reproducible_text(&w->c->arena, text),
+                  reproducible_text(&w->c->arena, file),
                   train->reproducible ? &train->reproducible_origin : &train->origin) ||
            differ(w, w->text->policy_span, "microbatch",
                   arena_format(&w->c->arena, "%" PRId64, text->microbatch),

@@ -214,6 +214,14 @@ struct ast_value *ast_repeat(struct parser *p, struct span span, struct ast_numb
     return value;
 }
 
+struct ast_value *ast_of(struct parser *p, struct span span, struct ast_value *limited,
+                         struct ast_names names) {
+    struct ast_value *value = new_value(p, AST_OF, span);
+    value->of.value = limited;
+    value->of.names = names;
+    return value;
+}
+
 struct ast_argument ast_argument_value(struct span span, struct ast_name name,
                                        struct ast_value *value) {
     return (struct ast_argument){

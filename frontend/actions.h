@@ -35,6 +35,8 @@ struct ast_value *ast_sum(struct parser *p, struct span span, struct ast_value *
                           struct ast_value *right);
 struct ast_value *ast_repeat(struct parser *p, struct span span, struct ast_number count,
                              struct ast_value *each);
+struct ast_value *ast_of(struct parser *p, struct span span, struct ast_value *limited,
+                         struct ast_names names);
 struct ast_values ast_values_add(struct parser *p, struct ast_values list, struct ast_value *value);
 
 struct ast_argument ast_argument_value(struct span span, struct ast_name name,

@@ -81,6 +81,7 @@ enum ast_value_kind {
     AST_SEQUENCE, // [embedding + 7, 14 of 8]
     AST_SUM,      // inside lists only: embedding + 7
     AST_REPEAT,   // inside lists only: 14 of 8
+    AST_OF,       // in fields only: 8 of batch, heads
 };
 
 struct ast_value;
@@ -122,6 +123,10 @@ struct ast_value {
             struct ast_number count;
             struct ast_value *each;
         } repeat;
+        struct {
+            struct ast_value *value;
+            struct ast_names names;
+        } of;
     };
 };
 

@@ -125,6 +125,11 @@ static void print_value(FILE *out, const struct ast_value *value) {
         fprintf(out, "%s of ", value->repeat.count.text);
         print_value(out, value->repeat.each);
         break;
+    case AST_OF:
+        print_value(out, value->of.value);
+        fputs(" of ", out);
+        print_names(out, &value->of.names, ", ");
+        break;
     }
 }
 

@@ -141,10 +141,14 @@ void resolve_mesh(struct resolver *r, const struct found_item *found);
 void finish_mesh(struct resolver *r, const struct found_item *found);
 void resolve_train(struct resolver *r, const struct found_item *found);
 void finish_train(struct resolver *r);
+// What `reproducible` names behind `of`, as bits 1 << dimension; all, where it names nothing.
+uint32_t read_dimensions(struct resolver *r, const struct ast_names *of);
+void check_reproducible(struct resolver *r, const struct train_config *train);
 // What takes an average of parameters for a step of its own.
 void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
                           struct optimizer_config *out);
 void resolve_strategy(struct resolver *r, const struct found_item *found);
+bool is_divisible(enum dimension dimension); // by a `split` that is compiled
 // The atomic axes of a product, outermost first. False: reported.
 bool resolve_axes(struct resolver *r, const struct ast_names *names, struct axis_list *list);
 // A file of strategies with parameters: each is expanded on a mesh made of its parameters.

@@ -97,6 +97,10 @@ static int split_unsupported(enum dimension dimension) {
     }
 }
 
+bool is_divisible(enum dimension dimension) {
+    return dimension_splittable[dimension] && split_unsupported(dimension) < 0;
+}
+
 // Known, and one that work can be divided along; then, whether that is built.
 static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dimension *out) {
     const char *names[N_DIMENSIONS];

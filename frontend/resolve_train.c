@@ -458,6 +458,20 @@ static bool is_field(const struct ast_field *field, const char *name) {
     return strcmp(field->paths.items[0].items[0].name.text, name) == 0;
 }
 
+// Both parts, or neither: a number alone is of all dimensions that a strategy can divide.
+static void take_reproducible(struct resolver *r, struct train_draft *draft,
+                              const struct ast_field *field, const struct origin *origin) {
+    struct ast_field most = *field;
+    const struct ast_names *of = NULL;
+    if (field->value && field->value->kind == AST_OF && field->paths.n == 1) {
+        of = &field->value->of.names;
+        most.value = field->value->of.value;
+    }
+    if (take_field(r, train_field_rows, N_TRAIN_FIELDS, "field of `train`", &most, origin,
+                   draft->config, draft->said) == TRAIN_REPRODUCIBLE)
+        draft->config->reproducible_of = read_dimensions(r, of);
+}
+
 // What an optimizer takes as an argument.
 static bool is_optimizers(const struct ast_field *field) {
     const char *name = field->paths.items[0].items[0].name.text;
@@ -478,6 +492,8 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
             take_optimizer(r, draft, field, &field->paths.items[i], &here);
         if (!field->value)
             report(r->diagnostics, E105, field->span, "`optimizer` takes a value: `= adamw(...)`");
+    } else if (is_field(field, "reproducible")) {
+        take_reproducible(r, draft, field, &here);
     } else if (is_optimizers(field)) {
         const struct ast_name *name = &field->paths.items[0].items[0].name;
         struct diagnostic *d = report(r->diagnostics, E104, name->span,
@@ -494,27 +510,6 @@ static void report_no_rate(struct resolver *r, const struct optimizer_rule *rule
                                   "the optimizer has no learning rate: `lr` is missing or 0");
     diagnostic_help(d, "say one, as in `%s(lr = 1e-3)`",
                     rule->optimizer.kind == OPTIMIZER_SGD ? "sgd" : "adamw");
-}
-
-// Sums are then binary trees, of as many leaves as devices; the least one is over a microbatch,
-// which must be the same whatever the mesh.
-static void check_reproducible(struct resolver *r, const struct train_config *train) {
-    int64_t most = train->reproducible;
-    struct span span = origin_span(&train->reproducible_origin);
-    if (most > LIMIT_REPRODUCIBLE || (most & (most - 1)) != 0) {
-        struct diagnostic *d =
-            report(r->diagnostics, E107, span, "`reproducible` is a power of two, at most %d",
-                   (int)LIMIT_REPRODUCIBLE);
-        diagnostic_origin(d, &train->reproducible_origin);
-        diagnostic_help(d, "say the most devices that are to train to these bits");
-    }
-    if (most && !train->microbatch) {
-        struct diagnostic *d =
-            report(r->diagnostics, E109, span,
-                   "training is `reproducible`, but `train` does not say `microbatch`");
-        diagnostic_origin(d, &train->reproducible_origin);
-        diagnostic_help(d, "say it, as its default depends on how many devices there are");
-    }
 }
 
 // What must be said, and what later arithmetic on sizes relies on.

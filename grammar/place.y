@@ -122,6 +122,7 @@ fields: %empty { $$ = (struct ast_block){0}; }
     | fields field { $$ = ast_block_add(p, $1, $2); }
     ;
 field: paths '=' value { $$ = ast_field_value(@$, $1, $3); }
+    | paths '=' value OF names { $$ = ast_field_value(@$, $1, ast_of(p, span_join(@3, @5), $3, $5)); }
     | NAME block { $$ = ast_field_block(p, @$, $1, &$2); }
     | error { $$ = (struct ast_field){0}; ast_skip(p); }
     | error block { $$ = (struct ast_field){0}; }

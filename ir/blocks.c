@@ -1,9 +1,11 @@
 // Blocks: the lengths in which an op works on dimensions, by their names, "sequence=16 ffn=64".
 // What is said of a dimension holds for all operands that have it: of each a power of two of blocks
 // is there, the same ones on every mesh, so that a device's are a node of the tree that joins all.
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/check.h"
 #include "ir/ir.h"
 #include "ir/limits.h"
 
@@ -58,6 +60,23 @@ static bool fits_operands(const struct unit *unit, const struct op *op, enum dim
     return found;
 }
 
+// What the op takes for one dimension may have several names: of heads, and of the keys' heads.
+static bool agree_where_paired(const struct unit *unit, const struct op *op,
+                               const struct op_labels *labels) {
+    int64_t lengths[UCHAR_MAX + 1];
+    bool seen[UCHAR_MAX + 1] = {false};
+    for (unsigned i = 0; i < op->n_operands; i++)
+        for (unsigned d = 0; labels->operands[i][d]; d++) {
+            unsigned char label = (unsigned char)labels->operands[i][d];
+            int64_t length = op_block(op, unit->values[op->operands[i]].type.dims[d].dimension);
+            if (seen[label] && lengths[label] != length)
+                return false;
+            seen[label] = true;
+            lengths[label] = length;
+        }
+    return true;
+}
+
 // How many blocks a device joins in what an operand's dimensions give to a result that has them
 // not.
 static int64_t joined_blocks(const struct unit *unit, const struct op *op,
@@ -103,8 +122,12 @@ const char *op_wrong_blocks(const struct unit *unit, const struct op *op, struct
                             "`%s` does not say lengths of blocks, as `ffn=11` does, of which a "
                             "dimension has a power of two",
                             blocks->word);
-    if (!op_labels_of(unit, op, &labels))
-        return NULL;
+    CHECK(op_labels_of(unit, op, &labels));
+    if (!agree_where_paired(unit, op, &labels))
+        return arena_format(arena,
+                            "`%s` names a dimension of one operand, and not what another has in "
+                            "its place",
+                            blocks->word);
     for (unsigned result = 0; result < op->n_results; result++)
         if (joined_blocks(unit, op, &labels, result) > LIMIT_BLOCKS)
             return arena_format(arena,

@@ -190,6 +190,8 @@ int64_t mesh_devices(const struct mesh *mesh);
 int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis);                 // in ranks
 int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes); // product of sizes
 int mesh_find_axis(const struct mesh *mesh, const char *name); // -1: none of that name
+// "batch, heads", of bits 1 << dimension.
+const char *dimensions_text(uint32_t dimensions, struct arena *arena);
 // What a user calls the list: "dp" where a product of the mesh has that name, else as the language
 // writes a product: "replica * shard".
 const char *mesh_axes_text(const struct mesh *mesh, const struct axis_list *axes,
@@ -495,8 +497,9 @@ struct step {
 // Minimum types that the verifier holds every statement of a class to (GI-5), and what was relaxed.
 struct policy {
     enum dtype parameters, master, moments, gradients, compute, accumulate, gather, reduce;
-    int64_t reproducible; // W, or 0
-    int64_t microbatch;   // with it: sequences that a device has at a time; else 0
+    int64_t reproducible;     // W, or 0
+    uint32_t reproducible_of; // with it: dimensions that meshes may divide, bits 1 << dimension
+    int64_t microbatch;       // and sequences that a device has at a time; else 0
     // Axes over which devices take steps of their own, each on its part of the batch as if that
     // were all of it; after so many steps parameters are averaged over them. No axes: 0 steps.
     struct axis_list islands;

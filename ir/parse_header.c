@@ -77,6 +77,16 @@ static struct wire parse_wire(struct parser *p) {
 
 // What the verifier holds every statement to; the file that takes the text in compares it with its
 // own.
+// `of batch, heads`
+static uint32_t parse_dimensions(struct parser *p) {
+    uint32_t dimensions = 0;
+    text_expect_word(p, "of");
+    do
+        dimensions |= 1u << text_choice(p, dimension_names, N_DIMENSIONS, "a dimension");
+    while (text_accept(p, ','));
+    return dimensions;
+}
+
 static void parse_policy(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct policy *policy = &p->program->policy;
@@ -90,8 +100,10 @@ static void parse_policy(struct parser *p) {
     policy->gather = parse_dtype_field(p, "gather");
     policy->reduce = parse_dtype_field(p, "reduce");
     policy->reproducible = parse_field(p, "reproducible");
-    if (policy->reproducible)
+    if (policy->reproducible) {
+        policy->reproducible_of = parse_dimensions(p);
         policy->microbatch = parse_field(p, "microbatch");
+    }
     if (text_accept_word(p, "relax")) {
         text_expect_word(p, "over");
         policy->islands = text_axes(p);

@@ -142,9 +142,13 @@ static void print_policy(struct printer *p) {
     break_before(p, 60);
     put(p, " compute = %s accumulate = %s gather = %s reduce = %s", dtype_names[policy->compute],
         dtype_names[policy->accumulate], dtype_names[policy->gather], dtype_names[policy->reduce]);
-    put(p, " reproducible = %" PRId64, policy->reproducible);
-    if (policy->reproducible)
-        put(p, " microbatch = %" PRId64, policy->microbatch);
+    if (policy->reproducible) {
+        break_before(p, 60);
+        put(p, " reproducible = %" PRId64 " of %s microbatch = %" PRId64, policy->reproducible,
+            dimensions_text(policy->reproducible_of, &p->scratch), policy->microbatch);
+    } else {
+        put(p, " reproducible = 0");
+    }
     if (policy->islands.n) {
         break_before(p, 60);
         put(p, " relax over ");

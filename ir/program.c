@@ -50,6 +50,14 @@ static const struct mesh_product *longest_product(const struct mesh *mesh,
     return longest;
 }
 
+const char *dimensions_text(uint32_t dimensions, struct arena *arena) {
+    const char *text = "";
+    for (int i = 0; i < N_DIMENSIONS; i++)
+        if (dimensions >> i & 1)
+            text = arena_format(arena, "%s%s%s", text, *text ? ", " : "", dimension_names[i]);
+    return text;
+}
+
 const char *mesh_axes_text(const struct mesh *mesh, const struct axis_list *axes,
                            struct arena *arena) {
     const char *text = "";

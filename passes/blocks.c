@@ -22,8 +22,9 @@ bool has_blocks(enum dimension dimension) {
 
 int64_t blocks_of(const struct policy *policy, enum dimension dimension, int64_t size) {
     int64_t most = policy->reproducible, blocks = 1;
+    bool may_be_divided = has_blocks(dimension) && policy->reproducible_of >> dimension & 1;
     most = most < LIMIT_BLOCKS ? most : LIMIT_BLOCKS;
-    while (has_blocks(dimension) && blocks < most && size % (2 * blocks) == 0)
+    while (may_be_divided && blocks < most && size % (2 * blocks) == 0)
         blocks *= 2;
     return blocks;
 }

@@ -680,6 +680,7 @@ static void set_sizes(struct program *program, const struct config *config) {
                                       .gather = precision->gather,
                                       .reduce = precision->reduce,
                                       .reproducible = config->train.reproducible,
+                                      .reproducible_of = config->train.reproducible_of,
                                       .microbatch = ordered ? config->train.microbatch : 0};
 }
 

@@ -10,6 +10,7 @@
 //   place_islands.c which local steps have a meaning
 //   place_wire.c    which gradients travel compressed
 //   place_order.c   the order of sums, where training is reproducible
+//   place_promised.c  which dimensions it lets a strategy divide
 //   place_sizes.c   which sizes divide
 //   place_remedies.c  the edits that helps propose
 #ifndef PLACE_PASSES_PLACE_H
@@ -100,6 +101,7 @@ void place_wire(struct placing *, struct placed_tensor *);
 void check_wires(struct placing *);
 // The order of sums over the batch, which must be one.
 void check_order(struct placing *);
+void check_promised(struct placing *);
 void check_states(struct placing *);
 void check_nesting(struct placing *, const struct placed_tensor *);
 

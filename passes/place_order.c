@@ -289,7 +289,9 @@ void check_order(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
     if (!p->config->train.reproducible)
         return;
-    check_kind(p);
+    check_promised(p);
+    if (p->diagnostics->n_errors == errors)
+        check_kind(p);
     if (p->diagnostics->n_errors > errors)
         return;
     check_number(p);

@@ -18,7 +18,8 @@ static const char *const sample =
     "  product dp = replica*shard\n"
     "  sizes batch = 8 sequence = 4 microbatches = 2 layers = 3 vocab = 16\n"
     "  policy parameters = f32 master = none moments = f32 gradients = f32\n"
-    "       compute = f32 accumulate = f32 gather = f32 reduce = f32 reproducible = 0\n"
+    "       compute = f32 accumulate = f32 gather = f32 reduce = f32\n"
+    "       reproducible = 4 of batch, ffn microbatch = 2\n"
     "  arena 4096\n"
     "  tensor block.w [hidden=6, ffn=5] role mlp.up layers 3 init normal 0.02\n"
     "       saved \"h.%d.w\" columns 0 5 transposed\n"
@@ -154,6 +155,12 @@ static void blocks_are_a_power_of_two(void **state) {
                  "       f32[batch=2, sequence=4, ffn=5]",
                  "%p = sum_rows(%w) {keep=1, blocks=\"sequence=4\"} : f32[ffn=5]",
                  "does not say lengths of blocks", "%p = sum_rows");
+    expect_error("%p = einsum(%x, %w) {labels=\"bsh,hf->bsf\", blocks=\"hidden=3 ffn=5\"}",
+                 "%o = iota() {dimension=positions} : i32[positions=6] inline\n"
+                 "%i = iota() {dimension=hidden} : i32[hidden=6] inline\n"
+                 "%t = embedding(%o, %w, %i) : f32[positions=6, ffn=5]\n"
+                 "%p = einsum(%x, %t) {labels=\"bsh,hf->bsf\", blocks=\"hidden=3 ffn=5\"}",
+                 "not what another has in its place", "%p = einsum");
     expect_error("gelu(%p) {", "gelu(%p) {blocks=\"ffn=5\", ", "does not take", NULL);
 }
 

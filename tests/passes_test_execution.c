@@ -74,6 +74,8 @@ static void check_reproducible(enum tiny_strategy strategy, int64_t microbatches
             t.config.mesh.axes[axis].size = 4;
     t.config.train.batch = mesh_devices(&t.config.mesh) * microbatches * t.config.train.microbatch;
     t.config.train.reproducible = 16;
+    t.config.train.reproducible_of = 1u << DIM_BATCH | 1u << DIM_SEQUENCE | 1u << DIM_HEADS |
+                                     1u << DIM_KV_HEADS | 1u << DIM_FFN | 1u << DIM_VOCAB;
     check(&t);
 }
 

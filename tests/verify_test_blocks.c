@@ -21,7 +21,8 @@
 
 static const char header[] =
     "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
-    "  accumulate = f32 gather = f32 reduce = f32 reproducible = 8 microbatch = 2\n"
+    "  accumulate = f32 gather = f32 reduce = f32 reproducible = 8 of batch, kv_heads, ffn, vocab "
+    "microbatch = 2\n"
     "arena 100000\n"
     "tensor table [vocab=8, hidden=3] role embedding init ones saved \"t\"\n"
     "tensor wq [hidden=3, kv_heads=2, group=2, head_dim=2] role attention init ones saved "

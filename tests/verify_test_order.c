@@ -110,7 +110,7 @@
     "step main {\n" axes "sizes batch = 96 sequence = 2 microbatches = " microbatches              \
     " layers = 1 vocab = 3\n"                                                                      \
     "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"          \
-    "  accumulate = f32 gather = f32 reduce = f32 reproducible = 4 microbatch = 3\n"               \
+    "  accumulate = f32 gather = f32 reduce = f32 reproducible = 4 of batch microbatch = 3\n"      \
     "arena 100000\n"                                                                               \
     "tensor table [vocab=3, hidden=6] role embedding init ones saved \"t\"\n"                      \
     "tensor w [hidden=6] role norm init ones saved \"w\"\n"                                        \
