@@ -30,7 +30,8 @@ struct profile *profile_new(const struct place_program *program, int threads, in
     profile->capacity = capacity;
     profile->totals =
         calloc(((size_t)program->n_statements + 1) * N_RECORDED, sizeof *profile->totals);
-    int allocated = profile->totals != NULL;
+    profile->products = calloc((size_t)program->n_statements + 1, sizeof *profile->products);
+    int allocated = profile->totals != NULL && profile->products != NULL;
     for (profile->threads = 0; profile->threads < threads; profile->threads++) {
         struct profile_row *row = &profile->rows[profile->threads];
         row->spans = capacity ? calloc((size_t)capacity, sizeof *row->spans) : NULL;
@@ -48,6 +49,7 @@ void profile_free(struct profile *profile) {
     for (int32_t i = 0; i < profile->threads; i++)
         free(profile->rows[i].spans);
     free(profile->totals);
+    free(profile->products);
     free(profile);
 }
 
@@ -104,6 +106,15 @@ void profile_leave(struct profile *profile, int32_t statement, int32_t call, uin
         profile->hidden_since = end;
     if (call != RECORDED_begin_statement)
         keep_span(profile, 0, (struct profile_span){begin, end, statement, call});
+}
+
+void profile_describe_product(struct profile *profile, int32_t statement,
+                              struct profile_product product) {
+    profile->products[statement + 1] = product;
+}
+
+struct profile_product profile_product_of(const struct profile *profile, int32_t statement) {
+    return profile->products[statement + 1];
 }
 
 void profile_helped(struct profile *profile, int thread, uint64_t begin) {

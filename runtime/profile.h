@@ -32,11 +32,18 @@ struct profile_total {
     uint64_t ticks, calls;
 };
 
+/* What every product of a statement is: c = op(a) op(b), or c += op(a) op(b), c of m x n. */
+struct profile_product {
+    int64_t m, n, k; /* 0: the statement has made none */
+    bool transpose_a, transpose_b, added;
+};
+
 struct profile {
     const struct place_program *program;
-    struct profile_total *totals; /* [statement + 1][call]; row 0: of no statement */
-    uint64_t step_ticks, steps;   /* profiled */
-    uint64_t waited;              /* of COLLECTIVE: ticks in which other ranks were waited for */
+    struct profile_total *totals;     /* [statement + 1][call]; row 0: of no statement */
+    struct profile_product *products; /* [statement + 1] */
+    uint64_t step_ticks, steps;       /* profiled */
+    uint64_t waited; /* of COLLECTIVE: ticks in which other ranks were waited for */
     /* Ticks in which collectives were under way while the rank did something else. */
     uint64_t hidden;
     uint64_t hidden_since;   /* 0: not now */
@@ -61,6 +68,10 @@ void profile_end_step(struct profile *profile);
 uint64_t profile_enter(struct profile *profile, int32_t statement, int32_t call);
 void profile_leave(struct profile *profile, int32_t statement, int32_t call, uint64_t begin);
 
+/* Inside a call the owner tells what product it makes: the same at every call of the statement. */
+void profile_describe_product(struct profile *profile, int32_t statement,
+                              struct profile_product product);
+
 /* A helper (thread >= 1) has worked for the call in hand. */
 void profile_helped(struct profile *profile, int thread, uint64_t begin);
 
@@ -77,6 +88,9 @@ void profile_progressed(struct profile *profile, uint64_t begin, bool any);
 /* What all calls of a statement took, or of one call of it. */
 const struct profile_total *profile_total(const struct profile *profile, int32_t statement,
                                           int32_t call);
+
+/* What its products are; m is 0 where it has made none. */
+struct profile_product profile_product_of(const struct profile *profile, int32_t statement);
 
 static inline uint64_t profile_clock(void) {
     return __builtin_ia32_rdtsc();

@@ -1,6 +1,6 @@
 /* Profiles: every call of a profiled step is taken down with its time, none outside of one, helpers
- * tell what they work, rows that are full lose spans but no totals, and what goes on beside a call
- * is not the call's. */
+ * tell what they work, rows that are full lose spans but no totals, what goes on beside a call is
+ * not the call's, and of products the shape is known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include "runtime/calls.h"
 #include "runtime/context.h"
 #include "runtime/kernels/kernels.h"
+#include "runtime/product.h"
 #include "runtime/profile.h"
 #include "runtime/team.h"
 #include "runtime/workspace.h"
@@ -197,6 +198,19 @@ static void nothing_hides_what_has_ended(void **state) {
     assert_int_equal(profile->hidden, hidden);
 }
 
+static void products_are_known_by_their_statement(void **state) {
+    const char *message;
+    assert_int_equal(product_load(&message), PLACE_OK);
+    assert_int_equal(
+        place_product(&context, 1, PLACE_F32, 1, 0, 5, 7, 3, source, 5, source, 7, 1, target, 7),
+        PLACE_OK);
+    struct profile_product product = profile_product_of(profile, 1);
+    assert_true(product.m == 5 && product.n == 7 && product.k == 3);
+    assert_true(product.transpose_a && !product.transpose_b && product.added);
+    assert_int_equal(profile_product_of(profile, 0).m, 0);
+    assert_int_equal(profile_product_of(profile, -1).m, 0);
+}
+
 static void every_call_is_some_work(void **state) {
     assert_int_equal(work_of_call(RECORDED_product), WORK_PRODUCT);
     assert_int_equal(work_of_call(RECORDED_attention_backward), WORK_ATTENTION);
@@ -219,6 +233,8 @@ int main(void) {
                                         close_rank),
         cmocka_unit_test_setup_teardown(progress_is_not_the_kernels_time, open_rank, close_rank),
         cmocka_unit_test_setup_teardown(nothing_hides_what_has_ended, open_rank, close_rank),
+        cmocka_unit_test_setup_teardown(products_are_known_by_their_statement, open_rank,
+                                        close_rank),
         cmocka_unit_test(every_call_is_some_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

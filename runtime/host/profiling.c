@@ -142,6 +142,69 @@ static void print_statements(const struct place_context *context, double ticks_p
     free(rows);
 }
 
+/* Products of one shape, whichever statements make them. */
+struct product_row {
+    struct profile_product product;
+    uint64_t ticks, calls;
+};
+
+static bool same_product(const struct profile_product *a, const struct profile_product *b) {
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->transpose_a == b->transpose_a &&
+           a->transpose_b == b->transpose_b && a->added == b->added;
+}
+
+static int product_by_ticks(const void *a, const void *b) {
+    uint64_t x = ((const struct product_row *)a)->ticks;
+    uint64_t y = ((const struct product_row *)b)->ticks;
+    return (x < y) - (x > y);
+}
+
+/* Adds what the statement's products took to the row of their shape. Returns how many rows there
+ * are. */
+static int32_t add_products(const struct profile *profile, int32_t statement,
+                            struct product_row *rows, int32_t n) {
+    struct profile_product product = profile_product_of(profile, statement);
+    if (product.m == 0)
+        return n;
+    int32_t at = 0;
+    while (at < n && !same_product(&rows[at].product, &product))
+        at++;
+    rows[at].product = product;
+    for (int32_t call = 0; call < N_RECORDED; call++)
+        if (work_of_call(call) == WORK_PRODUCT) {
+            rows[at].ticks += profile_total(profile, statement, call)->ticks;
+            rows[at].calls += profile_total(profile, statement, call)->calls;
+        }
+    return at == n ? n + 1 : n;
+}
+
+static void print_product(const struct product_row *row, double ms, double times) {
+    const struct profile_product *p = &row->product;
+    double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k * times;
+    printf("  %10.3f %10.0f %10.1f  %lld x %lld x %lld%s%s%s\n", ms, times, 1e-6 * flops / ms,
+           (long long)p->m, (long long)p->n, (long long)p->k,
+           p->transpose_a ? ", a transposed" : "", p->transpose_b ? ", b transposed" : "",
+           p->added ? ", added" : "");
+}
+
+static void print_products(const struct place_context *context, double ticks_per_ms) {
+    const struct profile *profile = context->recorder.profile;
+    int32_t n_statements = profile->program->n_statements, n = 0;
+    struct product_row *rows = calloc((size_t)n_statements + 1, sizeof *rows);
+    if (!rows)
+        return;
+    for (int32_t i = -1; i < n_statements; i++)
+        n = add_products(profile, i, rows, n);
+    qsort(rows, (size_t)n, sizeof *rows, product_by_ticks);
+    printf("\nthe products of rank %d: c, m x n, of a, m x k, and b\n  %10s %10s %10s  m x n x k\n",
+           context->rank, "ms a step", "times", "GFLOP/s");
+    double steps = profile->steps ? (double)profile->steps : 1;
+    for (int32_t i = 0; i < n && rows[i].ticks; i++)
+        print_product(&rows[i], (double)rows[i].ticks / (ticks_per_ms * steps),
+                      (double)rows[i].calls / steps);
+    free(rows);
+}
+
 int32_t profiling_report(const struct session *session, struct place_context *context) {
     const struct profile *profile = context->recorder.profile;
     if (!profile)
@@ -155,6 +218,7 @@ int32_t profiling_report(const struct session *session, struct place_context *co
     if (!status && context->rank == 0 && session->options->profile) {
         print_shares(all, ranks, profile->steps);
         print_statements(context, ticks_per_ms);
+        print_products(context, ticks_per_ms);
     }
     free(all);
     if (!status && session->options->trace)

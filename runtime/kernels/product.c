@@ -191,6 +191,18 @@ static void cut_tiles(const struct place_context *context, struct blocks *blocks
     blocks->tiles = (blocks->m + blocks->tile.rows - 1) / blocks->tile.rows * blocks->abreast;
 }
 
+static void describe(const struct place_context *context, int32_t statement,
+                     const struct product *whole) {
+    if (context->recorder.profile)
+        profile_describe_product(context->recorder.profile, statement,
+                                 (struct profile_product){.m = whole->m,
+                                                          .n = whole->n,
+                                                          .k = whole->k,
+                                                          .transpose_a = whole->transpose_a,
+                                                          .transpose_b = whole->transpose_b,
+                                                          .added = whole->beta});
+}
+
 static int32_t multiply(struct place_context *context, int32_t statement,
                         const struct product *whole, struct blocks blocks, bool sums) {
     int64_t longest = larger(larger(whole->m, whole->n), whole->k);
@@ -199,6 +211,7 @@ static int32_t multiply(struct place_context *context, int32_t statement,
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "a product of type %d, %lld x %lld x %lld", whole->dtype,
                             (long long)whole->m, (long long)whole->n, (long long)whole->k);
+    describe(context, statement, whole);
     cut_tiles(context, &blocks, sums, whole->dtype);
     struct tiled_product tiled = {.whole = *whole,
                                   .blocks = blocks,
