@@ -124,6 +124,20 @@ bool is_added_by_producer(const struct emitter *, const struct op *accumulate);
 // First number of the slice of an iota that an index operand is.
 LLVMValueRef iota_start(struct emitter *, value_id);
 
+// ---- blocks.c ---------------------------------------------------------------------------------
+
+// Dimensions that an op works on in blocks lie as [parts][blocks][elements of one]; 0 blocks: none
+// of them is in any.
+struct cut {
+    int64_t blocks, parts;
+};
+// Takes in the next dimension, outwards; false: its blocks and those inside it lie in no such way.
+bool add_to_cut(struct cut *, const struct op *, const struct dim *);
+// Rows that an op sums over are the first dimensions of its first operand; so many of them. 0: it
+// sums over none.
+unsigned row_dimensions(const struct unit *, const struct op *);
+bool cut_of_rows(const struct unit *, const struct op *, struct cut *); // false: as above
+
 // ---- one file each ----------------------------------------------------------------------------
 
 void emit_elementwise(struct emitter *, const struct op *); // elementwise.c

@@ -53,6 +53,18 @@ static LLVMValueRef real(struct emitter *e, const struct op *op, enum attribute_
     return constant_f64(e, op_real(op, name, 0));
 }
 
+// The three arguments that say which rows are summed, and how they lie.
+struct summed_rows {
+    LLVMValueRef rows, parts, blocks;
+};
+
+static struct summed_rows summed_rows(struct emitter *e, const struct op *op) {
+    struct cut cut;
+    CHECK(cut_of_rows(e->unit, op, &cut));
+    return (struct summed_rows){sizes_between(e, op, 0, 0, row_dimensions(e->unit, op)),
+                                constant_i64(e, cut.parts), constant_i64(e, cut.blocks)};
+}
+
 static LLVMValueRef result_place(struct emitter *e, const struct op *op, unsigned i) {
     return place_of(e, op->results[i]);
 }
@@ -93,13 +105,13 @@ static LLVMValueRef updated_place(struct emitter *e, const struct op *op, unsign
 
 // `keep` trailing dimensions are the columns.
 static void emit_sum_rows(struct emitter *e, const struct op *op) {
-    int64_t keep = op_integer(op, ATTRIBUTE_KEEP, 0);
-    unsigned rank = operand_type(e, op, 0)->rank, split = rank - (unsigned)keep;
+    unsigned rank = operand_type(e, op, 0)->rank;
+    struct summed_rows summed = summed_rows(e, op);
     struct target y = result_target(e, op, 0);
     if (y.place)
-        CALL_RUNTIME(e, sum_rows, op->id, dtype_of(e, op, 0), sizes_between(e, op, 0, 0, split),
-                     sizes_between(e, op, 0, split, rank), operand_place(e, op, 0), y.place,
-                     flag(e, y.accumulate));
+        CALL_RUNTIME(e, sum_rows, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
+                     summed.blocks, sizes_between(e, op, 0, row_dimensions(e->unit, op), rank),
+                     operand_place(e, op, 0), y.place, flag(e, y.accumulate));
 }
 
 static void emit_layer_norm(struct emitter *e, const struct op *op) {
@@ -111,11 +123,12 @@ static void emit_layer_norm(struct emitter *e, const struct op *op) {
 
 static void emit_layer_norm_backward(struct emitter *e, const struct op *op) {
     struct target gain_bias[] = {result_target(e, op, 1), result_target(e, op, 2)};
+    struct summed_rows summed = summed_rows(e, op);
     bool accumulate = common_accumulate(e, op, gain_bias);
-    CALL_RUNTIME(e, layer_norm_backward, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
-                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
-                 operand_place(e, op, 2), operand_place(e, op, 3), operand_place(e, op, 4),
-                 result_place(e, op, 0), place_or_null(e, gain_bias[0]),
+    CALL_RUNTIME(e, layer_norm_backward, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
+                 summed.blocks, last_size(e, op, 0), operand_place(e, op, 0),
+                 operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
+                 operand_place(e, op, 4), result_place(e, op, 0), place_or_null(e, gain_bias[0]),
                  place_or_null(e, gain_bias[1]), flag(e, accumulate));
 }
 
@@ -127,10 +140,11 @@ static void emit_rms_norm(struct emitter *e, const struct op *op) {
 
 static void emit_rms_norm_backward(struct emitter *e, const struct op *op) {
     struct target gain = result_target(e, op, 1);
-    CALL_RUNTIME(e, rms_norm_backward, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
-                 last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1),
-                 operand_place(e, op, 2), operand_place(e, op, 3), result_place(e, op, 0),
-                 place_or_null(e, gain), flag(e, gain.accumulate));
+    struct summed_rows summed = summed_rows(e, op);
+    CALL_RUNTIME(e, rms_norm_backward, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
+                 summed.blocks, last_size(e, op, 0), operand_place(e, op, 0),
+                 operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
+                 result_place(e, op, 0), place_or_null(e, gain), flag(e, gain.accumulate));
 }
 
 // ---- positions and attention ------------------------------------------------------------------
@@ -202,12 +216,13 @@ static void emit_embedding(struct emitter *e, const struct op *op) {
 }
 
 static void emit_embedding_backward(struct emitter *e, const struct op *op) {
+    struct summed_rows summed = summed_rows(e, op);
     struct target table = result_target(e, op, 0);
     if (table.place)
-        CALL_RUNTIME(e, embedding_backward, op->id, dtype_of(e, op, 1), elements_of(e, op, 0),
-                     last_size(e, op, 1), operand_place(e, op, 0), iota_start(e, op->operands[2]),
-                     elements_of(e, op, 2), operand_place(e, op, 1), table.place,
-                     flag(e, table.accumulate));
+        CALL_RUNTIME(e, embedding_backward, op->id, dtype_of(e, op, 1), summed.rows, summed.parts,
+                     summed.blocks, last_size(e, op, 1), operand_place(e, op, 0),
+                     iota_start(e, op->operands[2]), elements_of(e, op, 2), operand_place(e, op, 1),
+                     table.place, flag(e, table.accumulate));
 }
 
 // `rows` is an index operand that is always whole here, so that it is not passed.
@@ -248,11 +263,12 @@ static void emit_pick(struct emitter *e, const struct op *op) {
 }
 
 static void emit_token_loss(struct emitter *e, const struct op *op) {
+    struct summed_rows summed = summed_rows(e, op);
     struct target loss = result_target(e, op, 0);
     if (loss.place)
-        CALL_RUNTIME(e, token_loss, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
-                     operand_place(e, op, 0), operand_place(e, op, 1), operand_place(e, op, 2),
-                     loss.place, flag(e, loss.accumulate));
+        CALL_RUNTIME(e, token_loss, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
+                     summed.blocks, operand_place(e, op, 0), operand_place(e, op, 1),
+                     operand_place(e, op, 2), loss.place, flag(e, loss.accumulate));
 }
 
 static void emit_count_tokens(struct emitter *e, const struct op *op) {
@@ -418,7 +434,8 @@ static bool has_all_bins(const struct unit *unit, const struct op *op) {
 
 // SLICE is CALL in the table but not a kernel: it is copies (collectives.c).
 bool kernel_is_supported(const struct unit *unit, const struct op *op) {
-    return emitters[op->kind] && has_all_bins(unit, op);
+    struct cut cut;
+    return emitters[op->kind] && has_all_bins(unit, op) && cut_of_rows(unit, op, &cut);
 }
 
 void emit_kernel(struct emitter *e, const struct op *op) {

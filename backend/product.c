@@ -21,11 +21,11 @@ struct run {
 };
 
 // How the einsum reads as c = op(a) op(b), inside loops. Sizes are products over the labels of a
-// group that are in the product. Where a group has labels in blocks it lies as
-// [parts][blocks][elements of one]; 0 blocks: it has none.
+// group that are in the product.
 struct matrices {
     bool exchange; // a is the einsum's second operand
-    int64_t sizes[N_GROUPS], blocks[N_GROUPS], parts[N_GROUPS];
+    int64_t sizes[N_GROUPS];
+    struct cut cuts[N_GROUPS];
     bool transpose_a, transpose_b;
     int64_t lda, ldb, ldc; // elements between the stored rows, as of the call
     struct run loops[MAX_RUNS];
@@ -167,22 +167,11 @@ static void choose(const struct candidates *found, bool exchange, struct choice 
 
 // ---- blocks -----------------------------------------------------------------------------------
 
-// From the innermost label out: what is in no blocks inside those that are belongs to each block,
-// what is outside them says of which part a block is. A block of more than one element cannot have
-// others inside it.
 static bool add_blocks(const struct op *op, const char *labels, const struct tensor_type *type,
                        const char *a, const char *b, const char *c, struct matrices *m) {
-    for (unsigned i = type->rank; i-- > 0;) {
-        int group = group_of(labels[i], a, b, c);
-        int64_t length = op_block(op, type->dims[i].dimension), size = type->dims[i].size;
-        if (!length && m->blocks[group])
-            m->parts[group] *= size;
-        if (!length)
-            continue;
-        if (m->blocks[group] && (length > 1 || m->parts[group] > 1))
+    for (unsigned i = type->rank; i-- > 0;)
+        if (!add_to_cut(&m->cuts[group_of(labels[i], a, b, c)], op, &type->dims[i]))
             return false;
-        m->blocks[group] = (m->blocks[group] ? m->blocks[group] : 1) * (size / length);
-    }
     return true;
 }
 
@@ -192,8 +181,7 @@ static bool find_blocks(const struct op *op, const struct labelled *a, const str
     struct matrices of_b = *m;
     bool fits = add_blocks(op, a->labels, a->type, a->labels, b->labels, c, m) &&
                 add_blocks(op, b->labels, b->type, a->labels, b->labels, c, &of_b);
-    m->blocks[GROUP_COLUMNS] = of_b.blocks[GROUP_COLUMNS];
-    m->parts[GROUP_COLUMNS] = of_b.parts[GROUP_COLUMNS];
+    m->cuts[GROUP_COLUMNS] = of_b.cuts[GROUP_COLUMNS];
     return fits;
 }
 
@@ -232,7 +220,7 @@ static bool matrices_of(const struct unit *unit, const struct op *op, struct mat
         {labels.operands[1], &unit->values[op->operands[1]].type},
         {labels.results[0], &unit->values[op->results[0]].type},
     };
-    *m = (struct matrices){.sizes = {1, 1, 1, 1}, .parts = {1, 1, 1, 1}};
+    *m = (struct matrices){.sizes = {1, 1, 1, 1}, .cuts = {{0, 1}, {0, 1}, {0, 1}, {0, 1}}};
     find_product(tensors, m);
     if (!op_attribute(op, ATTRIBUTE_BLOCKS))
         return true;
@@ -256,7 +244,7 @@ struct product {
 
 // Each block of rows and columns is a product by itself, whichever part it is of.
 static int64_t calls_along(const struct matrices *m, enum group group) {
-    return m->blocks[group] ? m->blocks[group] * m->parts[group] : 1;
+    return m->cuts[group].blocks ? m->cuts[group].blocks * m->cuts[group].parts : 1;
 }
 
 static void call_product(struct emitter *e, const struct op *op, const struct matrices *m,
@@ -277,9 +265,9 @@ static void call_product(struct emitter *e, const struct op *op, const struct ma
         CALL_RUNTIME(e, product_blocks, op->id, dtype, transpose_a, transpose_b, rows,
                      constant_i64(e, calls_along(m, GROUP_ROWS)), columns,
                      constant_i64(e, calls_along(m, GROUP_COLUMNS)), contracted,
-                     constant_i64(e, m->blocks[GROUP_CONTRACTED]),
-                     constant_i64(e, m->parts[GROUP_CONTRACTED]), a, lda, b, ldb, p->accumulate, c,
-                     ldc);
+                     constant_i64(e, m->cuts[GROUP_CONTRACTED].blocks),
+                     constant_i64(e, m->cuts[GROUP_CONTRACTED].parts), a, lda, b, ldb,
+                     p->accumulate, c, ldc);
 }
 
 // The product of one iteration. What is contracted by a loop is added to what there is from its

@@ -100,8 +100,8 @@ static void layer_norm(struct bench *b) {
 }
 
 static void layer_norm_backward(struct bench *b) {
-    place_layer_norm_backward(b->context, 0, PLACE_F32, TOKENS, HIDDEN, b->x[0], b->x[1], b->x[4],
-                              b->x[5], b->x[6], b->x[7], b->x[8], b->x[9], 0);
+    place_layer_norm_backward(b->context, 0, PLACE_F32, TOKENS, 1, 0, HIDDEN, b->x[0], b->x[1],
+                              b->x[4], b->x[5], b->x[6], b->x[7], b->x[8], b->x[9], 0);
 }
 
 static void embedding(struct bench *b) {
@@ -110,8 +110,8 @@ static void embedding(struct bench *b) {
 }
 
 static void embedding_backward(struct bench *b) {
-    place_embedding_backward(b->context, 0, PLACE_F32, TOKENS, HIDDEN, b->tokens, 0, VOCAB, b->x[0],
-                             b->x[1], 1);
+    place_embedding_backward(b->context, 0, PLACE_F32, TOKENS, 1, 0, HIDDEN, b->tokens, 0, VOCAB,
+                             b->x[0], b->x[1], 1);
 }
 
 static void cross_entropy(struct bench *b) {
@@ -125,7 +125,7 @@ static void cross_entropy_backward(struct bench *b) {
 }
 
 static void sum_rows(struct bench *b) {
-    place_sum_rows(b->context, 0, PLACE_F32, TOKENS, 4 * HIDDEN, b->x[0], b->x[1], 0);
+    place_sum_rows(b->context, 0, PLACE_F32, TOKENS, 1, 0, 4 * HIDDEN, b->x[0], b->x[1], 0);
 }
 
 static void square_sum(struct bench *b) {

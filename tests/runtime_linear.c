@@ -151,8 +151,8 @@ static int32_t forward(struct place_context *context, int backward) {
         TRY(place_cross_entropy_backward(context, 3, PLACE_F32, rows, VOCAB, 0, logits, targets,
                                          bytes_of(context, LSE, 0), bytes_of(context, SCALE, 0),
                                          dlogits));
-        TRY(place_embedding_backward(context, 3, PLACE_F32, rows, VOCAB, tokens, 0, VOCAB, dlogits,
-                                     bytes_of(context, GRADIENT, 0), m > 0));
+        TRY(place_embedding_backward(context, 3, PLACE_F32, rows, 1, 0, VOCAB, tokens, 0, VOCAB,
+                                     dlogits, bytes_of(context, GRADIENT, 0), m > 0));
     }
     TRY(collective(context, 2, PLACE_ALL_REDUCE, PLACE_F64, LOSS, LOSS, 0, 1));
     *(double *)bytes_of(context, LOSS, 0) *= *(double *)bytes_of(context, SCALE, 0);

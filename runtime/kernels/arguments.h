@@ -2,6 +2,7 @@
  * says more; shapes are those of runtime/calls.def. */
 #pragma once
 #include <stdint.h>
+#include "runtime/kernels/blocks.h"
 #include "runtime/workspace.h"
 
 /* Both norms: without `mean` it is the root-mean-square norm, which has no bias either. */
@@ -13,6 +14,7 @@ struct norm {
     void *mean, *rstd;
     const void *dy;
     void *dx, *dgain, *dbias;
+    struct row_blocks blocks; /* of the rows that dgain and dbias are summed over */
     int accumulate;
 };
 
@@ -51,6 +53,7 @@ struct embedding {
     void *y;
     const void *dy;
     void *dtable;
+    struct row_blocks blocks;
     int accumulate;
 };
 
@@ -73,7 +76,8 @@ struct vocabulary_part {
 };
 
 struct sum_rows {
-    int64_t rows, columns;
+    struct row_blocks rows;
+    int64_t columns;
     const void *x;
     void *y;
     int accumulate;

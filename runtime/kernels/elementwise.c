@@ -5,10 +5,13 @@
 enum { COLUMNS_PER_RANGE = 64, BYTES_PER_RANGE = 1 << 17 };
 
 int32_t place_sum_rows(struct place_context *context, int32_t statement, int32_t dtype,
-                       int64_t rows, int64_t columns, const void *x, void *y, int32_t accumulate) {
+                       int64_t rows, int64_t parts, int64_t blocks, int64_t columns, const void *x,
+                       void *y, int32_t accumulate) {
     RECORD_CALL(sum_rows);
-    struct sum_rows sum = {
-        .rows = rows, .columns = columns, .x = x, .y = y, .accumulate = accumulate};
+    struct sum_rows sum = {.columns = columns, .x = x, .y = y, .accumulate = accumulate};
+    int32_t status = cut_rows(context, statement, rows, parts, blocks, &sum.rows);
+    if (status)
+        return status;
     return run_kernel(context, statement, KERNEL_sum_rows, dtype, columns, COLUMNS_PER_RANGE, &sum);
 }
 

@@ -18,9 +18,17 @@ int32_t place_embedding(struct place_context *context, int32_t statement, int32_
                       rows_per_range(hidden), &embedding);
 }
 
+/* Every range of the table looks at all tokens, so that there are few, and of some work each. */
+static int64_t entries_per_range(int64_t count, int64_t rows, int64_t hidden) {
+    enum { MOST_RANGES = 32 };
+    int64_t ranges = larger(1, smaller(MOST_RANGES, rows * hidden / ELEMENTS_PER_RANGE));
+    return larger(1, (count + ranges - 1) / ranges);
+}
+
 int32_t place_embedding_backward(struct place_context *context, int32_t statement, int32_t dtype,
-                                 int64_t rows, int64_t hidden, const void *tokens, int64_t start,
-                                 int64_t count, const void *dy, void *dtable, int32_t accumulate) {
+                                 int64_t rows, int64_t parts, int64_t blocks, int64_t hidden,
+                                 const void *tokens, int64_t start, int64_t count, const void *dy,
+                                 void *dtable, int32_t accumulate) {
     RECORD_CALL(embedding_backward);
     struct embedding embedding = {.rows = rows,
                                   .hidden = hidden,
@@ -30,6 +38,12 @@ int32_t place_embedding_backward(struct place_context *context, int32_t statemen
                                   .dy = dy,
                                   .dtable = dtable,
                                   .accumulate = accumulate};
+    int32_t status = cut_rows(context, statement, rows, parts, blocks, &embedding.blocks);
+    if (status)
+        return status;
+    if (blocks > 0)
+        return run_kernel(context, statement, KERNEL_embedding_backward_blocks, dtype, count,
+                          entries_per_range(count, rows, hidden), &embedding);
     return run_kernel(context, statement, KERNEL_embedding_backward, dtype, hidden,
                       COLUMNS_PER_RANGE, &embedding);
 }

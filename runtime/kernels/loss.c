@@ -77,13 +77,26 @@ int32_t place_pick(struct place_context *context, int32_t statement, int32_t dty
 }
 
 int32_t place_token_loss(struct place_context *context, int32_t statement, int32_t dtype,
-                         int64_t rows, const void *lse, const void *picked, const void *targets,
-                         void *loss, int32_t accumulate) {
+                         int64_t rows, int64_t parts, int64_t blocks, const void *lse,
+                         const void *picked, const void *targets, void *loss, int32_t accumulate) {
     RECORD_CALL(token_loss);
-    double sum = 0;
-    for (int64_t row = 0; row < rows; row++)
-        if (((const int32_t *)targets)[row] >= 0)
-            sum += real_at(lse, dtype, row) - real_at(picked, dtype, row);
+    struct row_blocks cut;
+    int32_t status = cut_rows(context, statement, rows, parts, blocks, &cut);
+    if (status)
+        return status;
+    double sum = 0, waiting[WAITING_SUMS];
+    for (int64_t block = 0; block < cut.blocks; block++) {
+        struct block_row at = first_of_block(&cut, block);
+        int level = 0;
+        sum = 0;
+        for (int64_t i = 0; i < rows_of_block(&cut); i++, next_of_block(&cut, &at))
+            if (((const int32_t *)targets)[at.row] >= 0)
+                sum += real_at(lse, dtype, at.row) - real_at(picked, dtype, at.row);
+        for (; block >> level & 1; level++)
+            sum += waiting[level];
+        if (block + 1 < cut.blocks)
+            waiting[level] = sum;
+    }
     *(double *)loss = sum + (accumulate ? *(double *)loss : 0);
     return PLACE_OK;
 }

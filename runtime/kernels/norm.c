@@ -37,9 +37,9 @@ int32_t place_rms_norm(struct place_context *context, int32_t statement, int32_t
 }
 
 static int32_t norm_backward(struct place_context *context, int32_t statement, int32_t dtype,
-                             struct norm *norm) {
-    int32_t status = PLACE_OK;
-    if (norm->dgain != NULL || norm->dbias != NULL)
+                             int64_t parts, int64_t blocks, struct norm *norm) {
+    int32_t status = cut_rows(context, statement, norm->rows, parts, blocks, &norm->blocks);
+    if (status == PLACE_OK && (norm->dgain != NULL || norm->dbias != NULL))
         status = run_kernel(context, statement, KERNEL_norm_backward_parameters, dtype,
                             norm->hidden, COLUMNS_PER_RANGE, norm);
     if (status == PLACE_OK && norm->dx != NULL)
@@ -49,9 +49,10 @@ static int32_t norm_backward(struct place_context *context, int32_t statement, i
 }
 
 int32_t place_layer_norm_backward(struct place_context *context, int32_t statement, int32_t dtype,
-                                  int64_t rows, int64_t hidden, const void *x, const void *gain,
-                                  const void *mean, const void *rstd, const void *dy, void *dx,
-                                  void *dgain, void *dbias, int32_t accumulate) {
+                                  int64_t rows, int64_t parts, int64_t blocks, int64_t hidden,
+                                  const void *x, const void *gain, const void *mean,
+                                  const void *rstd, const void *dy, void *dx, void *dgain,
+                                  void *dbias, int32_t accumulate) {
     RECORD_CALL(layer_norm_backward);
     struct norm norm = {.rows = rows,
                         .hidden = hidden,
@@ -64,13 +65,13 @@ int32_t place_layer_norm_backward(struct place_context *context, int32_t stateme
                         .dgain = dgain,
                         .dbias = dbias,
                         .accumulate = accumulate};
-    return norm_backward(context, statement, dtype, &norm);
+    return norm_backward(context, statement, dtype, parts, blocks, &norm);
 }
 
 int32_t place_rms_norm_backward(struct place_context *context, int32_t statement, int32_t dtype,
-                                int64_t rows, int64_t hidden, const void *x, const void *gain,
-                                const void *rstd, const void *dy, void *dx, void *dgain,
-                                int32_t accumulate) {
+                                int64_t rows, int64_t parts, int64_t blocks, int64_t hidden,
+                                const void *x, const void *gain, const void *rstd, const void *dy,
+                                void *dx, void *dgain, int32_t accumulate) {
     RECORD_CALL(rms_norm_backward);
     struct norm norm = {.rows = rows,
                         .hidden = hidden,
@@ -81,5 +82,5 @@ int32_t place_rms_norm_backward(struct place_context *context, int32_t statement
                         .dx = dx,
                         .dgain = dgain,
                         .accumulate = accumulate};
-    return norm_backward(context, statement, dtype, &norm);
+    return norm_backward(context, statement, dtype, parts, blocks, &norm);
 }

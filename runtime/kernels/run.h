@@ -29,6 +29,18 @@ static inline int64_t rows_per_range(int64_t length) {
 /* Elements per range of the loops that do a few operations per element. */
 enum { ELEMENTS_PER_RANGE = 16384 };
 
+/* How rows are summed; 0 blocks: in no order that other meshes share, so they are one. */
+static inline int32_t cut_rows(struct place_context *context, int32_t statement, int64_t rows,
+                               int64_t parts, int64_t blocks, struct row_blocks *cut) {
+    int64_t n = larger(1, blocks);
+    if (parts < 1 || rows % (parts * n) || n > PLACE_BLOCKS_LIMIT || (n & (n - 1)))
+        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                            "%lld rows in %lld parts of %lld blocks", (long long)rows,
+                            (long long)parts, (long long)blocks);
+    *cut = (struct row_blocks){parts, n, rows / (parts * n)};
+    return PLACE_OK;
+}
+
 static inline int32_t run_kernel(struct place_context *context, int32_t statement,
                                  enum kernel kernel, int32_t dtype, int64_t count, int64_t grain,
                                  void *arguments) {
