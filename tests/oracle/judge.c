@@ -1,17 +1,21 @@
 // The judge: verdicts against outcomes, over mode tuples, random compositions and mutants.
 //
-//     judge [--full] [--folder DIR] [--processes N]   all cases, or a sample; prints the table
-//     judge PART NUMBER                               one case, and what came out
-//     judge PART NUMBER text                          what the case is about
+//     judge [--full] [--only PART] [--folder DIR] [--processes N]
+//                                 all cases, or a sample; prints the table
+//     judge PART NUMBER           one case, and what came out
+//     judge PART NUMBER text      what the case is about
 //
 // In a folder every result is a line of a file as soon as it is known, so that a run which was cut
-// goes on from there; the name holds the checksum of this program, so that no result outlives what
-// it is about. A sample always begins anew. A case that ends its process counts as stuck.
+// goes on from there, with as many processes as are given then; the name holds the checksum of this
+// program, so that no result outlives what it is about. A sample always begins anew. A case that
+// ends its process counts as stuck.
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,26 +27,48 @@
 
 enum { SECONDS_OF_A_CASE = 300, MAX_PROCESSES = 16 };
 
-struct range { // of the chunks of a part that are done: every `stride`-th
-    uint32_t end, stride, chunk_size;
+struct case_name {
+    enum part part;
+    uint32_t number;
 };
+
+// What processes share: by the numbers that cases have in the job.
+struct progress {
+    _Atomic uint32_t open[MAX_PROCESSES]; // what each works on, counted from 1; 0: nothing
+    atomic_bool taken[];                  // what is done, or worked on
+};
+
 struct job {
     bool full;
-    const char *folder;
+    const char *folder, *results; // a file in it
     unsigned processes;
-    struct range ranges[N_PARTS];
+    struct case_name *cases; // in the order of parts, then numbers
+    uint32_t n_cases, room;
+    struct progress *progress;
 };
 
 // How much of each part: all tuples, 3,000 compositions, programs enough for 5,000 mutants; of the
 // sample some of each chunk only.
-static void choose_ranges(struct job *job) {
-    static const struct range full[N_PARTS] = {[PART_TUPLES] = {50, 1, 25},
-                                               [PART_COMPOSITIONS] = {252, 1, 12},
-                                               [PART_MUTANTS] = {200, 1, 34}};
-    static const struct range sample[N_PARTS] = {[PART_TUPLES] = {50, 5, 2},
-                                                 [PART_COMPOSITIONS] = {252, 25, 2},
-                                                 [PART_MUTANTS] = {12, 1, 34}};
-    memcpy(job->ranges, job->full ? full : sample, sizeof job->ranges);
+struct range { // of chunks every `stride`-th
+    uint32_t end, stride, chunk_size;
+};
+static const struct range full[N_PARTS] = {
+    [PART_TUPLES] = {50, 1, 25}, [PART_COMPOSITIONS] = {252, 1, 12}, [PART_MUTANTS] = {200, 1, 34}};
+static const struct range sample[N_PARTS] = {
+    [PART_TUPLES] = {50, 5, 2}, [PART_COMPOSITIONS] = {252, 25, 2}, [PART_MUTANTS] = {12, 1, 34}};
+
+static void add_cases(struct arena *arena, struct job *job, enum part part) {
+    const struct range *range = job->full ? &full[part] : &sample[part];
+    for (uint32_t chunk = 0; chunk < range->end; chunk += range->stride)
+        for (uint32_t i = 0; i < range->chunk_size; i++)
+            ARENA_PUSH(arena, job->cases, job->n_cases, job->room,
+                       (struct case_name){part, chunk * part_chunk(part) + i});
+}
+
+static void share_progress(struct job *job) {
+    size_t bytes = sizeof *job->progress + job->n_cases * sizeof job->progress->taken[0];
+    job->progress = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(job->progress != MAP_FAILED);
 }
 
 // ---- results ----------------------------------------------------------------------------------
@@ -57,11 +83,12 @@ static uint64_t own_checksum(void) { // Fowler, Noll, Vo
     return sum;
 }
 
-static const char *file_of(struct arena *arena, const struct job *job, unsigned process) {
-    return arena_format(arena, "%s/judge-%016llx-%c%u.txt", job->folder,
-                        (unsigned long long)own_checksum(), job->full ? 'f' : 's', process);
+static void name_results(struct arena *arena, struct job *job) {
+    job->results = arena_format(arena, "%s/judge-%016llx-%s.txt", job->folder,
+                                (unsigned long long)own_checksum(), job->full ? "full" : "sample");
 }
 
+// In one write, so that the lines of several processes stand behind one another.
 static void write_result(FILE *to, const struct result *r, double seconds) {
     fprintf(to, "done %d %u %d %d %d %d %.3f %s|%s\n", (int)r->part, r->number, (int)r->judgement,
             r->outcome, r->mutation, (int)r->place, seconds, *r->code ? r->code : "-", r->text);
@@ -82,44 +109,41 @@ static bool read_result(const char *line, struct result *r, double *seconds) {
     return true;
 }
 
-// Tells of every result in a process's file, and of the case that was begun last and not done.
-struct begun {
-    int part;
-    unsigned number;
-    bool open;
-};
-static struct begun read_file(const char *path, void (*tell)(void *, const struct result *, double),
-                              void *data) {
-    struct begun begun = {.open = false};
+static int by_name(const void *left, const void *right) {
+    const struct case_name *a = left, *b = right;
+    return a->part != b->part ? (int)a->part - (int)b->part
+                              : (a->number > b->number) - (a->number < b->number);
+}
+
+// Tells of every result that belongs to one of the job's cases.
+static void read_results(const struct job *job,
+                         void (*tell)(void *, const struct case_name *, const struct result *,
+                                      double),
+                         void *data) {
     char line[1024];
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(job->results, "r");
     while (file && fgets(line, sizeof line, file)) {
         struct result result;
         double seconds;
-        if (sscanf(line, "begin %d %u", &begun.part, &begun.number) == 2 && strchr(line, '\n'))
-            begun.open = true;
-        else if (read_result(line, &result, &seconds)) {
-            tell(data, &result, seconds);
-            begun.open = false;
-        }
+        if (!read_result(line, &result, &seconds))
+            continue;
+        struct case_name name = {result.part, result.number};
+        const struct case_name *found =
+            bsearch(&name, job->cases, job->n_cases, sizeof name, by_name);
+        if (found)
+            tell(data, found, &result, seconds);
     }
     if (file)
         fclose(file);
-    return begun;
+}
+
+static void mark_done(void *data, const struct case_name *name, const struct result *result,
+                      double seconds) {
+    const struct job *job = data;
+    job->progress->taken[name - job->cases] = true;
 }
 
 // ---- one process ------------------------------------------------------------------------------
-
-struct progress {
-    bool *done[N_PARTS];
-    uint32_t room[N_PARTS];
-};
-
-static void mark_done(void *data, const struct result *result, double seconds) {
-    struct progress *progress = data;
-    if (result->number < progress->room[result->part])
-        progress->done[result->part][result->number] = true;
-}
 
 static double now(void) {
     struct timespec time;
@@ -127,82 +151,64 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static void work_on(struct cases *cases, struct progress *progress, FILE *to, enum part part,
-                    uint32_t number) {
-    if (progress->done[part][number])
-        return;
-    fprintf(to, "begin %d %u\n", (int)part, number);
-    fflush(to);
+static void work_on(struct cases *cases, FILE *to, struct case_name name) {
     double start = now();
     alarm(SECONDS_OF_A_CASE);
-    struct result result = case_run(cases, part, number);
+    struct result result = case_run(cases, name.part, name.number);
     alarm(0);
     write_result(to, &result, now() - start);
 }
 
-static void work(const struct job *job, unsigned process, const char *path) {
-    struct progress progress = {.room = {0}};
+// Neighbours share work, so each process begins elsewhere; who is done with its own goes on with
+// what the next one has not begun.
+static void work(const struct job *job, unsigned process) {
     struct cases *cases = cases_new();
-    for (int part = 0; part < N_PARTS; part++) {
-        progress.room[part] = job->ranges[part].end * part_chunk(part);
-        progress.done[part] = calloc(progress.room[part] + 1, 1);
-        CHECK(progress.done[part]);
-    }
-    read_file(path, mark_done, &progress);
-    FILE *to = fopen(path, "a");
+    FILE *to = fopen(job->results, "a");
     CHECK(to);
-    for (int part = 0; part < N_PARTS; part++) {
-        const struct range *range = &job->ranges[part];
-        for (uint32_t chunk = 0, turn = 0; chunk < range->end; chunk += range->stride, turn++)
-            for (uint32_t i = 0; turn % job->processes == process && i < range->chunk_size; i++)
-                work_on(cases, &progress, to, part, chunk * part_chunk(part) + i);
+    uint32_t first = (uint32_t)((uint64_t)job->n_cases * process / job->processes);
+    for (uint32_t i = 0; i < job->n_cases; i++) {
+        uint32_t number = (first + i) % job->n_cases;
+        if (atomic_exchange(&job->progress->taken[number], true))
+            continue;
+        job->progress->open[process] = number + 1;
+        work_on(cases, to, job->cases[number]);
+        job->progress->open[process] = 0;
     }
     fclose(to);
-    for (int part = 0; part < N_PARTS; part++)
-        free(progress.done[part]);
     cases_free(cases);
 }
 
-static void tell_nobody(void *data, const struct result *result, double seconds) {
-}
-
 // A process that a case has ended: the case is stuck, and the next process goes on behind it.
-static bool note_end(const char *path, int status) {
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+static bool note_end(const struct job *job, unsigned process, int status) {
+    uint32_t open = job->progress->open[process];
+    if (!open)
         return true;
-    struct begun begun = read_file(path, tell_nobody, NULL);
-    if (!begun.open)
-        return true;
-    struct result result = {.part = (enum part)begun.part,
-                            .number = begun.number,
+    struct result result = {.part = job->cases[open - 1].part,
+                            .number = job->cases[open - 1].number,
                             .judgement = JUDGED_ACCEPTED, // so that it is looked at
                             .outcome = OUTCOME_STUCK};
     snprintf(result.text, sizeof result.text, "the case ended its process, status %#x", status);
-    FILE *to = fopen(path, "a");
+    FILE *to = fopen(job->results, "a");
     CHECK(to);
     write_result(to, &result, 0);
     fclose(to);
+    job->progress->open[process] = 0;
     return false;
 }
 
 static void supervise(const struct job *job, unsigned process) {
-    struct arena arena = {0};
-    const char *path = file_of(&arena, job, process);
-    if (!job->full)
-        remove(path);
     for (bool finished = false; !finished;) {
         fflush(NULL);
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0) {
-            work(job, process, path);
+            work(job, process);
             _exit(0);
         }
         int status;
         CHECK(waitpid(child, &status, 0) == child);
-        finished = note_end(path, status);
+        finished = note_end(job, process, status);
     }
-    arena_free(&arena);
 }
 
 // ---- all of them ------------------------------------------------------------------------------
@@ -213,7 +219,8 @@ struct summary {
     unsigned n;
 };
 
-static void add_result(void *data, const struct result *result, double seconds) {
+static void add_result(void *data, const struct case_name *name, const struct result *result,
+                       double seconds) {
     struct summary *summary = data;
     table_add(summary->table, result);
     summary->seconds += seconds;
@@ -221,22 +228,26 @@ static void add_result(void *data, const struct result *result, double seconds) 
 }
 
 static bool print_table(const struct job *job, double wall) {
-    struct arena arena = {0};
     struct summary summary = {.table = table_new()};
-    for (unsigned process = 0; process < job->processes; process++)
-        read_file(file_of(&arena, job, process), add_result, &summary);
+    read_results(job, add_result, &summary);
     bool good = table_print(summary.table, stdout);
     printf("\n%u cases, %.0f s of work in %u processes; this run took %.0f s\n", summary.n,
            summary.seconds, job->processes, wall);
+    if (summary.n < job->n_cases)
+        printf("%u cases have no result: %s cannot be written\n", job->n_cases - summary.n,
+               job->results);
     table_free(summary.table);
-    arena_free(&arena);
-    return good;
+    return good && summary.n >= job->n_cases;
 }
 
-static bool run_job(const struct job *job) {
+static bool run_job(struct job *job) {
     pid_t children[MAX_PROCESSES];
     double start = now();
     CHECK(mkdir(job->folder, 0777) == 0 || errno == EEXIST);
+    share_progress(job);
+    if (!job->full)
+        remove(job->results);
+    read_results(job, mark_done, job);
     for (unsigned process = 0; process < job->processes; process++) {
         fflush(NULL);
         children[process] = fork();
@@ -298,9 +309,12 @@ int main(int n, char **arguments) {
     }
     if (job.processes < 1 || job.processes > MAX_PROCESSES || only < 0)
         return usage();
-    choose_ranges(&job);
+    struct arena arena = {0};
     for (int part = 0; part < N_PARTS; part++)
-        if (only != N_PARTS && part != only)
-            job.ranges[part].end = 0;
-    return run_job(&job) ? 0 : 1;
+        if (only == N_PARTS || part == only)
+            add_cases(&arena, &job, (enum part)part);
+    name_results(&arena, &job);
+    bool good = run_job(&job);
+    arena_free(&arena);
+    return good ? 0 : 1;
 }
