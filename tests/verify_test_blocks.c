@@ -259,7 +259,16 @@ struct deviation {
 #define GATHERED(axes, vocab)                                                                      \
     "%w = all_gather(%l) {axes=" axes ", dim=2} : f32[batch=2, sequence=2, vocab=" vocab "]\n"     \
     "%v = wait(%w) : f32[batch=2, sequence=2, vocab=" vocab "]\n"
-#define PART "buffer y.t : transient f32[batch=2, sequence=1, hidden=3] at 33792\n"
+// Two sums over heads that are added.
+#define OF_HEADS(operands)                                                                         \
+    "einsum(" operands ") {labels=\"bsgrd,bsgrd->d\", blocks=\"kv_heads=1 group=1\"} : "           \
+    "f32[head_dim=2]"
+#define REDUCED(of, name)                                                                          \
+    name ".s = all_reduce(" of ") {axes=t*u} : f32[head_dim=2]\n" name " = wait(" name             \
+         ".s) : f32[head_dim=2]\n"
+#define TWO_SUMS "%a = " OF_HEADS("%q, %q") "\n%b = " OF_HEADS("%q, %o") " inline\n"
+#define ADDED    "%z = accumulate(%a, %b) : f32[head_dim=2] out }\n"
+#define PART     "buffer y.t : transient f32[batch=2, sequence=1, hidden=3] at 33792\n"
 #define PARTS                                                                                      \
     "start reduce_scatter over t dim 1 as part[0] { y -> y.t }\nwait part[0]\n"                    \
     "start all_gather over t dim 1 as whole[0] { y.t -> y }\nwait whole[0]\n"
@@ -345,6 +354,21 @@ static const struct deviation deviations[] = {
      "%l, %t = carry(%low, %sum, %j) {level=0} : f32[head_dim=2]",
      "halves",
      {{0}}},
+
+    {"two sums of blocks, of which a kernel adds one to the other",
+     {REPLACE(TWO_SUMS ADDED, "%c = " OF_HEADS("%q, %q") "\n%d = " OF_HEADS("%q, %o") "\n" REDUCED(
+                                  "%c", "%a") REDUCED("%d", "%b") ADDED),
+      REPLACE(SUM_OVER("t*u", "z"), "")},
+     NULL,
+     NULL,
+     NULL,
+     {REPLACE("%z = " OF_HEADS("%q, %o") " out }\n", TWO_SUMS ADDED)}},
+    {"the same before they are summed",
+     {{0}},
+     "E416",
+     "%z = accumulate(%a, %b)",
+     "which is a device's part of a sum here",
+     {REPLACE("%z = " OF_HEADS("%q, %o") " out }\n", TWO_SUMS ADDED)}},
 
     // ---- exact sums
     {"exact sums, over axes in any order",

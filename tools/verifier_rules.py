@@ -41,7 +41,8 @@ LEFT_OUT = {"fault.c", "witness.c", "cause.c", "history.c", "lacking.c", "plan.c
 ALONE = {"diagnose.c": {"diagnose", "diagnose_value"}}  # the functions of a file that decide
 # Functions beside those that decide which word, too, or note what is accepted for `explain` and for warnings.
 WORDS = re.compile(r"_text$|_name$|"
-                   r"^(note_(found|gather|sum)|keep_history|find_witness|odd_one|buffer_at|shared_fault|search_term|counterpart)$")
+                   r"^(note_(found|gather|sum)|keep_history|find_witness|odd_one|buffer_at|shared_fault|search_term|counterpart|"
+                   r"n_shared|differs_in_blocks)$")
 FUNCTION = re.compile(r"^(?!enum|struct \w+ \{|typedef)[a-z][^;={}]*?\b(\w+)\([^;{}]*\) \{\n.*?^\}\n", re.M | re.S)
 
 

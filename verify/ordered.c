@@ -24,6 +24,7 @@
 // mark until an op reads it: two of them were to be added leaf by leaf.
 #include <string.h>
 
+#include "ir/check.h"
 #include "verify/leaves.h"
 #include "verify/rule.h"
 
@@ -47,22 +48,59 @@ static int only_summand(const struct context *c) {
     return is_zero(c, 0) ? 1 : is_zero(c, 1) ? 0 : -1;
 }
 
-// A kernel that adds to a tensor adds piece by piece of what it makes. Of the reference it is said
-// where a kernel could.
+// Does it join blocks of what the result is a sum over?
+static bool joins_blocks(const struct unit *unit, const struct op *op, unsigned result) {
+    struct op_labels labels;
+    if (!op_attribute(op, ATTRIBUTE_BLOCKS))
+        return false;
+    CHECK(op_labels_of(unit, op, &labels));
+    for (unsigned i = 0; i < op->n_operands; i++)
+        for (unsigned d = 0; labels.operands[i][d]; d++) {
+            const struct dim *dim = &unit->values[op->operands[i]].type.dims[d];
+            int64_t block = op_block(op, dim->dimension);
+            if (block && dim->size > block &&
+                !strchr(labels.results[result], labels.operands[i][d]))
+                return true;
+        }
+    return false;
+}
+
+// A kernel that adds to a tensor adds piece by piece of what it makes, but blocks it joins before.
+// Of the reference it is said where a kernel could.
 static bool is_added_by_kernel(const struct context *c) {
     value_id term = c->op->operands[1];
     const struct op *made = NULL;
-    unsigned n_uses = 0;
+    unsigned n_uses = 0, result = 0;
     for (uint32_t i = 0; i < c->unit->n_ops; i++) {
         const struct op *op = &c->unit->ops[i];
         for (unsigned k = 0; k < op->n_results; k++)
-            made = op->results[k] == term ? op : made;
+            if (op->results[k] == term) {
+                made = op;
+                result = k;
+            }
         for (unsigned k = 0; k < op->n_operands; k++)
             n_uses += op->operands[k] == term;
     }
     if (is_scalar(c) || !made || op_rows[made->kind].kernel == KERNEL_ELEMENTWISE)
         return false;
+    if (joins_blocks(c->unit, made, result))
+        return false;
     return c->engine->is_reference ? n_uses == 1 : c->unit->values[term].storage == STORAGE_INLINE;
+}
+
+// With the lengths of blocks, of every dimension of the operands: what these are called is the
+// unit's choice.
+static uint32_t ordered_attributes(const struct context *c) {
+    int64_t key[1 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->engine, c->op)};
+    uint32_t n = 1;
+    if (!op_attribute(c->op, ATTRIBUTE_BLOCKS))
+        return (uint32_t)key[0];
+    for (unsigned i = 0; i < c->op->n_operands; i++) {
+        const struct tensor_type *type = &c->unit->values[c->op->operands[i]].type;
+        for (unsigned d = 0; d < type->rank; d++)
+            key[n++] = op_block(c->op, type->dims[d].dimension);
+    }
+    return intern(&c->engine->terms->attributes, key, n * sizeof *key, NULL) + 1;
 }
 
 struct scaled ordered_value(struct context *c, unsigned result) {
@@ -83,7 +121,7 @@ struct scaled ordered_value(struct context *c, unsigned result) {
         parts[0] = parts[1];
         parts[1] = left;
     }
-    struct term made = term_make(terms, kind, result, attributes_of(c->engine, c->op), parts, n);
+    struct term made = term_make(terms, kind, result, ordered_attributes(c), parts, n);
     return (struct scaled){made, SCALE_ONE};
 }
 
@@ -183,18 +221,49 @@ static void search_term(struct search *search, struct term term) {
         search->first = term;
 }
 
-// What the reference makes by such an op of one of these operands; the term itself: nothing.
+// How many operands two nodes share.
+static uint32_t n_shared(const struct node *a, const struct node *b) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->n_parts; i++)
+        for (uint32_t k = 0; k < b->n_parts; k++)
+            n += a->key->parts[i].node == b->key->parts[k].node;
+    return n;
+}
+
+// What the reference makes by such an op of most of these operands; the term itself: nothing.
 static struct term counterpart(const struct engine *e, struct term term) {
     const struct node *made = term_node(e->terms, term);
+    struct term found = term;
+    uint32_t most = 0;
     for (uint32_t i = 0; i < e->first_own_node; i++) {
         const struct node *other = &e->terms->nodes[i];
-        bool alike = other->key->kind == made->key->kind && other->n_parts == made->n_parts;
-        for (uint32_t k = 0; alike && k < made->n_parts; k++)
-            for (uint32_t p = 0; p < made->n_parts; p++)
-                if (other->key->parts[k].node == made->key->parts[p].node)
-                    return (struct term){i, term.at};
+        bool alike = other->key->kind == made->key->kind && other->n_parts == made->n_parts &&
+                     other->key->result == made->key->result;
+        uint32_t n = alike ? n_shared(other, made) : 0;
+        if (n > most) {
+            most = n;
+            found = (struct term){i, term.at};
+        }
     }
-    return term;
+    return found;
+}
+
+// By one op of the same operands. What else an op says was compared when sums commuted.
+static bool differs_in_blocks(const struct engine *e, struct term made, struct term theirs) {
+    const struct node *a = term_node(e->terms, made), *b = term_node(e->terms, theirs);
+    return a->key->kind == b->key->kind && a->n_parts == b->n_parts &&
+           memcmp(a->key->parts, b->key->parts, a->n_parts * sizeof *a->key->parts) == 0;
+}
+
+static const char *difference_text(const struct engine *e, struct scaled made,
+                                   struct scaled theirs) {
+    const char *text = term_text(e, made, TEXT_DEPTH);
+    if (term_equal(theirs.of, made.of))
+        return arena_format(e->arena, "this is %s, which one device does not compute", text);
+    if (differs_in_blocks(e, made.of, theirs.of))
+        return arena_format(e->arena, "this is %s in other blocks than one device has", text);
+    return arena_format(e->arena, "this is %s, where one device has %s", text,
+                        term_text(e, theirs, TEXT_DEPTH));
 }
 
 const struct fault *ordered_difference(struct engine *e, const struct expectation *expectation,
@@ -212,12 +281,8 @@ const struct fault *ordered_difference(struct engine *e, const struct expectatio
     bool own = made.of.node >= e->first_own_node;
     struct fault *fault =
         fault_make(e, E416, own ? *term_node(e->terms, made.of)->origin : expectation->span, NULL,
-                   "this is %s, which one device does not compute", term_text(e, made, TEXT_DEPTH));
+                   "%s", difference_text(e, made, theirs));
     fault->effect =
         arena_format(e->arena, "so the bits of %s depend on the mesh", expectation->what);
-    if (!term_equal(theirs.of, made.of))
-        fault->message =
-            arena_format(e->arena, "this is %s, where one device has %s",
-                         term_text(e, made, TEXT_DEPTH), term_text(e, theirs, TEXT_DEPTH));
     return fault;
 }

@@ -13,8 +13,7 @@ uint32_t attributes_of(struct engine *e, const struct op *op) {
     uint32_t size = 0;
     for (unsigned name = 0; name < N_ATTRIBUTES; name++) {
         const struct attribute *attribute = op_attribute(op, name);
-        if (!attribute ||
-            (name == ATTRIBUTE_BLOCKS && !e->terms->ordered)) // in which order, not what
+        if (!attribute || name == ATTRIBUTE_BLOCKS) // in which order, not what
             continue;
         CHECK(attribute_kinds[name] != KIND_AXES && name != ATTRIBUTE_DIM);
         const void *from = &attribute->integer;
