@@ -63,8 +63,10 @@ static inline int64_t range_layers(const struct layer_range *range) {
 
 struct placement {
     struct axis_list batch;   // axes that split the batch, outermost first: the data axes
+    bool ordered;             // training is reproducible: sums have one order on every mesh
     struct axis_list tokens;  // axes that split the batch or the sequence, everywhere: each device
-                              // runs the whole model there, on tokens of its own
+                              // runs the whole model there, on tokens of its own. Where sums are
+                              // ordered, the batch only: a microbatch has whole sequences
     struct axis_list islands; // axes of `batch`, not of `tokens`, over which devices take steps of
                               // their own: copies of everything lie on them, of different steps
     struct axis_list wire_axes; // axes of `tokens` over which gradients travel as codes

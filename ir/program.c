@@ -90,6 +90,10 @@ bool axis_list_equal(const struct axis_list *a, const struct axis_list *b) {
     return a->n == b->n && memcmp(a->axes, b->axes, a->n) == 0;
 }
 
+bool axis_list_begins(const struct axis_list *axes, const struct axis_list *with) {
+    return with->n <= axes->n && memcmp(axes->axes, with->axes, with->n) == 0;
+}
+
 // ---- names ------------------------------------------------------------------------------------
 
 const char *name_with(struct arena *arena, const char *name, const char *suffix) {

@@ -95,11 +95,13 @@ struct tensor_storage {
     // Of a gradient that travels as codes: what of it is compressed, and put together again there;
     // what the last code lacked; the device's code, and those of all. NO_ID: it does not.
     buffer_id sent, residual, code, codes;
-    buffer_id unreduced; // transient whole gradient of one microbatch; NO_ID: none
-    buffer_id reduced;   // transient shard of it, when shards accumulate; NO_ID: none
+    buffer_id unreduced;  // transient whole gradient of one microbatch; NO_ID: none
+    buffer_id part;       // of where one microbatch's goes: what of it data axes sum
+    buffer_id kept_first; // where that is kept: `part`, or the sum
+    buffer_id reduced;    // transient shard of it, when shards accumulate; NO_ID: none
     struct gradient_sums sums;
     struct axis_list wire; // summed as codes, behind all these
-    uint64_t summand;      // axes of the model among those of the scatters
+    uint64_t summand;      // axes of the model among those of the scatters, which need summands
 };
 
 // What makes a ring of a unit that is one op whose keys travel: further units of the reference.
@@ -279,6 +281,14 @@ struct tensor_storage *gradient_storage(const struct partitioner *, struct refer
 bool has_types(const struct partitioner *, const struct unit *, const struct reference *operands,
                uint32_t n);
 
+// Adds a gradient, of the reference program, to the collective that sums it. Buckets: several
+// smaller all_reduces overlap better with the backward pass than one of a whole unit.
+void add_reduction(struct partitioner *, struct transfers *, enum collective_kind,
+                   const struct axis_list *axes, struct reference gradient, buffer_id from,
+                   buffer_id to);
+// The axes of the model on which units left the gradient a summand.
+uint64_t model_summands(const struct partitioner *, struct reference gradient);
+
 // What goes behind a call `from` that writes gradients; then around the loop over microbatches,
 // once, for the calls inside it.
 void reduce_after(struct partitioner *, const struct statement *from);
@@ -313,6 +323,9 @@ void note_accumulation(struct partitioner *, uint32_t of, uint32_t unit);
 // How many sums are kept on the way to that over all microbatches; 0: they are not carried.
 int levels_of_counter(const struct partitioner *);
 buffer_id *make_counter(struct partitioner *, buffer_id sum);
+// Sums over axes of the model, before any other: the devices of `keep_first` are left their parts
+// of the sum over these, if they come last in it, else of a copy.
+void reduce_first(struct partitioner *, const struct statement *from, const struct written *);
 // What is the sum over one microbatch goes on to that over all: gradients behind `from`, which was
 // the last to write them, and at the end of a microbatch its scalars.
 void carry_gradients(struct partitioner *, const struct statement *from, const struct written *);

@@ -5,6 +5,9 @@
 // binary counter: buffers that keep the sums of 1, 2, 4 ... microbatches until as many more have
 // been summed. After the last microbatch the tree's root is where the microbatch's own sum was.
 //
+// Inside a microbatch gradients are first summed over axes of the model, where its devices had
+// parts of the sequences.
+//
 // The squares of the norm, in bins, are summed over what a tensor is cut by before they are added
 // to others.
 #include "ir/check.h"
@@ -150,7 +153,7 @@ static bool is_summed_over_time(const struct partitioner *p, buffer_id of) {
 }
 
 void carry_scalars(struct partitioner *p, struct span span) {
-    uint64_t inner = axis_list_mask(&p->placement.inner);
+    uint64_t inner = axis_list_mask(&p->placement.inner) | ~p->token_axes;
     struct transfers sums = {0};
     struct carried carried = new_carried(p, p->reference->n_buffers);
     for (buffer_id i = 0; i < p->reference->n_buffers; i++) {
@@ -167,6 +170,76 @@ void carry_scalars(struct partitioner *p, struct span span) {
     }
     emit_transfers(p, &sums, "sum.microbatch");
     push_carry(p, NO_ID, "carry_scalars", carried, span);
+}
+
+// ---- axes of the model -------------------------------------------------------------------------
+
+// The unit that copies its operands.
+static uint32_t keeping_unit(struct partitioner *p, const struct statement *from,
+                             const struct reference *operands, uint32_t n) {
+    uint32_t found = find_accumulation(p, from->call.unit, operands, n);
+    if (found != NO_ID)
+        return found;
+    const char *name = arena_format(p->arena, "keep_%s", unit_name(p, from));
+    uint32_t id = program_add_unit(p->program, fresh_unit_name(p, name), from->span);
+    struct unit *unit = &p->program->units[id];
+    unit->phase = PHASE_BACKWARD;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
+        unit_add_parameter(p->program, unit, buffer->name, buffer_type(p->program, buffer), false);
+    }
+    for (value_id i = 0; i < n; i++) {
+        const char *kept = arena_format(p->arena, "%s.kept", unit->values[i].name);
+        struct op *op = unit_add_op(p->program, unit, OP_CAST, kept, &i, 1, from->span);
+        unit->values[op->results[0]].type = unit->values[i].type;
+        unit_add_result(p->program, unit, op->results[0], NO_ID);
+    }
+    note_accumulation(p, from->call.unit, id);
+    return id;
+}
+
+// Of gradients that have been summed over axes of the model this device's parts go where nothing
+// else would bring them.
+static void keep_parts(struct partitioner *p, const struct statement *from,
+                       const struct written *written) {
+    struct reference *operands = ARENA_ARRAY(p->arena, struct reference, written->n + 1);
+    struct reference *results = ARENA_ARRAY(p->arena, struct reference, written->n + 1);
+    for (uint32_t i = 0; i < written->n; i++) {
+        const struct tensor_storage *s = gradient_storage(p, written->results[i]);
+        operands[i] = tensor_item(p, s->part, written->results[i]);
+        results[i] = tensor_item(p, s->kept_first, written->results[i]);
+    }
+    if (written->n == 0)
+        return;
+    uint32_t unit = keeping_unit(p, from, operands, written->n);
+    push_statement(
+        p, (struct statement){.kind = STATEMENT_CALL,
+                              .span = from->span,
+                              .call = {.unit = unit, .operands = operands, .results = results}});
+}
+
+void reduce_first(struct partitioner *p, const struct statement *from,
+                  const struct written *written) {
+    const char *name = arena_format(p->arena, "reduce.%s", unit_name(p, from));
+    struct transfers sums = {0}, scatters = {0};
+    struct written whole = {.results = ARENA_ARRAY(p->arena, struct reference, written->n + 1)};
+    for (uint32_t i = 0; i < written->n; i++) {
+        const struct tensor_storage *s = gradient_storage(p, written->results[i]);
+        struct axis_list summed = axes_of_sum(p, model_summands(p, written->results[i]));
+        const struct axis_list *kept = &s->sums.keep_first;
+        buffer_id place = written_gradient(s);
+        if (axis_list_begins(&summed, kept)) {
+            add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, kept, written->results[i], place,
+                          s->kept_first);
+            summed = without(&summed, kept);
+        } else if (s->part != s->kept_first) {
+            whole.results[whole.n++] = written->results[i];
+        }
+        add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &summed, written->results[i], place, place);
+    }
+    emit_transfers(p, &sums, name);
+    emit_transfers(p, &scatters, name);
+    keep_parts(p, from, &whole);
 }
 
 // ---- squares ----------------------------------------------------------------------------------

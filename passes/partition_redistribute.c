@@ -26,10 +26,6 @@ struct move {
     unsigned joined; // by an all_to_all
 };
 
-static bool is_prefix(const struct axis_list *a, const struct axis_list *b) {
-    return a->n <= b->n && memcmp(a->axes, b->axes, a->n) == 0;
-}
-
 static unsigned common_prefix(const struct axis_list *a, const struct axis_list *b) {
     unsigned n = 0;
     while (n < a->n && n < b->n && a->axes[n] == b->axes[n])
@@ -56,7 +52,7 @@ uint64_t cut_mask(const struct sharding *type) {
 static struct axis_list next_cuts(const struct sharding *have, const struct sharding *want,
                                   unsigned d, bool summands) {
     struct axis_list axes = {0};
-    if (!is_prefix(&have->cuts[d], &want->cuts[d]))
+    if (!axis_list_begins(&want->cuts[d], &have->cuts[d]))
         return axes;
     for (unsigned i = have->cuts[d].n; i < want->cuts[d].n; i++) {
         unsigned axis = want->cuts[d].axes[i];
@@ -97,7 +93,7 @@ static struct axis_list moving_cuts(const struct sharding *have, const struct sh
     const struct axis_list *old = &have->cuts[from], *new = &want->cuts[to];
     struct axis_list axes = {0};
     unsigned keep = common_prefix(old, &want->cuts[from]), done = have->cuts[to].n;
-    if (from == to || !is_prefix(&have->cuts[to], new))
+    if (from == to || !axis_list_begins(new, &have->cuts[to]))
         return axes;
     for (unsigned begin = keep; begin < old->n; begin++) {
         unsigned n = old->n - begin;

@@ -94,7 +94,13 @@ static buffer_id add_window(struct partitioner *p, const struct buffer *referenc
         return whole;
     enum buffer_class class = p->program->buffers[whole].class;
     buffer_id id = add_tensor_buffer(p, reference, suffix, class, flat);
-    p->program->buffers[id].window_of = whole;
+    struct buffer *window = &p->program->buffers[id];
+    const struct buffer *of = &p->program->buffers[whole];
+    window->window_of = whole;
+    window->stack = of->stack;
+    window->count = of->count;
+    window->first_layer = of->first_layer;
+    window->layer_step = of->layer_step;
     return id;
 }
 
@@ -141,8 +147,17 @@ static void plan_reduction(const struct partitioner *p, const struct placed_tens
     // Codes are summed over their axes, to the whole that all of these have.
     storage->sums.scatter_last = without(&storage->sums.scatter_last, &tensor->wire);
     storage->sums.reduce_last = without(&storage->sums.reduce_last, &tensor->wire);
-    storage->summand =
-        axis_list_mask(&tensor->shards[STATE_OPTIMIZER]) & ~axis_list_mask(&p->placement.tokens);
+    if (!p->placement.ordered)
+        storage->summand = axis_list_mask(&tensor->shards[STATE_OPTIMIZER]) &
+                           ~axis_list_mask(&p->placement.tokens);
+}
+
+// The axes of a sum's parts: what was kept of it and what was scattered, one inside the other.
+static struct axis_list cuts_of_sum(const struct gradient_sums *sums) {
+    struct axis_list cuts = sums->keep_first;
+    for (unsigned i = 0; i < sums->scatter_each.n; i++)
+        axis_list_add(&cuts, sums->scatter_each.axes[i]);
+    return cuts;
 }
 
 // What accumulates, and the transients that one microbatch's gradient passes through before it
@@ -156,18 +171,25 @@ static void make_gradient(struct partitioner *p, const struct buffer *reference)
         add_tensor_buffer(p, reference, "", CLASS_GRADIENTS, &tensor->shards[STATE_GRADIENTS]);
     storage->own_gradient =
         add_window(p, reference, storage->gradient, ".window", &tensor->shards[STATE_OPTIMIZER]);
-    storage->sum =
-        axis_list_equal(&storage->sums.scatter_each, &tensor->shards[STATE_OPTIMIZER])
-            ? storage->own_gradient
-            : add_window(p, reference, storage->gradient, ".sum", &storage->sums.scatter_each);
+    struct axis_list cuts = cuts_of_sum(&storage->sums);
+    storage->sum = axis_list_equal(&cuts, &tensor->shards[STATE_OPTIMIZER])
+                       ? storage->own_gradient
+                       : add_window(p, reference, storage->gradient, ".sum", &cuts);
     make_codes(p, reference);
     bool carries = levels_of_counter(p) > 0;
     storage->counter = make_counter(p, storage->sum);
-    if (storage->sums.scatter_each.n + (carries ? 0 : storage->sums.reduce_each.n) == 0)
+    storage->part = storage->kept_first = storage->sum;
+    if (storage->sums.scatter_each.n + tensor->shards[STATE_GRADIENTS].n +
+            (carries ? 0 : storage->sums.reduce_each.n) ==
+        0)
         return;
     // Layers whose parameters are gathered together are reduced together.
     int64_t slots = tensor->gather_layers;
     storage->unreduced = add_transient(p, reference, ".unreduced", &none, slots);
+    storage->part =
+        add_window(p, reference, storage->unreduced, ".part", &storage->sums.keep_first);
+    if (storage->sums.scatter_each.n || storage->sums.keep_first.n == 0)
+        storage->kept_first = storage->part;
     if (storage->sums.scatter_each.n && p->placement.microbatches > 1 && !carries)
         storage->reduced =
             add_transient(p, reference, ".reduced", &storage->sums.scatter_each, slots);
@@ -315,11 +337,9 @@ struct tensor_storage *gradient_storage(const struct partitioner *p, struct refe
     return storage_of(p, reference_buffer(p, gradient));
 }
 
-// Buckets: several smaller all_reduces overlap better with the backward pass than one of a whole
-// unit.
-static void add_reduction(struct partitioner *p, struct transfers *transfers,
-                          enum collective_kind kind, const struct axis_list *axes,
-                          struct reference gradient, buffer_id from, buffer_id to) {
+void add_reduction(struct partitioner *p, struct transfers *transfers, enum collective_kind kind,
+                   const struct axis_list *axes, struct reference gradient, buffer_id from,
+                   buffer_id to) {
     if (axes->n == 0)
         return;
     const struct buffer *buffer = reference_buffer(p, gradient);
@@ -414,9 +434,9 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
     for (uint32_t i = 0; i < written->n; i++) {
         const struct tensor_storage *s = gradient_storage(p, written->results[i]);
         buffer_id shard = s->reduced != NO_ID ? s->reduced : s->sum;
-        buffer_id whole = s->sums.scatter_each.n ? shard : written_gradient(s);
+        buffer_id whole = s->sums.scatter_each.n ? shard : s->kept_first;
         add_reduction(p, &scatters, COLLECTIVE_REDUCE_SCATTER, &s->sums.scatter_each,
-                      written->results[i], s->unreduced, shard);
+                      written->results[i], s->kept_first, shard);
         add_reduction(p, &sums, COLLECTIVE_ALL_REDUCE, &s->sums.reduce_each, written->results[i],
                       whole, whole);
     }
@@ -437,11 +457,15 @@ static void reduce_each(struct partitioner *p, const struct statement *from,
     emit_free(p, from, &freed);
 }
 
+uint64_t model_summands(const struct partitioner *p, struct reference gradient) {
+    return p->states[gradient.buffer].type.partial & ~p->token_axes;
+}
+
 // The axes over which the gradient is summed at the end: data axes that nothing has summed over
 // yet, and those of the model on which units left it a summand.
 static struct axis_list last_sums(const struct partitioner *p, struct reference gradient) {
     const struct tensor_storage *s = storage_of(p, reference_buffer(p, gradient));
-    uint64_t model = p->states[gradient.buffer].type.partial & ~p->token_axes;
+    uint64_t model = p->placement.ordered ? 0 : model_summands(p, gradient);
     model &= ~axis_list_mask(&s->sums.scatter_each) & ~axis_list_mask(&s->sums.scatter_last);
     return axes_of_sum(p, axis_list_mask(&s->sums.reduce_last) | model);
 }
@@ -470,6 +494,8 @@ void reduce_after(struct partitioner *p, const struct statement *from) {
     if (!is_per_microbatch(p, from))
         return;
     struct written written = last_written(p, from);
+    if (p->placement.ordered)
+        reduce_first(p, from, &written);
     reduce_each(p, from, &written);
     if (p->placement.microbatches == 1)
         reduce_last(p, from);

@@ -232,7 +232,8 @@ struct axis_list those_in(const struct axis_list *axes, const struct axis_list *
 
 // A state that is cut by fewer axes than another holds its shards whole, so the axes that cut most
 // come first: shards of the optimizer are cut out of the parameter's, and out of what is left of a
-// gradient when each microbatch has been reduced. Among equals the order is as said.
+// gradient when each microbatch has been reduced. Among equals the order is as said; but where sums
+// are ordered, those over data axes come last.
 static void order_shards(const struct placing *p, struct placed_tensor *placed) {
     struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
     placed->scattered_each = shards[STATE_GRADIENTS];
@@ -245,6 +246,11 @@ static void order_shards(const struct placing *p, struct placed_tensor *placed) 
     enum { N_NESTED = sizeof nested / sizeof *nested };
     for (int k = 0; k < N_NESTED; k++)
         add_all(&all, nested[k]);
+    if (p->placement->ordered) {
+        struct axis_list data = those_in(&all, &p->placement->tokens);
+        all = axes_without(&all, &p->placement->tokens);
+        add_all(&all, &data);
+    }
     for (int level = N_NESTED; level >= 0; level--)
         for (unsigned i = 0; i < all.n; i++) {
             int sets = 0;
@@ -344,6 +350,7 @@ bool placement_derive(const struct config *config, const struct program *program
     *out = (struct placement){0};
     struct placing p = {config, program, arena, diagnostics, out};
     out->islands = islands_of(config);
+    out->ordered = config->train.reproducible > 0;
     make_rules(&p);
     find_ring(&p);
     check_splits(&p);

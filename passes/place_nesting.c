@@ -129,6 +129,26 @@ static void propose_order(struct placing *p, struct diagnostic *d, const struct 
     }
 }
 
+// E313. Where sums are ordered, those over axes of the model come first, and so do their parts.
+static struct diagnostic *report_late_parts(struct placing *p, const struct mode_statement *mode,
+                                            const struct reversal *found) {
+    struct axis_list said = effective_axes(p, &mode->axes);
+    struct diagnostic *d =
+        report(p->diagnostics, E313, origin_span(&mode->origin),
+               "shards over `%s` are cut over `%s` outside `%s`", product_text(p, &said),
+               axis_name(p, found->inner), axis_name(p, found->outer));
+    diagnostic_say(d,
+                   "gradients are summed over `%s` last: a device keeps its part over `%s` before",
+                   axis_name(p, found->inner), axis_name(p, found->outer));
+    return d;
+}
+
+static bool is_summed_first(const struct placing *p, const struct reversal *found) {
+    const struct placement *placement = p->placement;
+    return placement->ordered && !axis_list_has(&placement->tokens, found->outer) &&
+           axis_list_has(&placement->tokens, found->inner);
+}
+
 // E309. A product has an order, and by it a device's part of one state is not, or does not lie in,
 // its part of another.
 static void report_order(struct placing *p, const struct placed_tensor *placed,
@@ -147,6 +167,8 @@ static void report_order(struct placing *p, const struct placed_tensor *placed,
         diagnostic_say(d, "the outer cut is over `%s`", axis_name(p, found->inner));
         diagnostic_label(d, origin_span(placed_origin(placed, holder->state, found->outer)),
                          "cut over `%s` only", product_text(p, holder->axes));
+    } else if (is_summed_first(p, found)) {
+        d = report_late_parts(p, mode, found);
     } else {
         d = report(p->diagnostics, E309, origin_span(&mode->origin),
                    "%s are cut over `%s`, but the optimizer over `%s`", state_names[found->state],

@@ -8,10 +8,14 @@
 
 #include "ir/diagnostic.h"
 #include "passes/place.h"
+#include "passes/work.h"
 
 struct axis_list placement_sum(const struct placement *placement, const struct mesh *mesh,
                                uint64_t mask) {
     struct axis_list sum = {0};
+    for (unsigned i = 0; i < placement->batch.n; i++)
+        if (mask >> placement->batch.axes[i] & 1)
+            axis_list_add(&sum, placement->batch.axes[i]);
     for (unsigned axis = 0; axis < mesh->n_axes; axis++) {
         const struct split_statement *split = placement->split_by[axis];
         if (!(mask >> axis & 1))
@@ -37,6 +41,13 @@ struct gradient_sums gradient_sums(const struct placement *placement,
                                  .scatter_last = axes_without(owners, &tensor->scattered_each),
                                  .reduce_last = axes_without(&rest, &each)};
     sums.reduce_each = axes_without(&rest, &sums.reduce_last);
+    if (placement->ordered) {
+        sums.scatter_each = those_in(&sums.scatter_each, &placement->tokens);
+        sums.scatter_last = those_in(&sums.scatter_last, &placement->tokens);
+        for (unsigned i = 0; i < owners->n && !axis_list_has(&placement->tokens, owners->axes[i]);
+             i++)
+            axis_list_add(&sums.keep_first, owners->axes[i]);
+    }
     return sums;
 }
 
@@ -67,28 +78,38 @@ static void check_ordered_splits(struct placing *p) {
     }
 }
 
-// Activations lie as the work that makes them is divided, and shards are of data axes.
+// Parts over axes of the model are kept of what data axes scatter, or of what they have summed: the
+// axis that has them in between; -1: none.
+static int axis_between(const struct placing *p, const struct placed_tensor *placed) {
+    struct gradient_sums sums = gradient_sums(p->placement, placed);
+    struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
+    inside = axes_without(&inside, &sums.keep_first);
+    struct axis_list scattered = those_in(&inside, &placed->scattered_each);
+    return inside.n && (scattered.n || sums.scatter_last.n) ? inside.axes[0] : -1;
+}
+
 static void check_storage(struct placing *p) {
     const struct placement *placement = p->placement;
     for (uint32_t i = 0; i < placement->n_rules; i++) {
         const struct work_rule *rule = &placement->rules[i];
-        if (rule->mode && !axis_list_has(&placement->batch, rule->axis)) {
-            not_yet(p, &rule->mode->origin,
-                    "storing activations otherwise than they are made, where training is "
-                    "`reproducible`,");
-            return;
-        }
+        if (!rule->mode || rule->dimension == DIM_NONE || has_blocks(rule->dimension))
+            continue;
+        not_yet(p, &rule->mode->origin,
+                "dividing activations by sequence, where training is `reproducible`,");
+        return;
     }
-    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++)
-        for (int state = 0; state < N_STATES; state++) {
-            const struct axis_list *shards = &placement->tensors[i].shards[state];
-            struct axis_list model = axes_without(shards, &placement->tokens);
-            if (model.n == 0)
-                continue;
-            not_yet(p, placed_origin(&placement->tensors[i], (enum state)state, model.axes[0]),
-                    "sharding states over axes of the model, where training is `reproducible`,");
-            return;
-        }
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        const struct placed_tensor *placed = &placement->tensors[i];
+        int axis = axis_between(p, placed);
+        if (axis < 0)
+            continue;
+        not_yet(p, placed_origin(placed, STATE_OPTIMIZER, (unsigned)axis),
+                arena_format(p->arena,
+                             "sharding over `%s`, which divides the model, inside shards over data "
+                             "axes, where training is `reproducible`,",
+                             axis_name(p, (unsigned)axis)));
+        return;
+    }
 }
 
 static void check_kind(struct placing *p) {
@@ -150,30 +171,37 @@ static void check_powers(struct placing *p) {
     diagnostic_help(d, "make train.batch a power of two times train.microbatch");
 }
 
+// A dimension that axes cut, and a statement that says so.
+struct division {
+    struct dim dim;
+    struct axis_list cuts;
+    const struct origin *origin;
+};
+
 // Of the axes that cut a dimension the last one's devices are neighbours in a sum over it.
-static void check_sum_over(struct placing *p, const struct placed_tensor *placed,
-                           const struct dim *dim, const struct axis_list *cuts) {
+static void check_sum_over(struct placing *p, const struct division *division) {
     const struct mesh *mesh = &p->config->mesh;
+    const struct axis_list *cuts = &division->cuts;
     struct axis_list sum = placement_sum(p->placement, mesh, axis_list_mask(cuts));
     if (axis_list_equal(&sum, cuts))
         return;
     struct diagnostic *d = report_order(
-        p, &placed->cut_by[cuts->axes[0]]->origin,
+        p, division->origin,
         arena_format(p->arena, "`%s` is divided over `%s`, but sums over these go by `%s`",
-                     dimension_names[dim->dimension], mesh_axes_text(mesh, cuts, p->arena),
+                     dimension_names[division->dim.dimension], mesh_axes_text(mesh, cuts, p->arena),
                      mesh_axes_text(mesh, &sum, p->arena)));
-    diagnostic_help(d, "name the axes in that order");
+    diagnostic_help(d, "name the axes in that order, those of several statements in the mesh");
 }
 
 // Every device has whole blocks of what it is given a part of.
-static void check_blocks(struct placing *p, const struct placed_tensor *placed,
-                         const struct dim *dim, const struct axis_list *cuts) {
+static void check_blocks(struct placing *p, const struct division *division) {
+    const struct dim *dim = &division->dim;
     int64_t blocks = blocks_of(&p->program->policy, dim->dimension, dim->size);
-    int64_t parts = mesh_group_size(&p->config->mesh, cuts);
+    int64_t parts = mesh_group_size(&p->config->mesh, &division->cuts);
     if (blocks % parts == 0)
         return;
     struct diagnostic *d = report_order(
-        p, &placed->cut_by[cuts->axes[0]]->origin,
+        p, division->origin,
         arena_format(p->arena,
                      "`%s` is divided in %" PRId64 ", but worked on in %" PRId64 " blocks",
                      dimension_names[dim->dimension], parts, blocks));
@@ -187,6 +215,29 @@ static void check_blocks(struct placing *p, const struct placed_tensor *placed,
         diagnostic_help(d, "divide it in a power of two that is at most %" PRId64, blocks);
 }
 
+static void check_division(struct placing *p, const struct division *division) {
+    uint32_t errors = p->diagnostics->n_errors;
+    check_blocks(p, division);
+    if (p->diagnostics->n_errors == errors)
+        check_sum_over(p, division);
+}
+
+// Sequences have no tensor that would say how they are divided, but rules do.
+static void check_sequences(struct placing *p) {
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t i = 0; i < p->placement->n_rules && p->diagnostics->n_errors == errors; i++) {
+        const struct work_rule *rule = &p->placement->rules[i];
+        struct division division = {.dim = {DIM_SEQUENCE, p->config->train.sequence},
+                                    .cuts =
+                                        work_cuts_in_scope(p->placement, rule->scope, DIM_SEQUENCE),
+                                    .origin = rule->mode    ? &rule->mode->origin
+                                              : rule->split ? &rule->split->origin
+                                                            : NULL};
+        if (rule->dimension == DIM_SEQUENCE && division.cuts.n)
+            check_division(p, &division);
+    }
+}
+
 static void check_dimensions(struct placing *p) {
     const struct placement *placement = p->placement;
     uint32_t errors = p->diagnostics->n_errors;
@@ -194,12 +245,14 @@ static void check_dimensions(struct placing *p) {
         const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
         const struct placed_tensor *placed = &placement->tensors[i];
         for (unsigned d = 0; d < tensor->rank && p->diagnostics->n_errors == errors; d++) {
-            if (placed->cuts[d].n == 0)
-                continue;
-            check_blocks(p, placed, &tensor->dims[d], &placed->cuts[d]);
-            check_sum_over(p, placed, &tensor->dims[d], &placed->cuts[d]);
+            const struct axis_list *cuts = &placed->cuts[d];
+            if (cuts->n)
+                check_division(p, &(struct division){tensor->dims[d], *cuts,
+                                                     &placed->cut_by[cuts->axes[0]]->origin});
         }
     }
+    if (p->diagnostics->n_errors == errors)
+        check_sequences(p);
 }
 
 // ---- E313: one order ----------------------------------------------------------------------------

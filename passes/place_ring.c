@@ -66,10 +66,12 @@ static int64_t next_border(const struct placing *p, int64_t layer) {
     return next;
 }
 
-// Of layers that differ the first one that has a ring says which; check_ring refuses them.
+// Of layers that differ the first one that has a ring says which; check_ring refuses them. Where
+// sums are ordered there is none: a device would add up parts of the keys in an order of its own,
+// so all are gathered.
 void find_ring(struct placing *p) {
     struct axis_list *ring = &p->placement->ring;
-    for (int64_t layer = 0; layer < p->config->model.layers && !ring->n;
+    for (int64_t layer = 0; layer < p->config->model.layers && !ring->n && !p->placement->ordered;
          layer = next_border(p, layer))
         *ring = ring_of_layer(p, layer);
 }

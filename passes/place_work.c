@@ -35,7 +35,8 @@ static void add_split(struct placing *p, const struct split_statement *split) {
     for (uint32_t d = 0; d < split->n_dimensions; d++) {
         if (split->dimensions[d] == DIM_BATCH)
             p->placement->batch = axes;
-        bool tokens = split->dimensions[d] == DIM_BATCH || split->dimensions[d] == DIM_SEQUENCE;
+        bool tokens = split->dimensions[d] == DIM_BATCH ||
+                      (split->dimensions[d] == DIM_SEQUENCE && !p->placement->ordered);
         for (unsigned i = 0; i < axes.n && tokens && split->scope.n_roles == 0; i++)
             if (!axis_list_has(&p->placement->islands, axes.axes[i]))
                 axis_list_add(&p->placement->tokens, axes.axes[i]);
