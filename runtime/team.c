@@ -8,7 +8,11 @@
  * One word, `state`, holds the job's number, whether it is open, and how many helpers are inside. A
  * helper joins by compare-and-exchange while the job is open; the owner closes the job when no
  * range is left and waits for those inside. So a helper that the system has not scheduled in time
- * is not waited for. */
+ * is not waited for.
+ *
+ * Each thread takes the ranges of its own share first, those of others when that is done. Shares
+ * are stretches of neighbouring ranges in the order of threads, so that what a job writes is mostly
+ * in the cache of the core that reads it in the next job. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -29,9 +33,14 @@ enum {
 #define STATE_INSIDE    UINT64_C(0xfffffffe)
 #define STATE_JOB_SHIFT 32
 
+/* Ranges next .. end - 1 are not taken. */
+struct share {
+    _Alignas(CACHE_LINE) _Atomic int64_t next;
+    int64_t end;
+};
+
 struct helper {
     struct team *team;
-    void *workspace;
     pthread_t thread;
 };
 
@@ -45,7 +54,8 @@ struct team {
     void (*between)(void *argument);
     void *between_argument;
 
-    _Alignas(CACHE_LINE) _Atomic int64_t next_range;
+    struct share *shares; /* of each thread, the owner's first */
+
     _Alignas(CACHE_LINE) _Atomic uint64_t state;
     _Alignas(CACHE_LINE) _Atomic int sleepers;
     _Atomic bool ending;
@@ -58,14 +68,39 @@ struct team {
     struct helper helpers[];
 };
 
+static void share_out(struct team *team, int64_t ranges) {
+    for (int thread = 0; thread < team->threads; thread++) {
+        struct share *share = &team->shares[thread];
+        atomic_store_explicit(&share->next, ranges * thread / team->threads, memory_order_relaxed);
+        share->end = ranges * (thread + 1) / team->threads;
+    }
+}
+
+/* A range that nobody else takes; -1: none is left. */
+static int64_t next_range(struct team *team, int thread) {
+    for (int i = 0; i < team->threads; i++) {
+        struct share *share = &team->shares[(thread + i) % team->threads];
+        if (atomic_load_explicit(&share->next, memory_order_relaxed) >= share->end)
+            continue;
+        int64_t range = atomic_fetch_add_explicit(&share->next, 1, memory_order_relaxed);
+        if (range < share->end)
+            return range;
+    }
+    return -1;
+}
+
+static void *workspace_of(const struct team *team, int thread) {
+    return team->workspaces + thread * team->workspace_bytes;
+}
+
 /* False: none is left. */
-static bool take_range(struct team *team, void *workspace) {
-    int64_t count = team->count, grain = team->grain;
-    int64_t begin = grain * atomic_fetch_add_explicit(&team->next_range, 1, memory_order_relaxed);
-    if (begin >= count)
+static bool take_range(struct team *team, int thread) {
+    int64_t range = next_range(team, thread);
+    if (range < 0)
         return false;
-    int64_t end = begin + grain < count ? begin + grain : count;
-    team->function(team->arguments, begin, end, workspace);
+    int64_t begin = range * team->grain, left = team->count - begin;
+    int64_t end = begin + (left < team->grain ? left : team->grain);
+    team->function(team->arguments, begin, end, workspace_of(team, thread));
     return true;
 }
 
@@ -116,12 +151,13 @@ static void pause_or_yield(int round) {
 
 static void help(struct helper *helper) {
     struct team *team = helper->team;
+    int thread = (int)(helper - team->helpers) + 1;
     struct profile *profile = team->profile;
     uint64_t begin = profile ? profile_clock() : 0;
-    while (take_range(team, helper->workspace))
+    while (take_range(team, thread))
         ;
     if (profile)
-        profile_helped(profile, (int)(helper - team->helpers) + 1, begin);
+        profile_helped(profile, thread, begin);
 }
 
 static void *helper_main(void *argument) {
@@ -144,12 +180,8 @@ static void *helper_main(void *argument) {
     return NULL;
 }
 
-static void *workspace_of(const struct team *team, int thread) {
-    return team->workspaces + thread * team->workspace_bytes;
-}
-
-static void take_own_ranges(struct team *team) {
-    while (take_range(team, workspace_of(team, 0)))
+static void take_ranges_as_owner(struct team *team) {
+    while (take_range(team, 0))
         if (team->between)
             team->between(team->between_argument);
 }
@@ -162,16 +194,16 @@ void team_run(struct team *team, int64_t count, int64_t grain, team_function fun
     team->arguments = arguments;
     team->count = count;
     team->grain = grain;
-    atomic_store_explicit(&team->next_range, 0, memory_order_relaxed);
+    share_out(team, (count + grain - 1) / grain);
     if (team->threads == 1 || count <= grain) {
-        take_own_ranges(team);
+        take_ranges_as_owner(team);
         return;
     }
     uint64_t job =
         (atomic_load_explicit(&team->state, memory_order_relaxed) >> STATE_JOB_SHIFT) + 1;
     atomic_store(&team->state, job << STATE_JOB_SHIFT | STATE_OPEN);
     wake_sleepers(team);
-    take_own_ranges(team);
+    take_ranges_as_owner(team);
     atomic_fetch_and_explicit(&team->state, ~STATE_OPEN, memory_order_relaxed);
     for (int round = 0; atomic_load_explicit(&team->state, memory_order_acquire) & STATE_INSIDE;
          round++)
@@ -182,7 +214,6 @@ static bool start_helpers(struct team *team, int threads) {
     for (team->threads = 1; team->threads < threads; team->threads++) {
         struct helper *helper = &team->helpers[team->threads - 1];
         helper->team = team;
-        helper->workspace = workspace_of(team, team->threads);
         if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0)
             return false;
     }
@@ -201,7 +232,8 @@ struct team *team_create(int threads, int64_t workspace_bytes) {
     pthread_cond_init(&team->wake, NULL);
     size_t workspaces = (size_t)threads * (size_t)team->workspace_bytes;
     team->workspaces = aligned_alloc(CACHE_LINE, workspaces > 0 ? workspaces : CACHE_LINE);
-    if (team->workspaces == NULL || !start_helpers(team, threads)) {
+    team->shares = aligned_alloc(CACHE_LINE, (size_t)threads * sizeof *team->shares);
+    if (team->workspaces == NULL || team->shares == NULL || !start_helpers(team, threads)) {
         team_destroy(team);
         return NULL;
     }
@@ -218,6 +250,7 @@ void team_destroy(struct team *team) {
     pthread_mutex_destroy(&team->mutex);
     pthread_cond_destroy(&team->wake);
     free(team->workspaces);
+    free(team->shares);
     free(team);
 }
 

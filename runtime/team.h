@@ -20,8 +20,9 @@ int team_threads(const struct team *team);
 int64_t team_workspace_bytes(const struct team *team);
 
 /* Calls function for ranges of `grain` tiles (the last may be shorter) that cover [0, count)
- * exactly once, and returns when all are done. Which thread takes which range is left open; the
- * ranges are not, so that a result which depends on its range depends on count and grain only. */
+ * exactly once, and returns when all are done. A thread takes neighbouring ranges while it can,
+ * in every job the same share of them, but which thread takes which range is left open. The ranges
+ * are not, so that a result which depends on its range depends on count and grain only. */
 void team_run(struct team *team, int64_t count, int64_t grain, team_function function,
               void *arguments);
 

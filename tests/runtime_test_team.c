@@ -1,6 +1,7 @@
-/* Teams: every tile exactly once, ranges as promised, workspaces of one's own, teams beside each
- * other, and waking after sleep. Run under the thread sanitizer too. */
+/* Teams: every tile exactly once, ranges as promised, workspaces and shares of one's own, teams
+ * beside each other, and waking after sleep. Run under the thread sanitizer too. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 #include "runtime_kernel_fixture.h"
@@ -56,6 +57,32 @@ static void workspaces_are_separate(void **state) {
     _Atomic int clashes = 0;
     team_run(team, 2000, 1, use_workspace, &clashes);
     assert_int_equal(clashes, 0);
+    team_destroy(team);
+}
+
+/* Of two threads: who took the first range, and what each began with; -1: nothing yet. */
+struct beginnings {
+    pthread_t owner;
+    _Atomic int64_t first[2];
+};
+
+static void begin_with(void *arguments, int64_t begin, int64_t end, void *workspace) {
+    struct beginnings *beginnings = arguments;
+    int64_t nothing = -1;
+    int helper = !pthread_equal(pthread_self(), beginnings->owner);
+    atomic_compare_exchange_strong(&beginnings->first[helper], &nothing, begin);
+    while (beginnings->first[!helper] < 0) /* so that the other takes a range, too */
+        sched_yield();
+}
+
+static void threads_begin_with_their_own_share(void **state) {
+    struct team *team = team_create(2, 64);
+    for (int64_t count = 2; count < 50; count += 7) {
+        struct beginnings beginnings = {pthread_self(), {-1, -1}};
+        team_run(team, count, 1, begin_with, &beginnings);
+        assert_int_equal(beginnings.first[0], 0);
+        assert_int_equal(beginnings.first[1], count / 2);
+    }
     team_destroy(team);
 }
 
@@ -149,6 +176,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_tile_is_visited_once),
         cmocka_unit_test(workspaces_are_separate),
+        cmocka_unit_test(threads_begin_with_their_own_share),
         cmocka_unit_test(teams_run_beside_each_other),
         cmocka_unit_test(helpers_wake_from_sleep),
         cmocka_unit_test(the_owner_does_something_else_between_ranges),
