@@ -7,12 +7,18 @@
 #include "frontend/actions.h"
 #include "frontend/tokens.h"
 
+// A list's span goes from its first item to its last.
+#define PUSH_SPANNED(p, list, item, at)                                                            \
+    do {                                                                                           \
+        (list).span = (list).n ? span_join((list).span, at) : (at);                                \
+        ARENA_PUSH((p)->arena, (list).items, (list).n, (list).capacity, item);                     \
+    } while (0)
+
 // ---- lists ------------------------------------------------------------------------------------
 
 // A list's span grows with it, so that a message can underline the whole of it.
 struct ast_names ast_names_add(struct parser *p, struct ast_names list, struct ast_name name) {
-    list.span = list.n ? span_join(list.span, name.span) : name.span;
-    ARENA_PUSH(p->arena, list.items, list.n, list.capacity, name);
+    PUSH_SPANNED(p, list, name, name.span);
     return list;
 }
 
@@ -23,28 +29,24 @@ static struct span step_span(const struct ast_step *step) {
 }
 
 struct ast_path ast_path_add(struct parser *p, struct ast_path list, struct ast_step step) {
-    list.span = list.n ? span_join(list.span, step_span(&step)) : step_span(&step);
-    ARENA_PUSH(p->arena, list.items, list.n, list.capacity, step);
+    PUSH_SPANNED(p, list, step, step_span(&step));
     return list;
 }
 
 struct ast_paths ast_paths_add(struct parser *p, struct ast_paths list, struct ast_path path) {
-    list.span = list.n ? span_join(list.span, path.span) : path.span;
-    ARENA_PUSH(p->arena, list.items, list.n, list.capacity, path);
+    PUSH_SPANNED(p, list, path, path.span);
     return list;
 }
 
 struct ast_values ast_values_add(struct parser *p, struct ast_values list,
                                  struct ast_value *value) {
-    list.span = list.n ? span_join(list.span, value->span) : value->span;
-    ARENA_PUSH(p->arena, list.items, list.n, list.capacity, value);
+    PUSH_SPANNED(p, list, value, value->span);
     return list;
 }
 
 struct ast_arguments ast_arguments_add(struct parser *p, struct ast_arguments list,
                                        struct ast_argument argument) {
-    list.span = list.n ? span_join(list.span, argument.span) : argument.span;
-    ARENA_PUSH(p->arena, list.items, list.n, list.capacity, argument);
+    PUSH_SPANNED(p, list, argument, argument.span);
     return list;
 }
 
@@ -69,15 +71,13 @@ struct ast_parameters ast_parameters_add(struct parser *p, struct ast_parameters
 }
 
 struct ast_modes ast_modes_add(struct parser *p, struct ast_modes list, struct ast_mode mode) {
-    list.span = list.n ? span_join(list.span, mode.span) : mode.span;
-    ARENA_PUSH(p->arena, list.items, list.n, list.capacity, mode);
+    PUSH_SPANNED(p, list, mode, mode.span);
     return list;
 }
 
 struct ast_letters ast_letters_add(struct parser *p, struct ast_letters list,
                                    struct ast_letter letter) {
-    list.span = list.n ? span_join(list.span, letter.span) : letter.span;
-    ARENA_PUSH(p->arena, list.items, list.n, list.capacity, letter);
+    PUSH_SPANNED(p, list, letter, letter.span);
     return list;
 }
 

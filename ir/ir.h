@@ -82,7 +82,7 @@ enum attribute_name {
 enum attribute_kind { KIND_INTEGER, KIND_REAL, KIND_WORD, KIND_AXES, KIND_DIMENSION };
 
 enum op_kind {
-#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, integers,      \
+#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, elements,      \
            in_place, attributes, partition, cost, kernel)                                          \
     OP_##NAME,
 #include "ir/ops.def"
@@ -107,7 +107,7 @@ enum { COST_EINSUM = -1, COST_ATTENTION = -2, COST_ATTENTION_BACKWARD = -3 };
 struct op_row {
     const char *text, *operands, *results, *signature, *linear, *whole;
     enum monoid combine;
-    const char *index, *integers, *in_place, *attributes;
+    const char *index, *elements, *in_place, *attributes;
     enum partition_strategy partition;
     int cost;
     enum op_kernel kernel;
@@ -116,6 +116,10 @@ extern const struct op_row op_rows[N_OPS];
 unsigned op_operand_count(enum op_kind kind);
 unsigned op_result_count(enum op_kind kind);
 const char *op_operand_name(struct arena *arena, enum op_kind kind, unsigned i);
+// What the column `elements` says: whether an operand is i32, and the type of a result where it is
+// not that of the op's operands (else DTYPE_NONE).
+bool op_takes_integers(enum op_kind kind, unsigned operand);
+enum dtype op_makes(enum op_kind kind, unsigned result);
 const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i);
 // Whether the op's kernel can add this result to what is there already (a product with beta = 1),
 // so that `accumulate` of it needs no memory in between.

@@ -40,9 +40,13 @@ static void parse_product(struct parser *p) {
         mesh->products[mesh->n_products++] = product;
 }
 
-static int64_t parse_field(struct parser *p, const char *name) {
+static void expect_field(struct parser *p, const char *name) {
     text_expect_word(p, name);
     text_expect(p, '=');
+}
+
+static int64_t parse_field(struct parser *p, const char *name) {
+    expect_field(p, name);
     return text_integer(p);
 }
 
@@ -59,15 +63,13 @@ static void parse_sizes(struct parser *p) {
 }
 
 static enum dtype parse_dtype_field(struct parser *p, const char *name) {
-    text_expect_word(p, name);
-    text_expect(p, '=');
+    expect_field(p, name);
     return text_dtype(p);
 }
 
 // `way = topk kept = 3`
 static struct wire parse_wire(struct parser *p) {
-    text_expect_word(p, "way");
-    text_expect(p, '=');
+    expect_field(p, "way");
     int way = text_choice(p, wire_way_names + 1, N_WIRE_WAYS - 1, "a way to compress");
     struct wire wire = {.way = (enum wire_way)(way + 1)};
     if (wire.way == WIRE_TOPK)

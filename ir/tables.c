@@ -119,11 +119,11 @@ enum {
 };
 
 const struct op_row op_rows[N_OPS] = {
-#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, integers,      \
+#define OP(NAME, text, operands, results, signature, linear, whole, combine, index, elements,      \
            in_place, attributes, partition, cost, kernel)                                          \
     {text,     operands,       results,          signature,                                        \
      linear,   whole,          MONOID_##combine, index,                                            \
-     integers, in_place,       attributes,       PARTITION_##partition,                            \
+     elements, in_place,       attributes,       PARTITION_##partition,                            \
      cost,     KERNEL_##kernel},
 #include "ir/ops.def"
 #undef OP
@@ -142,6 +142,19 @@ unsigned op_operand_count(enum op_kind kind) {
 
 unsigned op_result_count(enum op_kind kind) {
     return words_in(op_rows[kind].results);
+}
+
+bool op_takes_integers(enum op_kind kind, unsigned operand) {
+    const char *elements = op_rows[kind].elements;
+    return memchr(elements, (int)('0' + operand), strcspn(elements, "-")) != NULL;
+}
+
+enum dtype op_makes(enum op_kind kind, unsigned result) {
+    const char *arrow = strstr(op_rows[kind].elements, "->");
+    for (int dtype = 0; arrow && result == 0 && dtype < N_DTYPES; dtype++)
+        if (strcmp(arrow + 2, dtype_names[dtype]) == 0)
+            return (enum dtype)dtype;
+    return DTYPE_NONE;
 }
 
 bool op_moves_elements(enum op_kind kind) {

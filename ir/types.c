@@ -315,10 +315,16 @@ static bool collect_sizes(const struct unit *unit, const struct op *op,
     return true;
 }
 
-// Scalars are f64, and so are bins, of which a scalar is made. Another tensor has the type of the
-// op's first floating tensor operand.
-static enum dtype result_dtype(const struct unit *unit, const struct op *op, unsigned rank) {
-    if (rank == 0 || op->kind == OP_SQUARE_BINS)
+// Scalars are f64. A tensor of which the op's row says nothing has the type of the op's first
+// floating tensor operand; what is cast, the one that it has been given.
+static enum dtype result_dtype(const struct unit *unit, const struct op *op, unsigned result,
+                               unsigned rank) {
+    const struct tensor_type *old = &unit->values[op->results[result]].type;
+    if (op->kind == OP_CAST && old->dtype != DTYPE_NONE)
+        return old->dtype;
+    if (op_makes(op->kind, result) != DTYPE_NONE)
+        return op_makes(op->kind, result);
+    if (rank == 0)
         return DTYPE_F64;
     for (unsigned i = 0; i < op->n_operands; i++) {
         const struct tensor_type *type = &unit->values[op->operands[i]].type;
@@ -397,11 +403,8 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
             type.dims[k] = sizes.dims[label];
         }
         name_like_operand(unit, op, &labels, labels.results[i], &type);
-        struct tensor_type *old = &unit->values[op->results[i]].type;
-        bool cast = op->kind == OP_CAST && old->dtype != DTYPE_NONE;
-        bool code = op->kind == OP_COMPRESS && i == 0;
-        type.dtype = cast ? old->dtype : code ? DTYPE_I32 : result_dtype(unit, op, type.rank);
-        *old = type;
+        type.dtype = result_dtype(unit, op, i, type.rank);
+        unit->values[op->results[i]].type = type;
     }
     return true;
 }
@@ -426,7 +429,7 @@ const char *op_mixed_elements(const struct unit *unit, const struct op *op) {
     split_signature(row->signature, op->n_operands, op->n_results, items);
     for (unsigned i = 0; i < op->n_operands; i++) {
         enum dtype dtype = unit->values[op->operands[i]].type.dtype;
-        bool integer = strchr(row->integers, (char)('0' + i)) != NULL;
+        bool integer = op_takes_integers(op->kind, i);
         if (op->kind != OP_CAST && integer != (dtype == DTYPE_I32))
             return integer ? "is given numbers where it wants integers"
                            : "is given integers where it wants numbers";
@@ -441,8 +444,8 @@ const char *op_mixed_elements(const struct unit *unit, const struct op *op) {
     }
     for (unsigned i = 0; i < op->n_results && op->kind != OP_CAST; i++) {
         const struct tensor_type *type = &unit->values[op->results[i]].type;
-        bool other = op->kind == OP_SQUARE_BINS || (op->kind == OP_COMPRESS && i == 0);
-        if (!other && !is_scalar(op->kind, items[op->n_operands + i]) && common != DTYPE_NONE &&
+        if (op_makes(op->kind, i) == DTYPE_NONE &&
+            !is_scalar(op->kind, items[op->n_operands + i]) && common != DTYPE_NONE &&
             type->dtype != common)
             return "makes a scalar, which is f64, of elements that are not";
     }

@@ -18,6 +18,7 @@
 #include <time.h>
 #include "runtime/calls.h"
 #include "runtime/context.h"
+#include "tests/try.h"
 
 enum { VOCAB = 256, SEQUENCE = 16, BATCH = 16, MICROBATCHES = 2, ELEMENTS = VOCAB * VOCAB };
 enum {
@@ -87,13 +88,6 @@ static int32_t collective(struct place_context *context, int32_t statement, int3
         status = break_between(context, statement);
     return status ? status : place_collective_wait(context, statement, 0);
 }
-
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        int32_t status_ = (call);                                                                  \
-        if (status_)                                                                               \
-            return status_;                                                                        \
-    } while (0)
 
 static int64_t rows_per_microbatch(void) {
     return BATCH / MICROBATCHES / axes[0].size * SEQUENCE;

@@ -15,6 +15,7 @@
 #include "runtime/team.h"
 #include "runtime/transport/launch.h"
 #include "runtime/transport/transport.h"
+#include "tests/try.h"
 
 enum { RANKS = 8, KINDS = 5, GROUPS = 3, PIECES = 5, FLIGHTS = KINDS * GROUPS, LARGE = 5 };
 enum { PATIENCE_SECONDS = 30, LARGE_ELEMENTS = 8 << 20 };
@@ -175,13 +176,6 @@ static void clear(struct trial *trial) {
 
 /* ---- a rank -----------------------------------------------------------------------------------
  */
-
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        int32_t status_ = (call);                                                                  \
-        if (status_)                                                                               \
-            return status_;                                                                        \
-    } while (0)
 
 static int32_t start(struct place_context *context, int32_t handle, enum place_collective kind,
                      int32_t group, int32_t n, const struct place_piece *pieces) {

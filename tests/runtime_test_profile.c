@@ -164,13 +164,17 @@ static void go_on(void *unused) {
     going_on.calls++;
 }
 
+static void interleave(uint64_t ticks, bool any) {
+    going_on.ticks = ticks;
+    going_on.any = any;
+    going_on.calls = 0;
+    team_interleave(context.team, go_on, NULL);
+}
+
 static void progress_is_not_the_kernels_time(void **state) {
     const struct profile_total *kernel = profile_total(profile, 1, RECORDED_accumulate);
     const struct profile_total *progress = profile_total(profile, 1, RECORDED_progress);
-    going_on.ticks = 10000;
-    going_on.any = true;
-    going_on.calls = 0;
-    team_interleave(context.team, go_on, NULL);
+    interleave(10000, true);
     profile_begin_step(profile);
     call_collective(RECORDED_collective_start, true);
     add(1);
@@ -184,9 +188,7 @@ static void progress_is_not_the_kernels_time(void **state) {
 }
 
 static void nothing_hides_what_has_ended(void **state) {
-    going_on.ticks = 0;
-    going_on.any = false;
-    team_interleave(context.team, go_on, NULL);
+    interleave(0, false);
     profile_begin_step(profile);
     call_collective(RECORDED_collective_start, true);
     add(1);

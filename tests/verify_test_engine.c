@@ -139,44 +139,50 @@ static struct first_run first_run(struct engine *e, const struct snapshot *state
     return (struct first_run){series, run, held};
 }
 
-// What an iteration leaves is the invariant again only if it is so in everything.
-static void stores_that_differ_in_anything_are_not_equal(void **state) {
-    struct trial t;
-    struct engine e;
-    begin_engine(&t, &e,
+// A store that has all there is: what is alike and what is not, a flight, bytes that are shared.
+static struct snapshot begin_store(struct trial *t, struct engine *e) {
+    begin_engine(t, e,
                  "buffer twin : transient f32[hidden=4] at 9216\ntrain {\n"
                  "for i = 0 .. 2 { call copy(x = w[i]) -> (y = spare[i]) }\n"
                  "call copy(x = w[0]) -> (y = whole)\n"
                  "start permute over b shift 1 as away[0] { w[0] -> other }\n");
-    step_execute(&e, STEP_TRAIN);
-    struct snapshot before = snapshot_take(&e);
-    struct first_run first = first_run(&e, &before);
-    assert_true(store_equal(&e, &before) && !run_is_single(first.run));
-#define DIFFERS(change)                                                                            \
+    step_execute(e, STEP_TRAIN);
+    return snapshot_take(e);
+}
+
+// A change of the store as it was, behind which it is not what it should be.
+#define DIFFERS(is_so, change)                                                                     \
     first = first_run(&e, &before);                                                                \
     change;                                                                                        \
-    assert_false(store_equal(&e, &before))
-    DIFFERS(first.series->n--);
-    DIFFERS(first.run->begin--);
-    DIFFERS(first.run->end++);
-    DIFFERS(first.run->state = ITEM_WINDOW);
-    DIFFERS(first.run->window++);
-    DIFFERS(first.run->start = t.program->steps[STEP_TRAIN].body.statements);
-    DIFFERS(first.run->n_held = 0);
-    DIFFERS(first.held->moves = 0);
-    DIFFERS(first.held->from++);
-    DIFFERS(first.held->to++);
-    DIFFERS(first.held->value.microbatch++);
-    DIFFERS(first.held->value.partial = 1);
-    DIFFERS(first.held->value.value.of.at++);
-    DIFFERS(first.held->value.value.of.node++);
-    DIFFERS(e.store.flights[0].runs[0].state = ITEM_EMPTY);
+    assert_false(is_so(&e, &before))
+
+// What an iteration leaves is the invariant again only if it is so in everything.
+static void stores_that_differ_in_anything_are_not_equal(void **state) {
+    struct trial t;
+    struct engine e;
+    struct snapshot before = begin_store(&t, &e);
+    struct first_run first = first_run(&e, &before);
+    assert_true(store_equal(&e, &before) && !run_is_single(first.run));
+    DIFFERS(store_equal, first.series->n--);
+    DIFFERS(store_equal, first.run->begin--);
+    DIFFERS(store_equal, first.run->end++);
+    DIFFERS(store_equal, first.run->state = ITEM_WINDOW);
+    DIFFERS(store_equal, first.run->window++);
+    DIFFERS(store_equal, first.run->start = t.program->steps[STEP_TRAIN].body.statements);
+    DIFFERS(store_equal, first.run->n_held = 0);
+    DIFFERS(store_equal, first.held->moves = 0);
+    DIFFERS(store_equal, first.held->from++);
+    DIFFERS(store_equal, first.held->to++);
+    DIFFERS(store_equal, first.held->value.microbatch++);
+    DIFFERS(store_equal, first.held->value.partial = 1);
+    DIFFERS(store_equal, first.held->value.value.of.at++);
+    DIFFERS(store_equal, first.held->value.value.of.node++);
+    DIFFERS(store_equal, e.store.flights[0].runs[0].state = ITEM_EMPTY);
     assert_int_equal(e.n_regions, 1);
-    DIFFERS(e.store.regions[0].n--);
-    DIFFERS(e.store.regions[0].stretches[0].buffer++);
-    DIFFERS(e.store.regions[0].stretches[0].item++);
-    DIFFERS(e.store.regions[0].stretches[0].owner++);
-#undef DIFFERS
+    DIFFERS(store_equal, e.store.regions[0].n--);
+    DIFFERS(store_equal, e.store.regions[0].stretches[0].buffer++);
+    DIFFERS(store_equal, e.store.regions[0].stretches[0].item++);
+    DIFFERS(store_equal, e.store.regions[0].stretches[0].owner++);
     first = first_run(&e, &before);
     first.run->end = 1; // then nothing moves
     before = snapshot_take(&e);
@@ -200,13 +206,7 @@ static bool generalises(struct engine *e, const struct snapshot *before) {
 static void what_changes_in_another_way_has_no_invariant(void **state) {
     struct trial t;
     struct engine e;
-    begin_engine(&t, &e,
-                 "buffer twin : transient f32[hidden=4] at 9216\ntrain {\n"
-                 "for i = 0 .. 2 { call copy(x = w[i]) -> (y = spare[i]) }\n"
-                 "call copy(x = w[0]) -> (y = whole)\n"
-                 "start permute over b shift 1 as away[0] { w[0] -> other }\n");
-    step_execute(&e, STEP_TRAIN);
-    struct snapshot before = snapshot_take(&e);
+    struct snapshot before = begin_store(&t, &e);
     struct first_run first = first_run(&e, &before);
     struct fault *fault = fault_make(&e, E611, span_nowhere(), NULL, "lost");
     assert_true(generalises(&e, &before) && store_equal(&e, &before));
@@ -215,29 +215,24 @@ static void what_changes_in_another_way_has_no_invariant(void **state) {
     first.held->value.value.of.at++;
     assert_true(generalises(&e, &before));
     assert_true(number_is_symbolic(first.run->end) && !number_is_symbolic(first.run->begin));
-#define DIFFERS(change)                                                                            \
-    first = first_run(&e, &before);                                                                \
-    change;                                                                                        \
-    assert_false(generalises(&e, &before))
-    DIFFERS(first.series->n--);
-    DIFFERS(first.run->end += 2);
-    DIFFERS((first.run->begin--, first.run->end++));
-    DIFFERS(first.run->state = ITEM_WINDOW);
-    DIFFERS(first.run->window++);
-    DIFFERS(first.run->start = t.program->steps[STEP_TRAIN].body.statements);
-    DIFFERS(first.run->n_held = 0);
-    DIFFERS(first.held->from += 2);
-    DIFFERS(first.held->value.microbatch--);
-    DIFFERS(first.held->value.partial = 1);
-    DIFFERS(first.held->value = judgement_fault(fault));
-    DIFFERS(first.held->value.value.of.at += 2);
-    DIFFERS(first.held->value.value.of.node++);
-    DIFFERS(e.store.flights[0].runs[0].state = ITEM_EMPTY);
-    DIFFERS(e.store.regions[0].n--);
-    DIFFERS(e.store.regions[0].stretches[0].buffer++);
-    DIFFERS(e.store.regions[0].stretches[0].item += 2);
-    DIFFERS(e.store.regions[0].stretches[0].owner++);
-#undef DIFFERS
+    DIFFERS(generalises, first.series->n--);
+    DIFFERS(generalises, first.run->end += 2);
+    DIFFERS(generalises, (first.run->begin--, first.run->end++));
+    DIFFERS(generalises, first.run->state = ITEM_WINDOW);
+    DIFFERS(generalises, first.run->window++);
+    DIFFERS(generalises, first.run->start = t.program->steps[STEP_TRAIN].body.statements);
+    DIFFERS(generalises, first.run->n_held = 0);
+    DIFFERS(generalises, first.held->from += 2);
+    DIFFERS(generalises, first.held->value.microbatch--);
+    DIFFERS(generalises, first.held->value.partial = 1);
+    DIFFERS(generalises, first.held->value = judgement_fault(fault));
+    DIFFERS(generalises, first.held->value.value.of.at += 2);
+    DIFFERS(generalises, first.held->value.value.of.node++);
+    DIFFERS(generalises, e.store.flights[0].runs[0].state = ITEM_EMPTY);
+    DIFFERS(generalises, e.store.regions[0].n--);
+    DIFFERS(generalises, e.store.regions[0].stretches[0].buffer++);
+    DIFFERS(generalises, e.store.regions[0].stretches[0].item += 2);
+    DIFFERS(generalises, e.store.regions[0].stretches[0].owner++);
     arena_free(&t.arena);
 }
 

@@ -197,6 +197,22 @@ struct mistake {
     const char *at, *says; // NULL: anything
 };
 
+// Of the unit that codes the gradient of norm.gain: what it begins with; the same with two codes,
+// of which the sent one is of twice the gradient; and that the second of two codes is not sent.
+#define COMPRESS                                                                                   \
+    "  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("                      \
+    "%norm.gain.gradient,\n       %norm.gain.residual)"
+#define COMPRESS_TWICE                                                                             \
+    "  frame 192 of frame.block_forward\n"                                                         \
+    "  %twice = add(%norm.gain.gradient, %norm.gain.gradient) : f64[hidden=10] at 0\n"             \
+    "  %norm.gain.sent.code, %lost = compress(%twice, %norm.gain.residual)\n"                      \
+    "       {way=\"int8\"} : i32[flat=4] out, f64[hidden=10] at 80 role norm\n"                    \
+    "  %code, %norm.gain.sent.residual = compress(%norm.gain.gradient,\n       "                   \
+    "%norm.gain.residual)"
+#define CODE_STAYS                                                                                 \
+    REPLACE("{way=\"int8\"} : i32[flat=4] out, f64[hidden=10] in %norm.gain.residual",             \
+            "{way=\"int8\"} : i32[flat=4] at 160, f64[hidden=10] in %norm.gain.residual")
+// And of the one that adds codes up.
 #define DECOMPRESS                                                                                 \
     "  frame 0\n  %norm.gain.total = decompress(%norm.gain.codes, %norm.gain.gradient) "           \
     "{way=\"int8\"} :\n       f64[hidden=10] in %norm.gain.gradient role norm"
@@ -340,19 +356,16 @@ static const struct mistake mistakes[] = {
      "%block.mlp.norm.gain.sent.code",
      "no longer known to be the device's own"},
     {"it is copied",
-     {REPLACE("  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
-              "%norm.gain.gradient,\n       %norm.gain.residual)",
-              "  frame 80 of frame.block_forward\n"
-              "  %copy = cast(%norm.gain.residual) : f64[hidden=10] at 0\n"
-              "  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
-              "%norm.gain.gradient,\n       %copy)")},
+     {REPLACE(COMPRESS, "  frame 80 of frame.block_forward\n"
+                        "  %copy = cast(%norm.gain.residual) : f64[hidden=10] at 0\n"
+                        "  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
+                        "%norm.gain.gradient,\n       %copy)")},
      "E516",
      "%norm.gain.sent.code",
      "no longer known to be the device's own"},
     {"the code that is sent is of what devices have, the residual of what they have sent",
      {REPLACE(
-          "  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
-          "%norm.gain.gradient,\n       %norm.gain.residual)",
+          COMPRESS,
           "  frame 192 of frame.block_forward\n"
           "  %far.sent = permute(%norm.gain.gradient) {axes=dp, shift=1} : f64[hidden=10] at 0\n"
           "  %far = wait(%far.sent) : f64[hidden=10] in %far.sent\n"
@@ -360,8 +373,7 @@ static const struct mistake mistakes[] = {
           "       {way=\"int8\"} : i32[flat=4] out, f64[hidden=10] at 80 role norm\n"
           "  %code, %norm.gain.sent.residual = compress(%far,\n"
           "       %norm.gain.residual)"),
-      REPLACE("{way=\"int8\"} : i32[flat=4] out, f64[hidden=10] in %norm.gain.residual",
-              "{way=\"int8\"} : i32[flat=4] at 160, f64[hidden=10] in %norm.gain.residual")},
+      CODE_STAYS},
      "E516",
      "%norm.gain.sent.code, %lost = compress",
      "leaves the old residual"},
@@ -386,16 +398,7 @@ static const struct mistake mistakes[] = {
      "%block.mlp.gate.weight.total = decompress",
      NULL},
     {"the code that is sent is of twice the gradient, the residual of another code",
-     {REPLACE("  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
-              "%norm.gain.gradient,\n       %norm.gain.residual)",
-              "  frame 192 of frame.block_forward\n"
-              "  %twice = add(%norm.gain.gradient, %norm.gain.gradient) : f64[hidden=10] at 0\n"
-              "  %norm.gain.sent.code, %lost = compress(%twice, %norm.gain.residual)\n"
-              "       {way=\"int8\"} : i32[flat=4] out, f64[hidden=10] at 80 role norm\n"
-              "  %code, %norm.gain.sent.residual = compress(%norm.gain.gradient,\n"
-              "       %norm.gain.residual)"),
-      REPLACE("{way=\"int8\"} : i32[flat=4] out, f64[hidden=10] in %norm.gain.residual",
-              "{way=\"int8\"} : i32[flat=4] at 160, f64[hidden=10] in %norm.gain.residual"),
+     {REPLACE(COMPRESS, COMPRESS_TWICE), CODE_STAYS,
       REPLACE(DECOMPRESS, "  frame 0\n  %sum = decompress(%norm.gain.codes, %norm.gain.gradient)\n"
                           "       {way=\"int8\"} : f64[hidden=10] in %norm.gain.gradient\n"
                           "  %norm.gain.total = divide(%sum) {divisor=2} :\n"
@@ -404,16 +407,7 @@ static const struct mistake mistakes[] = {
      "%twice = add",
      NULL},
     {"the same, and nothing divides it",
-     {REPLACE("  frame 0\n  %norm.gain.sent.code, %norm.gain.sent.residual = compress("
-              "%norm.gain.gradient,\n       %norm.gain.residual)",
-              "  frame 192 of frame.block_forward\n"
-              "  %twice = add(%norm.gain.gradient, %norm.gain.gradient) : f64[hidden=10] at 0\n"
-              "  %norm.gain.sent.code, %lost = compress(%twice, %norm.gain.residual)\n"
-              "       {way=\"int8\"} : i32[flat=4] out, f64[hidden=10] at 80 role norm\n"
-              "  %code, %norm.gain.sent.residual = compress(%norm.gain.gradient,\n"
-              "       %norm.gain.residual)"),
-      REPLACE("{way=\"int8\"} : i32[flat=4] out, f64[hidden=10] in %norm.gain.residual",
-              "{way=\"int8\"} : i32[flat=4] at 160, f64[hidden=10] in %norm.gain.residual")},
+     {REPLACE(COMPRESS, COMPRESS_TWICE), CODE_STAYS},
      "E413",
      "%twice = add",
      NULL},
