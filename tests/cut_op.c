@@ -142,7 +142,8 @@ const char *cut_op_program(struct arena *arena, const struct cut_op *c) {
         arena,
         "step main {\n%ssizes batch = 8 sequence = 8 microbatches = 1 layers = 1 vocab = 8\n"
         "policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
-        "  accumulate = f32 gather = f32 reduce = f32 reproducible = 8 microbatch = 8\n"
+        "  accumulate = f32 gather = f32 reduce = f32 reproducible = 8 of batch, sequence "
+        "microbatch = 8\n"
         "arena 200000\n%s%s%strain {\ncall f(%s) -> (r%u = y)\n%s}\n}\n%s",
         c->one ? "" : "axis t = 2\naxis u = 2\n", tensors, buffers,
         *result ? "" : "buffer y : output f64[] host loss at 0\n", call, c->result, sums,
