@@ -196,14 +196,16 @@ static void emit_attention_merge(struct emitter *e, const struct op *op) {
 }
 
 static void emit_attention_backward(struct emitter *e, const struct op *op) {
+    const struct dim *queries = &operand_type(e, op, 0)->dims[1];
+    int64_t block = op_block(op, queries->dimension);
     CALL_RUNTIME(e, attention_backward, op->id, dtype_of(e, op, 0), size_of(e, op, 0, 0),
-                 size_of(e, op, 0, 1), size_of(e, op, 1, 1), size_of(e, op, 0, 2),
-                 size_of(e, op, 0, 3), size_of(e, op, 0, 4), operand_place(e, op, 0),
-                 operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
-                 operand_place(e, op, 4), operand_place(e, op, 5), positions(e, op, 6),
-                 first_position(e, op, 6), positions(e, op, 7), first_position(e, op, 7),
-                 real(e, op, ATTRIBUTE_SCALE), result_place(e, op, 0), result_place(e, op, 1),
-                 result_place(e, op, 2));
+                 size_of(e, op, 0, 1), constant_i64(e, block ? queries->size / block : 0),
+                 size_of(e, op, 1, 1), size_of(e, op, 0, 2), size_of(e, op, 0, 3),
+                 size_of(e, op, 0, 4), operand_place(e, op, 0), operand_place(e, op, 1),
+                 operand_place(e, op, 2), operand_place(e, op, 3), operand_place(e, op, 4),
+                 operand_place(e, op, 5), positions(e, op, 6), first_position(e, op, 6),
+                 positions(e, op, 7), first_position(e, op, 7), real(e, op, ATTRIBUTE_SCALE),
+                 result_place(e, op, 0), result_place(e, op, 1), result_place(e, op, 2));
 }
 
 // ---- ends of the model ------------------------------------------------------------------------

@@ -73,7 +73,7 @@ static void attention(struct bench *b) {
 }
 
 static void attention_backward(struct bench *b) {
-    place_attention_backward(b->context, 0, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD,
+    place_attention_backward(b->context, 0, PLACE_F32, BATCH, SEQUENCE, 0, SEQUENCE, HEADS, 1, HEAD,
                              b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0,
                              0.125, b->x[6], b->x[7], b->x[8]);
 }
@@ -84,9 +84,9 @@ static void long_attention(struct bench *b) {
 }
 
 static void long_attention_backward(struct bench *b) {
-    place_attention_backward(b->context, 0, PLACE_F32, 1, 2048, 2048, 2, 2, HEAD, b->x[0], b->x[1],
-                             b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0, 0.125, b->x[6],
-                             b->x[7], b->x[8]);
+    place_attention_backward(b->context, 0, PLACE_F32, 1, 2048, 0, 2048, 2, 2, HEAD, b->x[0],
+                             b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0, 0.125,
+                             b->x[6], b->x[7], b->x[8]);
 }
 
 static void rope(struct bench *b) {

@@ -15,6 +15,10 @@
     (6 * (head_dim)*PLACE_ATTENTION_TILE + 2 * PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE +       \
      4 * PLACE_ATTENTION_TILE)
 
+/* Of the backward pass where queries are in blocks: gradients of some keys and values for each
+ * level of a tree over PLACE_BLOCKS_LIMIT blocks. */
+#define PLACE_ATTENTION_SUMS_ELEMENTS(head_dim, keys) (6 * 2 * (head_dim) * (keys))
+
 /* A tile of a product that is a sum of blocks: 256 x 256 singles. */
 #define PLACE_SUMMED_TILE_BYTES (1 << 18)
 
@@ -23,8 +27,11 @@
 #define PLACE_SUMMED_TILES 8
 
 /* What one thread needs for any program: attention of the longest head in double precision takes
- * less. */
+ * less, with half a tile of keys where there are sums of blocks. */
 #define PLACE_WORKSPACE_BYTES_PER_THREAD (PLACE_SUMMED_TILES * PLACE_SUMMED_TILE_BYTES)
-#if PLACE_ATTENTION_WORKSPACE_ELEMENTS(PLACE_HEAD_DIM_LIMIT) * 8 > PLACE_WORKSPACE_BYTES_PER_THREAD
+#if (PLACE_ATTENTION_WORKSPACE_ELEMENTS(PLACE_HEAD_DIM_LIMIT) +                                    \
+     PLACE_ATTENTION_SUMS_ELEMENTS(PLACE_HEAD_DIM_LIMIT, PLACE_ATTENTION_TILE / 2)) *              \
+        8 >                                                                                        \
+    PLACE_WORKSPACE_BYTES_PER_THREAD
 #error "attention needs more"
 #endif

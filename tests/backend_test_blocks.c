@@ -182,6 +182,31 @@ static void set_tokens(struct devices *d) {
         set(&d->h, tokens.of[0], i, (double)(i * i % 13 - 1));
 }
 
+static void set_attention(struct devices *d, struct op *op) {
+    op_set_real(d->h.program, op, ATTRIBUTE_SCALE, 0.5);
+    set_blocks(d, op);
+}
+
+static struct parts places[2]; // of queries, of keys
+
+static void build_attention(struct devices *d) {
+    struct parts q = REALS(d, "bsgrd"), k = REALS(d, "btgd"), v = REALS(d, "btgd");
+    struct parts d_o = REALS(d, "bsgrd"), o, lse;
+    places[0] = inputs(d, DTYPE_I32, "s");
+    places[1] = inputs(d, DTYPE_I32, "t");
+    OPS(d, ATTENTION, set_attention, q, k, v, places[0], places[1]);
+    o = d->results[0];
+    lse = d->results[1];
+    OPS(d, ATTENTION_BACKWARD, set_attention, q, k, v, o, lse, d_o, places[0], places[1]);
+}
+
+static void set_places(struct devices *d) {
+    for (int64_t i = 0; i < SEQUENCE; i++) {
+        set(&d->h, places[0].of[0], i, (double)i);
+        set(&d->h, places[1].of[0], i, (double)i);
+    }
+}
+
 static void on_devices(int n, enum dtype dtype, void (*build)(struct devices *),
                        void (*fill)(struct devices *)) {
     struct devices d = {.n = n};
@@ -218,6 +243,10 @@ static void ends_of_the_model(void **state) {
     compare_devices(build_ends, set_tokens);
 }
 
+static void attention(void **state) {
+    compare_devices(build_attention, set_places);
+}
+
 // Blocks of rows that lie inside others.
 static void refuses_rows_that_do_not_lie_together(void **state) {
     struct devices d = {0};
@@ -235,6 +264,7 @@ int main(void) {
         cmocka_unit_test(products),
         cmocka_unit_test(sums_over_rows),
         cmocka_unit_test(ends_of_the_model),
+        cmocka_unit_test(attention),
         cmocka_unit_test(refuses_rows_that_do_not_lie_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,10 +183,10 @@ static struct gradients backward(struct place_context *context, int dtype, const
     forward(context, dtype, s, q, k, v, o, lse);
     int32_t *query_positions = positions_of(s->query_start, s->query_jump, s->queries);
     int32_t *key_positions = positions_of(s->key_start, s->key_jump, s->keys);
-    CALL_OK(place_attention_backward(context, 0, dtype, s->batch, s->queries, s->keys, s->kv_heads,
-                                     s->group, dim, q, k, v, o, lse, d_o, query_positions,
-                                     s->query_start, key_positions, s->key_start, scale_of(s), g.dq,
-                                     g.dk, g.dv));
+    CALL_OK(place_attention_backward(context, 0, dtype, s->batch, s->queries, 0, s->keys,
+                                     s->kv_heads, s->group, dim, q, k, v, o, lse, d_o,
+                                     query_positions, s->query_start, key_positions, s->key_start,
+                                     scale_of(s), g.dq, g.dk, g.dv));
     free(o), free(lse), free(query_positions), free(key_positions);
     return g;
 }

@@ -43,10 +43,14 @@ int32_t place_rope(struct place_context *context, int32_t statement, int32_t dty
     return run_kernel(context, statement, KERNEL_rope, dtype, sequence, POSITIONS_PER_RANGE, &rope);
 }
 
+static int64_t width_of(int32_t dtype) {
+    return dtype == PLACE_F64 ? 8 : 4;
+}
+
 /* Refuses heads that a thread's workspace has no room for. */
 static int32_t check_heads(struct place_context *context, int32_t statement, int32_t dtype,
                            int64_t head_dim) {
-    int64_t bytes = PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim) * (dtype == PLACE_F64 ? 8 : 4);
+    int64_t bytes = PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim) * width_of(dtype);
     if (head_dim >= 1 && head_dim <= PLACE_HEAD_DIM_LIMIT &&
         bytes <= team_workspace_bytes(context->team))
         return PLACE_OK;
@@ -58,9 +62,9 @@ static int32_t check_heads(struct place_context *context, int32_t statement, int
 /* What both directions are told, by the names that both calls give it. */
 #define ATTENTION_OPERANDS                                                                         \
     .batch = batch, .queries = queries, .keys = keys, .kv_heads = kv_heads, .group = group,        \
-    .head_dim = head_dim, .q = q, .k = k, .v = v, .query_positions = query_positions,              \
-    .query_start = query_start, .key_positions = key_positions, .key_start = key_start,            \
-    .scale = scale
+    .head_dim = head_dim, .keys_at_once = PLACE_ATTENTION_TILE, .q = q, .k = k, .v = v,            \
+    .query_positions = query_positions, .query_start = query_start,                                \
+    .key_positions = key_positions, .key_start = key_start, .scale = scale
 
 int32_t place_attention(struct place_context *context, int32_t statement, int32_t dtype,
                         int64_t batch, int64_t queries, int64_t keys, int64_t kv_heads,
@@ -88,11 +92,19 @@ int32_t place_attention_merge(struct place_context *context, int32_t statement, 
                       rows_per_range(head_dim), &merge);
 }
 
+/* Half a tile where the head is too long. */
+static int64_t keys_at_once(int32_t dtype, int64_t head_dim) {
+    int64_t used = PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim);
+    int64_t sums = PLACE_ATTENTION_SUMS_ELEMENTS(head_dim, PLACE_ATTENTION_TILE);
+    bool fits = (used + sums) * width_of(dtype) <= PLACE_WORKSPACE_BYTES_PER_THREAD;
+    return fits ? PLACE_ATTENTION_TILE : PLACE_ATTENTION_TILE / 2;
+}
+
 int32_t place_attention_backward(struct place_context *context, int32_t statement, int32_t dtype,
-                                 int64_t batch, int64_t queries, int64_t keys, int64_t kv_heads,
-                                 int64_t group, int64_t head_dim, const void *q, const void *k,
-                                 const void *v, const void *o, const void *lse, const void *d_o,
-                                 const void *query_positions, int64_t query_start,
+                                 int64_t batch, int64_t queries, int64_t blocks, int64_t keys,
+                                 int64_t kv_heads, int64_t group, int64_t head_dim, const void *q,
+                                 const void *k, const void *v, const void *o, const void *lse,
+                                 const void *d_o, const void *query_positions, int64_t query_start,
                                  const void *key_positions, int64_t key_start, double scale,
                                  void *dq, void *dk, void *dv) {
     RECORD_CALL(attention_backward);
@@ -102,6 +114,15 @@ int32_t place_attention_backward(struct place_context *context, int32_t statemen
     struct attention attention = {
         ATTENTION_OPERANDS, .o = (void *)o, .lse = (void *)lse, .d_o = d_o, .dq = dq,
         .dk = dk,           .dv = dv};
-    return run_kernel(context, statement, KERNEL_attention_backward, dtype, batch * kv_heads, 1,
-                      &attention);
+    if (blocks == 0)
+        return run_kernel(context, statement, KERNEL_attention_backward, dtype, batch * kv_heads, 1,
+                          &attention);
+    struct row_blocks cut = {0};
+    status = cut_rows(context, statement, queries, 1, blocks, &cut);
+    if (status)
+        return status;
+    attention.block = cut.length;
+    attention.keys_at_once = keys_at_once(dtype, head_dim);
+    return run_kernel(context, statement, KERNEL_attention_backward_blocks, dtype, batch * kv_heads,
+                      1, &attention);
 }

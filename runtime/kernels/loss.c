@@ -80,7 +80,7 @@ int32_t place_token_loss(struct place_context *context, int32_t statement, int32
                          int64_t rows, int64_t parts, int64_t blocks, const void *lse,
                          const void *picked, const void *targets, void *loss, int32_t accumulate) {
     RECORD_CALL(token_loss);
-    struct row_blocks cut;
+    struct row_blocks cut = {0};
     int32_t status = cut_rows(context, statement, rows, parts, blocks, &cut);
     if (status)
         return status;
