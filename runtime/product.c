@@ -1,8 +1,10 @@
-/* Loads OpenBLAS with dlopen and calls it single-threaded.
+/* Loads OpenBLAS, or the library that is named, with dlopen and calls it single-threaded.
  *
  * It is loaded rather than linked so that the environment can be put right first: some machines
  * carry an OPENBLAS_CORETYPE that costs half the speed, and OPENBLAS_NUM_THREADS would start a pool
- * of threads beside our own. The state here belongs to the process because the library's does. */
+ * of threads beside our own. The state here belongs to the process because the library's does.
+ *
+ * oneDNN has a call of its own, in float alone; products in double are left to OpenBLAS then. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,20 +24,31 @@ typedef void (*dgemm_function)(int order, int transpose_a, int transpose_b, int 
                                double alpha, const double *a, int lda, const double *b, int ldb,
                                double beta, double *c, int ldc);
 
+/* Row-major; 'T' or 'N' for each operand. */
+typedef int (*dnnl_sgemm_function)(char transpose_a, char transpose_b, int64_t m, int64_t n,
+                                   int64_t k, float alpha, const float *a, int64_t lda,
+                                   const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct {
-    sgemm_function sgemm;
+    sgemm_function sgemm; /* null: dnnl_sgemm is not */
+    dnnl_sgemm_function dnnl_sgemm;
     dgemm_function dgemm;
     char description[128];
     char warning[256];
     char error[512];
 } library = {.description = "none"};
 
-/* The first file that can be loaded; the pthread build is tried by its own name first, because the
- * OpenMP build would bring a second pool of threads. */
-static void *open_library(void) {
+/* The file that PLACE_PRODUCT_LIBRARY names, or null. */
+static const char *named_library(void) {
     const char *named = getenv("PLACE_PRODUCT_LIBRARY");
-    if (named != NULL && named[0] != '\0')
+    return named != NULL && named[0] != '\0' ? named : NULL;
+}
+
+/* That file, or of those of OpenBLAS the first that can be loaded; the pthread build is tried by
+ * its own name first, because the OpenMP build would bring a second pool of threads. */
+static void *open_library(const char *named) {
+    if (named != NULL)
         return dlopen(named, RTLD_NOW | RTLD_LOCAL);
     static const char *const files[] = {
         "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
@@ -56,6 +69,7 @@ static void correct_environment(void) {
                  core);
     unsetenv("OPENBLAS_CORETYPE");
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    setenv("OMP_NUM_THREADS", "1", 1);
 }
 
 static const char *core_of(void *handle) {
@@ -89,32 +103,33 @@ static const char *better_core(const char *chosen) {
 /* OpenBLAS takes the kernels of the first 64-bit CPUs, with less than a tenth of the speed, for
  * every CPU that is newer than the library. It chooses while it is loaded, so it is loaded again.
  */
-static void *open_for_this_cpu(void) {
-    void *handle = open_library();
+static void *open_for_this_cpu(const char *named) {
+    void *handle = open_library(named);
     const char *core = handle != NULL ? core_of(handle) : "";
     const char *better = core[0] != '\0' ? better_core(core) : NULL;
     if (better == NULL)
         return handle;
     dlclose(handle);
     setenv("OPENBLAS_CORETYPE", better, 1);
-    handle = open_library();
+    handle = open_library(named);
     unsetenv("OPENBLAS_CORETYPE");
     return handle;
 }
 
+/* Each writes what its library calls itself; 0: it is another one. */
+
 /* openblas_get_config() is "OpenBLAS 0.3.21 NO_LAPACKE ... SkylakeX MAX_THREADS=64": the first two
  * words. */
-static int describe_openblas(void *handle) {
+static int describe_openblas(void *handle, char *text, size_t room) {
     char *(*config)(void) = (char *(*)(void))dlsym(handle, "openblas_get_config");
     char name[32], version[32];
     if (config == NULL || sscanf(config(), "%31s %31s", name, version) != 2)
         return 0;
-    snprintf(library.description, sizeof library.description, "%s %s %s", name, version,
-             core_of(handle));
+    snprintf(text, room, "%s %s %s", name, version, core_of(handle));
     return 1;
 }
 
-static int describe_blis(void *handle) {
+static int describe_blis(void *handle, char *text, size_t room) {
     const char *(*version)(void) = (const char *(*)(void))dlsym(handle, "bli_info_get_version_str");
     int (*chosen)(void) = (int (*)(void))dlsym(handle, "bli_arch_query_id");
     const char *(*name)(int) = (const char *(*)(int))dlsym(handle, "bli_arch_string");
@@ -122,40 +137,73 @@ static int describe_blis(void *handle) {
     if (version == NULL || chosen == NULL || name == NULL || initialize == NULL)
         return 0;
     initialize(); /* before which it knows no architecture */
-    snprintf(library.description, sizeof library.description, "BLIS %s %s", version(),
-             name(chosen()));
+    snprintf(text, room, "BLIS %s %s", version(), name(chosen()));
+    return 1;
+}
+
+/* dnnl_version() points to three numbers, and more. */
+static int describe_onednn(void *handle, char *text, size_t room) {
+    const int *(*version)(void) = (const int *(*)(void))dlsym(handle, "dnnl_version");
+    if (version == NULL)
+        return 0;
+    const int *numbers = version();
+    snprintf(text, room, "oneDNN %d.%d.%d", numbers[0], numbers[1], numbers[2]);
     return 1;
 }
 
 /* Of what only PLACE_PRODUCT_LIBRARY can name, its file. */
-static void describe(void *handle) {
-    const char *named = getenv("PLACE_PRODUCT_LIBRARY");
-    if (!describe_openblas(handle) && !describe_blis(handle))
-        snprintf(library.description, sizeof library.description, "%s",
-                 named != NULL ? named : "a library without a name");
+static void describe(void *handle, const char *named, char *text, size_t room) {
+    if (!describe_openblas(handle, text, room) && !describe_blis(handle, text, room) &&
+        !describe_onednn(handle, text, room))
+        snprintf(text, room, "%s", named != NULL ? named : "a library without a name");
 }
 
-static void load(void) {
-    correct_environment();
-    void *handle = open_for_this_cpu();
+static void turn_threads_off(void *handle) {
+    void (*set_threads)(int) = (void (*)(int))dlsym(handle, "openblas_set_num_threads");
+    if (set_threads != NULL)
+        set_threads(1);
+}
+
+/* Null: none, and why is written down. */
+static void *open_described(const char *named, char *text, size_t room) {
+    void *handle = open_for_this_cpu(named);
     if (handle == NULL) {
         snprintf(library.error, sizeof library.error,
                  "no product library: %s; install OpenBLAS (Debian: libopenblas0-pthread), or name "
                  "its file in PLACE_PRODUCT_LIBRARY",
                  dlerror());
-        return;
+        return NULL;
     }
+    turn_threads_off(handle);
+    describe(handle, named, text, room);
+    return handle;
+}
+
+/* The library for products in double beside one that has none: null, or `handle` itself. */
+static void *open_for_double(void *handle) {
+    if (library.dnnl_sgemm == NULL)
+        return handle;
+    size_t used = strlen(library.description);
+    used += (size_t)snprintf(library.description + used, sizeof library.description - used,
+                             ", fp64 by ");
+    return open_described(NULL, library.description + used, sizeof library.description - used);
+}
+
+static void load(void) {
+    correct_environment();
+    void *handle = open_described(named_library(), library.description, sizeof library.description);
+    if (handle == NULL)
+        return;
     library.sgemm = (sgemm_function)dlsym(handle, "cblas_sgemm");
-    library.dgemm = (dgemm_function)dlsym(handle, "cblas_dgemm");
-    if (library.sgemm == NULL || library.dgemm == NULL) {
-        snprintf(library.error, sizeof library.error,
-                 "the product library has no cblas_sgemm and cblas_dgemm");
+    if (library.sgemm == NULL)
+        library.dnnl_sgemm = (dnnl_sgemm_function)dlsym(handle, "dnnl_sgemm");
+    handle = open_for_double(handle);
+    if (handle == NULL)
         return;
-    }
-    void (*set_threads)(int) = (void (*)(int))dlsym(handle, "openblas_set_num_threads");
-    if (set_threads != NULL)
-        set_threads(1);
-    describe(handle);
+    library.dgemm = (dgemm_function)dlsym(handle, "cblas_dgemm");
+    if ((library.sgemm == NULL && library.dnnl_sgemm == NULL) || library.dgemm == NULL)
+        snprintf(library.error, sizeof library.error,
+                 "the product library has no cblas_sgemm and cblas_dgemm, and is not oneDNN");
 }
 
 int32_t product_load(const char **message) {
@@ -174,13 +222,29 @@ const char *product_warning(void) {
     return library.warning[0] == '\0' ? NULL : library.warning;
 }
 
+static void compute_f64(const struct product *p) {
+    library.dgemm(CBLAS_ROW_MAJOR, p->transpose_a ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE,
+                  p->transpose_b ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE, (int)p->m, (int)p->n,
+                  (int)p->k, 1, p->a, (int)p->lda, p->b, (int)p->ldb, p->beta, p->c, (int)p->ldc);
+}
+
+static void compute_f32(const struct product *p) {
+    library.sgemm(CBLAS_ROW_MAJOR, p->transpose_a ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE,
+                  p->transpose_b ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE, (int)p->m, (int)p->n,
+                  (int)p->k, 1, p->a, (int)p->lda, p->b, (int)p->ldb, (float)p->beta, p->c,
+                  (int)p->ldc);
+}
+
+static void compute_by_onednn(const struct product *p) {
+    library.dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k, 1,
+                       p->a, p->lda, p->b, p->ldb, (float)p->beta, p->c, p->ldc);
+}
+
 void product_compute(const struct product *p) {
-    int transpose_a = p->transpose_a ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE;
-    int transpose_b = p->transpose_b ? CBLAS_TRANSPOSE : CBLAS_NO_TRANSPOSE;
     if (p->dtype == PLACE_F64)
-        library.dgemm(CBLAS_ROW_MAJOR, transpose_a, transpose_b, (int)p->m, (int)p->n, (int)p->k, 1,
-                      p->a, (int)p->lda, p->b, (int)p->ldb, p->beta, p->c, (int)p->ldc);
+        compute_f64(p);
+    else if (library.sgemm != NULL)
+        compute_f32(p);
     else
-        library.sgemm(CBLAS_ROW_MAJOR, transpose_a, transpose_b, (int)p->m, (int)p->n, (int)p->k, 1,
-                      p->a, (int)p->lda, p->b, (int)p->ldb, (float)p->beta, p->c, (int)p->ldc);
+        compute_by_onednn(p);
 }

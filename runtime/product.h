@@ -6,11 +6,14 @@
 
 /* Loads the library, with kernels that use what this CPU has, and turns its threads off. It must be
  * called before other threads run that read the environment, since a misleading OPENBLAS_CORETYPE
- * is removed from it. PLACE_PRODUCT_LIBRARY names another file to load. PLACE_OK, or
- * PLACE_ERROR_LIBRARY with a text in *message. Later calls return what the first did. */
+ * is removed from it. PLACE_PRODUCT_LIBRARY names another file to load: one with cblas_sgemm and
+ * cblas_dgemm, or oneDNN, which makes products in float, beside OpenBLAS for those in double.
+ * PLACE_OK, or PLACE_ERROR_LIBRARY with a text in *message. Later calls return what the first did.
+ */
 int32_t product_load(const char **message);
 
-/* What was loaded and which kernels it took, as "OpenBLAS 0.3.21 SkylakeX"; "none" before. */
+/* What was loaded and which kernels it took, as "OpenBLAS 0.3.21 SkylakeX", or "oneDNN 2.6.3, fp64
+ * by OpenBLAS 0.3.21 SkylakeX"; "none" before. */
 const char *product_description(void);
 
 /* A sentence when the environment asked for certain kernels (and was ignored), else null. */
@@ -18,7 +21,8 @@ const char *product_warning(void);
 
 /* Bytes that the library keeps for packing operands, per thread that calls it; a constant for the
  * memory plan. Measured with OpenBLAS 0.3.21, code that it runs included, for the largest tiles of
- * runtime/kernels/product.c: 2.7 MiB after products in float, 4.0 MiB after both types. */
+ * runtime/kernels/product.c: 2.7 MiB after products in float, 4.0 MiB after both types.
+ * oneDNN 2.6.3 allocates 2.1 MiB for each product, however long its sums, and gives them back. */
 #define PLACE_PRODUCT_BYTES_PER_THREAD (INT64_C(4) << 20)
 
 /* A product of row-major matrices: c = op(a) op(b) + beta c. */

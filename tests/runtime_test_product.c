@@ -1,6 +1,6 @@
 /* The product function: all transposes, tails of tiles, strides, sums; the same bits on one thread
  * and two; how teams cut; the same bits of blocks whatever stands beside them; the environment put
- * right; a library that does not know the CPU, or is not there. */
+ * right; a library that does not know the CPU, has products in float alone, or is not there. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "runtime_kernel_fixture.h"
@@ -326,6 +326,40 @@ static int load_library_without_products(void) {
                : 1;
 }
 
+/* a b or its transposes, of 3 x 5 and 5 x 2, added to ones. */
+static int float_library_makes(int transpose_a, int transpose_b, int beta) {
+    float a[15], b[10], c[6];
+    double exact_a[15], exact_b[10], exact[6];
+    for (int i = 0; i < 15; i++)
+        exact_a[i] = a[i] = (float)(i % 7);
+    for (int i = 0; i < 10; i++)
+        exact_b[i] = b[i] = (float)(i % 3);
+    for (int i = 0; i < 6; i++)
+        c[i] = 1;
+    struct product product = {PLACE_F32,           transpose_a, transpose_b,         3,    2, 5, a,
+                              transpose_a ? 3 : 5, b,           transpose_b ? 5 : 2, beta, c, 2};
+    product_compute(&product);
+    product.dtype = PLACE_F64, product.beta = 0;
+    product.a = exact_a, product.b = exact_b, product.c = exact;
+    product_compute(&product);
+    for (int i = 0; i < 6; i++)
+        if ((double)c[i] != 2 * exact[i] + beta)
+            return 0;
+    return 1;
+}
+
+static int load_float_library(void) {
+    setenv("PLACE_PRODUCT_LIBRARY", FLOAT_BLAS, 1);
+    const char *message, *begin = "oneDNN 7.8.9, fp64 by OpenBLAS ";
+    if (product_load(&message) != PLACE_OK ||
+        strncmp(product_description(), begin, strlen(begin)) != 0)
+        return 1;
+    for (int flags = 0; flags < 8; flags++)
+        if (!float_library_makes(flags & 1, flags >> 1 & 1, flags >> 2))
+            return 2 + flags;
+    return 0;
+}
+
 static void misleading_core_is_ignored(void **state) {
     assert_int_equal(status_of_child(load_with_misleading_core), 0);
     assert_int_equal(status_of_child(load_plainly), 0);
@@ -334,6 +368,10 @@ static void misleading_core_is_ignored(void **state) {
 /* A library cannot know CPUs that are newer. */
 static void old_library_is_told_which_kernels(void **state) {
     assert_int_equal(status_of_child(load_old_library), 0);
+}
+
+static void what_a_library_lacks_is_left_to_openblas(void **state) {
+    assert_int_equal(status_of_child(load_float_library), 0);
 }
 
 /* As many tiles as threads; where training is reproducible the same ones for every team. */
@@ -359,6 +397,7 @@ int main(void) {
         cmocka_unit_test(misleading_core_is_ignored),
         cmocka_unit_test(old_library_is_told_which_kernels),
         cmocka_unit_test(missing_library_is_explained),
+        cmocka_unit_test(what_a_library_lacks_is_left_to_openblas),
         cmocka_unit_test(teams_cut_products),
     };
     const struct CMUnitTest tests[] = {
