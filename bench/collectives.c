@@ -1,7 +1,7 @@
 /* Times the collectives of the local transport, alone: ranks are threads, from 1 KiB to 64 MiB.
  * Prints a line of each: name, bytes of the whole buffer, microseconds, and microseconds of the
- * limit: the same loops (the same reads, sums and stores of each thread) without a word between the
- * ranks. Rounds of both take turns, so that both meet the same machine.
+ * limit: the same loops (the same reads, sums and stores: every thread its rank's share) without a
+ * word between the ranks. Rounds of both take turns, so that both meet the same machine.
  *
  *     bench_collectives RANKS TYPE [seconds per line]
  *
@@ -18,6 +18,7 @@
 #include "runtime/calls.h"
 #include "runtime/context.h"
 #include "runtime/team.h"
+#include "runtime/transport/share.h"
 #include "runtime/transport/transport.h"
 
 enum { MOST_RANKS = 64, LARGEST = 64 << 20 };
@@ -42,11 +43,13 @@ struct rank {
     struct place_context context;
     pthread_t thread;
     char *from, *to;
+    _Atomic int64_t sent_bytes[MOST_RANKS];
     double begin_us, end_us; /* of its last round */
 };
 static struct rank ranks[MOST_RANKS];
 static int n_ranks;
 static long cores;
+static int64_t cached_bytes;
 static double seconds_per_line = 0.05;
 
 static double now_us(void) {
@@ -89,56 +92,26 @@ static void meet(void) {
 /* ---- the limit --------------------------------------------------------------------------------
  */
 
-struct loop {
-    struct collective collective;
-    const void *sources[MOST_RANKS];
-    struct chunk_copy copy;
-    void *to;
-    bool streams;
-};
-
-static void reduce_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
-    struct loop *loop = arguments;
-    collective_reduce(&loop->collective, loop->to, loop->sources, n_ranks, begin, end,
-                      loop->streams);
-}
-
-static void copy_tile(void *arguments, int64_t begin, int64_t end, void *workspace) {
-    chunk_copy_part(&((struct loop *)arguments)->copy, begin, end);
-}
-
-enum { GRAIN = 1 << 15 }; /* as in the transport */
-
-static void reduce_chunk(struct rank *rank, struct loop *loop, int64_t chunk, char *to) {
-    loop->to = to;
-    for (int i = 0; i < n_ranks; i++)
-        loop->sources[i] = ranks[i].from + chunk * rank->context.rank * dtype_size(type->dtype);
-    team_run(rank->context.team, chunk, GRAIN, reduce_tile, loop);
-}
-
-static void copy_chunk(struct rank *rank, struct loop *loop, const char *from, char *to,
-                       int64_t chunk) {
-    struct chunk_range all = chunk_range_of(1, chunk, 1, 0);
-    loop->copy = (struct chunk_copy){to, from, all, all, dtype_size(type->dtype), loop->streams};
-    team_run(rank->context.team, chunk, GRAIN, copy_tile, loop);
-}
-
 static void run_limit(struct rank *rank, enum place_collective kind, int64_t bytes) {
-    struct loop loop = {.collective = {.kind = kind, .dtype = type->dtype},
-                        .streams = 2 * n_ranks * bytes > sysconf(_SC_LEVEL3_CACHE_SIZE)};
-    int64_t chunk_bytes = bytes / n_ranks, chunk = chunk_bytes / dtype_size(type->dtype);
-    int32_t own = rank->context.rank;
-    if (kind == PLACE_REDUCE_SCATTER)
-        reduce_chunk(rank, &loop, chunk, rank->to);
-    if (kind == PLACE_ALL_REDUCE)
-        reduce_chunk(rank, &loop, chunk, rank->to + own * chunk_bytes);
-    for (int i = 0; i < n_ranks && kind != PLACE_REDUCE_SCATTER; i++) {
-        const char *from = kind == PLACE_ALL_REDUCE   ? ranks[i].to + i * chunk_bytes
-                           : kind == PLACE_ALL_GATHER ? ranks[i].from
-                                                      : ranks[i].from + own * chunk_bytes;
-        if (kind != PLACE_ALL_REDUCE || i != own)
-            copy_chunk(rank, &loop, from, rank->to + i * chunk_bytes, chunk);
+    struct place_piece piece = piece_of(rank, kind, bytes);
+    struct collective collective = {
+        .kind = kind, .dtype = type->dtype, .n_pieces = 1, .pieces = &piece};
+    const void *sources[MOST_RANKS];
+    void *results[MOST_RANKS];
+    for (int i = 0; i < n_ranks; i++) {
+        sources[i] = ranks[i].from;
+        results[i] = ranks[i].to;
     }
+    struct sharing sharing = {
+        .collective = &collective,
+        .n = n_ranks,
+        .sources = sources,
+        .results = results,
+        .sent_bytes = rank->sent_bytes,
+        .streams = share_bytes(&collective, n_ranks) > cached_bytes,
+    };
+    for (int64_t i = 0; i < share_tiles(&collective, n_ranks); i++)
+        share_do_tile(&sharing, rank->context.rank, i);
 }
 
 /* ---- timing -----------------------------------------------------------------------------------
@@ -217,6 +190,7 @@ int main(int argc, char **argv) {
     if (n_ranks < 1 || n_ranks > MOST_RANKS || !type || seconds_per_line <= 0)
         return fprintf(stderr, "usage: %s RANKS fp32|fp64|bf16 [seconds per line]\n", argv[0]), 2;
     cores = sysconf(_SC_NPROCESSORS_ONLN);
+    cached_bytes = share_cached_bytes();
     axis.size = program.devices = n_ranks;
     struct local_world *world = local_world_new(&program, 0, n_ranks);
     for (int i = 0; i < n_ranks; i++) {

@@ -115,7 +115,7 @@ static double same_double(double value) {
             wanted[i] =                                                                            \
                 i < begin || i >= end ? to[i] : root_of(joined_##name(operation, numbers, n, i));  \
         }                                                                                          \
-        collective_reduce(&collective, to, sources, n, begin, end, streams);                       \
+        collective_reduce(&collective, to + begin, sources, n, begin, end, streams);               \
         assert_memory_equal(to, wanted, sizeof wanted);                                            \
     }
 CHECK_REDUCE(F32, float, float, same_float, same_float)

@@ -12,7 +12,7 @@
 #include "runtime/calls.h"
 #include "runtime/transport/transport.h"
 
-enum { RANKS = 8, ROOM = 8192, HANDLES = 300 };
+enum { RANKS = 8, ROOM = 65536, HANDLES = 300 };
 
 static const struct place_statement statements[] = {{"a.place", 10, 3, "first", 0},
                                                     {"a.place", 20, 3, "second", 0},
@@ -157,13 +157,14 @@ static int64_t all_reduce_bytes(void) {
 
 static const int meshes[][2] = {{1, 2}, {3, 1}, {2, 2}, {2, 3}, {7, 1}};
 enum { MESHES = sizeof meshes / sizeof *meshes };
-static const int64_t lengths[] = {1, 5, 1024, 1025, 1531, 5000};
+static const int64_t lengths[] = {1, 5, 1024, 1025, 1531, 5000, 40001};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 /* On every mesh, for every length, in place and not, over every group: the results of the ranks are
  * right and each has sent what a transport sends by the convention. */
 static void try_all_shapes(int32_t (*body)(struct place_context *), int64_t (*bytes_sent)(void)) {
     for (size_t m = 0; m < MESHES; m++)
-        for (size_t l = 0; l < 6; l++)
+        for (size_t l = 0; l < LENGTHS; l++)
             for (int form = 0; form < 2 * N_GROUPS; form++) {
                 set_mesh(meshes[m][0], meshes[m][1]);
                 length = lengths[l];
@@ -391,6 +392,41 @@ static void one_may_stay_in_flight_while_others_pass(void **state) {
     set_mesh(2, 2);
     run_ranks(body_long_flight);
     assert_all_ok();
+}
+
+/* Rank 1 comes to its wait only when rank 0 has come back from its own, and has started the handle
+ * again: the others do without it. */
+static int32_t body_late(struct place_context *context) {
+    enum { COUNT = 5000 };
+    static float given[RANKS][COUNT], sums[2][RANKS][COUNT];
+    float *mine = given[context->rank], word = 0;
+    bool late = context->rank == 1;
+    int32_t status = PLACE_OK;
+    for (int i = 0; i < COUNT; i++)
+        mine[i] = (float)(context->rank + i);
+    for (int round = 0; round < 2 && !status; round++) {
+        struct place_piece piece = {mine, sums[round][context->rank], 1, 0, COUNT, 0};
+        status = place_collective_start(context, 0, 7, PLACE_ALL_REDUCE, OVER_AB, PLACE_F32,
+                                        PLACE_SUM, 0, 1, &piece);
+        if (!status && late && round == 0)
+            status = context->transport->receive(context, 0, &word, sizeof word);
+        if (!status && context->rank == 0 && round == 1)
+            status = context->transport->send(context, 1, &word, sizeof word);
+        if (!status)
+            status = place_collective_wait(context, 1, 7);
+        for (int i = 0; i < COUNT && !status; i++)
+            if (sums[round][context->rank][i] != (float)(6 + 4 * i))
+                status = context_fail(context, 1, 99, "round %d, element %d", round, i);
+    }
+    return status;
+}
+
+static void who_comes_late_is_not_waited_for(void **state) {
+    set_mesh(2, 2);
+    run_ranks(body_late);
+    assert_all_ok();
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(ranks[i].sent[OVER_AB], 2 * 2 * 3 * 1250 * 4);
 }
 
 static void all_handles_may_be_in_flight(void **state) {
@@ -674,6 +710,7 @@ int main(void) {
         cmocka_unit_test(sources_may_change_after_the_wait),
         cmocka_unit_test(all_handles_may_be_in_flight),
         cmocka_unit_test(one_may_stay_in_flight_while_others_pass),
+        cmocka_unit_test(who_comes_late_is_not_waited_for),
         cmocka_unit_test(results_may_change_after_the_wait),
         cmocka_unit_test(all_to_all_moves_a_cut_and_counts),
         cmocka_unit_test(permute_shifts_and_counts),

@@ -126,10 +126,6 @@ static int64_t left_in_row(const struct chunk_range *range, int64_t i) {
     return range->row - i % range->row;
 }
 
-static void copy_bytes(char *dst, const char *src, int64_t bytes) {
-    memcpy(dst, src, (size_t)bytes);
-}
-
 /* Past the caches, which need not read what is overwritten. */
 static void stream(char *dst, const char *src, int64_t bytes) {
     int64_t head = -(intptr_t)dst & 63, i = head < bytes ? head : bytes;
@@ -141,19 +137,28 @@ static void stream(char *dst, const char *src, int64_t bytes) {
     memcpy(dst + i, src + i, (size_t)(bytes - i));
 }
 
+void copy_run(void *dst, const void *src, int64_t bytes, bool streams) {
+    if (streams)
+        stream(dst, src, bytes);
+    else
+        memcpy(dst, src, (size_t)bytes);
+}
+
+void streams_end(void) {
+    _mm_sfence();
+}
+
 void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end) {
     while (begin < end) {
         int64_t run = end - begin, from = left_in_row(&copy->from, begin),
                 to = left_in_row(&copy->to, begin);
         run = from < run ? from : run;
         run = to < run ? to : run;
-        (copy->streams ? stream : copy_bytes)(
-            copy->dst + place_in(&copy->to, begin) * copy->element,
-            copy->src + place_in(&copy->from, begin) * copy->element, run * copy->element);
+        copy_run(copy->dst + place_in(&copy->to, begin) * copy->element,
+                 copy->src + place_in(&copy->from, begin) * copy->element, run * copy->element,
+                 copy->streams);
         begin += run;
     }
-    if (copy->streams)
-        _mm_sfence();
 }
 
 struct group group_of(const struct place_program *program, int32_t rank,

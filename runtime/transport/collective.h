@@ -51,6 +51,11 @@ struct chunk_range collective_result_range(const struct collective *collective, 
 /* Chunk `number` of n, where each has `outer` rows of `row` elements and none has padding. */
 struct chunk_range chunk_range_of(int64_t outer, int64_t row, int64_t n, int64_t number);
 
+/* Bytes that lie side by side. Here and below, what is stored past the caches is seen by others
+ * only behind the next streams_end. */
+void copy_run(void *dst, const void *src, int64_t bytes, bool streams);
+void streams_end(void);
+
 /* Elements of one range that go, in their order, to the places of another: all of them, or those
  * from the begin-th to before the end-th. */
 struct chunk_copy {
@@ -62,12 +67,12 @@ struct chunk_copy {
 };
 void chunk_copy_part(const struct chunk_copy *copy, int64_t begin, int64_t end);
 
-/* dst[i] = sources[0][i] + sources[1][i] + ... (or their maximum) for begin <= i < end, in a binary
- * tree: of n sources, the first 2^k < n are summed by themselves, and so are the others, and then
- * both sums are added. Where groups are cut out of one another at powers of two, sums over the
- * inner and then over the outer group so have the bits of the sum over all. dst may be one of the
- * sources. F32, F64, or BF16, which is added as F32 and rounded once, at the root. `streams`: what
- * is written goes past the caches. */
+/* dst[i - begin] = sources[0][i] + sources[1][i] + ... (or their maximum) for begin <= i < end, in
+ * a binary tree: of n sources, the first 2^k < n are summed by themselves, and so are the others,
+ * and then both sums are added. Where groups are cut out of one another at powers of two, sums over
+ * the inner and then over the outer group so have the bits of the sum over all. dst may be where
+ * one of the sources is read. F32, F64, or BF16, which is added as F32 and rounded once, at the
+ * root. `streams`: what is written goes past the caches. */
 void collective_reduce(const struct collective *collective, void *dst, const void *const *sources,
                        int64_t n, int64_t begin, int64_t end, bool streams);
 

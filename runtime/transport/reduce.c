@@ -152,24 +152,25 @@ join_sources(const struct arithmetic *arithmetic, const char *const *sources, in
     }
 }
 
-/* From `begin` to before `end` in bytes: whole lines from where dst is aligned, and parts of one at
- * both ends. All sources are read at a place before it is written, so dst may be one of them. */
+/* From `begin` to before `end` in bytes, the first to where dst points: whole lines from where dst
+ * is aligned, and parts of one at both ends. All sources are read at a place before it is written,
+ * so dst may be there in one of them. */
 static inline __attribute__((always_inline)) void
 reduce_bytes(const struct arithmetic *arithmetic, char *dst, const char *const *sources, int64_t n,
              int64_t begin, int64_t end, bool streams) {
     const int64_t whole = arithmetic->line_bytes;
     while (begin < end) {
-        int64_t to_border = whole - (int64_t)((uintptr_t)(dst + begin) % (uintptr_t)whole);
+        int64_t to_border = whole - (int64_t)((uintptr_t)dst % (uintptr_t)whole);
         int64_t part = to_border < end - begin ? to_border : end - begin;
         if (part < whole) {
             _Alignas(16) char root[MOST_LINE_BYTES];
             arithmetic->store(root, join_sources(arithmetic, sources, n, begin, part), false);
-            memcpy(dst + begin, root, (size_t)part);
+            memcpy(dst, root, (size_t)part);
             begin += part;
+            dst += part;
         }
-        for (; begin + whole <= end; begin += whole)
-            arithmetic->store(dst + begin, join_sources(arithmetic, sources, n, begin, whole),
-                              streams);
+        for (; begin + whole <= end; begin += whole, dst += whole)
+            arithmetic->store(dst, join_sources(arithmetic, sources, n, begin, whole), streams);
     }
 }
 
@@ -199,6 +200,4 @@ void collective_reduce(const struct collective *collective, void *dst, const voi
     int64_t element = dtype_size(collective->dtype);
     reduce_functions[collective->dtype][collective->operation](
         dst, (const char *const *)sources, n, begin * element, end * element, streams);
-    if (streams)
-        _mm_sfence();
 }

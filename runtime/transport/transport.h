@@ -40,8 +40,8 @@ int32_t host_share(struct place_context *context, const void *mine, void *all, s
 int32_t host_send(struct place_context *context, int32_t to, const void *data, size_t bytes);
 int32_t host_receive(struct place_context *context, int32_t from, void *data, size_t bytes);
 
-/* The ranks of this process: threads that read each other's buffers in place. `ranks` of them, from
- * `first` on; of what they are told, they reach these alone. */
+/* The ranks of this process: threads that read and write each other's buffers in place. `ranks` of
+ * them, from `first` on; of what they are told, they reach these alone. */
 struct local_world;
 struct local_world *local_world_new(const struct place_program *program, int32_t first,
                                     int32_t ranks);

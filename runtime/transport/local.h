@@ -1,0 +1,86 @@
+/* Ranks as threads of one process: what they know of each other, and how they wait. Shared by
+ * local.c, local_host.c, local_waits.c. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include "runtime/transport/transport.h"
+
+#define CACHE_LINE 64
+
+/* Of local.c: what a rank has posted, and has in flight. */
+struct queue;
+struct flight;
+struct post;
+
+struct channel { /* host messages from one rank to another */
+    _Atomic uint64_t posted, taken;
+    const void *data;
+    size_t bytes;
+};
+
+struct local_rank {
+    struct local_world *world;
+    struct queue *queues;        /* one for each group of the program */
+    _Atomic int64_t *sent_bytes; /* [group * n + place] what it has moved that a member has sent */
+    struct flight *flights;      /* by handle */
+    struct post **peers;         /* scratch: posts of a group's members */
+    const void **sources;        /* scratch: addresses in their pieces; n_addresses of them */
+    void **results;
+    size_t n_addresses;
+    _Alignas(CACHE_LINE) _Atomic uint64_t share_posted, share_taken;
+    void *shared; /* a copy: what a rank that fails leaves behind may still be read */
+    size_t shared_capacity;
+    _Atomic int live;
+    _Atomic uint64_t moves; /* of any counter, by this rank */
+    /* Registered while waiting: moves of all ranks that were seen before the condition was found
+     * not to hold, plus one. */
+    _Atomic uint64_t waiting_at;
+    int32_t waiting_for, waiting_statement;
+    const char *waiting_what;
+};
+
+struct local_world {
+    int32_t first, n; /* ranks of this process */
+    int32_t n_groups, n_handles;
+    int spins;            /* polls of a counter before the rank yields */
+    int64_t cached_bytes; /* of a collective that goes through the caches */
+    _Atomic int aborted;
+    struct local_rank *ranks;
+    struct channel *channels; /* [from * n + to] */
+};
+
+static inline struct local_rank *rank_of(const struct place_context *context) {
+    return context->local;
+}
+static inline struct local_rank *rank_numbered(const struct local_world *world, int32_t rank) {
+    return &world->ranks[rank - world->first];
+}
+
+/* ---- waits ------------------------------------------------------------------------------------
+ * Every condition that a rank can wait for has one form, a counter that has to reach a value, and
+ * only ranks that do not wait move counters: so when all live ranks wait for conditions that did
+ * not hold since the last move, none ever will, which is a deadlock and is reported at once. */
+
+/* Polls of a counter before a wait is taken for a long one. */
+int local_spins(int32_t ranks);
+
+/* A counter that this rank alone moves; or the rank has moved one. By its own thread. */
+void move_counter(struct local_rank *rank, _Atomic uint64_t *counter, uint64_t value);
+void count_move(struct local_rank *rank);
+
+/* Whether it comes while this rank polls: it spins a little, then lets others go first a few times,
+ * since more ranks than cores is normal, and then spinning keeps the peer away. */
+bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, uint64_t value);
+
+/* Waits for a counter of a peer, which is to `what`; fails where it never will, or where another
+ * rank has failed. */
+int32_t wait_until(struct place_context *context, int32_t statement, int32_t peer, const char *what,
+                   _Atomic uint64_t *counter, uint64_t value);
+int32_t fail_aborted(struct place_context *context, int32_t statement);
+
+/* ---- the host's messages (transport.h) -------------------------------------------------------
+ */
+
+int32_t local_share(struct place_context *context, const void *mine, void *all, size_t bytes);
+int32_t local_send(struct place_context *context, int32_t to, const void *data, size_t bytes);
+int32_t local_receive(struct place_context *context, int32_t from, void *data, size_t bytes);

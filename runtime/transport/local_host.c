@@ -1,0 +1,74 @@
+/* What the host says between ranks that are threads: a message is read where its sender has it. */
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/transport/local.h"
+
+static struct channel *channel_between(const struct local_world *world, int32_t from, int32_t to) {
+    return &world->channels[(from - world->first) * world->n + to - world->first];
+}
+
+static bool copy_shared(struct local_rank *rank, const void *mine, size_t bytes) {
+    if (bytes > rank->shared_capacity) {
+        void *grown = realloc(rank->shared, bytes);
+        if (!grown)
+            return false;
+        rank->shared = grown;
+        rank->shared_capacity = bytes;
+    }
+    if (bytes)
+        memcpy(rank->shared, mine, bytes);
+    return true;
+}
+
+int32_t local_share(struct place_context *context, const void *mine, void *all, size_t bytes) {
+    struct local_rank *rank = rank_of(context);
+    struct local_world *world = rank->world;
+    uint64_t number = atomic_load(&rank->share_posted) + 1;
+    if (!copy_shared(rank, mine, bytes))
+        return context_fail(context, -1, PLACE_ERROR_TRANSPORT, "no memory to share %zu bytes",
+                            bytes);
+    move_counter(rank, &rank->share_posted, number);
+    for (int32_t i = 0; i < world->n; i++) {
+        struct local_rank *peer = &world->ranks[i];
+        int32_t status = wait_until(context, -1, world->first + i, "reach the end of the step",
+                                    &peer->share_posted, number);
+        if (status)
+            return status;
+        if (bytes)
+            memcpy((char *)all + (size_t)i * bytes, peer->shared, bytes);
+    }
+    move_counter(rank, &rank->share_taken, number);
+    for (int32_t i = 0; i < world->n; i++) {
+        int32_t status = wait_until(context, -1, world->first + i, "reach the end of the step",
+                                    &world->ranks[i].share_taken, number);
+        if (status)
+            return status;
+    }
+    return PLACE_OK;
+}
+
+int32_t local_send(struct place_context *context, int32_t to, const void *data, size_t bytes) {
+    struct local_world *world = rank_of(context)->world;
+    struct channel *channel = channel_between(world, context->rank, to);
+    uint64_t number = atomic_load(&channel->posted) + 1;
+    channel->data = data;
+    channel->bytes = bytes;
+    move_counter(rank_of(context), &channel->posted, number);
+    return wait_until(context, -1, to, "receive", &channel->taken, number);
+}
+
+int32_t local_receive(struct place_context *context, int32_t from, void *data, size_t bytes) {
+    struct local_world *world = rank_of(context)->world;
+    struct channel *channel = channel_between(world, from, context->rank);
+    uint64_t number = atomic_load(&channel->taken) + 1;
+    int32_t status = wait_until(context, -1, from, "send", &channel->posted, number);
+    if (status)
+        return status;
+    if (channel->bytes != bytes)
+        return context_fail(context, -1, PLACE_ERROR_MISMATCH,
+                            "rank %d sent %zu bytes where %zu were expected", from, channel->bytes,
+                            bytes);
+    memcpy(data, channel->data, bytes);
+    move_counter(rank_of(context), &channel->taken, number);
+    return PLACE_OK;
+}

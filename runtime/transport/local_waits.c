@@ -1,0 +1,131 @@
+/* Waits of ranks that are threads, and how a deadlock among them is found (local.h). */
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "runtime/transport/local.h"
+
+/* Polls of a counter: between them a pause, or where ranks outnumber the cores as good as none, and
+ * then the rank yields between them. Behind these the wait is a long one. */
+enum { SPINS = 128, SPINS_AMONG_MANY = 2, YIELDS = 4 };
+
+int local_spins(int32_t ranks) {
+    return ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? SPINS : SPINS_AMONG_MANY;
+}
+
+void count_move(struct local_rank *rank) {
+    uint64_t moves = atomic_load_explicit(&rank->moves, memory_order_relaxed);
+    atomic_store_explicit(&rank->moves, moves + 1, memory_order_release);
+}
+
+/* Of counters only this rank moves. Whoever sees the move counted sees the counter moved. */
+void move_counter(struct local_rank *rank, _Atomic uint64_t *counter, uint64_t value) {
+    atomic_store_explicit(counter, value, memory_order_release);
+    count_move(rank);
+}
+
+/* One by one: what a second look finds unchanged was so for every rank, since none goes down. */
+static uint64_t all_moves(struct local_world *world) {
+    uint64_t moves = 0;
+    for (int32_t i = 0; i < world->n; i++)
+        moves += atomic_load(&world->ranks[i].moves);
+    return moves;
+}
+
+/* Then all have looked at the same moves, of every rank all that it made before it waited, and each
+ * has found its condition not to hold behind them. */
+static bool all_wait_at(struct local_world *world, uint64_t moves) {
+    for (int32_t i = 0; i < world->n; i++) {
+        struct local_rank *rank = &world->ranks[i];
+        if (atomic_load(&rank->live) && atomic_load(&rank->waiting_at) != moves + 1)
+            return false;
+    }
+    return all_moves(world) == moves;
+}
+
+/* Who waits where for whom, for the first few ranks. */
+static int32_t fail_deadlock(struct place_context *context, int32_t statement) {
+    struct local_world *world = rank_of(context)->world;
+    char text[CONTEXT_MESSAGE_BYTES - 300] = "";
+    size_t used = 0;
+    for (int32_t i = 0; i < world->n && used < sizeof text - 200; i++) {
+        struct local_rank *rank = &world->ranks[i];
+        char where[160];
+        if (atomic_load(&rank->live)) {
+            context_describe_statement(context->program, rank->waiting_statement, where,
+                                       sizeof where);
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "\n  rank %d waits for rank %d to %s, at %s", world->first + i,
+                                     rank->waiting_for, rank->waiting_what, where);
+        } else {
+            used += (size_t)snprintf(text + used, sizeof text - used, "\n  rank %d has ended",
+                                     world->first + i);
+        }
+    }
+    return context_fail(context, statement, PLACE_ERROR_DEADLOCK,
+                        "deadlock: every rank waits for another%s", text);
+}
+
+int32_t fail_aborted(struct place_context *context, int32_t statement) {
+    return context_fail(context, statement, PLACE_ERROR_ABORTED, "stopped: another rank failed");
+}
+
+bool comes_soon(const struct place_context *context, _Atomic uint64_t *counter, uint64_t value) {
+    const int spins = rank_of(context)->world->spins;
+    if (atomic_load_explicit(counter, memory_order_acquire) >= value)
+        return true;
+    struct profile *profile = context->recorder.profile;
+    uint64_t begin = profile ? profile_clock() : 0;
+    bool came = false;
+    for (int i = 0; i < spins + YIELDS && !came; i++) {
+        if (i < spins)
+            __builtin_ia32_pause();
+        else
+            sched_yield();
+        came = atomic_load_explicit(counter, memory_order_acquire) >= value;
+    }
+    if (profile)
+        profile_waited(profile, begin);
+    return came;
+}
+
+/* A wait that is worth some care. */
+static int32_t wait_long(struct place_context *context, int32_t statement, int32_t peer,
+                         const char *what, _Atomic uint64_t *counter, uint64_t value) {
+    struct local_rank *self = rank_of(context);
+    struct local_world *world = self->world;
+    self->waiting_for = peer;
+    self->waiting_statement = statement;
+    self->waiting_what = what;
+    int32_t status = PLACE_OK;
+    for (;;) {
+        uint64_t moves = all_moves(world);
+        if (atomic_load(counter) >= value)
+            break;
+        if (atomic_load(&world->aborted)) {
+            status = fail_aborted(context, statement);
+            break;
+        }
+        if (context->transport->progress)
+            context->transport->progress(context);
+        atomic_store(&self->waiting_at, moves + 1);
+        if (all_wait_at(world, moves)) {
+            status = fail_deadlock(context, statement);
+            break;
+        }
+        sched_yield();
+    }
+    atomic_store(&self->waiting_at, 0);
+    return status;
+}
+
+int32_t wait_until(struct place_context *context, int32_t statement, int32_t peer, const char *what,
+                   _Atomic uint64_t *counter, uint64_t value) {
+    if (comes_soon(context, counter, value))
+        return PLACE_OK;
+    struct profile *profile = context->recorder.profile;
+    uint64_t begin = profile ? profile_clock() : 0;
+    int32_t status = wait_long(context, statement, peer, what, counter, value);
+    if (profile)
+        profile_waited(profile, begin);
+    return status;
+}
