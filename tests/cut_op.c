@@ -211,6 +211,11 @@ bool cut_op_fits(const struct cut_op *c) {
     return joined <= LIMIT_BLOCKS;
 }
 
+// Length of the blocks in which the kernel works; 0: in none.
+static int block(const struct cut_op *c, int dimension) {
+    return has(c->example->blocks, dimension) ? c->block[dimension] : 0;
+}
+
 static uint64_t operand_element(const struct position *p, int operand, const int *at) {
     const char *of = p->c->example->operands[operand];
     uint64_t made = is_iota(of) ? 0 : (uint64_t)operand + 2;
@@ -253,7 +258,7 @@ static uint64_t sum_in_one(const struct position *p, int d, int *at, uint64_t su
 static uint64_t shape_of(const struct position *p) {
     uint64_t shape = 0;
     for (int d = 0; d < CUT_DIMENSIONS && p->c->example->sum == SUM_ORDERED; d++) {
-        int length = p->c->block[d] ? p->c->block[d] : local(p->c, d);
+        int length = block(p->c, d) ? block(p->c, d) : local(p->c, d);
         if (is_kept(p->c, d) && has(p->c->example->together, d))
             shape = mix(mix(shape, (uint64_t)length), (uint64_t)(p->at[d].begin % length));
     }
@@ -263,7 +268,7 @@ static uint64_t shape_of(const struct position *p) {
 static uint64_t sum_by_blocks(struct position *p, const char *order);
 
 static uint64_t sum_tree(struct position *p, const char *order, int first, int n) {
-    int d = cut_dimension(*order), length = p->c->block[d];
+    int d = cut_dimension(*order), length = block(p->c, d);
     if (n > 1)
         return added(p->c->example->sum, sum_tree(p, order, first, n / 2),
                      sum_tree(p, order, first + n / 2, n / 2));
@@ -277,7 +282,7 @@ static uint64_t sum_by_blocks(struct position *p, const char *order) {
     if (!*order)
         return sum_in_one(p, 0, at, shape_of(p));
     int d = cut_dimension(*order);
-    return sum_tree(p, order, 0, local(p->c, d) / p->c->block[d]);
+    return sum_tree(p, order, 0, local(p->c, d) / block(p->c, d));
 }
 
 // What is summed in blocks, in the order of the operands.
@@ -286,7 +291,7 @@ static void order_of_blocks(const struct cut_op *c, char *order) {
     for (int i = 0; i < MAX_OPERANDS && c->example->operands[i]; i++)
         for (const char *label = labels_of(c->example->operands[i]); *label; label++) {
             int d = cut_dimension(*label);
-            if (c->block[d] && cut_op_sums(c, d) && !strchr(order, *label))
+            if (block(c, d) && cut_op_sums(c, d) && !strchr(order, *label))
                 strncat(order, label, 1);
         }
 }

@@ -18,7 +18,8 @@ struct op_example {
     const char *op, *attributes;
     const char *operands[MAX_OPERANDS]; // labels; behind a `#`, of an iota
     const char *results[MAX_RESULTS];
-    const char *cut;      // labels that are cut, and of which there are blocks
+    const char *cut;      // labels that are cut, and may be said to have blocks
+    const char *blocks;   // labels that a kernel works on in blocks, if these are said
     const char *together; // labels of which a kernel computes several elements at once
     enum op_sum sum;
 };
@@ -36,7 +37,7 @@ struct cut_op {
     const struct op_example *example;
     unsigned result;                      // the one that is looked at
     int cut_by[CUT_DIMENSIONS][CUT_AXES]; // axes, the outermost first; -1: none
-    int block[CUT_DIMENSIONS];            // 0: none, as of keys, who have queries' name for theirs
+    int block[CUT_DIMENSIONS];            // as is said; 0: none
     const char *sums[CUT_AXES];           // over which axes the result is summed, one by one
     bool one;                             // on one device
 };

@@ -36,6 +36,13 @@ static enum dimension dimension_of(const struct context *c, char label) {
     return type->dims[strchr(labels, label) - labels].dimension;
 }
 
+// Length of the blocks in which the op works on it; 0: it has none. Attention goes in blocks
+// through the queries, and through heads one by one.
+static int64_t block_of(const struct context *c, char label) {
+    bool whole = is_attention(c->op->kind) && label != 's';
+    return whole ? 0 : op_block(c->op, dimension_of(c, label));
+}
+
 static const struct fault *part_fault(const struct context *c, char label, const char *why) {
     return fault_make(c->engine, E416, c->op->span, NULL,
                       "`%s` works on a part of `%s` along `%s`, %s", c->row->text,
@@ -56,7 +63,7 @@ static bool is_one_run(const struct dim_key *key) {
 
 // A part that a device has of a dimension is computed block by block, as the whole is.
 static void check_blocks(struct context *c, char label, const struct dim_info *dim) {
-    if (!op_block(c->op, dimension_of(c, label)))
+    if (!block_of(c, label))
         c->fault = part_fault(c, label, "not in blocks: the order of its sums depends on the mesh");
     else if (!is_one_run(dim->key))
         c->fault = part_fault(c, label, "which is no single run of the whole");
@@ -101,7 +108,7 @@ static void contract_part(struct context *c, char label, const struct dim_info *
 
 static void contract_label(struct context *c, char label, struct contraction *sum) {
     const struct dim_info *dim = dim_get(&c->engine->digits, c->dims[(unsigned char)label]);
-    int64_t block = op_block(c->op, dimension_of(c, label));
+    int64_t block = block_of(c, label);
     if (is_exact(c->op->kind) && !cuts_batch(c->engine, dim))
         sum->leaves.exact |= dim->owners;
     else if (c->row->combine != MONOID_MAX && (dim->owners || dim->time || dim->flat))

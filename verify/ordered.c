@@ -116,7 +116,8 @@ struct scaled ordered_value(struct context *c, unsigned result) {
     enum op_kind kind = c->op->kind;
     if (kind == OP_ACCUMULATE && !is_added_by_kernel(c))
         kind = OP_ADD;
-    if (kind == OP_ADD && parts[0].node > parts[1].node) { // a + b is b + a to the last bit
+    bool commutes = kind == OP_ADD || kind == OP_MUL; // to the last bit
+    if (commutes && parts[0].node > parts[1].node) {
         struct part left = parts[0];
         parts[0] = parts[1];
         parts[1] = left;
