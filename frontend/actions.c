@@ -7,16 +7,15 @@
 #include "frontend/actions.h"
 #include "frontend/tokens.h"
 
-// A list's span goes from its first item to its last.
+// ---- lists ------------------------------------------------------------------------------------
+
+// A list's span grows with it, so that a message can underline the whole of it.
 #define PUSH_SPANNED(p, list, item, at)                                                            \
     do {                                                                                           \
         (list).span = (list).n ? span_join((list).span, at) : (at);                                \
         ARENA_PUSH((p)->arena, (list).items, (list).n, (list).capacity, item);                     \
     } while (0)
 
-// ---- lists ------------------------------------------------------------------------------------
-
-// A list's span grows with it, so that a message can underline the whole of it.
 struct ast_names ast_names_add(struct parser *p, struct ast_names list, struct ast_name name) {
     PUSH_SPANNED(p, list, name, name.span);
     return list;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/host/agreement.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/copies.h"
 #include "runtime/host/file.h"
@@ -302,7 +303,9 @@ static int32_t finish(struct session *session, struct place_context *context) {
 }
 
 int32_t rank_run(struct session *session, struct place_context *context) {
-    int32_t status = arena_map(context);
+    int32_t status = agreement_reach(session, context);
+    if (!status)
+        status = arena_map(context);
     context->live = live_new(session->program);
     if (!status && !context->live)
         status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory to count what is alive");

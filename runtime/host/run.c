@@ -347,13 +347,15 @@ int place_run(const struct place_program *program, const struct place_run_option
         return report_common_failure(wrong);
     if (launch_find(program, session.patience_seconds, &launch, message, sizeof message) != 0)
         return report_failure(message);
+    session.processes = launch.processes;
     interrupts_begin();
     sentinel_hold_requests();
     int status = prepare(&session, &launch, message);
     if (status)
         status = report_common_failure(message);
     else if (run_session(&session, &launch, message) != 0)
-        status = report_failure(message);
+        status = atomic_load(&session.disagreed) ? report_common_failure(message)
+                                                 : report_failure(message);
     else if ((fflush(stdout) != 0 || ferror(stdout)) && !atomic_load(&session.interrupted))
         status = report_failure("standard output cannot be written");
     else if (atomic_load(&session.interrupted)) {

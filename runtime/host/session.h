@@ -1,4 +1,4 @@
-/* One run, as all ranks of a process see it. Everything but `interrupted` is constant while ranks
+/* One run, as all ranks of a process see it. Everything but what is atomic is constant while ranks
  * live; log and progress are touched by rank 0 alone. */
 #pragma once
 #include <stdatomic.h>
@@ -12,12 +12,14 @@ struct session {
     const struct place_run_options *options;
     uint64_t seed;
     const struct kernels *kernels;
+    int32_t processes;       /* that have ranks of this run */
     int threads;             /* of each rank's team */
     double patience_seconds; /* after which who does not go on is given up */
     struct dataset data, eval;
     struct run_log log;
     struct progress progress;
     _Atomic int interrupted; /* the ranks agreed to stop after a step */
+    _Atomic int disagreed;   /* processes were not started alike */
 };
 
 /* The life of a rank whose context has rank, team and transport: initial values, steps, evaluation,

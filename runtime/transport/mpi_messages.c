@@ -167,9 +167,10 @@ static bool grow_requests(struct messages *messages) {
     return requests && peers;
 }
 
-/* MPI tells processes apart; the tag tells their ranks, and what the message is about. */
+/* MPI tells processes apart; the tag tells their ranks, and what the message is about. The host's
+ * are the same in every program, so that processes with different ones can tell each other. */
 static int tag_of(int32_t about, int32_t from, int32_t to) {
-    int32_t topic = about == MESSAGE_OF_HOST ? office.topics : about;
+    int32_t topic = about == MESSAGE_OF_HOST ? 0 : about + 1;
     return (topic * office.ranks + from % office.ranks) * office.ranks + to % office.ranks;
 }
 
