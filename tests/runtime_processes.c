@@ -325,13 +325,32 @@ static int32_t exchange_much(struct place_context *context) {
     return status;
 }
 
+/* As many bytes in as many pieces, but cut elsewhere: each rank sees that it is not the same. */
+static int32_t exchange_mismatched(struct place_context *context) {
+    float values[6] = {0};
+    int64_t first = 2 + 2 * context->rank;
+    int32_t over = 1;
+    struct place_piece pieces[2] = {{values, values, 1, 0, first, 0},
+                                    {values + first, values + first, 1, 0, 6 - first, 0}};
+    TRY(start(context, 0, PLACE_ALL_REDUCE, over, 2, pieces));
+    int32_t status = place_collective_wait(context, 1, 0);
+    if (status != PLACE_ERROR_MISMATCH || !strstr(context->message, "size of one")) {
+        fprintf(stderr, "a mismatch was told as: %s\n", context->message);
+        return context->status = PLACE_ERROR_HOST;
+    }
+    return context->status = PLACE_OK;
+}
+
 static int32_t exchange(struct rank *rank) {
     if (patience_seconds != PATIENCE_SECONDS)
         return exchange_all(rank, exchange_slowly);
     TRY(exchange_all(rank, exchange_ahead));
     for (int round = 0; round < 3; round++)
         TRY(exchange_all(rank, exchange_overtaking));
-    return program.devices == 2 ? exchange_much(&rank->context) : PLACE_OK;
+    if (program.devices != 2)
+        return PLACE_OK;
+    TRY(exchange_much(&rank->context));
+    return exchange_mismatched(&rank->context);
 }
 
 static void go_on(void *context) {

@@ -678,6 +678,42 @@ static void the_host_shares_sends_and_receives(void **state) {
         assert_int_equal(ranks[i].sent[OVER_A] + ranks[i].sent[OVER_B] + ranks[i].sent[OVER_AB], 0);
 }
 
+/* Of descriptions that differ in one thing after the other, and of those that differ in what does
+ * not matter. */
+static void a_digest_tells_what_differs(void **state) {
+    enum { FIELDS = 13 };
+    for (int kind = PLACE_ALL_REDUCE; kind <= PLACE_PERMUTE; kind++)
+        for (int field = 0; field < FIELDS; field++) {
+            struct place_piece a[2] = {{NULL, NULL, 2, 8, 16, 4}, {NULL, NULL, 1, 3, 3, 1}};
+            struct place_piece b[2] = {a[0], a[1]};
+            struct collective x = {.kind = (enum place_collective)kind,
+                                   .dtype = PLACE_F32,
+                                   .n_pieces = 2,
+                                   .pieces = a},
+                              y = x;
+            y.pieces = b;
+            y.statement += field == 0;
+            y.kind += field == 1 && kind < PLACE_PERMUTE;
+            y.group += field == 2;
+            y.dtype += field == 3;
+            y.operation += field == 4;
+            y.shift += field == 5;
+            y.n_pieces -= field == 6;
+            b[1].outer += field == 7;
+            b[1].valid += field == 8;
+            b[1].chunk += field == 9;
+            b[1].dst_outer += field == 10;
+            b[1].dst = field == 11 ? &b : NULL;
+            if (field == 12) { /* the same bytes, cut elsewhere */
+                b[0].valid--;
+                b[1].valid++;
+            }
+            if ((collective_difference(&x, &y) == NULL) !=
+                (collective_digest(&x) == collective_digest(&y)))
+                fail_msg("%s: field %d", collective_name(x.kind), field);
+        }
+}
+
 /* ---- loops ------------------------------------------------------------------------------------
  */
 
@@ -718,6 +754,7 @@ int main(void) {
         cmocka_unit_test(mismatches_name_both_statements),
         cmocka_unit_test(deadlocks_are_noticed_at_once),
         cmocka_unit_test(a_failed_rank_stops_the_others),
+        cmocka_unit_test(a_digest_tells_what_differs),
         cmocka_unit_test(handles_are_checked),
         cmocka_unit_test(the_host_shares_sends_and_receives),
     };

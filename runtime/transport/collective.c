@@ -79,6 +79,26 @@ const char *collective_difference(const struct collective *a, const struct colle
     return NULL;
 }
 
+static uint64_t mix(uint64_t digest, int64_t value) {
+    digest = (digest ^ (uint64_t)value) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    return digest ^ digest >> 32;
+}
+
+uint64_t collective_digest(const struct collective *collective) {
+    uint64_t digest = mix(0, (int64_t)collective->kind << 32 | (int64_t)collective->operation);
+    digest = mix(digest, (int64_t)collective->dtype << 32 | collective->group);
+    digest = mix(digest, (int64_t)collective->shift << 32 | collective->n_pieces);
+    for (int32_t i = 0; i < collective->n_pieces; i++) {
+        const struct place_piece *piece = &collective->pieces[i];
+        digest = mix(mix(digest, piece->outer), piece->valid);
+        if (!is_whole(collective))
+            digest = mix(digest, piece->chunk);
+        if (collective->kind == PLACE_ALL_TO_ALL)
+            digest = mix(digest, piece->dst_outer);
+    }
+    return digest;
+}
+
 bool collective_is_small(const struct collective *collective) {
     int64_t elements = 0;
     for (int32_t i = 0; i < collective->n_pieces; i++)

@@ -32,6 +32,9 @@ const char *collective_check(const struct place_program *program,
 /* Null, or the first thing in which two members' descriptions differ: "kind", "element type" ... */
 const char *collective_difference(const struct collective *a, const struct collective *b);
 
+/* Stands for all in which descriptions may differ. */
+uint64_t collective_digest(const struct collective *collective);
+
 /* An all-reduce whose pieces together have at most COLLECTIVE_SMALL_BYTES. */
 bool collective_is_small(const struct collective *collective);
 /* Elements of one chunk of a piece in a group of n; an all-reduce cuts ceil(valid / n). */

@@ -15,17 +15,20 @@
 #include "runtime/transport/local.h"
 #include "runtime/transport/share.h"
 
-/* What a rank has posted of a collective: two cache lines where there is one piece. The counters of
- * tiles stand behind the number of the collective, so they only grow when the post is used again,
- * and nobody takes a tile of what has been there before. */
+/* What a rank has posted of a collective. Members look at the first line, the owner alone at the
+ * second, but where there are more pieces or a mistake; the third is polled. The counters of tiles
+ * stand behind the number of the collective, so they only grow when the post is used again, and
+ * nobody takes a tile of what has been there before. */
 struct post {
     /* Of the collective in its group, counted from 1. */
     _Alignas(CACHE_LINE) _Atomic uint64_t number;
-    struct collective collective;
+    uint64_t digest;
+    struct place_piece one;
+    _Alignas(CACHE_LINE) struct collective collective;
     struct place_piece *more; /* of more pieces than one: as many as ever, then it stays */
     int32_t most;
-    _Alignas(CACHE_LINE) struct place_piece one;
-    _Atomic uint64_t taken, done; /* tiles of its rank's share */
+    _Atomic uint64_t taken; /* tiles of its rank's share */
+    _Alignas(CACHE_LINE) _Atomic uint64_t done;
 };
 enum { TILE_BITS = 24 };
 
@@ -121,6 +124,7 @@ static bool post_fill(struct post *post, const struct collective *collective) {
     memcpy(pieces, collective->pieces, (size_t)collective->n_pieces * sizeof *pieces);
     post->collective = *collective;
     post->collective.pieces = pieces;
+    post->digest = collective_digest(collective);
     return true;
 }
 
@@ -172,15 +176,17 @@ static struct queue *member_queue(const struct meeting *meeting, int32_t place) 
     return &rank_numbered(meeting->world, rank)->queues[meeting->mine->collective.group];
 }
 
-static int32_t fail_mismatch(const struct meeting *meeting, int32_t peer,
-                             const struct collective *other, const char *difference) {
+static int32_t fail_mismatch(const struct meeting *meeting, int32_t place) {
+    const struct collective *mine = &meeting->mine->collective;
+    const struct collective *other = &meeting->posts[place]->collective;
     char where[256];
     context_describe_statement(meeting->context->program, other->statement, where, sizeof where);
-    return context_fail(meeting->context, meeting->mine->collective.statement, PLACE_ERROR_MISMATCH,
+    return context_fail(meeting->context, mine->statement, PLACE_ERROR_MISMATCH,
                         "this %s meets a different collective: rank %d has started %s at %s; they "
                         "differ in their %s",
-                        collective_name(meeting->mine->collective.kind), peer,
-                        collective_name(other->kind), where, difference);
+                        collective_name(mine->kind),
+                        group_member(meeting->context->program, &meeting->group, place),
+                        collective_name(other->kind), where, collective_difference(mine, other));
 }
 
 /* Waits for a member's post: a moment for the post itself, which says everything, and else for the
@@ -211,12 +217,8 @@ static int32_t meet(struct meeting *meeting) {
         int32_t status = find_post(meeting, i);
         if (status)
             return status;
-        const struct collective *other = &meeting->posts[i]->collective;
-        const char *difference = collective_difference(&meeting->mine->collective, other);
-        if (difference)
-            return fail_mismatch(meeting,
-                                 group_member(meeting->context->program, &meeting->group, i), other,
-                                 difference);
+        if (meeting->posts[i]->digest != meeting->mine->digest)
+            return fail_mismatch(meeting, i);
     }
     return PLACE_OK;
 }
@@ -240,12 +242,14 @@ static bool prepare_shares(struct meeting *meeting) {
     int32_t n = meeting->group.size;
     if (!addresses_fit(rank, (size_t)n * (size_t)collective->n_pieces))
         return false;
-    for (int32_t i = 0; i < collective->n_pieces; i++)
-        for (int32_t place = 0; place < n; place++) {
-            const struct place_piece *piece = &meeting->posts[place]->collective.pieces[i];
-            rank->sources[i * n + place] = piece->src;
-            rank->results[i * n + place] = piece->dst;
+    for (int32_t place = 0; place < n; place++) {
+        const struct post *post = meeting->posts[place];
+        const struct place_piece *pieces = collective->n_pieces == 1 ? &post->one : post->more;
+        for (int32_t i = 0; i < collective->n_pieces; i++) {
+            rank->sources[i * n + place] = pieces[i].src;
+            rank->results[i * n + place] = pieces[i].dst;
         }
+    }
     meeting->sharing = (struct sharing){
         .collective = collective,
         .n = n,

@@ -95,7 +95,6 @@ static void measure(struct flight *flight) {
         *(is_direct(flight, i) ? &direct : &packed) += bytes_of(flight, i);
         flight->n_direct += is_direct(flight, i);
     }
-    flight->header.bytes = (int64_t)(direct + packed);
     flight->header.packed_bytes = (int64_t)packed;
     flight->slot_bytes = round_to_lines(packed + sizeof(struct flight_header));
     flight->scratch_bytes = reduces(&flight->collective) ? round_to_lines(direct) : 0;
@@ -338,15 +337,14 @@ static int32_t check_header(const struct flight *flight, int32_t place) {
     struct flight_header other;
     const struct flight_header *own = &flight->header;
     memcpy(&other, given_slot(flight, place), sizeof other);
-    const char *difference = other.kind != own->kind                   ? "kind"
-                             : other.group != own->group               ? "axes"
-                             : other.dtype != own->dtype               ? "element type"
-                             : other.operation != own->operation       ? "operation"
-                             : other.shift != own->shift               ? "shift"
-                             : other.bytes != own->bytes               ? "size of a piece"
-                             : other.packed_bytes != own->packed_bytes ? "size of a piece"
-                             : other.number != own->number             ? "place in the order"
-                                                                       : NULL;
+    const char *difference = other.kind != own->kind             ? "kind"
+                             : other.group != own->group         ? "axes"
+                             : other.dtype != own->dtype         ? "element type"
+                             : other.operation != own->operation ? "operation"
+                             : other.shift != own->shift         ? "shift"
+                             : other.digest != own->digest       ? "number of pieces or size of one"
+                             : other.number != own->number       ? "place in the order"
+                                                                 : NULL;
     if (!difference)
         return PLACE_OK;
     char where[256];
@@ -520,7 +518,8 @@ bool flight_prepare(struct flight *flight, struct place_context *context,
                                             .operation = (int32_t)collective->operation,
                                             .shift = collective->shift,
                                             .statement = collective->statement,
-                                            .number = number};
+                                            .number = number,
+                                            .digest = collective_digest(collective)};
     flight->gives_all = collective->kind == PLACE_PERMUTE || collective_is_small(collective);
     measure(flight);
     flight->stage = FLIGHT_READY;

@@ -25,8 +25,9 @@ enum { FLIGHT_SLOTS = 2 };
 
 struct flight_header {
     int32_t kind, group, dtype, operation, shift, statement;
-    uint64_t number;             /* of the collective, among those of this group */
-    int64_t bytes, packed_bytes; /* of one message: all of it; what is behind the header */
+    uint64_t number;      /* of the collective, among those of this group */
+    uint64_t digest;      /* of the collective */
+    int64_t packed_bytes; /* behind the header */
 };
 
 struct flight {
