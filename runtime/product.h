@@ -25,6 +25,10 @@ const char *product_warning(void);
  * oneDNN 2.6.3 allocates 2.1 MiB for each product, however long its sums, and gives them back. */
 #define PLACE_PRODUCT_BYTES_PER_THREAD (INT64_C(4) << 20)
 
+/* What of addresses it maps for that; most of it is never touched. OpenBLAS that may not map it
+ * tries again for ever. */
+#define PLACE_PRODUCT_ADDRESSES_PER_THREAD (INT64_C(128) << 20)
+
 /* A product of row-major matrices: c = op(a) op(b) + beta c. */
 struct product {
     enum place_dtype dtype;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include "runtime/host/arena.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
@@ -203,9 +204,13 @@ int64_t machine_free_bytes(void) {
         int64_t used = number_in("/sys/fs/cgroup/memory.current");
         limit -= used == INT64_MAX ? 0 : used;
     }
-    struct rlimit address_space;
-    if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY &&
-        (int64_t)address_space.rlim_cur < limit)
-        limit = (int64_t)address_space.rlim_cur;
     return limit < free_bytes ? limit : free_bytes;
+}
+
+int64_t addresses_free_bytes(void) {
+    struct rlimit limit;
+    int64_t mapped = number_in("/proc/self/statm") * sysconf(_SC_PAGESIZE);
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return INT64_MAX;
+    return (int64_t)limit.rlim_cur > mapped ? (int64_t)limit.rlim_cur - mapped : 0;
 }

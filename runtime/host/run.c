@@ -21,7 +21,7 @@
 #include "runtime/transport/transport.h"
 #include "runtime/workspace.h"
 
-enum { MESSAGE_BYTES = 1024 };
+enum { MESSAGE_BYTES = 1024, STACK_BYTES = 8 << 20 };
 
 static int available_cores(void) {
     cpu_set_t set;
@@ -61,6 +61,25 @@ static const char *check_program(const struct place_program *program,
     if (options->steps > 0 && !options->data)
         return "--steps needs --data FILE";
     return NULL;
+}
+
+/* A limit on addresses, under which the product library would try for ever. `ranks` live in this
+ * process. */
+static int check_addresses(const struct session *session, int ranks, char *message) {
+    int64_t each = session->program->arena_bytes +
+                   session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD +
+                                       PLACE_PRODUCT_ADDRESSES_PER_THREAD + STACK_BYTES);
+    int64_t free_bytes = addresses_free_bytes();
+    if (each <= free_bytes / ranks)
+        return 0;
+    char total[32], there[32];
+    snprintf(message, MESSAGE_BYTES,
+             "%d rank%s of %d thread%s would map %s, but this process may map only %s more; raise "
+             "the limit (ulimit -v), or use fewer ranks or threads here",
+             ranks, ranks == 1 ? "" : "s", session->threads, session->threads == 1 ? "" : "s",
+             format_bytes(total, sizeof total, each * ranks),
+             format_bytes(there, sizeof there, free_bytes));
+    return -1;
 }
 
 /* Refuses before anything is allocated; the numbers say why. `ranks` live in this process's
@@ -299,6 +318,7 @@ static int prepare(struct session *session, const struct launch *launch, char *m
         return -1;
     }
     return check_memory(session, ranks, message) != 0 ||
+                   check_addresses(session, launch->ranks, message) != 0 ||
                    open_files(session, launch->first == 0, message) != 0
                ? -1
                : 0;
