@@ -54,7 +54,10 @@ const struct fault *ordered_join(struct engine *e, const struct judgement *kept,
                                  struct judgement *sum, struct span span) {
     struct leaves leaves = sum->leaves ? *leaves_get(e, sum->leaves) : leaves_none();
     const struct digit *next = leaves_next(&leaves);
-    if (leaves.exact || !next || next->owner != OWNER_TIME || !are_siblings(kept, sum, &leaves))
+    if (is_part(e, sum))
+        return fault_make(e, E416, span, NULL, "`carry` adds microbatches of %s: %s come first",
+                          leaves_text(e, sum), leaves_next_text(e, &leaves));
+    if (!next || next->owner != OWNER_TIME || !are_siblings(kept, sum, &leaves))
         return fault_make(e, E416, span, NULL,
                           "`carry` adds what are not the two halves of a block of microbatches: %s "
                           "to %s",
