@@ -379,6 +379,8 @@ class Processes(Linear):
                 result = launch("--data", self.data, "--steps", 10, "--log", log, "--dump", dump, "--eval", self.data,
                                 "--sample", 5, devices=devices)
                 self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual("per rank, and for messages 64.0 MiB" in result.stdout,
+                                 launch is not run and processes > 1)
                 with open(dump, "rb") as file:
                     files.append((file.read(), [(s["loss"], s["grad_norm"], s["bytes_sent"], s["peak_bytes"])
                                                 for s in read_log(log)[1:]], result.stdout.split("eval: ")[1]))

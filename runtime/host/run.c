@@ -63,10 +63,14 @@ static const char *check_program(const struct place_program *program,
     return NULL;
 }
 
+static int64_t message_bytes(const struct session *session) {
+    return session->processes > 1 ? PLACE_MESSAGE_BYTES_PER_RANK : 0;
+}
+
 /* A limit on addresses, under which the product library would try for ever. `ranks` live in this
  * process. */
 static int check_addresses(const struct session *session, int ranks, char *message) {
-    int64_t each = session->program->arena_bytes +
+    int64_t each = session->program->arena_bytes + message_bytes(session) +
                    session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD +
                                        PLACE_PRODUCT_ADDRESSES_PER_THREAD + STACK_BYTES);
     int64_t free_bytes = addresses_free_bytes();
@@ -86,7 +90,7 @@ static int check_addresses(const struct session *session, int ranks, char *messa
  * machine. */
 static int check_memory(const struct session *session, int ranks, char *message) {
     int64_t each =
-        session->program->arena_bytes +
+        session->program->arena_bytes + message_bytes(session) +
         session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD + PLACE_PRODUCT_BYTES_PER_THREAD);
     int64_t free_bytes = machine_free_bytes();
     if (each <= free_bytes / ranks)
@@ -163,7 +167,7 @@ static void print_relaxed(const struct place_program *program) {
 
 static void print_header(const struct session *session, const struct launch *launch, int cores) {
     const struct place_program *program = session->program;
-    char arena[32], transport[64] = "local";
+    char arena[32], messages[32], transport[64] = "local";
     if (launch->join)
         snprintf(transport, sizeof transport, "mpi, %d processes", launch->processes);
     printf("%s: mesh", program->name);
@@ -173,8 +177,12 @@ static void print_header(const struct session *session, const struct launch *lau
            program->devices == 1 ? "" : "s", session->threads, session->threads == 1 ? "" : "s",
            cores, cores == 1 ? "" : "s", transport,
            program->devices > cores ? ": more ranks than cores" : "");
-    printf("products: %s; kernels: x86-64-%s; memory: %s per rank\n", product_description(),
+    printf("products: %s; kernels: x86-64-%s; memory: %s per rank", product_description(),
            session->kernels->version, format_bytes(arena, sizeof arena, program->arena_bytes));
+    if (message_bytes(session) > 0)
+        printf(", and for messages %s, or as much as one collective takes",
+               format_bytes(messages, sizeof messages, message_bytes(session)));
+    printf("\n");
     print_relaxed(program);
     if (product_warning())
         printf("note: %s\n", product_warning());

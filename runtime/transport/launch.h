@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include "runtime/context.h"
 
+/* What collectives between processes take of a rank's memory beside its arena, unless one alone
+ * needs more. */
+#define PLACE_MESSAGE_BYTES_PER_RANK (INT64_C(64) << 20)
+
 struct launch {
     int32_t first, ranks;                        /* of this process; without a launcher all */
     int32_t processes, neighbours;               /* in all; on this machine */

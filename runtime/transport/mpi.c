@@ -23,8 +23,7 @@
 #include "runtime/transport/mpi_flight.h"
 
 enum {
-    ROOM_BYTES = 64 << 20, /* for what is under way at once, unless one collective needs more */
-    LOOKED_AFTER = 4,      /* flights of a rank: the oldest, which the others wait for */
+    LOOKED_AFTER = 4,             /* flights of a rank: the oldest, which the others wait for */
     TICKS_BETWEEN_LOOKS = 200000, /* of the processor's clock: some 80 us */
 };
 
@@ -65,7 +64,8 @@ static char *take_room(struct mpi_rank *self, size_t bytes) {
     if (self->room_begin == self->room_end) {
         self->room_begin = self->room_end = 0;
         if (bytes > self->room_bytes) {
-            size_t wanted = bytes > ROOM_BYTES ? bytes : ROOM_BYTES;
+            const size_t usual = PLACE_MESSAGE_BYTES_PER_RANK;
+            size_t wanted = bytes > usual ? bytes : usual;
             free(self->room);
             self->room = malloc(wanted);
             self->room_bytes = self->room ? wanted : 0;
