@@ -153,6 +153,7 @@ struct host_role_row {
 extern const struct host_role_row host_role_rows[N_HOST_ROLES];
 extern const char *const host_role_names[N_HOST_ROLES]; // "" of HOST_NONE
 extern const char *const attribute_names[N_ATTRIBUTES];
+bool op_takes(enum op_kind kind, enum attribute_name name); // by its row
 extern const enum attribute_kind attribute_kinds[N_ATTRIBUTES];
 
 // ---- mesh -------------------------------------------------------------------------------------

@@ -136,6 +136,17 @@ static unsigned words_in(const char *text) {
     return n;
 }
 
+bool op_takes(enum op_kind kind, enum attribute_name name) {
+    size_t length = strlen(attribute_names[name]);
+    for (const char *at = op_rows[kind].attributes; *at; at += strspn(at, " ?")) {
+        size_t word = strcspn(at, " ?");
+        if (word == length && memcmp(at, attribute_names[name], word) == 0)
+            return true;
+        at += word;
+    }
+    return false;
+}
+
 unsigned op_operand_count(enum op_kind kind) {
     return words_in(op_rows[kind].operands);
 }

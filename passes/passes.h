@@ -59,8 +59,6 @@ void factor_axes(struct config *, struct arena *);
 
 // ---- blocks (blocks.c) ------------------------------------------------------------------------
 
-// Dimensions that are worked on in blocks, if they are long enough.
-bool has_blocks(enum dimension);
 // In how many a dimension of the whole size is worked on; 1: no mesh may cut it.
 int64_t blocks_of(const struct policy *, enum dimension, int64_t size);
 

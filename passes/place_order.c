@@ -53,14 +53,12 @@ struct gradient_sums gradient_sums(const struct placement *placement,
 
 // ---- E199: what is not summed in order yet ----------------------------------------------------
 
-// What of a split has no order yet; NULL: the batch has one, and what is worked on in blocks.
+// What of a split has no order yet; NULL: the batch, which is split alone, has one, and what is
+// worked on in blocks.
 static const char *without_order(const struct placement *placement,
                                  const struct split_statement *split) {
-    if (split->n_dimensions == 1 && split->dimensions[0] == DIM_BATCH && split->scope_depth == 0)
+    if (split->dimensions[0] == DIM_BATCH)
         return NULL;
-    for (uint32_t i = 0; i < split->n_dimensions; i++)
-        if (!has_blocks(split->dimensions[i]))
-            return "dividing more than the batch, heads, ffn and vocab";
     for (unsigned i = 0; i < split->axes.n; i++)
         if (axis_list_has(&placement->batch, split->axes.axes[i]))
             return "dividing the model over axes of the batch";
@@ -90,14 +88,6 @@ static int axis_between(const struct placing *p, const struct placed_tensor *pla
 
 static void check_storage(struct placing *p) {
     const struct placement *placement = p->placement;
-    for (uint32_t i = 0; i < placement->n_rules; i++) {
-        const struct work_rule *rule = &placement->rules[i];
-        if (!rule->mode || rule->dimension == DIM_NONE || has_blocks(rule->dimension))
-            continue;
-        not_yet(p, &rule->mode->origin,
-                "dividing activations by sequence, where training is `reproducible`,");
-        return;
-    }
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct placed_tensor *placed = &placement->tensors[i];
         int axis = axis_between(p, placed);
