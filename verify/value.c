@@ -106,8 +106,8 @@ static struct scaled sum_term(struct context *c) {
     return sum_finish(e->terms, &sum);
 }
 
-// `mul` goes element by element and sees one dimension of flat shards; their term has the whole's.
-static struct op_labels labels_of_mul(const struct context *c) {
+// An op that goes element by element sees one dimension of flat shards; their term has the whole's.
+static struct op_labels labels_of_term(const struct context *c) {
     const struct digits *digits = &c->engine->digits;
     struct op_labels labels = c->labels;
     char *a = labels.operands[0], *b = labels.operands[1], *both = labels.results[0];
@@ -120,12 +120,17 @@ static struct op_labels labels_of_mul(const struct context *c) {
     return labels;
 }
 
+static bool goes_by_elements(const struct op_labels *labels) {
+    return strcmp(labels->operands[0], labels->results[0]) == 0 &&
+           strcmp(labels->operands[1], labels->results[0]) == 0;
+}
+
 static struct scaled product_term(struct context *c) {
     struct terms *terms = c->engine->terms;
-    bool is_mul = c->op->kind == OP_MUL;
-    struct op_labels labels = is_mul ? labels_of_mul(c) : c->labels;
+    bool by_elements = goes_by_elements(&c->labels);
+    struct op_labels labels = by_elements ? labels_of_term(c) : c->labels;
     struct scaled a = c->operands[0].value, b = c->operands[1].value;
-    for (int i = 0; is_mul && i < 2; i++) {
+    for (int i = 0; by_elements && i < 2; i++) {
         struct scaled one = i ? b : a, other = i ? a : b;
         if (term_kind(terms, one.of) == NODE_ONE)
             return (struct scaled){other.of, scale_product(terms, a.scale, b.scale)};
@@ -188,9 +193,6 @@ static struct scaled result_term(struct context *c, unsigned result) {
     case OP_ADD_BIAS:
     case OP_ACCUMULATE:
         return sum_term(c);
-    case OP_EINSUM:
-    case OP_MUL:
-        return product_term(c);
     case OP_TAKE:
     case OP_PUT:
     case OP_MOVE:
@@ -207,8 +209,8 @@ static struct scaled result_term(struct context *c, unsigned result) {
         return result == 0 ? law_cross_entropy(terms, c->operands[0].value, c->operands[1].value.of,
                                                c->operands[2].value.of)
                            : general_term(c, result);
-    default:
-        return general_term(c, result);
+    default: // a product, if it is linear in each of two operands
+        return strchr(c->row->linear, '*') ? product_term(c) : general_term(c, result);
     }
 }
 
