@@ -20,8 +20,9 @@
 
 const char *const reason_names[] = {NULL, "syntax", "rules", "refuted", "unproved", "unsupported"};
 
-// Relative to the command, so that the build tree and an installation are found by one rule.
-const char *library_path(struct arena *arena) {
+// <prefix>/share/place/lib for a command in <prefix>/bin, so that the build tree and an
+// installation are found by one rule; PLACE_LIBRARY in the environment first.
+static const char *library_path(struct arena *arena) {
     const char *given = getenv("PLACE_LIBRARY");
     if (given && *given)
         return given;

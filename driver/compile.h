@@ -73,7 +73,4 @@ int compilation_finish(struct compilation *, const struct options *options);
 typedef int (*compilation_use)(struct compilation *, const struct options *);
 int compile_then(const struct options *options, enum stage stage, compilation_use then);
 
-// <prefix>/share/place/lib for a command in <prefix>/bin; PLACE_LIBRARY in the environment first.
-const char *library_path(struct arena *arena);
-
 #endif

@@ -25,8 +25,8 @@ int find_field(const struct field_row *rows, int n, const char *name) {
 }
 
 // One switch over the kinds, so that a table's row is all that a new field needs.
-bool read_field(struct resolver *r, const struct field_row *row, const struct ast_value *value,
-                void *target) {
+static bool read_field(struct resolver *r, const struct field_row *row,
+                       const struct ast_value *value, void *target) {
     void *member = (char *)target + row->offset;
     const char *what = arena_format(r->arena, "`%s`", row->name);
     int choice;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 // Both ways to write a model are models to whoever looks one up.
-const char *item_kind_word(enum ast_item_kind kind) {
+static const char *item_kind_word(enum ast_item_kind kind) {
     switch (kind) {
     case ITEM_IMPORT:
         return "import";

@@ -50,7 +50,6 @@ void load_items(struct resolver *r, const struct ast_file *file);
 // errors are shown) the only one there is. NULL: reported.
 const struct found_item *find_item(struct resolver *r, enum ast_item_kind kind,
                                    struct ast_name name);
-const char *item_kind_word(enum ast_item_kind kind);
 // The path of a file named in another: beside it.
 char *path_beside(struct arena *arena, const char *path, const char *name);
 
@@ -114,8 +113,6 @@ struct field_said {
     struct origin origin;
 };
 int find_field(const struct field_row *rows, int n, const char *name);
-bool read_field(struct resolver *r, const struct field_row *row, const struct ast_value *value,
-                void *target);
 // Reads one plain field (`name = value`) of a block into its member; reports unknown fields and
 // those said twice. Returns the row, -1: reported.
 int take_field(struct resolver *r, const struct field_row *rows, int n, const char *what,
@@ -131,7 +128,6 @@ bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast
 // The setting that is the name alone, or NULL.
 struct setting *find_setting(struct resolver *r, const char *name);
 void report_unused_settings(struct resolver *r);
-struct origin setting_origin(const struct resolver *r, const struct setting *setting);
 
 // ---- the parts --------------------------------------------------------------------------------
 void resolve_model(struct resolver *r, const struct found_item *found);

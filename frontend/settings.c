@@ -67,7 +67,7 @@ void load_settings(struct resolver *r) {
 }
 
 // Where a fact of the command line comes from; printed as <command line>.
-struct origin setting_origin(const struct resolver *r, const struct setting *setting) {
+static struct origin setting_origin(const struct setting *setting) {
     return (struct origin){
         .kind = ORIGIN_COMMAND_LINE, .span = setting->field.span, .text = setting->argument};
 }
@@ -89,7 +89,7 @@ bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast
         rest->span = span_join(rest->items[0].name.span, path->span);
         rest->span.begin = rest->items[0].name.span.begin;
         field->paths.items = rest;
-        *origin = setting_origin(r, setting);
+        *origin = setting_origin(setting);
         ++*at;
         return true;
     }

@@ -122,7 +122,6 @@ const char *text_shortened(struct arena *arena, const char *text);
 // ---- showing ----------------------------------------------------------------------------------
 // All diagnostics, and a line for those that the limit dropped. Colour is ANSI escapes.
 void diagnostics_print(const struct diagnostics *set, FILE *out, bool colour);
-void diagnostic_print(const struct diagnostic *d, FILE *out, bool colour);
 
 // The text of a source after the diagnostic's edits to it, or NULL where they overlap. In the
 // arena.

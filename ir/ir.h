@@ -566,7 +566,6 @@ const struct op *unit_producer(const struct unit *, value_id); // NULL: a parame
 // (operands, results and bases are adjusted; ids that the caller holds are not).
 value_id unit_add_parameter(struct program *, struct unit *, const char *name,
                             struct tensor_type type, bool consumed);
-void unit_shift_values(struct unit *, value_id from);
 void unit_add_result(struct program *, struct unit *, value_id value, uint32_t in_parameter);
 // Appends an op with as many fresh results as its row has; types must be set by the caller with
 // op_infer_types or by hand. Names of results are made from `name` and the row's result names.
@@ -614,9 +613,6 @@ const struct loop *walk_loop(const struct statement_walk *, int variable);
 // The value that the variable of a loop, of this number, has in an iteration: 0, 1, ...
 int64_t loop_variable(const struct loop *, int variable, int64_t iteration,
                       const int64_t *variables);
-// Does it take another value in every iteration of the loop whose variable has number `outer`, as
-// that variable itself does, and those of loops inside it that go with it?
-bool walk_goes_with(const struct statement_walk *, int variable, int outer);
 // Is the loop's variable, of this number, the microbatch: does it index what is stacked so?
 bool loop_counts_microbatches(const struct program *, const struct loop *, int variable);
 // The places that a statement names, i = 0, 1, ... until `at` is NULL: a call reads its operands,

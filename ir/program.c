@@ -217,6 +217,22 @@ value_id unit_find_value(const struct unit *unit, const char *name) {
     return NO_ID;
 }
 
+// Makes room for one value at `from`: everything in the unit that names a value follows.
+static void unit_shift_values(struct unit *unit, value_id from) {
+    for (uint32_t i = 0; i < unit->n_values; i++)
+        if (unit->values[i].storage == STORAGE_IN_PLACE && unit->values[i].base >= from)
+            unit->values[i].base++;
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        unit->results[i].value += unit->results[i].value >= from;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        struct op *op = &unit->ops[i];
+        for (unsigned k = 0; k < op->n_operands; k++)
+            op->operands[k] += op->operands[k] >= from;
+        for (unsigned k = 0; k < op->n_results; k++)
+            op->results[k] += op->results[k] >= from;
+    }
+}
+
 // Parameters are the first values, whenever they are added; so a value is a parameter by its
 // number.
 value_id unit_add_parameter(struct program *program, struct unit *unit, const char *name,
@@ -232,22 +248,6 @@ value_id unit_add_parameter(struct program *program, struct unit *unit, const ch
         unit_shift_values(unit, at);
     ARENA_PUSH(program->arena, unit->consumed, unit->n_parameters, unit->cap_parameters, consumed);
     return at;
-}
-
-// Makes room for one value at `from`: everything in the unit that names a value follows.
-void unit_shift_values(struct unit *unit, value_id from) {
-    for (uint32_t i = 0; i < unit->n_values; i++)
-        if (unit->values[i].storage == STORAGE_IN_PLACE && unit->values[i].base >= from)
-            unit->values[i].base++;
-    for (uint32_t i = 0; i < unit->n_results; i++)
-        unit->results[i].value += unit->results[i].value >= from;
-    for (uint32_t i = 0; i < unit->n_ops; i++) {
-        struct op *op = &unit->ops[i];
-        for (unsigned k = 0; k < op->n_operands; k++)
-            op->operands[k] += op->operands[k] >= from;
-        for (unsigned k = 0; k < op->n_results; k++)
-            op->results[k] += op->results[k] >= from;
-    }
 }
 
 value_id value_root(const struct unit *unit, value_id value) {

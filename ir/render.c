@@ -246,7 +246,7 @@ static void print_help(const struct printer *p, const struct diagnostic *d) {
 
 // ---- whole diagnostics ------------------------------------------------------------------------
 
-void diagnostic_print(const struct diagnostic *d, FILE *out, bool colour) {
+static void diagnostic_print(const struct diagnostic *d, FILE *out, bool colour) {
     struct printer p = {d->set->sources, out, colour ? coloured : plain};
     struct source_place place = source_place(p.sources, d->span);
     const char *strong = d->severity == SEVERITY_ERROR ? p.style.error : p.style.warning;

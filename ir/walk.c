@@ -43,12 +43,6 @@ int64_t loop_variable(const struct loop *loop, int variable, int64_t iteration,
     return base + (loop->descending ? loop->end - 1 - iteration : loop->begin + iteration);
 }
 
-bool walk_goes_with(const struct statement_walk *walk, int variable, int outer) {
-    while (variable > outer && walk_loop(walk, variable)->stride)
-        variable--;
-    return variable == outer;
-}
-
 bool loop_counts_microbatches(const struct program *program, const struct loop *loop,
                               int variable) {
     struct statement_walk walk = walk_statements(&loop->body);

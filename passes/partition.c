@@ -26,7 +26,7 @@ const struct buffer *reference_buffer(const struct partitioner *p, struct refere
     return &p->reference->buffers[r.buffer];
 }
 
-int64_t partition_axis_size(const struct partitioner *p, unsigned axis) {
+static int64_t partition_axis_size(const struct partitioner *p, unsigned axis) {
     return axis == p->time ? p->placement.microbatches : p->program->mesh.axes[axis].size;
 }
 

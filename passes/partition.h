@@ -185,7 +185,6 @@ struct partitioner {
 };
 
 // ---- shardings (partition.c) ------------------------------------------------------------------
-int64_t partition_axis_size(const struct partitioner *, unsigned axis);
 const struct buffer *reference_buffer(const struct partitioner *, struct reference);
 bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank);
 // The local tensor of a logical one; false if an axis does not divide a dimension.

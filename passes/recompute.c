@@ -45,7 +45,8 @@ static void find_forward(struct recomputing *r) {
     }
 }
 
-value_id left_value(const struct recomputing *r, buffer_id buffer) {
+// The value of the writer's unit that a buffer holds.
+static value_id left_value(const struct recomputing *r, buffer_id buffer) {
     const struct call *call = &r->writer[buffer]->call;
     const struct unit *unit = &r->program->units[call->unit];
     for (uint32_t i = 0; i < unit->n_results; i++)

@@ -33,8 +33,6 @@ struct recomputing {
 };
 
 bool is_recomputed(const struct recomputing *, const struct op *, const struct layer_range *);
-// The value of the writer's unit that a buffer holds.
-value_id left_value(const struct recomputing *, buffer_id buffer);
 
 // ---- units (recompute_unit.c) -----------------------------------------------------------------
 // The backward unit of `call` computes again what it read from the dropped buffers that a forward

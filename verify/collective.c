@@ -92,8 +92,8 @@ static const struct fault *add_over(struct engine *e, enum collective_kind kind,
     value->partial &= ~(1u << axis);
     if (copies) {
         // N equal copies are added: harmless only if something divides by N.
-        scale_id copies = scale_rational(e->terms, e->program->mesh.axes[axis].size, 1);
-        value->value.scale = scale_multiply(e->terms, value->value.scale, copies);
+        scale_id n = scale_rational(e->terms, e->program->mesh.axes[axis].size, 1);
+        value->value.scale = scale_multiply(e->terms, value->value.scale, n);
     }
     value->bits |= 1u << axis;
     return NULL;

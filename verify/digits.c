@@ -100,8 +100,9 @@ bool form_is_code(const struct digits *digits, form_id form) {
     return form != FORM_ANY && form_get(digits, form)->key->codes > 0;
 }
 
-dim_id dim_cut_around(struct digits *digits, const struct axis_list *axes, int zigzag, int64_t time,
-                      unsigned n_inner, int64_t local) {
+// With time's digit in front of the innermost `n_inner` of the axes.
+static dim_id dim_cut_around(struct digits *digits, const struct axis_list *axes, int zigzag,
+                             int64_t time, unsigned n_inner, int64_t local) {
     struct digit list[MAX_AXES + 2];
     uint32_t n = 0;
     for (unsigned i = 0; i <= axes->n; i++) {

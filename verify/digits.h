@@ -115,9 +115,6 @@ void form_shift(struct digits *, form_id *form, unsigned axis, int64_t by);
 // axis whose devices have chunks of both ends; -1: none.
 dim_id dim_cut(struct digits *, const struct axis_list *axes, int zigzag, int64_t time,
                int64_t local);
-// With time's digit in front of the innermost `n_inner` of the axes.
-dim_id dim_cut_around(struct digits *, const struct axis_list *axes, int zigzag, int64_t time,
-                      unsigned n_inner, int64_t local);
 // The dimension with the axis's digit not shifted, and by how much it is.
 dim_id dim_unshifted(struct digits *, dim_id dim, unsigned axis, int64_t *shift);
 // The form of a buffer that the host or the initialisation filled by its declared layout.

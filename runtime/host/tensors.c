@@ -25,8 +25,10 @@ static void place_part(const struct place_context *context, const struct place_b
                (size_t)(run.length * element));
 }
 
-int32_t tensor_gather(struct place_context *context, const struct place_buffer *buffer,
-                      int64_t item, void *whole, void *scratch) {
+/* Puts one item together from the ranks that hold its parts. Called by all ranks; `whole` is the
+ * row-major tensor, on rank 0 only. `scratch` on rank 0 holds one rank's item. */
+static int32_t tensor_gather(struct place_context *context, const struct place_buffer *buffer,
+                             int64_t item, void *whole, void *scratch) {
     const struct place_program *program = context->program;
     size_t bytes = (size_t)(layout_item_elements(program, buffer) * dtype_size(buffer->dtype));
     void *own = layout_item(context, buffer, item);

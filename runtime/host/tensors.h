@@ -3,11 +3,6 @@
 #include <stdint.h>
 #include "runtime/context.h"
 
-/* Puts one item together from the ranks that hold its parts. Called by all ranks; `whole` is the
- * row-major tensor, on rank 0 only. `scratch` on rank 0 holds one rank's item. */
-int32_t tensor_gather(struct place_context *context, const struct place_buffer *buffer,
-                      int64_t item, void *whole, void *scratch);
-
 /* What a file of tensors holds. */
 enum tensor_selection {
     TENSORS_PARAMETERS, /* under the names and in the shapes of place_tensor.saved_* */
