@@ -3,7 +3,8 @@
 // adds alike. The digits of a number are, least significant first, the axes that are summed over in
 // each microbatch, the microbatch in time, the axes that are summed over after the last; the batch
 // is cut accordingly (layout.n_inner), and there is but one such order in a program. Axes of the
-// model divide what is worked on in blocks, in whole ones.
+// model divide what is worked on in blocks, in whole ones; sums over parts of sequences are inside
+// a microbatch.
 #include <inttypes.h>
 
 #include "ir/diagnostic.h"
