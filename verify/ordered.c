@@ -93,7 +93,7 @@ static bool is_added_by_kernel(const struct context *c) {
 static uint32_t ordered_attributes(const struct context *c) {
     int64_t key[1 + MAX_OPERANDS * MAX_RANK] = {attributes_of(c->engine, c->op)};
     uint32_t n = 1;
-    if (!op_attribute(c->op, ATTRIBUTE_BLOCKS))
+    if (!op_attribute(c->op, ATTRIBUTE_BLOCKS)) // this saves time: all lengths would be zero
         return (uint32_t)key[0];
     for (unsigned i = 0; i < c->op->n_operands; i++) {
         const struct tensor_type *type = &c->unit->values[c->op->operands[i]].type;
