@@ -1,7 +1,7 @@
 /* Times the collectives of the local transport, alone: ranks are threads, from 1 KiB to 64 MiB.
  * Prints a line of each: name, bytes of the whole buffer, microseconds, and microseconds of the
- * limit: the same loops (the same reads, sums and stores: every thread its rank's share) without a
- * word between the ranks. Rounds of both take turns, so that both meet the same machine.
+ * limit: the same loops (the same reads, sums and stores: every thread its rank's portion) without
+ * a word between the ranks. Rounds of both take turns, so that both meet the same machine.
  *
  *     bench_collectives RANKS TYPE [seconds per line]
  *
@@ -18,7 +18,7 @@
 #include "runtime/calls.h"
 #include "runtime/context.h"
 #include "runtime/team.h"
-#include "runtime/transport/share.h"
+#include "runtime/transport/portion.h"
 #include "runtime/transport/transport.h"
 
 enum { MOST_RANKS = 64, LARGEST = 64 << 20 };
@@ -102,16 +102,16 @@ static void run_limit(struct rank *rank, enum place_collective kind, int64_t byt
         sources[i] = ranks[i].from;
         results[i] = ranks[i].to;
     }
-    struct sharing sharing = {
+    struct portions portions = {
         .collective = &collective,
         .n = n_ranks,
         .sources = sources,
         .results = results,
         .sent_bytes = rank->sent_bytes,
-        .streams = share_bytes(&collective, n_ranks) > cached_bytes,
+        .streams = portions_bytes(&collective, n_ranks) > cached_bytes,
     };
-    for (int64_t i = 0; i < share_tiles(&collective, n_ranks); i++)
-        share_do_tile(&sharing, rank->context.rank, i);
+    for (int64_t i = 0; i < portion_tiles(&collective, n_ranks); i++)
+        portion_do_tile(&portions, rank->context.rank, i);
 }
 
 /* ---- timing -----------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ int main(int argc, char **argv) {
     if (n_ranks < 1 || n_ranks > MOST_RANKS || !type || seconds_per_line <= 0)
         return fprintf(stderr, "usage: %s RANKS fp32|fp64|bf16 [seconds per line]\n", argv[0]), 2;
     cores = sysconf(_SC_NPROCESSORS_ONLN);
-    cached_bytes = share_cached_bytes();
+    cached_bytes = portions_cached_bytes();
     axis.size = program.devices = n_ranks;
     struct local_world *world = local_world_new(&program, 0, n_ranks);
     for (int i = 0; i < n_ranks; i++) {

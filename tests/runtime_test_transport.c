@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "runtime/calls.h"
+#include "runtime/team.h"
 #include "runtime/transport/transport.h"
 
 enum { RANKS = 8, ROOM = 65536, HANDLES = 300 };
@@ -42,15 +43,18 @@ struct rank {
     int64_t sent[N_GROUPS];
 };
 static struct rank ranks[RANKS];
+static int threads = 1; /* of each rank */
 
 static void *rank_main(void *argument) {
     struct rank *rank = argument;
     struct place_context *context = &rank->context;
+    context->team = threads > 1 ? team_create(threads, 0) : NULL;
     int32_t status = rank->body(context);
     if (!status && !context->transport->share(context, NULL, NULL, 0))
         for (int32_t i = 0; i < N_GROUPS; i++)
             rank->sent[i] = context->transport->sent_bytes(context, i);
     context->transport->leave(context);
+    team_destroy(context->team);
     return NULL;
 }
 
@@ -213,6 +217,22 @@ static int64_t scatter_gather_bytes(void) {
 
 static void scatter_and_gather_are_inverse_and_count(void **state) {
     try_all_shapes(body_scatter_gather, scatter_gather_bytes);
+}
+
+static void teams_work_off_portions_together(void **state) {
+    set_mesh(2, 2);
+    over = OVER_AB;
+    length = ROOM - 1;
+    threads = 2;
+    for (in_place = 0; in_place < 2; in_place++) {
+        run_ranks(body_all_reduce);
+        assert_all_ok();
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(ranks[i].sent[over], all_reduce_bytes());
+        run_ranks(body_scatter_gather);
+        assert_all_ok();
+    }
+    threads = 1;
 }
 
 /* Two pieces side by side, one along dimension 1 of [3, 2N, 5], one flat, in f64. */
@@ -740,6 +760,7 @@ int main(void) {
         cmocka_unit_test(copies_are_the_same_past_the_caches),
         cmocka_unit_test(all_reduce_sums_in_a_tree_over_ranks_and_counts),
         cmocka_unit_test(scatter_and_gather_are_inverse_and_count),
+        cmocka_unit_test(teams_work_off_portions_together),
         cmocka_unit_test(bf16_is_summed_and_counts_two_bytes),
         cmocka_unit_test(pieces_along_dimensions_travel_together),
         cmocka_unit_test(members_are_numbered_in_the_order_of_the_list),

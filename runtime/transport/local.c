@@ -2,9 +2,9 @@
  * peers can see it; the work is done in the waits, where every rank sees its peers' memory:
  *
  *   posted    everybody has posted; descriptions are compared
- *   shares    every rank works off its share (share.h), tile by tile, and then what is left of the
- *             others': a rank that the system does not run, or that still computes, is not waited
- *             for, but done without
+ *   portions  every rank works off its portion (portion.h), tile by tile, and then what is left of
+ *             the others': a rank that the system does not run, or that still computes, is not
+ *             waited for, but done without
  *   done      nobody reads or writes for this collective any more
  *
  * What others poll stands on cache lines of its own. */
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "runtime/team.h"
 #include "runtime/transport/local.h"
-#include "runtime/transport/share.h"
+#include "runtime/transport/portion.h"
 
 /* What a rank has posted of a collective. Members look at the first line, the owner alone at the
  * second, but where there are more pieces or a mistake; the third is polled. The counters of tiles
@@ -27,7 +27,7 @@ struct post {
     _Alignas(CACHE_LINE) struct collective collective;
     struct place_piece *more; /* of more pieces than one: as many as ever, then it stays */
     int32_t most;
-    _Atomic uint64_t taken; /* tiles of its rank's share */
+    _Atomic uint64_t taken; /* tiles of its rank's portion */
     _Alignas(CACHE_LINE) _Atomic uint64_t done;
 };
 enum { TILE_BITS = 24 };
@@ -167,8 +167,8 @@ struct meeting {
     struct post *mine;
     size_t turn;         /* where it is among this rank's posts, and so among others' */
     struct post **posts; /* of all members, in order */
-    struct sharing sharing;
-    int64_t tiles; /* of a share */
+    struct portions portions;
+    int64_t tiles; /* of a portion */
 };
 
 static struct queue *member_queue(const struct meeting *meeting, int32_t place) {
@@ -236,7 +236,7 @@ static bool addresses_fit(struct local_rank *rank, size_t n) {
 }
 
 /* Of what all have posted: later they may post other things. */
-static bool prepare_shares(struct meeting *meeting) {
+static bool prepare_portions(struct meeting *meeting) {
     struct local_rank *rank = rank_of(meeting->context);
     const struct collective *collective = &meeting->mine->collective;
     int32_t n = meeting->group.size;
@@ -250,19 +250,19 @@ static bool prepare_shares(struct meeting *meeting) {
             rank->results[i * n + place] = pieces[i].dst;
         }
     }
-    meeting->sharing = (struct sharing){
+    meeting->portions = (struct portions){
         .collective = collective,
         .n = n,
         .sources = rank->sources,
         .results = rank->results,
         .sent_bytes = &rank->sent_bytes[collective->group * meeting->world->n],
-        .streams = share_bytes(collective, n) > meeting->world->cached_bytes,
+        .streams = portions_bytes(collective, n) > meeting->world->cached_bytes,
     };
-    meeting->tiles = share_tiles(collective, n);
+    meeting->tiles = portion_tiles(collective, n);
     return true;
 }
 
-/* Waits until so many tiles of every member's share are done. */
+/* Waits until so many tiles of every member's portion are done. */
 static int32_t wait_for_tiles(const struct meeting *meeting, int64_t tiles) {
     int32_t status = PLACE_OK;
     for (int32_t i = 0; i < meeting->group.size && !status; i++)
@@ -273,12 +273,12 @@ static int32_t wait_for_tiles(const struct meeting *meeting, int64_t tiles) {
     return status;
 }
 
-/* ---- shares ------------------------------------------------------------------------------------
+/* ---- portions ----------------------------------------------------------------------------------
  */
 
 struct task {
     const struct meeting *meeting;
-    int32_t place; /* whose share it is */
+    int32_t place; /* whose portion it is */
 };
 
 /* A tile that nobody has taken, or -1. */
@@ -301,12 +301,12 @@ static void do_tiles(void *arguments, int64_t begin, int64_t end, void *workspac
         int64_t tile = take_tile(task);
         if (tile < 0)
             return;
-        share_do_tile(&meeting->sharing, task->place, tile);
+        portion_do_tile(&meeting->portions, task->place, tile);
         atomic_fetch_add_explicit(&meeting->posts[task->place]->done, 1, memory_order_release);
     }
 }
 
-static void do_share(const struct meeting *meeting, int32_t place) {
+static void do_portion(const struct meeting *meeting, int32_t place) {
     struct task task = {meeting, place};
     if (meeting->context->team)
         team_run(meeting->context->team, meeting->tiles, 1, do_tiles, &task);
@@ -316,30 +316,30 @@ static void do_share(const struct meeting *meeting, int32_t place) {
 }
 
 /* This rank's own, then what is left of those that take longer. */
-static void do_shares(const struct meeting *meeting) {
+static void do_portions(const struct meeting *meeting) {
     int32_t n = meeting->group.size, own = meeting->group.place;
-    do_share(meeting, own);
+    do_portion(meeting, own);
     for (int32_t i = own + 1; i < own + n; i++)
         if (!comes_soon(meeting->context, &meeting->posts[i % n]->done,
                         tile_of(meeting->number, meeting->tiles)))
-            do_share(meeting, i % n);
+            do_portion(meeting, i % n);
 }
 
 /* A small all_reduce: everybody reduces everything into `block`, which is copied out when all have
  * read. */
 static int32_t reduce_small(const struct meeting *meeting) {
     const struct collective *collective = &meeting->mine->collective;
-    const struct sharing *sharing = &meeting->sharing;
+    const struct portions *portions = &meeting->portions;
     _Alignas(CACHE_LINE) char block[COLLECTIVE_SMALL_BYTES];
     int64_t element = dtype_size(collective->dtype), used = 0;
     for (int32_t i = 0; i < collective->n_pieces; i++) {
-        collective_reduce(collective, block + used, &sharing->sources[i * sharing->n], sharing->n,
-                          0, collective->pieces[i].valid, false);
+        collective_reduce(collective, block + used, &portions->sources[i * portions->n],
+                          portions->n, 0, collective->pieces[i].valid, false);
         used += collective->pieces[i].valid * element;
     }
-    for (int32_t i = 0; i < sharing->n; i++)
+    for (int32_t i = 0; i < portions->n; i++)
         if (i != meeting->group.place)
-            atomic_fetch_add_explicit(&sharing->sent_bytes[i], used, memory_order_relaxed);
+            atomic_fetch_add_explicit(&portions->sent_bytes[i], used, memory_order_relaxed);
     move_counter(rank_of(meeting->context), &meeting->mine->done, tile_of(meeting->number, 1));
     int32_t status = wait_for_tiles(meeting, 1);
     used = 0;
@@ -355,12 +355,12 @@ static int32_t run_meeting(struct meeting *meeting) {
     int32_t status = meet(meeting);
     if (status)
         return status;
-    if (!prepare_shares(meeting))
+    if (!prepare_portions(meeting))
         return context_fail(meeting->context, meeting->statement, PLACE_ERROR_ARGUMENT,
                             "out of memory");
     if (collective_is_small(&meeting->mine->collective))
         return reduce_small(meeting);
-    do_shares(meeting);
+    do_portions(meeting);
     return wait_for_tiles(meeting, meeting->tiles);
 }
 
@@ -446,7 +446,7 @@ struct local_world *local_world_new(const struct place_program *program, int32_t
     world->n = ranks;
     world->n_groups = program->n_groups;
     world->n_handles = program->n_handles;
-    world->cached_bytes = share_cached_bytes();
+    world->cached_bytes = portions_cached_bytes();
     world->spins = local_spins(ranks);
     world->ranks = lines_new((size_t)ranks, sizeof *world->ranks);
     world->channels = calloc((size_t)ranks * (size_t)ranks, sizeof *world->channels);

@@ -1,5 +1,5 @@
-/* Collectives where every member sees the memory of all, cut into shares: what comes from one
- * member is its share. No byte of a result is in two, so they may be worked off by anybody, at
+/* Collectives where every member sees the memory of all, cut into portions: what comes from one
+ * member is its portion. No byte of a result is in two, so they may be worked off by anybody, at
  * once, and tile by tile in any order.
  *
  *   all_reduce        the member's chunk of every piece, summed, to all
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include "runtime/transport/collective.h"
 
-struct sharing {
+struct portions {
     const struct collective *collective; /* of any member: they differ in addresses only */
     int32_t n;
     const void **sources;        /* [piece * n + place] */
@@ -26,11 +26,11 @@ struct sharing {
 /* Sources and results of all members together; and how many of such bytes may go through the
  * caches, so that what a member reads next is still there: beyond, what would push out other things
  * should not come in. */
-int64_t share_bytes(const struct collective *collective, int32_t n);
-int64_t share_cached_bytes(void);
+int64_t portions_bytes(const struct collective *collective, int32_t n);
+int64_t portions_cached_bytes(void);
 
-/* Of each share. */
-int64_t share_tiles(const struct collective *collective, int32_t n);
+/* Of each portion. */
+int64_t portion_tiles(const struct collective *collective, int32_t n);
 
-/* Does one tile of the share of the member at this place. */
-void share_do_tile(const struct sharing *sharing, int32_t place, int64_t tile);
+/* Does one tile of the portion of the member at this place. */
+void portion_do_tile(const struct portions *portions, int32_t place, int64_t tile);

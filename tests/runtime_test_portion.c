@@ -1,5 +1,6 @@
-/* Shares of collectives (runtime/transport/share.h): whoever does their tiles, and in which order,
- * every result is what its definition says, every byte is counted, and nothing beside is touched.
+/* Portions of collectives (runtime/transport/portion.h): whoever does their tiles, and in which
+ * order, every result is what its definition says, every byte is counted, and nothing beside is
+ * touched.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "runtime/transport/share.h"
+#include "runtime/transport/portion.h"
 
 enum { MEMBERS = 5, PIECES = 3, GAP = 3 }; /* elements around each buffer */
 
@@ -97,12 +98,12 @@ static int64_t sent_bytes(void) {
     return elements * (collective.kind == PLACE_ALL_REDUCE ? 2 : 1) * (int64_t)sizeof(float);
 }
 
-/* All tiles of all shares, from one in the middle on, shares in turn. */
-static void do_all(const struct sharing *sharing) {
-    int64_t tiles = share_tiles(&collective, n), all = tiles * n;
+/* All tiles of all portions, from the middle on, members in turn. */
+static void do_all(const struct portions *portions) {
+    int64_t tiles = portion_tiles(&collective, n), all = tiles * n;
     for (int64_t i = 0; i < all; i++) {
         int64_t number = (i + all / 2) % all;
-        share_do_tile(sharing, (int32_t)(number % n), number / n);
+        portion_do_tile(portions, (int32_t)(number % n), number / n);
     }
 }
 
@@ -128,8 +129,8 @@ static void check(enum place_collective kind, bool streams) {
             results[p * n + k] = buffers[p].dst[k] = dst;
         }
     }
-    struct sharing sharing = {&collective, n, sources, results, sent, streams};
-    do_all(&sharing);
+    struct portions portions = {&collective, n, sources, results, sent, streams};
+    do_all(&portions);
     for (int32_t k = 0; k < n; k++) {
         assert_int_equal(sent[k], sent_bytes());
         for (int32_t p = 0; p < PIECES; p++) {
