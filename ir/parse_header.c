@@ -77,8 +77,6 @@ static struct wire parse_wire(struct parser *p) {
     return wire;
 }
 
-// What the verifier holds every statement to; the file that takes the text in compares it with its
-// own.
 // `of batch, heads`
 static uint32_t parse_dimensions(struct parser *p) {
     uint32_t dimensions = 0;
@@ -89,6 +87,8 @@ static uint32_t parse_dimensions(struct parser *p) {
     return dimensions;
 }
 
+// What the verifier holds every statement to; the file that takes the text in compares it with its
+// own.
 static void parse_policy(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct policy *policy = &p->program->policy;

@@ -2,7 +2,6 @@
  * handler's few words are the runtime's only global state: signals belong to a process. */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -80,40 +79,58 @@ static int taken_by(const char *path) {
     return S_ISDIR(status.st_mode) ? EISDIR : ENOTSUP;
 }
 
-enum { TEMPORARY_SUFFIX = 16 }; /* at most: ".PID.part" */
+enum { TEMPORARY_SUFFIX = 16, LINKS_LIMIT = 40 }; /* at most: ".PID.part" */
 
-int new_file_probe(const char *path) {
-    char copy[4096];
-    if (strlen(path) >= sizeof copy - TEMPORARY_SUFFIX || !*path) {
+/* Where a path leads, be there a file yet or not: a link stays what it is. */
+static int follow_links(const char *path, char place[FILE_PATH_BYTES]) {
+    char target[FILE_PATH_BYTES];
+    if (strlen(path) >= FILE_PATH_BYTES - TEMPORARY_SUFFIX || !*path) {
         errno = *path ? ENAMETOOLONG : ENOENT;
         return -1;
     }
-    int reason = taken_by(path);
-    if (reason) {
-        errno = reason;
-        return -1;
+    strcpy(place, path);
+    for (int links = 0; links < LINKS_LIMIT; links++) {
+        ssize_t length = readlink(place, target, sizeof target - 1);
+        if (length < 0) /* no link; or nothing, which the folder is asked about */
+            return errno == EINVAL || errno == ENOENT ? 0 : -1;
+        target[length] = 0;
+        char *name = target[0] == '/' || !strrchr(place, '/') ? place : strrchr(place, '/') + 1;
+        if ((size_t)(name - place + length) >= FILE_PATH_BYTES - TEMPORARY_SUFFIX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        strcpy(name, target);
     }
-    strcpy(copy, path);
-    const char *name = strrchr(path, '/');
-    const char *folder = dirname(copy);
-    long longest = pathconf(folder, _PC_NAME_MAX);
-    if (longest > 0 && strlen(name ? name + 1 : path) + TEMPORARY_SUFFIX > (size_t)longest) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    return access(folder, W_OK | X_OK);
+    errno = ELOOP;
+    return -1;
 }
 
 int new_file_open(struct new_file *file, const char *path) {
     file->descriptor = -1;
-    if (new_file_probe(path) != 0)
+    if (follow_links(path, file->path) != 0)
         return -1;
-    snprintf(file->path, sizeof file->path, "%s", path);
-    snprintf(file->temporary, sizeof file->temporary, "%s.%ld.part", path, (long)getpid());
+    errno = taken_by(file->path);
+    if (errno)
+        return -1;
+    int length = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.part", file->path,
+                          (long)getpid());
+    if (length >= (int)sizeof file->temporary) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file->descriptor < 0)
         return -1;
     atomic_store(&unfinished, file->temporary);
+    return 0;
+}
+
+int new_file_probe(const char *path, char place[FILE_PATH_BYTES]) {
+    struct new_file file;
+    if (new_file_open(&file, path) != 0)
+        return -1;
+    memcpy(place, file.path, sizeof file.path);
+    new_file_discard(&file);
     return 0;
 }
 

@@ -4,12 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { FILE_PATH_BYTES = 4096 };
 struct new_file {
     int descriptor; /* -1: not open */
-    char path[4096], temporary[4200];
+    char path[FILE_PATH_BYTES], temporary[FILE_PATH_BYTES];
 };
 
-/* All return 0, or -1 with errno set. */
+/* All return 0, or -1 with errno set. Where a path is a link, what it leads to is written. */
 int new_file_open(struct new_file *file, const char *path);
 int new_file_write(struct new_file *file, const void *data, size_t bytes);
 int new_file_commit(struct new_file *file);
@@ -23,8 +24,9 @@ void new_file_abandon(void);
  * number of one, and messages with it. Writing to them goes on failing. */
 void standard_files_hold(void);
 
-/* Whether `path` could be written, without writing it: 0, or -1 with errno set. */
-int new_file_probe(const char *path);
+/* Whether `path` can be written, by what would be written first, and removes it again: 0, or -1
+ * with errno set. `place` is then where the path leads. */
+int new_file_probe(const char *path, char place[FILE_PATH_BYTES]);
 
 /* Ctrl-C (and SIGTERM, which launchers send, and SIGHUP, when the terminal is gone): finishes the
  * step first, the second time ends the process at once with status 130, leaving no temporary file.

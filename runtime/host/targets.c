@@ -16,6 +16,7 @@
 struct named_file {
     const char *option, *path; /* path null: not given */
     bool written, whole;       /* whole: under another name, then renamed; else appended to */
+    int64_t bytes;             /* that it will have, where that is known */
 };
 
 static const char *parent_of(const char *path, char *copy, size_t bytes) {
@@ -73,13 +74,34 @@ static int check_distinct(const struct named_file *files, int n, const char *con
     return 0;
 }
 
+/* A file system that does not know is believed to have room. */
+static int check_room(const struct named_file *file, const char *place, char *message,
+                      size_t bytes) {
+    char copy[4096], need[32], room[32];
+    struct statvfs status;
+    if (statvfs(parent_of(place, copy, sizeof copy), &status) != 0 || !status.f_blocks)
+        return 0;
+    int64_t there = (int64_t)status.f_bavail * (int64_t)status.f_frsize;
+    if (file->bytes <= there)
+        return 0;
+    snprintf(message, bytes,
+             "%s: it will have %s, but its disk has only %s left; make room, or name a folder "
+             "elsewhere",
+             file->path, format_bytes(need, sizeof need, file->bytes),
+             format_bytes(room, sizeof room, there));
+    return -1;
+}
+
 static int check_writable(const struct named_file *file, char *message, size_t bytes) {
     if (file->path && !*file->path) {
         snprintf(message, bytes, "%s names no file; give it a name, or leave it out", file->option);
         return -1;
     }
-    if (!file->path || !file->whole || new_file_probe(file->path) == 0)
+    char place[FILE_PATH_BYTES];
+    if (!file->path || !file->whole)
         return 0;
+    if (new_file_probe(file->path, place) == 0)
+        return check_room(file, place, message, bytes);
     snprintf(message, bytes,
              "%s: cannot be written: %s; name a regular file in a folder that exists and may be "
              "written",
@@ -87,39 +109,20 @@ static int check_writable(const struct named_file *file, char *message, size_t b
     return -1;
 }
 
-/* A file system that does not know is believed to have room. */
-static int check_room(const char *path, int64_t needed, char *message, size_t bytes) {
-    char copy[4096], need[32], room[32];
-    struct statvfs status;
-    if (!path || statvfs(parent_of(path, copy, sizeof copy), &status) != 0 || !status.f_blocks)
-        return 0;
-    int64_t there = (int64_t)status.f_bavail * (int64_t)status.f_frsize;
-    if (needed <= there)
-        return 0;
-    snprintf(message, bytes,
-             "%s: it will have %s, but its disk has only %s left; make room, or name a folder "
-             "elsewhere",
-             path, format_bytes(need, sizeof need, needed), format_bytes(room, sizeof room, there));
-    return -1;
-}
-
 int targets_check(const struct place_program *program, const struct place_run_options *options,
                   char *message, size_t message_bytes) {
     const struct named_file files[] = {
-        {"--data", options->data, false, false},   {"--eval", options->eval, false, false},
-        {"--save", options->save, true, true},     {"--dump", options->dump, true, true},
-        {"--memory", options->memory, true, true}, {"--trace", options->trace, true, true},
-        {"--log", options->log, true, false},
+        {"--data", options->data, false, false, 0},
+        {"--eval", options->eval, false, false, 0},
+        {"--save", options->save, true, true, tensors_file_bytes(program, TENSORS_PARAMETERS)},
+        {"--dump", options->dump, true, true, tensors_file_bytes(program, TENSORS_ALL_STATES)},
+        {"--memory", options->memory, true, true, 0},
+        {"--trace", options->trace, true, true, 0},
+        {"--log", options->log, true, false, 0},
     };
     enum { N_FILES = sizeof files / sizeof *files };
     for (int i = 0; i < N_FILES; i++)
         if (check_writable(&files[i], message, message_bytes) != 0)
             return -1;
-    if (check_distinct(files, N_FILES, options->texts, message, message_bytes) != 0)
-        return -1;
-    int status = check_room(options->save, tensors_file_bytes(program, TENSORS_PARAMETERS), message,
-                            message_bytes);
-    return status ? status
-                  : check_room(options->dump, tensors_file_bytes(program, TENSORS_ALL_STATES),
-                               message, message_bytes);
+    return check_distinct(files, N_FILES, options->texts, message, message_bytes);
 }
