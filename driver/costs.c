@@ -149,9 +149,9 @@ static int64_t sent_by_parts(const struct program *program, const struct transfe
     return sent / mesh_group_size(&program->mesh, parts);
 }
 
-// Where sums are ordered, those that are not over the parts' axes cannot change places with them.
-static bool is_in_order(const struct program *program, const struct transfer *sum,
-                        const struct axis_list *parts) {
+// Where sums are ordered, one over other axes than the parts' cannot change places with theirs.
+static bool must_come_first(const struct program *program, const struct transfer *sum,
+                            const struct axis_list *parts) {
     uint64_t before = axis_list_mask(parts) & ~axis_list_mask(&sum->exchange.axes);
     return program->policy.reproducible && before;
 }
@@ -166,7 +166,7 @@ static void check_whole_sums(struct compilation *c) {
             continue;
         struct axis_list parts = parts_wanted(program, &walk);
         int64_t sent = c->account->sent[walk.statement->id];
-        if (parts.n == 0 || sent == 0 || is_in_order(program, sum, &parts))
+        if (parts.n == 0 || sent == 0 || must_come_first(program, sum, &parts))
             continue;
         struct diagnostic *d = report(c->diagnostics, W813, walk.statement->span,
                                       "every device of `%s` gets this whole sum, but each device "

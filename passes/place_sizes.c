@@ -130,10 +130,10 @@ static void help_few_heads(struct placing *p, struct diagnostic *d, const struct
     diagnostic_note(d, "for a part of the positions each device of `%s` is given whole heads here",
                     name);
     diagnostic_help(d,
-                    "leave this out, and keys and values travel round `%s`, which needs no heads; "
-                    "or cut the sequence over a product, `split sequence over a * b`, and split "
-                    "heads over `b` alone",
-                    name);
+                    "leave this out, and keys and values %s `%s`, which needs no heads; or cut the "
+                    "sequence over a product, `split sequence over a * b`, and split heads over "
+                    "`b` alone",
+                    p->placement->ordered ? "are gathered over" : "travel round", name);
     if (origin->kind == ORIGIN_STATEMENT)
         diagnostic_edit(d, origin->span, "%s", "");
 }
