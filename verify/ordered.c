@@ -2,11 +2,12 @@
 //
 // Such a program is judged as any other first. Then the same engine runs over terms of another kind
 // (terms.ordered), and this only adds refusals: every op makes a node of its own, of its operands
-// as they stand, so that nothing commutes, no scale is pulled out, and equal terms are equal bits.
-// Ops see the same shapes on every mesh, or parts of them that are computed as if each stood alone:
-// elements of flat shards, and where axes of the model cut, elements, rows, heads and blocks. What
-// is moved between devices is judged where it is read. What remains are the sums whose operands are
-// in no text:
+// as they stand, so that nothing commutes but the two summands of an addition and the two factors
+// of a product of elements, no scale is pulled out, and equal terms are equal bits. Ops see the
+// same shapes on every mesh, or parts of them that are computed as if each stood alone: elements of
+// flat shards, and where axes of the model cut (those of sequences, too: all that do not cut the
+// batch), elements, rows, heads and blocks. What is moved between devices is judged where it is
+// read. What remains are the sums whose operands are in no text:
 //
 //   microbatches  Those of all devices are numbered by the digits of the batch. What one gives is a
 //                 leaf; it is made, and added to others' of the same microbatch, by the same ops on
@@ -16,8 +17,8 @@
 //   blocks        A dimension that axes of the model cut is contracted in blocks, of one length on
 //                 every mesh, which are joined as such a tree inside the leaf. A device with whole
 //                 blocks makes a node of it, and collectives sum the digits that say which one.
-//   exact sums    Of squares in bins, and of the one row or column that an id selects, which some
-//                 device has. They have no order, nor have maxima.
+//   exact sums    Of squares in bins, of numbers of tokens, and of the one row or column that an id
+//                 selects, which some device has. They have no order, nor have maxima.
 //
 // A judgement says which digits are still to be summed (struct leaves). What sums another one, or
 // needs the sum before all are, is refused where it stands. A sum over all microbatches keeps its
