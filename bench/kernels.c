@@ -7,6 +7,7 @@
  *
  * PLACE_CPU=v2|v3|v4 takes another version of the kernels. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -36,7 +37,9 @@ struct bench {
     float *x[ARRAYS];
     int32_t *tokens;
     double scalar;
+    int64_t blocks;  /* of every sequence; 0: none */
     int64_t m, n, k; /* of products */
+    int64_t m_blocks, n_blocks, k_blocks, k_parts;
     int transpose_a, transpose_b;
     const struct math_function *function;
 };
@@ -67,15 +70,22 @@ static void product(struct bench *b) {
                   b->x[2], b->n);
 }
 
+static void product_blocks(struct bench *b) {
+    place_product_blocks(b->context, 0, PLACE_F32, b->transpose_a, b->transpose_b, b->m,
+                         b->m_blocks, b->n, b->n_blocks, b->k, b->k_blocks, b->k_parts, b->x[0],
+                         b->transpose_a ? b->m : b->k, b->x[1], b->transpose_b ? b->k : b->n, 0,
+                         b->x[2], b->n);
+}
+
 static void attention(struct bench *b) {
     place_attention(b->context, 0, PLACE_F32, BATCH, SEQUENCE, SEQUENCE, HEADS, 1, HEAD, b->x[0],
                     b->x[1], b->x[2], NULL, 0, NULL, 0, 0.125, b->x[3], b->x[4]);
 }
 
 static void attention_backward(struct bench *b) {
-    place_attention_backward(b->context, 0, PLACE_F32, BATCH, SEQUENCE, 0, SEQUENCE, HEADS, 1, HEAD,
-                             b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0,
-                             0.125, b->x[6], b->x[7], b->x[8]);
+    place_attention_backward(b->context, 0, PLACE_F32, BATCH, SEQUENCE, b->blocks, SEQUENCE, HEADS,
+                             1, HEAD, b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0,
+                             NULL, 0, 0.125, b->x[6], b->x[7], b->x[8]);
 }
 
 static void long_attention(struct bench *b) {
@@ -84,9 +94,9 @@ static void long_attention(struct bench *b) {
 }
 
 static void long_attention_backward(struct bench *b) {
-    place_attention_backward(b->context, 0, PLACE_F32, 1, 2048, 0, 2048, 2, 2, HEAD, b->x[0],
-                             b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0, 0.125,
-                             b->x[6], b->x[7], b->x[8]);
+    place_attention_backward(b->context, 0, PLACE_F32, 1, 2048, b->blocks, 2048, 2, 2, HEAD,
+                             b->x[0], b->x[1], b->x[2], b->x[3], b->x[4], b->x[5], NULL, 0, NULL, 0,
+                             0.125, b->x[6], b->x[7], b->x[8]);
 }
 
 static void rope(struct bench *b) {
@@ -100,8 +110,8 @@ static void layer_norm(struct bench *b) {
 }
 
 static void layer_norm_backward(struct bench *b) {
-    place_layer_norm_backward(b->context, 0, PLACE_F32, TOKENS, 1, 0, HIDDEN, b->x[0], b->x[1],
-                              b->x[4], b->x[5], b->x[6], b->x[7], b->x[8], b->x[9], 0);
+    place_layer_norm_backward(b->context, 0, PLACE_F32, TOKENS, BATCH, b->blocks, HIDDEN, b->x[0],
+                              b->x[1], b->x[4], b->x[5], b->x[6], b->x[7], b->x[8], b->x[9], 0);
 }
 
 static void embedding(struct bench *b) {
@@ -110,8 +120,8 @@ static void embedding(struct bench *b) {
 }
 
 static void embedding_backward(struct bench *b) {
-    place_embedding_backward(b->context, 0, PLACE_F32, TOKENS, 1, 0, HIDDEN, b->tokens, 0, VOCAB,
-                             b->x[0], b->x[1], 1);
+    place_embedding_backward(b->context, 0, PLACE_F32, TOKENS, BATCH, b->blocks, HIDDEN, b->tokens,
+                             0, VOCAB, b->x[0], b->x[1], 1);
 }
 
 static void cross_entropy(struct bench *b) {
@@ -125,7 +135,8 @@ static void cross_entropy_backward(struct bench *b) {
 }
 
 static void sum_rows(struct bench *b) {
-    place_sum_rows(b->context, 0, PLACE_F32, TOKENS, 1, 0, 4 * HIDDEN, b->x[0], b->x[1], 0);
+    place_sum_rows(b->context, 0, PLACE_F32, TOKENS, BATCH, b->blocks, 4 * HIDDEN, b->x[0], b->x[1],
+                   0);
 }
 
 static void square_sum(struct bench *b) {
@@ -160,24 +171,26 @@ static const struct line {
     body run;
     double work;
     const char *unit;
+    bool blocks; /* is it another call where sequences are in blocks? */
 } lines[] = {
-    {"attention 8 x 128", attention, 4.0 * TOKENS *SEQUENCE / 2 * HIDDEN * 1e-9, "GFLOP/s"},
+    {"attention 8 x 128", attention, 4.0 * TOKENS *SEQUENCE / 2 * HIDDEN * 1e-9, "GFLOP/s", false},
     {"attention_backward 8 x 128", attention_backward, 10.0 * TOKENS *SEQUENCE / 2 * HIDDEN * 1e-9,
-     "GFLOP/s"},
-    {"attention 1 x 2048", long_attention, 4.0 * 2048 * 1024 * HIDDEN * 1e-9, "GFLOP/s"},
+     "GFLOP/s", true},
+    {"attention 1 x 2048", long_attention, 4.0 * 2048 * 1024 * HIDDEN * 1e-9, "GFLOP/s", false},
     {"attention_backward 1 x 2048", long_attention_backward, 10.0 * 2048 * 1024 * HIDDEN * 1e-9,
-     "GFLOP/s"},
-    {"rope", rope, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
-    {"layer_norm", layer_norm, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
-    {"layer_norm_backward", layer_norm_backward, 3 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
-    {"embedding", embedding, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
-    {"embedding_backward", embedding_backward, 3 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
-    {"cross_entropy", cross_entropy, 4.0 * TOKENS *VOCAB * 1e-9, "GB/s"},
-    {"cross_entropy_backward", cross_entropy_backward, 2 * 4.0 * TOKENS *VOCAB * 1e-9, "GB/s"},
-    {"sum_rows", sum_rows, 4 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s"},
-    {"square_sum of 1 M", square_sum, 4.0 * ARRAY / 4 * 1e-9, "GB/s"},
-    {"adamw of 1 M", adamw, 7 * 4.0 * ARRAY / 4 * 1e-9, "GB/s"},
-    {"an empty job of 8 ranges", nothing, 0, ""},
+     "GFLOP/s", true},
+    {"rope", rope, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s", false},
+    {"layer_norm", layer_norm, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s", false},
+    {"layer_norm_backward", layer_norm_backward, 3 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s", true},
+    {"embedding", embedding, 2 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s", false},
+    {"embedding_backward", embedding_backward, 3 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s", true},
+    {"cross_entropy", cross_entropy, 4.0 * TOKENS *VOCAB * 1e-9, "GB/s", false},
+    {"cross_entropy_backward", cross_entropy_backward, 2 * 4.0 * TOKENS *VOCAB * 1e-9, "GB/s",
+     false},
+    {"sum_rows", sum_rows, 4 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s", true},
+    {"square_sum of 1 M", square_sum, 4.0 * ARRAY / 4 * 1e-9, "GB/s", false},
+    {"adamw of 1 M", adamw, 7 * 4.0 * ARRAY / 4 * 1e-9, "GB/s", false},
+    {"an empty job of 8 ranges", nothing, 0, "", false},
 };
 
 static void print_line(struct bench *b, struct place_context *const teams[2], const char *name,
@@ -218,6 +231,48 @@ static void print_products(struct bench *b, struct place_context *const teams[2]
     }
 }
 
+/* The products of a block of the model in 8 blocks of sequences, of heads and of ffn. */
+static void print_products_in_blocks(struct bench *b, struct place_context *const teams[2],
+                                     double seconds) {
+    enum { BLOCKS = 8, ROWS = BATCH * BLOCKS };
+    static const struct {
+        const char *name;
+        int64_t m, m_blocks, n, n_blocks, k, k_blocks, k_parts;
+        int transpose_a, transpose_b;
+    } shapes[] = {
+        {"1024 x 256 x 256", 1024, ROWS, 256, HEADS, 256, 0, 1, 0, 0},
+        {"1024 x 1024 x 256", 1024, ROWS, 1024, BLOCKS, 256, 0, 1, 0, 0},
+        {"1024 x 256 x 1024", 1024, ROWS, 256, 1, 1024, BLOCKS, 1, 0, 0},
+        {"1024 x 1024 x 256, b transposed", 1024, ROWS, 1024, BLOCKS, 256, 0, 1, 0, 1},
+        {"1024 x 256 x 1024, b transposed", 1024, ROWS, 256, 1, 1024, BLOCKS, 1, 0, 1},
+        {"256 x 256 x 1024, a transposed", 256, 1, 256, HEADS, 1024, BLOCKS, BATCH, 1, 0},
+        {"256 x 1024 x 1024, a transposed", 256, 1, 1024, BLOCKS, 1024, BLOCKS, BATCH, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        b->m = shapes[i].m, b->n = shapes[i].n, b->k = shapes[i].k;
+        b->m_blocks = shapes[i].m_blocks, b->n_blocks = shapes[i].n_blocks;
+        b->k_blocks = shapes[i].k_blocks, b->k_parts = shapes[i].k_parts;
+        b->transpose_a = shapes[i].transpose_a, b->transpose_b = shapes[i].transpose_b;
+        char name[64];
+        snprintf(name, sizeof name, "in blocks %s", shapes[i].name);
+        print_line(b, teams, name, product_blocks, 2e-9 * (double)(b->m * b->n * b->k), "GFLOP/s",
+                   seconds);
+    }
+}
+
+/* Without blocks, and with 8 of them where that is another call. */
+static void print_kernel(struct bench *b, struct place_context *const teams[2],
+                         const struct line *line, double seconds) {
+    b->blocks = 0;
+    print_line(b, teams, line->name, line->run, line->work, line->unit, seconds);
+    if (!line->blocks)
+        return;
+    char name[64];
+    snprintf(name, sizeof name, "in blocks %s", line->name);
+    b->blocks = 8;
+    print_line(b, teams, name, line->run, line->work, line->unit, seconds);
+}
+
 static void print_functions(struct bench *b, struct place_context *const teams[2], double seconds) {
     for (const struct math_function *f = teams[0]->kernels->math_f32; f->name != NULL; f++) {
         char name[64];
@@ -255,8 +310,9 @@ int main(int argc, char **argv) {
     printf("kernels %s, products by %s, 1 thread and %d\n", kernels->version, product_description(),
            cores);
     print_products(&b, teams, seconds);
+    print_products_in_blocks(&b, teams, seconds);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        print_line(&b, teams, lines[i].name, lines[i].run, lines[i].work, lines[i].unit, seconds);
+        print_kernel(&b, teams, &lines[i], seconds);
     print_functions(&b, teams, seconds);
     return 0;
 }
