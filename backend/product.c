@@ -25,7 +25,7 @@ struct run {
 struct matrices {
     bool exchange; // a is the einsum's second operand
     int64_t sizes[N_GROUPS];
-    struct cut cuts[N_GROUPS];
+    struct cut contracted; // of an op in blocks
     bool transpose_a, transpose_b;
     int64_t lda, ldb, ldc; // elements between the stored rows, as of the call
     struct run loops[MAX_RUNS];
@@ -167,28 +167,16 @@ static void choose(const struct candidates *found, bool exchange, struct choice 
 
 // ---- blocks -----------------------------------------------------------------------------------
 
-static bool add_blocks(const struct op *op, const char *labels, const struct tensor_type *type,
-                       const char *a, const char *b, const char *c, struct matrices *m) {
-    for (unsigned i = type->rank; i-- > 0;)
-        if (!add_to_cut(&m->cuts[group_of(labels[i], a, b, c)], op, &type->dims[i]))
-            return false;
-    return true;
-}
-
-// Rows and contracted labels as they stand in a, columns as in b.
-static bool find_blocks(const struct op *op, const struct labelled *a, const struct labelled *b,
-                        const char *c, struct matrices *m) {
-    struct matrices of_b = *m;
-    bool fits = add_blocks(op, a->labels, a->type, a->labels, b->labels, c, m) &&
-                add_blocks(op, b->labels, b->type, a->labels, b->labels, c, &of_b);
-    m->cuts[GROUP_COLUMNS] = of_b.cuts[GROUP_COLUMNS];
-    return fits;
-}
-
-// Blocks are joined as a tree by one call, and a loop around it adds one after the other.
-static bool is_one_tree(const struct matrices *m, const char *a, const char *b, const char *c) {
+// Blocks of what is contracted are joined as a tree by one call, and a loop around it adds one
+// after the other. Rows and columns may lie as they like: an element is the same beside any others.
+static bool find_blocks(const struct op *op, const struct labelled *a, const char *b, const char *c,
+                        struct matrices *m) {
     for (unsigned i = 0; i < m->n_loops; i++)
-        if (group_of(m->loops[i].label, a, b, c) != GROUP_BATCH)
+        if (group_of(m->loops[i].label, a->labels, b, c) == GROUP_CONTRACTED)
+            return false;
+    for (unsigned i = a->type->rank; i-- > 0;)
+        if (group_of(a->labels[i], a->labels, b, c) == GROUP_CONTRACTED &&
+            !add_to_cut(&m->contracted, op, &a->type->dims[i]))
             return false;
     return true;
 }
@@ -220,13 +208,12 @@ static bool matrices_of(const struct unit *unit, const struct op *op, struct mat
         {labels.operands[1], &unit->values[op->operands[1]].type},
         {labels.results[0], &unit->values[op->results[0]].type},
     };
-    *m = (struct matrices){.sizes = {1, 1, 1, 1}, .cuts = {{0, 1}, {0, 1}, {0, 1}, {0, 1}}};
+    *m = (struct matrices){.sizes = {1, 1, 1, 1}, .contracted = {.parts = 1}};
     find_product(tensors, m);
     if (!op_attribute(op, ATTRIBUTE_BLOCKS))
         return true;
-    const struct labelled *a = &tensors[m->exchange], *b = &tensors[!m->exchange];
-    const char *c = tensors[RESULT].labels;
-    return is_one_tree(m, a->labels, b->labels, c) && find_blocks(op, a, b, c, m);
+    return find_blocks(op, &tensors[m->exchange], tensors[!m->exchange].labels,
+                       tensors[RESULT].labels, m);
 }
 
 bool product_is_supported(const struct unit *unit, const struct op *op) {
@@ -241,11 +228,6 @@ struct product {
     LLVMValueRef accumulate; // i32
     enum dtype dtype;
 };
-
-// Each block of rows and columns is a product by itself, whichever part it is of.
-static int64_t calls_along(const struct matrices *m, enum group group) {
-    return m->cuts[group].blocks ? m->cuts[group].blocks * m->cuts[group].parts : 1;
-}
 
 static void call_product(struct emitter *e, const struct op *op, const struct matrices *m,
                          const struct product *p) {
@@ -262,12 +244,9 @@ static void call_product(struct emitter *e, const struct op *op, const struct ma
         CALL_RUNTIME(e, product, op->id, dtype, transpose_a, transpose_b, rows, columns, contracted,
                      a, lda, b, ldb, p->accumulate, c, ldc);
     else
-        CALL_RUNTIME(e, product_blocks, op->id, dtype, transpose_a, transpose_b, rows,
-                     constant_i64(e, calls_along(m, GROUP_ROWS)), columns,
-                     constant_i64(e, calls_along(m, GROUP_COLUMNS)), contracted,
-                     constant_i64(e, m->cuts[GROUP_CONTRACTED].blocks),
-                     constant_i64(e, m->cuts[GROUP_CONTRACTED].parts), a, lda, b, ldb,
-                     p->accumulate, c, ldc);
+        CALL_RUNTIME(e, product_blocks, op->id, dtype, transpose_a, transpose_b, rows, columns,
+                     contracted, constant_i64(e, m->contracted.parts),
+                     constant_i64(e, m->contracted.blocks), a, lda, b, ldb, p->accumulate, c, ldc);
 }
 
 // The product of one iteration. What is contracted by a loop is added to what there is from its

@@ -39,7 +39,7 @@ struct bench {
     double scalar;
     int64_t blocks;  /* of every sequence; 0: none */
     int64_t m, n, k; /* of products */
-    int64_t m_blocks, n_blocks, k_blocks, k_parts;
+    int64_t k_blocks, k_parts;
     int transpose_a, transpose_b;
     const struct math_function *function;
 };
@@ -71,10 +71,9 @@ static void product(struct bench *b) {
 }
 
 static void product_blocks(struct bench *b) {
-    place_product_blocks(b->context, 0, PLACE_F32, b->transpose_a, b->transpose_b, b->m,
-                         b->m_blocks, b->n, b->n_blocks, b->k, b->k_blocks, b->k_parts, b->x[0],
-                         b->transpose_a ? b->m : b->k, b->x[1], b->transpose_b ? b->k : b->n, 0,
-                         b->x[2], b->n);
+    place_product_blocks(b->context, 0, PLACE_F32, b->transpose_a, b->transpose_b, b->m, b->n, b->k,
+                         b->k_parts, b->k_blocks, b->x[0], b->transpose_a ? b->m : b->k, b->x[1],
+                         b->transpose_b ? b->k : b->n, 0, b->x[2], b->n);
 }
 
 static void attention(struct bench *b) {
@@ -234,23 +233,22 @@ static void print_products(struct bench *b, struct place_context *const teams[2]
 /* The products of a block of the model in 8 blocks of sequences, of heads and of ffn. */
 static void print_products_in_blocks(struct bench *b, struct place_context *const teams[2],
                                      double seconds) {
-    enum { BLOCKS = 8, ROWS = BATCH * BLOCKS };
+    enum { BLOCKS = 8 };
     static const struct {
         const char *name;
-        int64_t m, m_blocks, n, n_blocks, k, k_blocks, k_parts;
+        int64_t m, n, k, k_blocks, k_parts;
         int transpose_a, transpose_b;
     } shapes[] = {
-        {"1024 x 256 x 256", 1024, ROWS, 256, HEADS, 256, 0, 1, 0, 0},
-        {"1024 x 1024 x 256", 1024, ROWS, 1024, BLOCKS, 256, 0, 1, 0, 0},
-        {"1024 x 256 x 1024", 1024, ROWS, 256, 1, 1024, BLOCKS, 1, 0, 0},
-        {"1024 x 1024 x 256, b transposed", 1024, ROWS, 1024, BLOCKS, 256, 0, 1, 0, 1},
-        {"1024 x 256 x 1024, b transposed", 1024, ROWS, 256, 1, 1024, BLOCKS, 1, 0, 1},
-        {"256 x 256 x 1024, a transposed", 256, 1, 256, HEADS, 1024, BLOCKS, BATCH, 1, 0},
-        {"256 x 1024 x 1024, a transposed", 256, 1, 1024, BLOCKS, 1024, BLOCKS, BATCH, 1, 0},
+        {"1024 x 256 x 256", 1024, 256, 256, 0, 1, 0, 0},
+        {"1024 x 1024 x 256", 1024, 1024, 256, 0, 1, 0, 0},
+        {"1024 x 256 x 1024", 1024, 256, 1024, BLOCKS, 1, 0, 0},
+        {"1024 x 1024 x 256, b transposed", 1024, 1024, 256, 0, 1, 0, 1},
+        {"1024 x 256 x 1024, b transposed", 1024, 256, 1024, BLOCKS, 1, 0, 1},
+        {"256 x 256 x 1024, a transposed", 256, 256, 1024, BLOCKS, BATCH, 1, 0},
+        {"256 x 1024 x 1024, a transposed", 256, 1024, 1024, BLOCKS, BATCH, 1, 0},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         b->m = shapes[i].m, b->n = shapes[i].n, b->k = shapes[i].k;
-        b->m_blocks = shapes[i].m_blocks, b->n_blocks = shapes[i].n_blocks;
         b->k_blocks = shapes[i].k_blocks, b->k_parts = shapes[i].k_parts;
         b->transpose_a = shapes[i].transpose_a, b->transpose_b = shapes[i].transpose_b;
         char name[64];

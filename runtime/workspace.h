@@ -19,11 +19,12 @@
  * level of a tree over PLACE_BLOCKS_LIMIT blocks. */
 #define PLACE_ATTENTION_SUMS_ELEMENTS(head_dim, keys) (6 * 2 * (head_dim) * (keys))
 
-/* A tile of a product that is a sum of blocks: 256 x 256 singles. */
+/* A tile of a product in blocks: 1024 x 64 singles. */
+#define PLACE_SUMMED_COLUMNS    64
 #define PLACE_SUMMED_TILE_BYTES (1 << 18)
 
-/* One tile for each level of a tree over PLACE_BLOCKS_LIMIT blocks, one for the parts of a block,
- * one for the sum. */
+/* One tile for each level of a tree over PLACE_BLOCKS_LIMIT blocks, one for the sum, one for what
+ * is copied of an operand. */
 #define PLACE_SUMMED_TILES 8
 
 /* What one thread needs for any program: attention of the longest head in double precision takes

@@ -101,8 +101,8 @@ static struct tensor stored(const struct blocked *p, int transpose, int64_t rows
 static void multiply_blocks(struct place_context *context, const struct blocked *p, struct matrix a,
                             struct matrix b, struct matrix c) {
     CALL_OK(place_product_blocks(context, 0, p->dtype, p->transpose_a, p->transpose_b,
-                                 p->m * p->m_blocks, p->m_blocks, p->n * p->n_blocks, p->n_blocks,
-                                 p->k * p->k_blocks * p->k_parts, p->k_blocks, p->k_parts, a.at,
+                                 p->m * p->m_blocks, p->n * p->n_blocks,
+                                 p->k * p->k_blocks * p->k_parts, p->k_parts, p->k_blocks, a.at,
                                  a.leading, b.at, b.leading, p->beta, c.at, c.leading));
 }
 
@@ -168,6 +168,20 @@ static void check_halves(struct place_context *context, const struct blocked *p,
     tensor_free(&sums[0]), tensor_free(&sums[1]);
 }
 
+/* What c held is added last, as one. */
+static void check_added(struct place_context *context, const struct blocked *p, struct matrix a,
+                        struct matrix b, const struct tensor *c) {
+    struct blocked alone = *p;
+    int64_t m = p->m * p->m_blocks, n = p->n * p->n_blocks;
+    struct tensor before = tensor_random(p->dtype, m * n, 3),
+                  product = tensor_random(p->dtype, m * n, 4);
+    alone.beta = 0;
+    multiply_blocks(context, &alone, a, b, (struct matrix){product.data, n});
+    CALL_OK(place_accumulate(context, 0, p->dtype, m * n, before.data, product.data));
+    assert_memory_equal(before.data, c->data, (size_t)(m * n * bytes_of_type(p->dtype)));
+    tensor_free(&before), tensor_free(&product);
+}
+
 static void check_blocks(struct place_context *context, const struct blocked *p) {
     int64_t m = p->m * p->m_blocks, n = p->n * p->n_blocks, k = p->k * p->k_blocks * p->k_parts;
     struct matrix a, b;
@@ -184,21 +198,20 @@ static void check_blocks(struct place_context *context, const struct blocked *p)
         }
     multiply_blocks(context, p, a, b, (struct matrix){c.data, n});
     assert_close("c", c.data, p->dtype, c.exact, m * n, tolerance_of(p->dtype) * 10);
-    if (!p->beta)
+    if (p->beta)
+        check_added(context, p, a, b, &c);
+    else
         check_part(context, p, a, b, &c);
     if (!p->beta && p->k_blocks > 1 && p->k_parts == 1)
         check_halves(context, p, a, b, &c);
     tensor_free(&of_a), tensor_free(&of_b), tensor_free(&c);
 }
 
-/* What the library gives for a block depends neither on what lies beside it nor on where it lies.
- */
-static void blocks_are_products_of_their_own(void **state) {
+/* What a part has depends neither on what lies beside it nor on where it lies. */
+static void check_parts_of_products(struct place_context *context) {
     static const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {48, 33, 17}, {300, 72, 40}};
     static const int64_t blocks[][4] = {{1, 4, 1, 1}, {4, 1, 1, 1}, {1, 1, 8, 1},
                                         {2, 2, 4, 1}, {1, 1, 4, 3}, {1, 2, 1, 2}};
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), 2);
     for (int size = 0; size < 4; size++)
         for (int i = 0; i < 6; i++)
             for (int flags = 0; flags < 16; flags++)
@@ -206,37 +219,58 @@ static void blocks_are_products_of_their_own(void **state) {
                                                         flags >> 3, sizes[size][0], sizes[size][1],
                                                         sizes[size][2], blocks[i][0], blocks[i][1],
                                                         blocks[i][2], blocks[i][3]});
-    context_free(context);
 }
 
-/* A sum of more tiles than one, on teams of one and two. */
+static void parts_have_the_bits_of_the_whole(void **state) {
+    in_each_version(check_parts_of_products);
+}
+
+/* Whatever the width of the registers, of CPUs that have fused steps. */
+static void versions_give_equal_bits(void **state) {
+    enum { M = 37, N = 150, K = 300 };
+    const struct kernels *const kernels[] = {kernels_named("v3"), kernels_named("v4")};
+    struct tensor a = tensor_random(PLACE_F32, M * K, 1), b = tensor_random(PLACE_F32, K * N, 2);
+    float made[2][M * N] = {{0}};
+    for (int i = 0; i < 2 && kernels[1] != NULL; i++) {
+        struct place_context *context = context_make(kernels[i], 1);
+        CALL_OK(place_product_blocks(context, 0, PLACE_F32, 0, 0, M, N, K, 3, 4, a.data, K, b.data,
+                                     N, 0, made[i], N));
+        context_free(context);
+    }
+    assert_memory_equal(made[0], made[1], sizeof made[0]);
+    tensor_free(&a), tensor_free(&b);
+}
+
+/* A sum of more tiles than one, on teams of one to three. */
 static void teams_sum_blocks_alike(void **state) {
     enum { M = 523, N = 700, K = 64 };
     const char *message;
-    struct place_context *one = context_make(kernels_select(&message), 1),
-                         *two = context_make(one->kernels, 2);
     struct tensor a = tensor_random(PLACE_F32, M * K, 1), b = tensor_random(PLACE_F32, K * N, 2);
     struct tensor c = tensor_random(PLACE_F32, M * N, 3), d = tensor_random(PLACE_F32, M * N, 4);
     struct blocked p = {PLACE_F32, 0, 0, 0, M, N, K / 8, 1, 1, 8, 1};
     struct matrix of_a = {a.data, K}, of_b = {b.data, N};
-    multiply_blocks(one, &p, of_a, of_b, (struct matrix){c.data, N});
-    multiply_blocks(two, &p, of_a, of_b, (struct matrix){d.data, N});
-    assert_memory_equal(c.data, d.data, sizeof(float) * M * N);
+    for (int threads = 1; threads <= 3; threads++) {
+        struct place_context *context = context_make(kernels_select(&message), threads);
+        void *made = threads == 1 ? c.data : d.data;
+        multiply_blocks(context, &p, of_a, of_b, (struct matrix){made, N});
+        context_free(context);
+        if (threads > 1)
+            assert_memory_equal(c.data, d.data, sizeof(float) * M * N);
+    }
     tensor_free(&a), tensor_free(&b), tensor_free(&c), tensor_free(&d);
-    context_free(one), context_free(two);
 }
 
 static void blocks_that_do_not_fit_are_refused(void **state) {
     const char *message;
     struct place_context *context = context_make(kernels_select(&message), 1);
     double x[64] = {0};
-    static const int64_t wrong[][4] = {{3, 1, 1, 1}, {1, 3, 1, 1}, {1, 1, 3, 1},
-                                       {1, 1, 2, 3}, {0, 1, 1, 1}, {1, 1, 128, 1}};
-    for (int i = 0; i < 6; i++)
-        assert_int_equal(place_product_blocks(context, 0, PLACE_F64, 0, 0, 4, wrong[i][0], 4,
-                                              wrong[i][1], 4, wrong[i][2], wrong[i][3], x, 4, x, 4,
-                                              0, x, 4),
+    static const int64_t wrong[][2] = {{1, 3}, {3, 2}, {0, 1}, {1, 8}, {1, 128}};
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(place_product_blocks(context, 0, PLACE_F64, 0, 0, 4, 4, 4, wrong[i][0],
+                                              wrong[i][1], x, 4, x, 4, 0, x, 4),
                          PLACE_ERROR_ARGUMENT);
+        context->status = PLACE_OK;
+    }
     context_free(context);
 }
 
@@ -404,7 +438,8 @@ int main(void) {
         cmocka_unit_test(products_agree_with_loops),
         cmocka_unit_test(results_are_overwritten),
         cmocka_unit_test(teams_give_equal_bits),
-        cmocka_unit_test(blocks_are_products_of_their_own),
+        cmocka_unit_test(parts_have_the_bits_of_the_whole),
+        cmocka_unit_test(versions_give_equal_bits),
         cmocka_unit_test(teams_sum_blocks_alike),
         cmocka_unit_test(blocks_that_do_not_fit_are_refused),
     };

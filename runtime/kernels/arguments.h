@@ -5,6 +5,21 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/workspace.h"
 
+/* c = op(a) op(b), or is added to; k lies as [parts, blocks, length]. */
+struct block_product {
+    int transpose_a, transpose_b;
+    int64_t m, n, parts, blocks, length;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    int64_t ldb;
+    int accumulate;
+    void *c;
+    int64_t ldc;
+    int64_t
+        rows; /* of a tile, which has PLACE_SUMMED_COLUMNS and PLACE_SUMMED_TILE_BYTES at most */
+};
+
 /* Both norms: without `mean` it is the root-mean-square norm, which has no bias either. */
 struct norm {
     int64_t rows, hidden;

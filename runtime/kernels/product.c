@@ -33,17 +33,17 @@ static void halve(struct edges *edges) {
 }
 
 /* How many tiles are wanted, if they are worth it. */
-static int64_t tiles_for(const struct place_context *context, bool by_shape, double work) {
-    if (by_shape)
+static int64_t tiles_for(const struct place_context *context, double work) {
+    if (context->program != NULL && context->program->reproducible)
         return work >= WORK_WORTH_FOUR_TILES ? 4 : 2;
     return team_threads(context->team);
 }
 
-static struct edges tile_edges(const struct place_context *context, bool by_shape, int64_t m,
-                               int64_t n, int64_t k) {
+static struct edges tile_edges(const struct place_context *context, int64_t m, int64_t n,
+                               int64_t k) {
     struct edges edges = {larger(1, m), larger(1, n)};
     double work = 2.0 * (double)m * (double)n * (double)k;
-    int64_t wanted = tiles_for(context, by_shape, work);
+    int64_t wanted = tiles_for(context, work);
     for (int64_t tiles = 1; tiles < wanted && work >= WORK_WORTH_TWO_TILES * (double)tiles;
          tiles *= 2)
         halve(&edges);
@@ -54,27 +54,10 @@ static struct edges tile_edges(const struct place_context *context, bool by_shap
     return edges;
 }
 
-/* Tiles of which several products are added lie in the workspace, all those of one tree. */
-static struct edges summed_edges(struct edges edges, int64_t element_bytes) {
-    while (edges.rows * edges.columns * element_bytes > PLACE_SUMMED_TILE_BYTES)
-        halve(&edges);
-    return edges;
-}
-
-/* Blocks, each a product by itself: m, n and k are of one. */
-struct blocks {
-    bool apart; /* or there is but one, and not for the sake of others */
-    int64_t m, n, k;
-    int64_t down, across;   /* of c */
-    int64_t summed, parts;  /* of k: joined as a tree; of which each is added up in order */
-    struct edges tile;      /* of a block */
-    int64_t tiles, abreast; /* of a block; of these side by side */
-};
-
 struct tiled_product {
     struct product whole;
-    struct blocks blocks;
-    team_function accumulate;
+    struct edges tile;
+    int64_t abreast; /* tiles side by side */
 };
 
 /* Address of element [row, column] of op(matrix). */
@@ -84,111 +67,19 @@ static const void *element_of(const void *matrix, int64_t leading, int transpose
     return (const char *)matrix + at * (dtype == PLACE_F64 ? 8 : 4);
 }
 
-/* What a sum is made in: c itself, or memory of the thread. */
-struct summed {
-    void *at;
-    int64_t stride; /* elements between rows */
-};
-
-static int64_t tile_bytes(const struct product *tile) {
-    return tile->m * tile->n * (tile->dtype == PLACE_F64 ? 8 : 4);
-}
-
-static void add_tile(const struct tiled_product *tiled, const struct product *tile,
-                     struct summed to, const void *from) {
-    int64_t bytes = tile->dtype == PLACE_F64 ? 8 : 4;
-    for (int64_t row = 0; row < tile->m; row++) {
-        struct accumulate line = {.target = (char *)to.at + row * to.stride * bytes,
-                                  .source = (const char *)from + row * tile->n * bytes};
-        tiled->accumulate(&line, 0, tile->n, NULL);
-    }
-}
-
-/* The product over one stretch of k. */
-static void multiply_stretch(const struct tiled_product *tiled, const struct product *tile,
-                             int64_t stretch, struct summed to) {
-    struct product part = *tile;
-    int64_t first = stretch * part.k;
-    part.a = element_of(part.a, part.lda, part.transpose_a, 0, first, part.dtype);
-    part.b = element_of(part.b, part.ldb, part.transpose_b, first, 0, part.dtype);
-    part.beta = 0;
-    part.c = to.at;
-    part.ldc = to.stride;
-    product_compute(&part);
-}
-
-static void sum_parts(const struct tiled_product *tiled, const struct product *tile, int64_t block,
-                      struct summed to, char *workspace) {
-    multiply_stretch(tiled, tile, block, to);
-    for (int64_t part = 1; part < tiled->blocks.parts; part++) {
-        multiply_stretch(tiled, tile, part * tiled->blocks.summed + block,
-                         (struct summed){workspace, tile->n});
-        add_tile(tiled, tile, to, workspace);
-    }
-}
-
-/* Blocks first .. first + n - 1 of k, joined as a tree. */
-static void sum_blocks(const struct tiled_product *tiled, const struct product *tile, int64_t first,
-                       int64_t n, struct summed to, char *workspace) {
-    if (n == 1) {
-        sum_parts(tiled, tile, first, to, workspace);
-        return;
-    }
-    struct summed right = {workspace, tile->n};
-    sum_blocks(tiled, tile, first, n / 2, to, workspace);
-    sum_blocks(tiled, tile, first + n / 2, n / 2, right, workspace + tile_bytes(tile));
-    add_tile(tiled, tile, to, workspace);
-}
-
-/* What c holds is added last, as one. */
-static void multiply_tile(const struct tiled_product *tiled, const struct product *tile,
-                          char *workspace) {
-    struct summed c = {tile->c, tile->ldc}, own = {workspace, tile->n};
-    if (tiled->blocks.summed * tiled->blocks.parts == 1) {
-        product_compute(tile);
-    } else if (!tile->beta) {
-        sum_blocks(tiled, tile, 0, tiled->blocks.summed, c, workspace);
-    } else {
-        sum_blocks(tiled, tile, 0, tiled->blocks.summed, own, workspace + tile_bytes(tile));
-        add_tile(tiled, tile, c, workspace);
-    }
-}
-
-/* Tile `number` of all blocks. */
-static struct product tile_of(const struct tiled_product *tiled, int64_t number) {
-    const struct blocks *blocks = &tiled->blocks;
-    int64_t block = number / blocks->tiles, tile = number % blocks->tiles;
-    int64_t row = tile / blocks->abreast * blocks->tile.rows;
-    int64_t column = tile % blocks->abreast * blocks->tile.columns;
-    struct product part = tiled->whole;
-    part.m = smaller(blocks->tile.rows, blocks->m - row);
-    part.n = smaller(blocks->tile.columns, blocks->n - column);
-    part.k = blocks->k;
-    row += block / blocks->across * blocks->m;
-    column += block % blocks->across * blocks->n;
-    part.a = element_of(part.a, part.lda, part.transpose_a, row, 0, part.dtype);
-    part.b = element_of(part.b, part.ldb, part.transpose_b, 0, column, part.dtype);
-    part.c = (void *)element_of(part.c, part.ldc, 0, row, column, part.dtype);
-    return part;
-}
-
 static void multiply_tiles(void *arguments, int64_t begin, int64_t end, void *workspace) {
     const struct tiled_product *tiled = arguments;
     for (int64_t number = begin; number < end; number++) {
-        struct product tile = tile_of(tiled, number);
-        multiply_tile(tiled, &tile, workspace);
+        int64_t row = number / tiled->abreast * tiled->tile.rows;
+        int64_t column = number % tiled->abreast * tiled->tile.columns;
+        struct product part = tiled->whole;
+        part.m = smaller(tiled->tile.rows, part.m - row);
+        part.n = smaller(tiled->tile.columns, part.n - column);
+        part.a = element_of(part.a, part.lda, part.transpose_a, row, 0, part.dtype);
+        part.b = element_of(part.b, part.ldb, part.transpose_b, 0, column, part.dtype);
+        part.c = (void *)element_of(part.c, part.ldc, 0, row, column, part.dtype);
+        product_compute(&part);
     }
-}
-
-/* Tiles of blocks depend on the shape of one alone, not on how many there are. */
-static void cut_tiles(const struct place_context *context, struct blocks *blocks, bool sums,
-                      int32_t dtype) {
-    bool by_shape = blocks->apart || (context->program != NULL && context->program->reproducible);
-    blocks->tile = tile_edges(context, by_shape, blocks->m, blocks->n, blocks->k);
-    if (sums)
-        blocks->tile = summed_edges(blocks->tile, dtype == PLACE_F64 ? 8 : 4);
-    blocks->abreast = (blocks->n + blocks->tile.columns - 1) / blocks->tile.columns;
-    blocks->tiles = (blocks->m + blocks->tile.rows - 1) / blocks->tile.rows * blocks->abreast;
 }
 
 static void describe(const struct place_context *context, int32_t statement,
@@ -203,22 +94,15 @@ static void describe(const struct place_context *context, int32_t statement,
                                                           .added = whole->beta});
 }
 
-static int32_t multiply(struct place_context *context, int32_t statement,
-                        const struct product *whole, struct blocks blocks, bool sums) {
+static int32_t check_product(struct place_context *context, int32_t statement,
+                             const struct product *whole) {
     int64_t longest = larger(larger(whole->m, whole->n), whole->k);
-    if (!is_real(whole->dtype) ||
-        larger(larger(longest, whole->lda), larger(whole->ldb, whole->ldc)) > INT32_MAX)
-        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
-                            "a product of type %d, %lld x %lld x %lld", whole->dtype,
-                            (long long)whole->m, (long long)whole->n, (long long)whole->k);
-    describe(context, statement, whole);
-    cut_tiles(context, &blocks, sums, whole->dtype);
-    struct tiled_product tiled = {.whole = *whole,
-                                  .blocks = blocks,
-                                  .accumulate =
-                                      context->kernels->tiles[whole->dtype][KERNEL_accumulate]};
-    team_run(context->team, blocks.down * blocks.across * blocks.tiles, 1, multiply_tiles, &tiled);
-    return PLACE_OK;
+    if (is_real(whole->dtype) &&
+        larger(larger(longest, whole->lda), larger(whole->ldb, whole->ldc)) <= INT32_MAX)
+        return PLACE_OK;
+    return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
+                        "a product of type %d, %lld x %lld x %lld", whole->dtype,
+                        (long long)whole->m, (long long)whole->n, (long long)whole->k);
 }
 
 int32_t place_product(struct place_context *context, int32_t statement, int32_t dtype,
@@ -227,33 +111,58 @@ int32_t place_product(struct place_context *context, int32_t statement, int32_t 
                       int64_t ldc) {
     RECORD_CALL(product);
     struct product whole = {dtype, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc};
-    struct blocks one = {.m = m, .n = n, .k = k, .down = 1, .across = 1, .summed = 1, .parts = 1};
-    return multiply(context, statement, &whole, one, false);
+    int32_t status = check_product(context, statement, &whole);
+    if (status)
+        return status;
+    describe(context, statement, &whole);
+    struct tiled_product tiled = {.whole = whole, .tile = tile_edges(context, m, n, k)};
+    tiled.abreast = (n + tiled.tile.columns - 1) / tiled.tile.columns;
+    int64_t down = (m + tiled.tile.rows - 1) / tiled.tile.rows;
+    team_run(context->team, down * tiled.abreast, 1, multiply_tiles, &tiled);
+    return PLACE_OK;
+}
+
+/* As many as there is room for, unless threads would then have too few tiles to share. */
+static int64_t rows_of_tile(const struct place_context *context, int32_t dtype, int64_t m,
+                            int64_t across) {
+    enum { LEAST_ROWS = 32, TILES_PER_THREAD = 4 };
+    int64_t rows = PLACE_SUMMED_TILE_BYTES / PLACE_SUMMED_COLUMNS / (dtype == PLACE_F64 ? 8 : 4);
+    int64_t wanted = TILES_PER_THREAD * team_threads(context->team);
+    while (rows > LEAST_ROWS && (m + rows - 1) / rows * across < wanted)
+        rows /= 2;
+    return rows;
 }
 
 int32_t place_product_blocks(struct place_context *context, int32_t statement, int32_t dtype,
-                             int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t m_blocks,
-                             int64_t n, int64_t n_blocks, int64_t k, int64_t k_blocks,
-                             int64_t k_parts, const void *a, int64_t lda, const void *b,
-                             int64_t ldb, int32_t beta, void *c, int64_t ldc) {
+                             int32_t transpose_a, int32_t transpose_b, int64_t m, int64_t n,
+                             int64_t k, int64_t k_parts, int64_t k_blocks, const void *a,
+                             int64_t lda, const void *b, int64_t ldb, int32_t beta, void *c,
+                             int64_t ldc) {
     RECORD_CALL(product_blocks);
-    int64_t summed = larger(1, k_blocks);
-    if (smaller(smaller(m_blocks, n_blocks), k_parts) < 1 || m % m_blocks || n % n_blocks ||
-        k % (summed * k_parts) || summed > PLACE_BLOCKS_LIMIT)
-        return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
-                            "%lld x %lld x %lld in %lld x %lld x %lld blocks", (long long)m,
-                            (long long)n, (long long)k, (long long)m_blocks, (long long)n_blocks,
-                            (long long)k_blocks);
     struct product whole = {dtype, transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc};
-    struct blocks blocks = {.apart = true,
-                            .m = m / m_blocks,
-                            .n = n / n_blocks,
-                            .k = k / (summed * k_parts),
-                            .down = m_blocks,
-                            .across = n_blocks,
-                            .summed = summed,
-                            .parts = k_parts};
-    return multiply(context, statement, &whole, blocks, k_blocks > 0);
+    struct row_blocks cut = {0};
+    int32_t status = cut_rows(context, statement, k, k_parts, k_blocks, &cut);
+    if (status)
+        return status;
+    describe(context, statement, &whole);
+    int64_t across = (n + PLACE_SUMMED_COLUMNS - 1) / PLACE_SUMMED_COLUMNS;
+    struct block_product product = {.transpose_a = transpose_a,
+                                    .transpose_b = transpose_b,
+                                    .m = m,
+                                    .n = n,
+                                    .parts = cut.parts,
+                                    .blocks = cut.blocks,
+                                    .length = cut.length,
+                                    .a = a,
+                                    .lda = lda,
+                                    .b = b,
+                                    .ldb = ldb,
+                                    .accumulate = beta,
+                                    .c = c,
+                                    .ldc = ldc,
+                                    .rows = rows_of_tile(context, dtype, m, across)};
+    int64_t tiles = (m + product.rows - 1) / product.rows * across;
+    return run_kernel(context, statement, KERNEL_block_product, dtype, tiles, 1, &product);
 }
 
 /* Generated loops do not know of workspaces. */
