@@ -1,9 +1,10 @@
 // Blocks: where training is `reproducible`, dimensions that a mesh may cut are worked on in blocks
-// of one length on every mesh. A product of a part of a dimension is another call of the library
-// than that of the whole, and its sum has another order; so every product is made of calls for
-// blocks, and a contraction joins them as a binary tree, of which a device's part is a node. So are
-// sums over rows, and tiles of attention lie inside blocks of the queries. Where logits are in
-// blocks the loss is taken by its parts, of which each is made row by row or by such a sum.
+// of one length on every mesh. A product library gives an element of a part other bits than in the
+// product of the whole, so products in blocks are a kernel's of their own; and a sum over a part
+// has another order, so sums of blocks are joined as a binary tree, of which a device's part is a
+// node. Sums over rows are, too, and tiles of attention lie inside blocks of the queries. Where
+// logits are in blocks the loss is taken by its parts, of which each is made row by row or by such
+// a sum.
 //
 // Input: the program of one device, forward and backward. Output: `blocks` on what takes them, as
 // many as the greatest power of two that divides a dimension, at most `reproducible`. One block
@@ -39,8 +40,8 @@ static bool has_logits_in_blocks(const void *chooser, const struct unit *unit,
 
 // ---- marks ------------------------------------------------------------------------------------
 
-// Is the dimension, of this label, worked on in blocks? Products are calls of their own of each,
-// whatever becomes of it. Else blocks are what a sum over it is made of; and an attention's tiles.
+// Is the dimension, of this label, worked on in blocks? In a product it is, whatever becomes of it.
+// Else blocks are what a sum over it is made of, and an attention's tiles.
 static bool works_in_blocks(const struct op *op, const struct op_labels *labels, char label) {
     bool summed = false;
     for (unsigned i = 0; i < op->n_results; i++)
