@@ -334,11 +334,11 @@ static int32_t exchange_mismatched(struct place_context *context) {
                                     {values + first, values + first, 1, 0, 6 - first, 0}};
     TRY(start(context, 0, PLACE_ALL_REDUCE, over, 2, pieces));
     int32_t status = place_collective_wait(context, 1, 0);
-    if (status != PLACE_ERROR_MISMATCH || !strstr(context->message, "size of one")) {
+    bool told = status == PLACE_ERROR_MISMATCH && strstr(context->message, "size of one");
+    if (!told)
         fprintf(stderr, "a mismatch was told as: %s\n", context->message);
-        return context->status = PLACE_ERROR_HOST;
-    }
-    return context->status = PLACE_OK;
+    context->status = told ? PLACE_OK : PLACE_ERROR_HOST;
+    return told ? PLACE_OK : PLACE_ERROR_HOST;
 }
 
 static int32_t exchange(struct rank *rank) {
