@@ -1,8 +1,8 @@
 // What a device computes of its part of a dimension, where training is reproducible (ordered.c):
 //
 //   kept        A dimension that the result has, too. Elements, rows and heads are computed each by
-//               itself, whatever stands beside them. A product is another call for every shape,
-//               and attention goes through the queries in tiles: these must be in blocks.
+//               itself, whatever stands beside them. A product may add in another order for every
+//               shape, and attention goes through the queries in tiles: these must be in blocks.
 //   keys        Attention needs them whole: parts of them would be merged in the mesh's own order.
 //   contracted  In blocks, which are joined as a tree, so that a device's are a node of it; other
 //               devices' are digits that are still to be summed. Or exactly, in whatever order.
