@@ -72,6 +72,8 @@ void settle_ranges(struct placing *);
 // cut of the tensors.
 void make_rules(struct placing *);
 void place_work(struct placing *);
+// The split, or where activations are stored; NULL: microbatches, an axis in time, have neither.
+const struct origin *rule_origin(const struct work_rule *);
 // Which axis, if any, keys and values travel round: where a split divides them and nothing gathers
 // them. Then the rules that this needs, once the statements are known to have a meaning, and sizes.
 void find_ring(struct placing *);

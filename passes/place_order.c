@@ -221,9 +221,7 @@ static void check_sequences(struct placing *p) {
         struct division division = {.dim = {DIM_SEQUENCE, p->config->train.sequence},
                                     .cuts =
                                         work_cuts_in_scope(p->placement, rule->scope, DIM_SEQUENCE),
-                                    .origin = rule->mode    ? &rule->mode->origin
-                                              : rule->split ? &rule->split->origin
-                                                            : NULL};
+                                    .origin = rule_origin(rule)};
         if (rule->dimension == DIM_SEQUENCE && division.cuts.n)
             check_division(p, &division);
     }

@@ -6,17 +6,12 @@
 #include "ir/diagnostic.h"
 #include "passes/place.h"
 
-// By a split, or where activations are stored; microbatches, an axis in time, have neither.
-static const struct origin *origin_of_rule(const struct work_rule *rule) {
-    return rule->split ? &rule->split->origin : rule->mode ? &rule->mode->origin : NULL;
-}
-
 // Of what one statement divides, or any (NULL), what is not promised. `group` goes with `heads`.
 static uint32_t unpromised(const struct placing *p, const struct origin *of) {
     uint32_t divided = 0;
     for (uint32_t i = 0; i < p->placement->n_rules; i++) {
         const struct work_rule *rule = &p->placement->rules[i];
-        const struct origin *origin = origin_of_rule(rule);
+        const struct origin *origin = rule_origin(rule);
         if (origin && (!of || origin == of) && dimension_splittable[rule->dimension])
             divided |= 1u << rule->dimension;
     }
@@ -41,7 +36,7 @@ static void report_unpromised(struct placing *p, const struct origin *origin) {
 
 void check_promised(struct placing *p) {
     for (uint32_t i = 0; i < p->placement->n_rules; i++) {
-        const struct origin *origin = origin_of_rule(&p->placement->rules[i]);
+        const struct origin *origin = rule_origin(&p->placement->rules[i]);
         if (origin && unpromised(p, origin)) {
             report_unpromised(p, origin);
             return;

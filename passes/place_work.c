@@ -15,6 +15,10 @@ static void add_rule(struct placing *p, struct work_rule rule) {
         placement->split_by[rule.axis] = rule.split;
 }
 
+const struct origin *rule_origin(const struct work_rule *rule) {
+    return rule->split ? &rule->split->origin : rule->mode ? &rule->mode->origin : NULL;
+}
+
 // ---- splits -----------------------------------------------------------------------------------
 
 // A device works on one microbatch after the other of what the data axes left it: the cut in time
