@@ -33,20 +33,26 @@ static const struct fault *check_batch(struct engine *e, const struct buffer *bu
     return NULL;
 }
 
+// No axis has a part of the batch and one of another dimension.
+static const struct fault *check_apart(struct engine *e, const char *what, const char *how,
+                                       uint32_t axes, struct span span) {
+    uint32_t both = axes & e->batch_axes;
+    return both ? fault_make(e, E416, span, NULL,
+                             "%s %s over %s, which cuts the batch, too: sums over both depend on "
+                             "the mesh",
+                             what, how, mask_text(e, both))
+                : NULL;
+}
+
 // A part that a device has, of what the host or the initialisation filled, or of positions: in the
 // order of the whole, and not over an axis that has a part of the batch.
 static const struct fault *check_part(struct engine *e, const char *what,
                                       const struct dim_info *dim, struct span span) {
-    uint32_t both = dim->owners & e->batch_axes;
     if (dim->key->order.chunks)
         return fault_make(e, E416, span, NULL,
                           "%s is cut in zigzag: what is summed over it has the mesh's own order",
                           what);
-    return both ? fault_make(e, E416, span, NULL,
-                             "%s is cut over %s, which cuts the batch, too: sums over both depend "
-                             "on the mesh",
-                             what, mask_text(e, both))
-                : NULL;
+    return check_apart(e, what, "is cut", dim->owners, span);
 }
 
 const struct fault *ordered_check_filled(struct engine *e, const struct buffer *buffer,
@@ -75,12 +81,7 @@ const struct fault *ordered_check_filled(struct engine *e, const struct buffer *
 // microbatches have no parts.
 static const struct fault *check_along(struct engine *e, const char *what,
                                        const struct axis_list *axes, struct span span) {
-    uint32_t both = (uint32_t)axis_list_mask(axes) & e->batch_axes;
-    return both ? fault_make(e, E416, span, NULL,
-                             "%s along a dimension over %s, which cuts the batch, too: sums over "
-                             "both depend on the mesh",
-                             what, mask_text(e, both))
-                : NULL;
+    return check_apart(e, what, "along a dimension", (uint32_t)axis_list_mask(axes), span);
 }
 
 const struct fault *ordered_check_collective(struct engine *e, const struct exchange *exchange,
