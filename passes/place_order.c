@@ -191,19 +191,22 @@ static void check_blocks(struct placing *p, const struct division *division) {
     int64_t parts = mesh_group_size(&p->config->mesh, &division->cuts);
     if (blocks % parts == 0)
         return;
-    struct diagnostic *d = report_order(
-        p, division->origin,
-        arena_format(p->arena,
-                     "`%s` is divided in %" PRId64 ", but worked on in %" PRId64 " blocks",
-                     dimension_names[dim->dimension], parts, blocks));
+    const char *work =
+        blocks == 1 ? "whole" : arena_format(p->arena, "in %" PRId64 " blocks", blocks);
+    struct diagnostic *d =
+        report_order(p, division->origin,
+                     arena_format(p->arena, "`%s` is divided in %" PRId64 ", but worked on %s",
+                                  dimension_names[dim->dimension], parts, work));
     diagnostic_say(d,
                    "as many blocks as the greatest power of two that divides %" PRId64
                    ", at most `reproducible` and %d",
                    dim->size, LIMIT_BLOCKS);
-    if (is_power_of_two(parts) && parts <= LIMIT_BLOCKS)
+    if (is_power_of_two(parts) && parts <= LIMIT_BLOCKS && dim->size % parts == 0)
         diagnostic_help(d, "raise `reproducible` to %" PRId64 ", which gives other bits", parts);
-    else
+    else if (blocks > 1)
         diagnostic_help(d, "divide it in a power of two that is at most %" PRId64, blocks);
+    else
+        diagnostic_help(d, "leave it whole on every device");
 }
 
 static void check_division(struct placing *p, const struct division *division) {
