@@ -183,10 +183,11 @@ static void *open_described(const char *named, char *text, size_t room) {
 static void *open_for_double(void *handle) {
     if (library.dnnl_sgemm == NULL)
         return handle;
-    size_t used = strlen(library.description);
-    used += (size_t)snprintf(library.description + used, sizeof library.description - used,
-                             ", fp64 by ");
-    return open_described(NULL, library.description + used, sizeof library.description - used);
+    char *text = library.description;
+    size_t room = sizeof library.description, used = strlen(text);
+    snprintf(text + used, room - used, ", fp64 by ");
+    used = strlen(text);
+    return open_described(NULL, text + used, room - used);
 }
 
 static void load(void) {
