@@ -2,7 +2,6 @@
  * one message each; then all ranks of the mesh run as threads, or, under a launcher, those of this
  * process. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>

@@ -10,15 +10,14 @@
  * What others poll stands on cache lines of its own. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "runtime/team.h"
 #include "runtime/transport/local.h"
 #include "runtime/transport/portion.h"
 
-/* What a rank has posted of a collective. Members look at the first line, the owner alone at the
- * second, but where there are more pieces or a mistake; the third is polled. The counters of tiles
- * stand behind the number of the collective, so they only grow when the post is used again, and
- * nobody takes a tile of what has been there before. */
+/* What a rank has posted of a collective. Members look at the first line; at the second the owner,
+ * who takes tiles, and where there are more pieces or a mistake everybody; the third is polled. The
+ * counters of tiles stand behind the number of the collective, so they only grow when the post is
+ * used again, and nobody takes a tile of what has been there before. */
 struct post {
     /* Of the collective in its group, counted from 1. */
     _Alignas(CACHE_LINE) _Atomic uint64_t number;
