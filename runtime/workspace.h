@@ -1,6 +1,6 @@
 /* Scratch memory of kernels: one block per thread of a team, allocated with the team, so that
- * nothing is allocated in a step. Attention needs it, and products whose blocks are joined as a
- * tree; the memory plan counts it as a constant per thread. */
+ * nothing is allocated in a step. Attention needs it, and products and gradients of tables whose
+ * blocks are joined as a tree; the memory plan counts it as a constant per thread. */
 #pragma once
 
 /* Attention works on tiles of this many queries by this many keys. */

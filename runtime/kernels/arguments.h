@@ -5,7 +5,8 @@
 #include "runtime/kernels/blocks.h"
 #include "runtime/workspace.h"
 
-/* c = op(a) op(b), or is added to; k lies as [parts, blocks, length]. */
+/* c = op(a) op(b), or is added to; k lies as [parts, blocks, length]. A tile is `rows` by
+ * PLACE_SUMMED_COLUMNS, of PLACE_SUMMED_TILE_BYTES at most. */
 struct block_product {
     int transpose_a, transpose_b;
     int64_t m, n, parts, blocks, length;
@@ -16,8 +17,7 @@ struct block_product {
     int accumulate;
     void *c;
     int64_t ldc;
-    int64_t
-        rows; /* of a tile, which has PLACE_SUMMED_COLUMNS and PLACE_SUMMED_TILE_BYTES at most */
+    int64_t rows; /* of a tile */
 };
 
 /* Both norms: without `mean` it is the root-mean-square norm, which has no bias either. */
