@@ -43,10 +43,6 @@ int32_t place_rope(struct place_context *context, int32_t statement, int32_t dty
     return run_kernel(context, statement, KERNEL_rope, dtype, sequence, POSITIONS_PER_RANGE, &rope);
 }
 
-static int64_t width_of(int32_t dtype) {
-    return dtype == PLACE_F64 ? 8 : 4;
-}
-
 /* Refuses heads that a thread's workspace has no room for. */
 static int32_t check_heads(struct place_context *context, int32_t statement, int32_t dtype,
                            int64_t head_dim) {

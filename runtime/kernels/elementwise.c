@@ -155,7 +155,7 @@ int32_t place_cast(struct place_context *context, int32_t statement, int32_t sou
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "no conversion from type %d to %d", source_dtype, target_dtype);
     if (source_dtype == target_dtype) {
-        copy_bytes(context, count * (source_dtype == PLACE_F64 ? 8 : 4), target, source);
+        copy_bytes(context, count * width_of(source_dtype), target, source);
         return PLACE_OK;
     }
     struct transfer transfer = {.target = target, .source = source};
@@ -176,6 +176,6 @@ int32_t place_carry(struct place_context *context, int32_t statement, int32_t dt
         return run_kernel(context, statement, KERNEL_accumulate, dtype, count, ELEMENTS_PER_RANGE,
                           &accumulate);
     }
-    copy_bytes(context, count * (dtype == PLACE_F64 ? 8 : 4), kept, sum);
+    copy_bytes(context, count * width_of(dtype), kept, sum);
     return PLACE_OK;
 }

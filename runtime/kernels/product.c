@@ -64,7 +64,7 @@ struct tiled_product {
 static const void *element_of(const void *matrix, int64_t leading, int transpose, int64_t row,
                               int64_t column, int32_t dtype) {
     int64_t at = transpose ? column * leading + row : row * leading + column;
-    return (const char *)matrix + at * (dtype == PLACE_F64 ? 8 : 4);
+    return (const char *)matrix + at * width_of(dtype);
 }
 
 static void multiply_tiles(void *arguments, int64_t begin, int64_t end, void *workspace) {
@@ -126,7 +126,7 @@ int32_t place_product(struct place_context *context, int32_t statement, int32_t 
 static int64_t rows_of_tile(const struct place_context *context, int32_t dtype, int64_t m,
                             int64_t across) {
     enum { LEAST_ROWS = 32, TILES_PER_THREAD = 4 };
-    int64_t rows = PLACE_SUMMED_TILE_BYTES / PLACE_SUMMED_COLUMNS / (dtype == PLACE_F64 ? 8 : 4);
+    int64_t rows = PLACE_SUMMED_TILE_BYTES / PLACE_SUMMED_COLUMNS / width_of(dtype);
     int64_t wanted = TILES_PER_THREAD * team_threads(context->team);
     while (rows > LEAST_ROWS && (m + rows - 1) / rows * across < wanted)
         rows /= 2;

@@ -12,6 +12,10 @@ static inline bool is_real(int32_t dtype) {
     return dtype == PLACE_F32 || dtype == PLACE_F64;
 }
 
+static inline int64_t width_of(int32_t dtype) {
+    return dtype == PLACE_F64 ? 8 : 4;
+}
+
 static inline int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
