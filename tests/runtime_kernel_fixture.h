@@ -32,16 +32,32 @@ static inline void context_free(struct place_context *context) {
     free(context);
 }
 
+static const char *const version_names[] = {"v2", "v3", "v4"};
+
 /* Runs a check once per version that this CPU has. */
 static inline void in_each_version(void (*check)(struct place_context *context)) {
-    static const char *const names[] = {"v2", "v3", "v4"};
     for (int i = 0; i < 3; i++) {
-        const struct kernels *kernels = kernels_named(names[i]);
+        const struct kernels *kernels = kernels_named(version_names[i]);
         if (kernels == NULL)
             continue;
         struct place_context *context = context_make(kernels, 1);
         check(context);
         context_free(context);
+    }
+}
+
+/* The same, with teams of one to three threads. */
+static inline void teams_in_each_version(void (*check)(struct place_context *const teams[3])) {
+    for (int i = 0; i < 3; i++) {
+        const struct kernels *kernels = kernels_named(version_names[i]);
+        if (kernels == NULL)
+            continue;
+        struct place_context *teams[3];
+        for (int team = 0; team < 3; team++)
+            teams[team] = context_make(kernels, team + 1);
+        check(teams);
+        for (int team = 0; team < 3; team++)
+            context_free(teams[team]);
     }
 }
 
@@ -54,6 +70,16 @@ static inline double random_number(uint64_t *state) {
 static inline void *must(void *pointer) {
     assert_non_null(pointer);
     return pointer;
+}
+
+/* What one of several devices has of [parts, devices, bytes], side by side. */
+static inline void *part_of_device(const void *whole, int64_t parts, int64_t bytes, int device,
+                                   int devices) {
+    char *part = must(malloc((size_t)(parts * bytes)));
+    for (int64_t i = 0; i < parts; i++)
+        memcpy(part + i * bytes, (const char *)whole + (i * devices + device) * bytes,
+               (size_t)bytes);
+    return part;
 }
 
 static inline double *random_f64(int64_t count, uint64_t seed) {
@@ -72,6 +98,10 @@ static inline float *to_f32(const double *x, int64_t count) {
     for (int64_t i = 0; i < count; i++)
         y[i] = (float)x[i];
     return y;
+}
+
+static inline int64_t width_of(int dtype) {
+    return dtype == PLACE_F64 ? 8 : 4;
 }
 
 static inline double element(const void *x, int dtype, int64_t i) {

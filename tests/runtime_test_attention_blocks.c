@@ -19,10 +19,6 @@ struct attention_case {
     void *q, *k, *v, *o, *lse, *d_o, *dq, *dk, *dv;
 };
 
-static int64_t width_of(const struct shape *s) {
-    return s->dtype == PLACE_F64 ? 8 : 4;
-}
-
 static int64_t keys_of(const struct shape *s) {
     return s->blocks * s->length;
 }
@@ -54,12 +50,8 @@ static void *nans(int64_t count) {
 /* Samples of queries of one of several devices, side by side. */
 static void *part_of(const struct shape *s, const void *whole, int64_t elements, int device,
                      int devices) {
-    int64_t share = keys_of(s) / devices * elements * width_of(s);
-    char *part = must(malloc((size_t)(s->batch * share)));
-    for (int64_t i = 0; i < s->batch; i++)
-        memcpy(part + i * share, (const char *)whole + (i * devices + device) * share,
-               (size_t)share);
-    return part;
+    return part_of_device(whole, s->batch, keys_of(s) / devices * elements * width_of(s->dtype),
+                          device, devices);
 }
 
 static struct attention_case case_of(const struct shape *s) {
@@ -92,7 +84,8 @@ static void free_results(struct attention_case *c) {
 static void check_rows(const struct shape *s, const char *what, const void *whole, const void *own,
                        int64_t elements, int device, int devices) {
     void *part = part_of(s, whole, elements, device, devices);
-    if (memcmp(part, own, (size_t)(s->batch * keys_of(s) / devices * elements * width_of(s))) != 0)
+    if (memcmp(part, own,
+               (size_t)(s->batch * keys_of(s) / devices * elements * width_of(s->dtype))) != 0)
         fail_msg("%s of device %d of %d differs: blocks of %lld, heads of %lld", what, device,
                  devices, (long long)s->length, (long long)s->head_dim);
     free(part);
@@ -104,7 +97,7 @@ static void check_joined(const struct shape *s, const char *what, const void *wh
     void *joined = zeros_f64(key_elements(s));
     collective_reduce(&collective, joined, (const void *const *)of_devices, devices, 0,
                       key_elements(s), false);
-    if (memcmp(joined, whole, (size_t)(key_elements(s) * width_of(s))) != 0)
+    if (memcmp(joined, whole, (size_t)(key_elements(s) * width_of(s->dtype))) != 0)
         fail_msg("%s of %d devices differs: %lld blocks of %lld, heads of %lld", what, devices,
                  (long long)s->blocks, (long long)s->length, (long long)s->head_dim);
     free(joined);
@@ -161,24 +154,17 @@ static const struct shape shapes[] = {
     {.batch = 1, .blocks = 4, .length = 40, .kv_heads = 1, .group = 1, .head_dim = 8, .tiny = true},
 };
 
+static void check_shapes(struct place_context *const teams[3]) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int type = 0; type < 2; type++) {
+            struct shape shape = shapes[i];
+            shape.dtype = real_types[type];
+            check_shape(teams, &shape);
+        }
+}
+
 static void devices_and_one_agree(void **state) {
-    static const char *const versions[] = {"v2", "v3", "v4"};
-    for (int i = 0; i < 3; i++) {
-        const struct kernels *kernels = kernels_named(versions[i]);
-        if (kernels == NULL)
-            continue;
-        struct place_context *teams[3];
-        for (int team = 0; team < 3; team++)
-            teams[team] = context_make(kernels, team + 1);
-        for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
-            for (int type = 0; type < 2; type++) {
-                struct shape shape = shapes[k];
-                shape.dtype = real_types[type];
-                check_shape(teams, &shape);
-            }
-        for (int team = 0; team < 3; team++)
-            context_free(teams[team]);
-    }
+    teams_in_each_version(check_shapes);
 }
 
 /* The same sums in another order, which runtime_test_attention.c compares with loops. */

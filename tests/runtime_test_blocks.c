@@ -19,19 +19,11 @@ static int64_t count_of(const struct rows *r) {
     return r->parts * r->blocks * r->length;
 }
 
-static int64_t width_of(int dtype) {
-    return dtype == PLACE_F64 ? 8 : 4;
-}
-
 /* Rows of one of several devices, side by side. */
 static void *part_of(const struct rows *r, const void *whole, int64_t row_bytes, int device,
                      int devices) {
-    int64_t share = r->blocks / devices * r->length * row_bytes;
-    char *part = must(malloc((size_t)(r->parts * share)));
-    for (int64_t i = 0; i < r->parts; i++)
-        memcpy(part + i * share, (const char *)whole + (i * devices + device) * share,
-               (size_t)share);
-    return part;
+    return part_of_device(whole, r->parts, r->blocks / devices * r->length * row_bytes, device,
+                          devices);
 }
 
 static struct rows part_of_rows(const struct rows *r, int device, int devices) {
@@ -296,18 +288,7 @@ static void check_shapes(struct place_context *const teams[3]) {
 }
 
 static void devices_and_one_agree(void **state) {
-    static const char *const versions[] = {"v2", "v3", "v4"};
-    for (int i = 0; i < 3; i++) {
-        const struct kernels *kernels = kernels_named(versions[i]);
-        if (kernels == NULL)
-            continue;
-        struct place_context *teams[3];
-        for (int team = 0; team < 3; team++)
-            teams[team] = context_make(kernels, team + 1);
-        check_shapes(teams);
-        for (int team = 0; team < 3; team++)
-            context_free(teams[team]);
-    }
+    teams_in_each_version(check_shapes);
 }
 
 /* Wide rows, of which some are summed at a time, and a table of more rows than are looked for at

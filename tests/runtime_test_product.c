@@ -87,10 +87,6 @@ struct matrix {
     int64_t leading;
 };
 
-static int64_t bytes_of_type(int dtype) {
-    return dtype == PLACE_F64 ? 8 : 4;
-}
-
 static struct tensor stored(const struct blocked *p, int transpose, int64_t rows, int64_t columns,
                             unsigned seed, struct matrix *matrix) {
     struct tensor tensor = tensor_random(p->dtype, rows * columns, seed);
@@ -108,8 +104,7 @@ static void multiply_blocks(struct place_context *context, const struct blocked 
 
 /* The stored matrix from a row and a column of op(matrix) on. */
 static struct matrix from(struct matrix of, int dtype, int transpose, int64_t row, int64_t column) {
-    of.at +=
-        (transpose ? column * of.leading + row : row * of.leading + column) * bytes_of_type(dtype);
+    of.at += (transpose ? column * of.leading + row : row * of.leading + column) * width_of(dtype);
     return of;
 }
 
@@ -119,9 +114,8 @@ static struct tensor apart(struct matrix *of, int dtype, int transpose, int64_t 
     int64_t lines = transpose ? columns : rows, length = transpose ? rows : columns;
     struct tensor copy = tensor_random(dtype, rows * columns, 9);
     for (int64_t i = 0; i < lines; i++)
-        memcpy((char *)copy.data + i * length * bytes_of_type(dtype),
-               of->at + i * of->leading * bytes_of_type(dtype),
-               (size_t)(length * bytes_of_type(dtype)));
+        memcpy((char *)copy.data + i * length * width_of(dtype),
+               of->at + i * of->leading * width_of(dtype), (size_t)(length * width_of(dtype)));
     *of = (struct matrix){copy.data, length};
     return copy;
 }
@@ -164,7 +158,7 @@ static void check_halves(struct place_context *context, const struct blocked *p,
         tensor_free(&copy);
     }
     CALL_OK(place_accumulate(context, 0, p->dtype, m * n, sums[0].data, sums[1].data));
-    assert_memory_equal(sums[0].data, c->data, (size_t)(m * n * bytes_of_type(p->dtype)));
+    assert_memory_equal(sums[0].data, c->data, (size_t)(m * n * width_of(p->dtype)));
     tensor_free(&sums[0]), tensor_free(&sums[1]);
 }
 
@@ -178,7 +172,7 @@ static void check_added(struct place_context *context, const struct blocked *p, 
     alone.beta = 0;
     multiply_blocks(context, &alone, a, b, (struct matrix){product.data, n});
     CALL_OK(place_accumulate(context, 0, p->dtype, m * n, before.data, product.data));
-    assert_memory_equal(before.data, c->data, (size_t)(m * n * bytes_of_type(p->dtype)));
+    assert_memory_equal(before.data, c->data, (size_t)(m * n * width_of(p->dtype)));
     tensor_free(&before), tensor_free(&product);
 }
 
