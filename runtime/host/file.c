@@ -81,8 +81,7 @@ static int taken_by(const char *path) {
 
 enum { TEMPORARY_SUFFIX = 16, LINKS_LIMIT = 40 }; /* at most: ".PID.part" */
 
-/* Where a path leads, be there a file yet or not: a link stays what it is. */
-static int follow_links(const char *path, char place[FILE_PATH_BYTES]) {
+int follow_links(const char *path, char place[FILE_PATH_BYTES]) {
     char target[FILE_PATH_BYTES];
     if (strlen(path) >= FILE_PATH_BYTES - TEMPORARY_SUFFIX || !*path) {
         errno = *path ? ENAMETOOLONG : ENOENT;

@@ -24,6 +24,9 @@ void new_file_abandon(void);
  * number of one, and messages with it. Writing to them goes on failing. */
 void standard_files_hold(void);
 
+/* Where a path leads, be there a file yet or not: 0, or -1 with errno set. */
+int follow_links(const char *path, char place[FILE_PATH_BYTES]);
+
 /* Whether `path` can be written, by what would be written first, and removes it again: 0, or -1
  * with errno set. `place` is then where the path leads. */
 int new_file_probe(const char *path, char place[FILE_PATH_BYTES]);

@@ -31,15 +31,17 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
 /* Whether two paths name one regular file, or would, once it is made. Devices may be shared. */
 static bool is_same_file(const char *a, const char *b) {
     struct stat x, y;
-    char copy_a[4096], copy_b[4096];
+    char copy_a[FILE_PATH_BYTES], copy_b[FILE_PATH_BYTES];
+    char place_a[FILE_PATH_BYTES], place_b[FILE_PATH_BYTES];
     bool a_exists = stat(a, &x) == 0, b_exists = stat(b, &y) == 0;
     if (a_exists || b_exists)
         return a_exists && b_exists && same_inode(&x, &y) && S_ISREG(x.st_mode);
-    if (stat(parent_of(a, copy_a, sizeof copy_a), &x) != 0 ||
-        stat(parent_of(b, copy_b, sizeof copy_b), &y) != 0 || !same_inode(&x, &y))
+    if (follow_links(a, place_a) != 0 || follow_links(b, place_b) != 0 ||
+        stat(parent_of(place_a, copy_a, sizeof copy_a), &x) != 0 ||
+        stat(parent_of(place_b, copy_b, sizeof copy_b), &y) != 0 || !same_inode(&x, &y))
         return false;
-    snprintf(copy_a, sizeof copy_a, "%s", a);
-    snprintf(copy_b, sizeof copy_b, "%s", b);
+    strcpy(copy_a, place_a);
+    strcpy(copy_b, place_b);
     return strcmp(basename(copy_a), basename(copy_b)) == 0;
 }
 
