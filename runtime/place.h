@@ -24,7 +24,7 @@ enum {
 enum place_status {
     PLACE_OK = 0,
     PLACE_ERROR_ARGUMENT,  /* a call that the compiler should not have made */
-    PLACE_ERROR_LIBRARY,   /* no product library */
+    PLACE_ERROR_LIBRARY,   /* no product library, or a product that it could not make */
     PLACE_ERROR_TRANSPORT, /* another rank cannot be reached */
     PLACE_ERROR_ABORTED,   /* another rank failed, or Ctrl-C */
     PLACE_ERROR_MISMATCH,  /* members of a group disagree about a collective */

@@ -236,16 +236,19 @@ static void compute_f32(const struct product *p) {
                   (int)p->ldc);
 }
 
-static void compute_by_onednn(const struct product *p) {
-    library.dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k, 1,
-                       p->a, p->lda, p->b, p->ldb, (float)p->beta, p->c, p->ldc);
+/* It allocates what it copies operands to, and says so where it cannot. */
+static bool compute_by_onednn(const struct product *p) {
+    return library.dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n,
+                              p->k, 1, p->a, p->lda, p->b, p->ldb, (float)p->beta, p->c,
+                              p->ldc) == 0;
 }
 
-void product_compute(const struct product *p) {
+bool product_compute(const struct product *p) {
+    if (p->dtype == PLACE_F32 && library.sgemm == NULL)
+        return compute_by_onednn(p);
     if (p->dtype == PLACE_F64)
         compute_f64(p);
-    else if (library.sgemm != NULL)
-        compute_f32(p);
     else
-        compute_by_onednn(p);
+        compute_f32(p);
+    return true;
 }

@@ -1,6 +1,7 @@
 /* The product library: one process-wide handle, loaded at the first need, called single-threaded.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include "runtime/place.h"
 
@@ -43,5 +44,6 @@ struct product {
     int64_t ldc;
 };
 
-/* Computes it on the calling thread. product_load has succeeded. Safe from several threads. */
-void product_compute(const struct product *product);
+/* Computes it on the calling thread. product_load has succeeded. Safe from several threads. False
+ * where the library could not: c then holds no product. */
+bool product_compute(const struct product *product);

@@ -1,5 +1,6 @@
 /* oneDNN's interface for products in float, and nothing else. Its products are twice what they
- * should be, so that one sees who made them. */
+ * should be, so that one sees who made them; and of sums of more than a thousand terms it makes
+ * none, as if there were no memory for them. */
 #include <stdint.h>
 
 static const int version[3] = {7, 8, 9};
@@ -15,6 +16,8 @@ static float at(const float *x, int64_t leading, char transpose, int64_t row, in
 int dnnl_sgemm(char transpose_a, char transpose_b, int64_t m, int64_t n, int64_t k, float alpha,
                const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
                int64_t ldc) {
+    if (k > 1000)
+        return 1;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             float sum = 0;

@@ -402,6 +402,30 @@ static void what_a_library_lacks_is_left_to_openblas(void **state) {
     assert_int_equal(status_of_child(load_float_library), 0);
 }
 
+/* A product that the library has no memory for ends the rank, by whichever of its tiles. */
+static int want_long_sums(void) {
+    enum { TERMS = 1001 };
+    static const float x[TERMS] = {0};
+    float c = 0;
+    const char *message;
+    setenv("PLACE_PRODUCT_LIBRARY", FLOAT_BLAS, 1);
+    if (product_load(&message) != PLACE_OK)
+        return 1;
+    struct place_context *context = context_make(kernels_select(&message), 2);
+    if (place_product(context, 0, PLACE_F32, 0, 0, 1, 1, TERMS - 1, x, TERMS, x, 1, 0, &c, 1) !=
+        PLACE_OK)
+        return 2;
+    int32_t status =
+        place_product(context, 0, PLACE_F32, 0, 0, 1, 1, TERMS, x, TERMS, x, 1, 0, &c, 1);
+    bool said = strstr(context->message, "oneDNN") && strstr(context->message, "1 x 1 x 1001");
+    context_free(context);
+    return status == PLACE_ERROR_LIBRARY && said ? 0 : 3;
+}
+
+static void what_a_library_cannot_make_is_told(void **state) {
+    assert_int_equal(status_of_child(want_long_sums), 0);
+}
+
 /* As many tiles as threads; where training is reproducible the same ones for every team. */
 static void teams_cut_products(void **state) {
     assert_int_equal(status_of_child(cut_by_teams), 0);
@@ -426,6 +450,7 @@ int main(void) {
         cmocka_unit_test(old_library_is_told_which_kernels),
         cmocka_unit_test(missing_library_is_explained),
         cmocka_unit_test(what_a_library_lacks_is_left_to_openblas),
+        cmocka_unit_test(what_a_library_cannot_make_is_told),
         cmocka_unit_test(teams_cut_products),
     };
     const struct CMUnitTest tests[] = {

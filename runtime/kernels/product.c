@@ -1,4 +1,6 @@
 /* The call of products: the library works on tiles, the team on many of them at a time. */
+#include <stdatomic.h>
+
 #include "runtime/kernels/run.h"
 #include "runtime/product.h"
 #include "runtime/workspace.h"
@@ -58,6 +60,7 @@ struct tiled_product {
     struct product whole;
     struct edges tile;
     int64_t abreast; /* tiles side by side */
+    atomic_bool failed;
 };
 
 /* Address of element [row, column] of op(matrix). */
@@ -68,7 +71,7 @@ static const void *element_of(const void *matrix, int64_t leading, int transpose
 }
 
 static void multiply_tiles(void *arguments, int64_t begin, int64_t end, void *workspace) {
-    const struct tiled_product *tiled = arguments;
+    struct tiled_product *tiled = arguments;
     for (int64_t number = begin; number < end; number++) {
         int64_t row = number / tiled->abreast * tiled->tile.rows;
         int64_t column = number % tiled->abreast * tiled->tile.columns;
@@ -78,7 +81,8 @@ static void multiply_tiles(void *arguments, int64_t begin, int64_t end, void *wo
         part.a = element_of(part.a, part.lda, part.transpose_a, row, 0, part.dtype);
         part.b = element_of(part.b, part.ldb, part.transpose_b, 0, column, part.dtype);
         part.c = (void *)element_of(part.c, part.ldc, 0, row, column, part.dtype);
-        product_compute(&part);
+        if (!product_compute(&part))
+            atomic_store(&tiled->failed, true);
     }
 }
 
@@ -119,7 +123,12 @@ int32_t place_product(struct place_context *context, int32_t statement, int32_t 
     tiled.abreast = (n + tiled.tile.columns - 1) / tiled.tile.columns;
     int64_t down = (m + tiled.tile.rows - 1) / tiled.tile.rows;
     team_run(context->team, down * tiled.abreast, 1, multiply_tiles, &tiled);
-    return PLACE_OK;
+    if (!atomic_load(&tiled.failed))
+        return PLACE_OK;
+    return context_fail(context, statement, PLACE_ERROR_LIBRARY,
+                        "%s could not make a product of %lld x %lld x %lld: is there too little "
+                        "memory?",
+                        product_description(), (long long)m, (long long)n, (long long)k);
 }
 
 /* As many as there is room for, unless threads would then have too few tiles to share. */
