@@ -206,55 +206,40 @@ static void print_line(struct bench *b, struct place_context *const teams[2], co
     printf("\n");
 }
 
+/* The products of a block of the model: by the library, and in 8 blocks of sequences, of heads and
+ * of ffn. */
 static void print_products(struct bench *b, struct place_context *const teams[2], double seconds) {
-    static const struct {
-        const char *name;
-        int64_t m, n, k;
-        int transpose_a, transpose_b;
-    } shapes[] = {
-        {"1024 x 256 x 256", 1024, 256, 256, 0, 0},
-        {"1024 x 1024 x 256", 1024, 1024, 256, 0, 0},
-        {"1024 x 256 x 1024", 1024, 256, 1024, 0, 0},
-        {"1024 x 256 x 256, b transposed", 1024, 256, 256, 0, 1},
-        {"1024 x 256 x 1024, b transposed", 1024, 256, 1024, 0, 1},
-        {"256 x 256 x 1024, a transposed", 256, 256, 1024, 1, 0},
-        {"256 x 1024 x 1024, a transposed", 256, 1024, 1024, 1, 0},
-    };
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        b->m = shapes[i].m, b->n = shapes[i].n, b->k = shapes[i].k;
-        b->transpose_a = shapes[i].transpose_a, b->transpose_b = shapes[i].transpose_b;
-        char name[64];
-        snprintf(name, sizeof name, "product %s", shapes[i].name);
-        print_line(b, teams, name, product, 2e-9 * (double)(b->m * b->n * b->k), "GFLOP/s",
-                   seconds);
-    }
-}
-
-/* The products of a block of the model in 8 blocks of sequences, of heads and of ffn. */
-static void print_products_in_blocks(struct bench *b, struct place_context *const teams[2],
-                                     double seconds) {
     enum { BLOCKS = 8 };
     static const struct {
         const char *name;
+        body run;
         int64_t m, n, k, k_blocks, k_parts;
         int transpose_a, transpose_b;
     } shapes[] = {
-        {"1024 x 256 x 256", 1024, 256, 256, 0, 1, 0, 0},
-        {"1024 x 1024 x 256", 1024, 1024, 256, 0, 1, 0, 0},
-        {"1024 x 256 x 1024", 1024, 256, 1024, BLOCKS, 1, 0, 0},
-        {"1024 x 1024 x 256, b transposed", 1024, 1024, 256, 0, 1, 0, 1},
-        {"1024 x 256 x 1024, b transposed", 1024, 256, 1024, BLOCKS, 1, 0, 1},
-        {"256 x 256 x 1024, a transposed", 256, 256, 1024, BLOCKS, BATCH, 1, 0},
-        {"256 x 1024 x 1024, a transposed", 256, 1024, 1024, BLOCKS, BATCH, 1, 0},
+        {"product 1024 x 256 x 256", product, 1024, 256, 256, 0, 1, 0, 0},
+        {"product 1024 x 1024 x 256", product, 1024, 1024, 256, 0, 1, 0, 0},
+        {"product 1024 x 256 x 1024", product, 1024, 256, 1024, 0, 1, 0, 0},
+        {"product 1024 x 256 x 256, b transposed", product, 1024, 256, 256, 0, 1, 0, 1},
+        {"product 1024 x 256 x 1024, b transposed", product, 1024, 256, 1024, 0, 1, 0, 1},
+        {"product 256 x 256 x 1024, a transposed", product, 256, 256, 1024, 0, 1, 1, 0},
+        {"product 256 x 1024 x 1024, a transposed", product, 256, 1024, 1024, 0, 1, 1, 0},
+        {"in blocks 1024 x 256 x 256", product_blocks, 1024, 256, 256, 0, 1, 0, 0},
+        {"in blocks 1024 x 1024 x 256", product_blocks, 1024, 1024, 256, 0, 1, 0, 0},
+        {"in blocks 1024 x 256 x 1024", product_blocks, 1024, 256, 1024, BLOCKS, 1, 0, 0},
+        {"in blocks 1024 x 1024 x 256, b transposed", product_blocks, 1024, 1024, 256, 0, 1, 0, 1},
+        {"in blocks 1024 x 256 x 1024, b transposed", product_blocks, 1024, 256, 1024, BLOCKS, 1, 0,
+         1},
+        {"in blocks 256 x 256 x 1024, a transposed", product_blocks, 256, 256, 1024, BLOCKS, BATCH,
+         1, 0},
+        {"in blocks 256 x 1024 x 1024, a transposed", product_blocks, 256, 1024, 1024, BLOCKS,
+         BATCH, 1, 0},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         b->m = shapes[i].m, b->n = shapes[i].n, b->k = shapes[i].k;
         b->k_blocks = shapes[i].k_blocks, b->k_parts = shapes[i].k_parts;
         b->transpose_a = shapes[i].transpose_a, b->transpose_b = shapes[i].transpose_b;
-        char name[64];
-        snprintf(name, sizeof name, "in blocks %s", shapes[i].name);
-        print_line(b, teams, name, product_blocks, 2e-9 * (double)(b->m * b->n * b->k), "GFLOP/s",
-                   seconds);
+        print_line(b, teams, shapes[i].name, shapes[i].run, 2e-9 * (double)(b->m * b->n * b->k),
+                   "GFLOP/s", seconds);
     }
 }
 
@@ -308,7 +293,6 @@ int main(int argc, char **argv) {
     printf("kernels %s, products by %s, 1 thread and %d\n", kernels->version, product_description(),
            cores);
     print_products(&b, teams, seconds);
-    print_products_in_blocks(&b, teams, seconds);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         print_kernel(&b, teams, &lines[i], seconds);
     print_functions(&b, teams, seconds);

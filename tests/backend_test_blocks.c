@@ -123,24 +123,25 @@ static void set_one_column_dimension(struct devices *d, struct op *op) {
     set_blocks(d, op);
 }
 
+static void set_einsum(struct devices *d, struct op *op, const char *labels, const char *blocks) {
+    op_set_word(d->h.program, op, ATTRIBUTE_LABELS, labels);
+    op_set_word(d->h.program, op, ATTRIBUTE_BLOCKS, blocks);
+}
+
 static void set_projection(struct devices *d, struct op *op) {
-    op_set_word(d->h.program, op, ATTRIBUTE_LABELS, "bsh,hf->bsf");
-    op_set_word(d->h.program, op, ATTRIBUTE_BLOCKS, "sequence=5 ffn=3");
+    set_einsum(d, op, "bsh,hf->bsf", "sequence=5 ffn=3");
 }
 
 static void set_contraction(struct devices *d, struct op *op) {
-    op_set_word(d->h.program, op, ATTRIBUTE_LABELS, "bsf,hf->bsh");
-    op_set_word(d->h.program, op, ATTRIBUTE_BLOCKS, "sequence=5 ffn=3");
+    set_einsum(d, op, "bsf,hf->bsh", "sequence=5 ffn=3");
 }
 
 static void set_weight_gradient(struct devices *d, struct op *op) {
-    op_set_word(d->h.program, op, ATTRIBUTE_LABELS, "bsh,bsf->hf");
-    op_set_word(d->h.program, op, ATTRIBUTE_BLOCKS, "sequence=5 ffn=3");
+    set_einsum(d, op, "bsh,bsf->hf", "sequence=5 ffn=3");
 }
 
 static void set_heads_gradient(struct devices *d, struct op *op) {
-    op_set_word(d->h.program, op, ATTRIBUTE_LABELS, "bsgrd,bsh->hgrd");
-    op_set_word(d->h.program, op, ATTRIBUTE_BLOCKS, "kv_heads=1 sequence=5");
+    set_einsum(d, op, "bsgrd,bsh->hgrd", "kv_heads=1 sequence=5");
 }
 
 // ---- what is compared -------------------------------------------------------------------------
