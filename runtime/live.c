@@ -55,8 +55,7 @@ struct live {
     void *observer_data;
 };
 
-/* ---- buffers ----------------------------------------------------------------------------------
- */
+/* ---- buffers -------------------------------------------------------------------------------- */
 
 /* Whether it holds something all the time: from step to step, or for the host around one. */
 static bool is_always_alive(const struct place_buffer *buffer) {
@@ -84,8 +83,7 @@ static bool share_bytes(const struct place_buffer *a, const struct place_buffer 
            common_bytes(range_of_items(a, 0, a->count), range_of_items(b, 0, b->count)) > 0;
 }
 
-/* ---- what is alive ----------------------------------------------------------------------------
- */
+/* ---- what is alive -------------------------------------------------------------------------- */
 
 static void count(struct live *live, enum place_class class, int64_t bytes) {
     live->now.states[live_state_of(class)] += bytes;
@@ -180,8 +178,7 @@ void live_begin_statement(struct live *live, int32_t statement, const int64_t *v
         live->observer(live->observer_data, statement, variables, &live->now);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------
- */
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 void live_begin_step(struct live *live) {
     live->report.peak = live->always;
@@ -233,8 +230,7 @@ void live_observe(struct live *live, live_observer *observer, void *data) {
     live->observer_data = data;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 /* Effects are in the order of statements; those without have none. */
 static void index_effects(struct live *live) {

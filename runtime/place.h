@@ -54,8 +54,7 @@ enum place_schedule {
     PLACE_COSINE = 1,
 };
 
-/* ---- what generated code sees of a rank -------------------------------------------------------
- */
+/* ---- what generated code sees of a rank ----------------------------------------------------- */
 
 /* The first members of every struct place_context; generated code reads these and nothing else. */
 struct place_context_head {
@@ -65,8 +64,7 @@ struct place_context_head {
 /* One rank's state. Its first member is a struct place_context_head. */
 struct place_context;
 
-/* ---- collectives ------------------------------------------------------------------------------
- */
+/* ---- collectives ---------------------------------------------------------------------------- */
 
 enum place_collective {
     PLACE_ALL_REDUCE = 0,
@@ -108,8 +106,7 @@ struct place_piece {
     int64_t dst_outer; /* of an all_to_all */
 };
 
-/* ---- the descriptor ---------------------------------------------------------------------------
- */
+/* ---- the descriptor ------------------------------------------------------------------------- */
 
 struct place_axis {
     const char *name;
@@ -338,8 +335,7 @@ struct place_program {
     place_entry *average; /* averages parameters over the islands; null: there are none */
 };
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 /* What the command line says; all zero is a legal value and means what each comment says. */
 struct place_run_options {

@@ -81,8 +81,7 @@ int64_t arena_touched_bytes(const struct place_context *context) {
     return end;
 }
 
-/* ---- initial values ---------------------------------------------------------------------------
- */
+/* ---- initial values ------------------------------------------------------------------------- */
 
 static void store(enum place_dtype dtype, void *item, int64_t index, const double *values,
                   int64_t count) {
@@ -162,8 +161,7 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed) {
     return PLACE_OK;
 }
 
-/* ---- how much ---------------------------------------------------------------------------------
- */
+/* ---- how much ------------------------------------------------------------------------------- */
 
 int64_t arena_held_bytes(const struct place_program *program, enum live_state state) {
     int64_t bytes = 0;

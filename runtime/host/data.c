@@ -77,8 +77,7 @@ int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) 
     return (int64_t)random_permute(key, (uint64_t)index % n, n);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* The part of the file that was read last: most tokens follow one another. */
 struct reader {
@@ -163,8 +162,7 @@ int32_t dataset_begin(struct place_context *context, const struct dataset *set, 
     return status;
 }
 
-/* ---- a rank's samples -------------------------------------------------------------------------
- */
+/* ---- a rank's samples ----------------------------------------------------------------------- */
 
 /* The rank's part of what is by samples: of the batch, the axes that cut it are the outermost
  * digits, but for those that the microbatches stand around; then the microbatch, then these axes,

@@ -36,8 +36,7 @@ static int32_t agree_to_stop(struct session *session, struct place_context *cont
     return status;
 }
 
-/* ---- loss -------------------------------------------------------------------------------------
- */
+/* ---- loss ----------------------------------------------------------------------------------- */
 
 int32_t rank_evaluate(struct session *session, struct place_context *context) {
     const struct place_program *program = session->program;
@@ -73,8 +72,7 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
     return PLACE_OK;
 }
 
-/* ---- sampling ---------------------------------------------------------------------------------
- */
+/* ---- sampling ------------------------------------------------------------------------------- */
 
 /* Logits of the first sequence at one position: what this rank holds of them; zero elsewhere. */
 static void own_logits(struct place_context *context, int64_t position, double *row) {

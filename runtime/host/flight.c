@@ -8,8 +8,7 @@
 
 enum { SHORT_TABLE = 8 }; /* lines of a rank where people read first */
 
-/* ---- which rank -------------------------------------------------------------------------------
- */
+/* ---- which rank ----------------------------------------------------------------------------- */
 
 static uint64_t calls_of(const struct place_context *context) {
     return atomic_load(&context->recorder.calls);
@@ -50,8 +49,7 @@ static const char *mark_of(const struct place_context *context) {
                                      : "   <-- behind: the others wait for it";
 }
 
-/* ---- one call ---------------------------------------------------------------------------------
- */
+/* ---- one call ------------------------------------------------------------------------------- */
 
 static size_t format_group(const struct place_program *program, int32_t group, char *text,
                            size_t bytes) {
@@ -110,8 +108,7 @@ static void print_call(const struct place_program *program, const struct flight_
             recorded_names[call->call], where, *details ? ": " : "", details);
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static void print_rank(struct place_context *context, const char *mark, int lines, double rate,
                        FILE *to) {

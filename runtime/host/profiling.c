@@ -36,8 +36,7 @@ bool profiling_counts_step(const struct session *session, int64_t step) {
     return step > 1 || session->options->steps == 1;
 }
 
-/* ---- one rank ---------------------------------------------------------------------------------
- */
+/* ---- one rank ------------------------------------------------------------------------------- */
 
 /* Milliseconds of a step. What generated code does between calls is the schedule's. */
 struct rank_shares {
@@ -72,8 +71,7 @@ static struct rank_shares shares_of(const struct profile *profile, double ticks_
     return shares;
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 /* One member of every rank's shares, given by its place in rank_shares. */
 static void print_row(const char *name, const struct rank_shares *all, int64_t ranks,

@@ -27,8 +27,7 @@ static int available_cores(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* ---- before the ranks -------------------------------------------------------------------------
- */
+/* ---- before the ranks ----------------------------------------------------------------------- */
 
 /* Whether every buffer has room for what its layout says, inside the arena: what the compiler and
  * this runtime must agree on before anything is written. */
@@ -189,8 +188,7 @@ static void print_header(const struct session *session, const struct launch *lau
     fflush(stdout);
 }
 
-/* ---- ranks ------------------------------------------------------------------------------------
- */
+/* ---- ranks ---------------------------------------------------------------------------------- */
 
 struct rank_thread {
     struct session *session;
@@ -310,8 +308,7 @@ static int run_threads(struct session *session, const struct launch *launch, cha
     return status;
 }
 
-/* ---- the whole run ----------------------------------------------------------------------------
- */
+/* ---- the whole run -------------------------------------------------------------------------- */
 
 /* What every process finds as this one does. 0, or -1 with a message. */
 static int prepare(struct session *session, const struct launch *launch, char *message) {

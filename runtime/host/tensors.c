@@ -12,8 +12,7 @@
 #include "runtime/host/tensors.h"
 #include "runtime/transport/transport.h"
 
-/* ---- gathering --------------------------------------------------------------------------------
- */
+/* ---- gathering ------------------------------------------------------------------------------ */
 
 static void place_part(const struct place_context *context, const struct place_buffer *buffer,
                        int32_t rank, const char *part, char *whole) {
@@ -48,8 +47,7 @@ static int32_t tensor_gather(struct place_context *context, const struct place_b
     return PLACE_OK;
 }
 
-/* ---- the list of entries ----------------------------------------------------------------------
- */
+/* ---- the list of entries -------------------------------------------------------------------- */
 
 /* A tensor of the file. As a matrix it has `rows` rows of `columns`; what several logical tensors
  * fill side by side has one component for each. Of a fused tensor the parts lie side by side. */
@@ -242,8 +240,7 @@ static bool list_states(const struct place_program *program, struct entries *ent
     return true;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static int64_t entry_bytes(const struct entry *entry) {
     return entry->rows * entry->columns * dtype_size(entry->dtype);

@@ -59,8 +59,7 @@ static void *lines_new(size_t n, size_t bytes) {
     return lines ? memset(lines, 0, all) : NULL;
 }
 
-/* ---- start ------------------------------------------------------------------------------------
- */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 static struct flight *flight_of(struct local_rank *rank, int32_t handle) {
     return handle >= 0 && handle < rank->world->n_handles ? &rank->flights[handle] : NULL;
@@ -153,8 +152,7 @@ static int32_t local_start(struct place_context *context, int32_t handle,
     return PLACE_OK;
 }
 
-/* ---- wait -------------------------------------------------------------------------------------
- */
+/* ---- wait ----------------------------------------------------------------------------------- */
 
 /* One rank's wait. */
 struct meeting {
@@ -272,8 +270,7 @@ static int32_t wait_for_tiles(const struct meeting *meeting, int64_t tiles) {
     return status;
 }
 
-/* ---- portions ----------------------------------------------------------------------------------
- */
+/* ---- portions ------------------------------------------------------------------------------- */
 
 struct task {
     const struct meeting *meeting;
@@ -422,8 +419,7 @@ static const struct transport local_transport = {
     .leave = local_leave,
 };
 
-/* ---- the world --------------------------------------------------------------------------------
- */
+/* ---- the world ------------------------------------------------------------------------------ */
 
 static bool rank_allocate(struct local_world *world, struct local_rank *rank) {
     rank->world = world;

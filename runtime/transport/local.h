@@ -78,8 +78,7 @@ int32_t wait_until(struct place_context *context, int32_t statement, int32_t pee
                    _Atomic uint64_t *counter, uint64_t value);
 int32_t fail_aborted(struct place_context *context, int32_t statement);
 
-/* ---- the host's messages (transport.h) -------------------------------------------------------
- */
+/* ---- the host's messages (transport.h) ------------------------------------------------------ */
 
 int32_t local_share(struct place_context *context, const void *mine, void *all, size_t bytes);
 int32_t local_send(struct place_context *context, int32_t to, const void *data, size_t bytes);

@@ -56,8 +56,7 @@ static struct mpi_rank *rank_of(const struct place_context *context) {
     return context->mpi;
 }
 
-/* ---- room -------------------------------------------------------------------------------------
- */
+/* ---- room ----------------------------------------------------------------------------------- */
 
 /* Null: it has to wait until others have given theirs back; or, where there are none, for ever. */
 static char *take_room(struct mpi_rank *self, size_t bytes) {
@@ -87,8 +86,7 @@ static void give_room_back(struct mpi_rank *self, const struct flight *flight,
     *(before ? &before->room_end : &self->room_begin) = flight->room_end;
 }
 
-/* ---- going on ---------------------------------------------------------------------------------
- */
+/* ---- going on ------------------------------------------------------------------------------- */
 
 /* Those that are ready set out, as far as there is room, in the order of their starts. */
 static int32_t begin_flights(struct mpi_rank *self) {
@@ -152,8 +150,7 @@ static void mpi_progress(struct place_context *context) {
         profile_progressed(context->recorder.profile, begin, self->first != NULL);
 }
 
-/* ---- start and wait ---------------------------------------------------------------------------
- */
+/* ---- start and wait ------------------------------------------------------------------------- */
 
 static struct flight *flight_of(const struct place_context *context, int32_t handle) {
     return handle >= 0 && handle < context->program->n_handles ? &rank_of(context)->flights[handle]
@@ -239,8 +236,7 @@ static int32_t mpi_wait(struct place_context *context, int32_t statement, int32_
     return status;
 }
 
-/* ---- host -------------------------------------------------------------------------------------
- */
+/* ---- host ----------------------------------------------------------------------------------- */
 
 static int64_t mpi_sent_bytes(struct place_context *context, int32_t group) {
     const struct mpi_rank *self = rank_of(context);
@@ -310,8 +306,7 @@ static const struct transport mpi_transport = {
     .leave = mpi_leave,
 };
 
-/* ---- the module -------------------------------------------------------------------------------
- */
+/* ---- the module ----------------------------------------------------------------------------- */
 
 static bool group_is_here(const struct place_program *program, int32_t rank, int32_t number) {
     struct group group = group_of(program, rank, &program->groups[number].axes);

@@ -12,8 +12,7 @@
 /* From here on a piece is worth a message of its own. */
 enum { DIRECT_BYTES = 16 << 10 };
 
-/* ---- what travels how -------------------------------------------------------------------------
- */
+/* ---- what travels how ----------------------------------------------------------------------- */
 
 /* Elements of a piece in one message, padding and all. */
 static int64_t elements_of(const struct flight *flight, int32_t i) {
@@ -102,8 +101,7 @@ static void measure(struct flight *flight) {
         n * flight->slot_bytes * (is_cut(flight) ? 2 : 1) + (n - 1) * flight->scratch_bytes;
 }
 
-/* ---- packing ----------------------------------------------------------------------------------
- */
+/* ---- packing -------------------------------------------------------------------------------- */
 
 static struct chunk_range packed_range(int64_t count) {
     return chunk_range_of(1, count, 1, 0);
@@ -183,8 +181,7 @@ static void unpack_results(const struct flight *flight, int32_t place) {
     }
 }
 
-/* ---- direct pieces ----------------------------------------------------------------------------
- */
+/* ---- direct pieces -------------------------------------------------------------------------- */
 
 /* What goes to a member in the first exchange. */
 static char *direct_source(const struct flight *flight, int32_t i, int32_t to) {
@@ -211,8 +208,7 @@ static void copy_own_pieces(const struct flight *flight) {
     }
 }
 
-/* ---- sums -------------------------------------------------------------------------------------
- */
+/* ---- sums ----------------------------------------------------------------------------------- */
 
 /* Of what all members gave, packed, into this rank's slot. */
 static void reduce_packed(const struct flight *flight) {
@@ -239,8 +235,7 @@ static void reduce_direct(const struct flight *flight) {
     }
 }
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages ------------------------------------------------------------------------------- */
 
 static struct part *parts_for(const struct flight *flight, int32_t place) {
     return flight->parts + (size_t)place * (size_t)(1 + flight->n_direct);
@@ -356,8 +351,7 @@ static int32_t check_header(const struct flight *flight, int32_t place) {
                         collective_name((enum place_collective)other.kind), where, difference);
 }
 
-/* ---- from stage to stage ----------------------------------------------------------------------
- */
+/* ---- from stage to stage -------------------------------------------------------------------- */
 
 static void unpack_all(const struct flight *flight, bool own_too) {
     for (int32_t i = 0; i < flight->group.size; i++)
@@ -473,8 +467,7 @@ int32_t flight_advance(struct flight *flight, bool *moved) {
     return status;
 }
 
-/* ---- start ------------------------------------------------------------------------------------
- */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 static bool copy_pieces(struct flight *flight, const struct collective *collective) {
     if (collective->n_pieces > flight->capacity) {

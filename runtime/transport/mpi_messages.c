@@ -67,8 +67,7 @@ void messages_abort(void) {
     atomic_store(&office.aborted, 1);
 }
 
-/* ---- letters ----------------------------------------------------------------------------------
- */
+/* ---- letters -------------------------------------------------------------------------------- */
 
 static struct letter *letter_between(int32_t from, int32_t to, int32_t slot) {
     int64_t pair = (int64_t)(from - office.first) * office.ranks + to - office.first;
@@ -151,8 +150,7 @@ static void withdraw_letters(struct messages *messages) {
     }
 }
 
-/* ---- between processes ------------------------------------------------------------------------
- */
+/* ---- between processes ---------------------------------------------------------------------- */
 
 static bool grow_requests(struct messages *messages) {
     int capacity = messages->cap_requests ? messages->cap_requests * 2 : 64;
@@ -230,8 +228,7 @@ int32_t messages_fail(struct place_context *context, struct messages *messages, 
                         messages->error);
 }
 
-/* ---- going on, and waiting ----------------------------------------------------------------------
- */
+/* ---- going on, and waiting ------------------------------------------------------------------ */
 
 /* The least rank above `named` whose message is not done; INT32_MAX: none. */
 static int32_t next_silent_peer(struct messages *messages, int32_t named) {
@@ -345,8 +342,7 @@ int32_t messages_finish(struct place_context *context, struct messages *messages
     return status;
 }
 
-/* ---- the process ------------------------------------------------------------------------------
- */
+/* ---- the process ---------------------------------------------------------------------------- */
 
 static bool tags_suffice(void) {
     int *limit, is_set = 0;

@@ -59,8 +59,7 @@ static void count_sent(const struct portions *portions, int32_t from, int64_t el
                               memory_order_relaxed);
 }
 
-/* ---- sums -------------------------------------------------------------------------------------
- */
+/* ---- sums ----------------------------------------------------------------------------------- */
 
 /* A run of a piece's whole, from element `at` on, into the results of all. */
 static void sum_for_all(const struct portions *portions, int32_t piece, int64_t at, int64_t count) {
@@ -106,8 +105,7 @@ static void sum_part(const struct portions *portions, int32_t place, int32_t pie
                (size_t)((end - begin) * element_bytes(portions)));
 }
 
-/* ---- copies -----------------------------------------------------------------------------------
- */
+/* ---- copies --------------------------------------------------------------------------------- */
 
 /* Of what a member gives to another of one piece, from the begin-th to before the end-th. */
 static void give_part(const struct portions *portions, int32_t giver, int32_t taker, int32_t piece,
@@ -133,8 +131,7 @@ static void give_part(const struct portions *portions, int32_t giver, int32_t ta
         count_sent(portions, giver, end - begin);
 }
 
-/* ---- portions ----------------------------------------------------------------------------------
- */
+/* ---- portions ------------------------------------------------------------------------------- */
 
 static void do_part(const struct portions *portions, int32_t place, int32_t number, int32_t piece,
                     int64_t begin, int64_t end) {
