@@ -27,6 +27,12 @@ static inline struct place_context *context_make(const struct kernels *kernels, 
     return context;
 }
 
+/* Of the version that runs are made with. */
+static inline struct place_context *context_of_this_cpu(int threads) {
+    const char *message;
+    return context_make(kernels_select(&message), threads);
+}
+
 static inline void context_free(struct place_context *context) {
     team_destroy(context->team);
     free(context);
@@ -149,5 +155,26 @@ static inline void tensor_free(struct tensor *t) {
 }
 
 #define CALL_OK(call) assert_int_equal(call, PLACE_OK)
+
+/* What a call says to arguments that it cannot take; the context is as before it. */
+static inline void assert_refused(struct place_context *context, int32_t status) {
+    assert_int_equal(status, PLACE_ERROR_ARGUMENT);
+    assert_int_equal(context->status, PLACE_ERROR_ARGUMENT);
+    context->status = PLACE_OK;
+}
+
+/* Of a call that sums rows in blocks. */
+static inline void refuses_blocks_that_do_not_fit(int32_t (*call)(struct place_context *context,
+                                                                  int64_t rows, int64_t blocks)) {
+    static const int64_t wrong[][2] = {
+        {24, 3},                                          /* no power of two */
+        {24, 16},                                         /* rows are left over */
+        {2 * PLACE_BLOCKS_LIMIT, 2 * PLACE_BLOCKS_LIMIT}, /* too many */
+    };
+    struct place_context *context = context_of_this_cpu(1);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_refused(context, call(context, wrong[i][0], wrong[i][1]));
+    context_free(context);
+}
 
 static const int real_types[] = {PLACE_F64, PLACE_F32};

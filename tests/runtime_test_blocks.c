@@ -295,8 +295,7 @@ static void devices_and_one_agree(void **state) {
  * once. */
 static void large_tables_are_summed_alike(void **state) {
     enum { COLUMNS = 5000, ROWS = 8, TABLE = 9000 };
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), 2);
+    struct place_context *context = context_of_this_cpu(2);
     struct rows r = rows_make((struct rows){
         .dtype = PLACE_F32, .parts = 1, .blocks = 4, .length = ROWS / 4, .columns = COLUMNS});
     float *one = must(calloc(TABLE * 8, sizeof *one)),
@@ -329,17 +328,17 @@ static void large_tables_are_summed_alike(void **state) {
     context_free(context);
 }
 
+static int32_t sum_of_rows(struct place_context *context, int64_t rows, int64_t blocks) {
+    static double x[2 * PLACE_BLOCKS_LIMIT], y;
+    return place_sum_rows(context, 0, PLACE_F64, rows, 1, blocks, 1, x, &y, 0);
+}
+
 static void blocks_that_do_not_fit_are_refused(void **state) {
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), 1);
-    static const int64_t wrong[][2] = {{0, 1}, {1, 3}, {5, 1}, {2, 8}, {1, 128}};
-    double x[12 * 2] = {0}, y[2];
-    for (int i = 0; i < 5; i++) {
-        assert_int_equal(
-            place_sum_rows(context, 0, PLACE_F64, 12, wrong[i][0], wrong[i][1], 2, x, y, 0),
-            PLACE_ERROR_ARGUMENT);
-        context->status = PLACE_OK;
-    }
+    refuses_blocks_that_do_not_fit(sum_of_rows);
+    struct place_context *context = context_of_this_cpu(1);
+    double x[12] = {0}, y;
+    for (int64_t parts = 0; parts <= 5; parts += 5)
+        assert_refused(context, place_sum_rows(context, 0, PLACE_F64, 12, parts, 1, 1, x, &y, 0));
     context_free(context);
 }
 

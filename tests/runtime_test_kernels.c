@@ -320,10 +320,10 @@ static void check_blocks_of_sum(struct place_context *context, int dtype, int64_
         CALL_OK(place_accumulate(context, 0, dtype, rows, c.picked, c.made));
     }
     assert_memory_equal(c.sum, c.picked, (size_t)rows * (dtype == PLACE_F64 ? 8 : 4));
-    assert_int_equal(
-        place_sum_exp(context, 0, dtype, rows, VOCAB, 1, c.logits.data, c.shift, c.sum),
-        PLACE_ERROR_ARGUMENT);
-    context->status = PLACE_OK;
+    /* in more than are summed, in 4 with some left over, in 13 */
+    for (int i = 0; i < 3; i++)
+        assert_refused(context, place_sum_exp(context, 0, dtype, rows, VOCAB, (int[]){1, 25, 8}[i],
+                                              c.logits.data, c.shift, c.sum));
     for (int i = 0; i < 5; i++)
         free(*scratch[i]);
     tensor_free(&c.logits);
@@ -396,10 +396,8 @@ static void check_loss_shapes(struct place_context *context) {
     CALL_OK(place_cross_entropy(context, 0, PLACE_F32, 1, 2, logits, &target, &loss, 0, &lse));
     assert_true(loss == 2e4); /* no overflow on the way */
     target = 2;
-    assert_int_equal(
-        place_cross_entropy(context, 0, PLACE_F32, 1, 2, logits, &target, &loss, 0, &lse),
-        PLACE_ERROR_ARGUMENT);
-    context->status = PLACE_OK;
+    assert_refused(
+        context, place_cross_entropy(context, 0, PLACE_F32, 1, 2, logits, &target, &loss, 0, &lse));
 }
 
 static void loss_agrees_with_loops(void **state) {
@@ -561,8 +559,7 @@ static void sums_are_carried(void **state) {
 
 static void copies_and_conversions(void **state) {
     enum { COUNT = 40000 };
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), 2);
+    struct place_context *context = context_of_this_cpu(2);
     double *x = random_f64(COUNT, 1), *y = zeros_f64(COUNT), *wide = zeros_f64(COUNT);
     float *narrow = must(calloc(COUNT, sizeof(float)));
     CALL_OK(place_copy(context, 0, COUNT * 8, y, x));
@@ -571,8 +568,7 @@ static void copies_and_conversions(void **state) {
     CALL_OK(place_cast(context, 0, PLACE_F32, PLACE_F64, COUNT, wide, narrow));
     for (int i = 0; i < COUNT; i++)
         assert_true(narrow[i] == (float)x[i] && wide[i] == (double)narrow[i]);
-    assert_int_equal(place_cast(context, 0, PLACE_F32, PLACE_I32, 1, wide, narrow),
-                     PLACE_ERROR_ARGUMENT);
+    assert_refused(context, place_cast(context, 0, PLACE_F32, PLACE_I32, 1, wide, narrow));
     CALL_OK(place_fill_zero(context, 0, (COUNT - 1) * 8, y));
     assert_true(y[0] == 0 && y[COUNT - 2] == 0 && y[COUNT - 1] == x[COUNT - 1]);
     CALL_OK(place_copy_rows(context, 0, 3, 2, y, 2, "abcdefghijkl", 4));
@@ -583,9 +579,7 @@ static void copies_and_conversions(void **state) {
 
 static void teams_give_equal_bits(void **state) {
     enum { ROWS = 1000, COLUMNS = 333 };
-    const char *message;
-    struct place_context *one = context_make(kernels_select(&message), 1),
-                         *two = context_make(one->kernels, 2);
+    struct place_context *one = context_of_this_cpu(1), *two = context_of_this_cpu(2);
     struct tensor x = tensor_random(PLACE_F32, ROWS * COLUMNS, 1),
                   gain = tensor_random(PLACE_F32, COLUMNS, 2);
     struct tensor stats = tensor_random(PLACE_F32, ROWS, 3);

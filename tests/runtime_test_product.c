@@ -36,8 +36,7 @@ static void check_case(struct place_context *context, int dtype, const struct ca
 }
 
 static void products_agree_with_loops(void **state) {
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), 2);
+    struct place_context *context = context_of_this_cpu(2);
     static const int64_t sizes[][3] = {{1, 1, 1},      {3, 5, 7},      {64, 64, 64},
                                        {257, 130, 33}, {70, 1040, 40}, {300, 1, 9}};
     for (int size = 0; size < 6; size++)
@@ -52,8 +51,7 @@ static void products_agree_with_loops(void **state) {
 
 /* beta 0 does not read c, whatever is there. */
 static void results_are_overwritten(void **state) {
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), 1);
+    struct place_context *context = context_of_this_cpu(1);
     double a[4] = {1, 2, 3, 4}, c[4] = {NAN, NAN, NAN, NAN};
     CALL_OK(place_product(context, 0, PLACE_F64, 0, 0, 2, 2, 2, a, 2, a, 2, 0, c, 2));
     const double square[4] = {7, 10, 15, 22};
@@ -63,9 +61,7 @@ static void results_are_overwritten(void **state) {
 
 static void teams_give_equal_bits(void **state) {
     enum { M = 523, N = 700, K = 65 };
-    const char *message;
-    struct place_context *one = context_make(kernels_select(&message), 1),
-                         *two = context_make(one->kernels, 2);
+    struct place_context *one = context_of_this_cpu(1), *two = context_of_this_cpu(2);
     struct tensor a = tensor_random(PLACE_F32, M * K, 1), b = tensor_random(PLACE_F32, K * N, 2);
     struct tensor c = tensor_random(PLACE_F32, M * N, 3), d = tensor_random(PLACE_F32, M * N, 4);
     CALL_OK(place_product(one, 0, PLACE_F32, 0, 0, M, N, K, a.data, K, b.data, N, 0, c.data, N));
@@ -238,13 +234,12 @@ static void versions_give_equal_bits(void **state) {
 /* A sum of more tiles than one, on teams of one to three. */
 static void teams_sum_blocks_alike(void **state) {
     enum { M = 523, N = 700, K = 64 };
-    const char *message;
     struct tensor a = tensor_random(PLACE_F32, M * K, 1), b = tensor_random(PLACE_F32, K * N, 2);
     struct tensor c = tensor_random(PLACE_F32, M * N, 3), d = tensor_random(PLACE_F32, M * N, 4);
     struct blocked p = {PLACE_F32, 0, 0, 0, M, N, K / 8, 1, 1, 8, 1};
     struct matrix of_a = {a.data, K}, of_b = {b.data, N};
     for (int threads = 1; threads <= 3; threads++) {
-        struct place_context *context = context_make(kernels_select(&message), threads);
+        struct place_context *context = context_of_this_cpu(threads);
         void *made = threads == 1 ? c.data : d.data;
         multiply_blocks(context, &p, of_a, of_b, (struct matrix){made, N});
         context_free(context);
@@ -254,17 +249,19 @@ static void teams_sum_blocks_alike(void **state) {
     tensor_free(&a), tensor_free(&b), tensor_free(&c), tensor_free(&d);
 }
 
+static int32_t product_in_blocks(struct place_context *context, int64_t k, int64_t blocks) {
+    static double x[2 * PLACE_BLOCKS_LIMIT];
+    return place_product_blocks(context, 0, PLACE_F64, 0, 0, 1, 1, k, 1, blocks, x, k, x, 1, 0, x,
+                                1);
+}
+
 static void blocks_that_do_not_fit_are_refused(void **state) {
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), 1);
-    double x[64] = {0};
-    static const int64_t wrong[][2] = {{1, 3}, {3, 2}, {0, 1}, {1, 8}, {1, 128}};
-    for (int i = 0; i < 5; i++) {
-        assert_int_equal(place_product_blocks(context, 0, PLACE_F64, 0, 0, 4, 4, 4, wrong[i][0],
-                                              wrong[i][1], x, 4, x, 4, 0, x, 4),
-                         PLACE_ERROR_ARGUMENT);
-        context->status = PLACE_OK;
-    }
+    refuses_blocks_that_do_not_fit(product_in_blocks);
+    struct place_context *context = context_of_this_cpu(1);
+    double x[16] = {0};
+    for (int64_t parts = 0; parts <= 3; parts += 3)
+        assert_refused(context, place_product_blocks(context, 0, PLACE_F64, 0, 0, 4, 4, 4, parts, 1,
+                                                     x, 4, x, 4, 0, x, 4));
     context_free(context);
 }
 
@@ -314,8 +311,7 @@ enum { EDGE = 1024 };
 
 /* The product of EDGE x EDGE x EDGE by a team, as the old library makes it. */
 static float *old_product(const struct place_program *program, int threads) {
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), threads);
+    struct place_context *context = context_of_this_cpu(threads);
     context->program = program;
     float *x = calloc(2 * EDGE * EDGE, sizeof(float));
     if (x == NULL || place_product(context, 0, PLACE_F32, 0, 0, EDGE, EDGE, EDGE, x, EDGE, x, EDGE,
@@ -411,7 +407,7 @@ static int want_long_sums(void) {
     setenv("PLACE_PRODUCT_LIBRARY", FLOAT_BLAS, 1);
     if (product_load(&message) != PLACE_OK)
         return 1;
-    struct place_context *context = context_make(kernels_select(&message), 2);
+    struct place_context *context = context_of_this_cpu(2);
     if (place_product(context, 0, PLACE_F32, 0, 0, 1, 1, TERMS - 1, x, TERMS, x, 1, 0, &c, 1) !=
         PLACE_OK)
         return 2;

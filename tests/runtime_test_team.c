@@ -125,14 +125,12 @@ static void fill_tile(void *arguments, int64_t begin, int64_t end) {
 }
 
 static void generated_loops_run_on_the_team(void **state) {
-    const char *message;
-    struct place_context *context = context_make(kernels_select(&message), 2);
+    struct place_context *context = context_of_this_cpu(2);
     double y[1000] = {0};
     CALL_OK(place_parallel(context, 0, (void *)fill_tile, &(struct fill){y}, 1000, 7));
     for (int i = 0; i < 1000; i++)
         assert_true(y[i] == i);
-    assert_int_equal(place_parallel(context, 0, (void *)fill_tile, NULL, 1000, 0),
-                     PLACE_ERROR_ARGUMENT);
+    assert_refused(context, place_parallel(context, 0, (void *)fill_tile, NULL, 1000, 0));
     context_free(context);
 }
 

@@ -58,7 +58,7 @@ int32_t place_row_max(struct place_context *context, int32_t statement, int32_t 
 int32_t place_sum_exp(struct place_context *context, int32_t statement, int32_t dtype, int64_t rows,
                       int64_t vocab, int64_t block, const void *x, const void *shift, void *y) {
     RECORD_CALL(sum_exp);
-    if (block < 1 || vocab > block * PLACE_BLOCKS_LIMIT)
+    if (block < 1 || vocab % block || !are_a_tree(vocab / block))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "a sum over %lld in blocks of %lld", (long long)vocab,
                             (long long)block);

@@ -33,11 +33,16 @@ static inline int64_t rows_per_range(int64_t length) {
 /* Elements per range of the loops that do a few operations per element. */
 enum { ELEMENTS_PER_RANGE = 16384 };
 
+/* So many sums are joined as a complete binary tree, in the arrays that kernels have for them. */
+static inline bool are_a_tree(int64_t blocks) {
+    return blocks > 0 && blocks <= PLACE_BLOCKS_LIMIT && !(blocks & (blocks - 1));
+}
+
 /* How rows are summed; 0 blocks: in no order that other meshes share, so they are one. */
 static inline int32_t cut_rows(struct place_context *context, int32_t statement, int64_t rows,
                                int64_t parts, int64_t blocks, struct row_blocks *cut) {
     int64_t n = larger(1, blocks);
-    if (parts < 1 || rows % (parts * n) || n > PLACE_BLOCKS_LIMIT || (n & (n - 1)))
+    if (parts < 1 || !are_a_tree(n) || rows % (parts * n))
         return context_fail(context, statement, PLACE_ERROR_ARGUMENT,
                             "%lld rows in %lld parts of %lld blocks", (long long)rows,
                             (long long)parts, (long long)blocks);
