@@ -13,7 +13,9 @@ struct flight;
 struct post;
 
 struct channel { /* host messages from one rank to another */
-    _Atomic uint64_t posted, taken;
+    /* Opened: the last that the receiver has begun to read, or that a sender who fails took back.
+     */
+    _Atomic uint64_t posted, opened, taken;
     const void *data;
     size_t bytes;
 };

@@ -1,4 +1,6 @@
-/* What the host says between ranks that are threads: a message is read where its sender has it. */
+/* What the host says between ranks that are threads: a message is read where its sender has it, so
+ * the sender stays until it has been read, also where the run fails meanwhile. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/transport/local.h"
@@ -47,6 +49,20 @@ int32_t local_share(struct place_context *context, const void *mine, void *all, 
     return PLACE_OK;
 }
 
+/* One side alone opens a message: the receiver, who then reads all of it, or the sender. */
+static bool open_message(struct channel *channel, uint64_t number) {
+    uint64_t before = number - 1;
+    return atomic_compare_exchange_strong(&channel->opened, &before, number);
+}
+
+/* By a sender who fails, and whose bytes will be gone. What the receiver copies at this moment is
+ * waited for. */
+static void take_back(struct channel *channel, uint64_t number) {
+    if (!open_message(channel, number))
+        while (atomic_load(&channel->taken) < number)
+            sched_yield();
+}
+
 int32_t local_send(struct place_context *context, int32_t to, const void *data, size_t bytes) {
     struct local_world *world = rank_of(context)->world;
     struct channel *channel = channel_between(world, context->rank, to);
@@ -54,7 +70,10 @@ int32_t local_send(struct place_context *context, int32_t to, const void *data, 
     channel->data = data;
     channel->bytes = bytes;
     move_counter(rank_of(context), &channel->posted, number);
-    return wait_until(context, -1, to, "receive", &channel->taken, number);
+    int32_t status = wait_until(context, -1, to, "receive", &channel->taken, number);
+    if (status)
+        take_back(channel, number);
+    return status;
 }
 
 int32_t local_receive(struct place_context *context, int32_t from, void *data, size_t bytes) {
@@ -68,6 +87,8 @@ int32_t local_receive(struct place_context *context, int32_t from, void *data, s
         return context_fail(context, -1, PLACE_ERROR_MISMATCH,
                             "rank %d sent %zu bytes where %zu were expected", from, channel->bytes,
                             bytes);
+    if (!open_message(channel, number))
+        return fail_aborted(context, -1);
     memcpy(data, channel->data, bytes);
     move_counter(rank_of(context), &channel->taken, number);
     return PLACE_OK;
