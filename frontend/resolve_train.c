@@ -468,8 +468,10 @@ static void take_reproducible(struct resolver *r, struct train_draft *draft,
         most.value = field->value->of.value;
     }
     if (take_field(r, train_field_rows, N_TRAIN_FIELDS, "field of `train`", &most, origin,
-                   draft->config, draft->said) == TRAIN_REPRODUCIBLE)
-        draft->config->reproducible_of = read_dimensions(r, of);
+                   draft->config, draft->said) != TRAIN_REPRODUCIBLE)
+        return;
+    draft->config->reproducible_of = read_dimensions(r, of);
+    draft->config->reproducible_span = most.value->span;
 }
 
 // What an optimizer takes as an argument.

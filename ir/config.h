@@ -115,8 +115,9 @@ struct train_config {
     double clip; // 0: none
     struct precision_config precision;
     uint64_t seed;
-    int64_t reproducible;     // W, or 0
-    uint32_t reproducible_of; // with it: dimensions that may be divided, bits 1 << dimension
+    int64_t reproducible;          // W, or 0
+    uint32_t reproducible_of;      // with it: dimensions that may be divided, bits 1 << dimension
+    struct span reproducible_span; // of W alone
     struct origin origin, batch_origin, sequence_origin, microbatch_origin, reproducible_origin;
 };
 

@@ -10,6 +10,7 @@
 //   place_islands.c which local steps have a meaning
 //   place_wire.c    which gradients travel compressed
 //   place_order.c   the order of sums, where training is reproducible
+//   place_sums.c    whether all gradients have it
 //   place_promised.c  which dimensions it lets a strategy divide
 //   place_sizes.c   which sizes divide
 //   place_remedies.c  the edits that helps propose
@@ -37,6 +38,10 @@ struct axis_list those_in(const struct axis_list *axes, const struct axis_list *
 // E305: neither of the statements wins.
 void report_tie(struct placing *, const struct mode_statement *first,
                 const struct mode_statement *second, unsigned axis);
+// Whether a state is kept over an axis as one, of another tensor say, over another: its extent, and
+// when gradients are summed.
+bool stored_alike(const struct placed_tensor *a, unsigned axis, const struct placed_tensor *b,
+                  unsigned other, enum state state);
 // E119: no part of what the model has, in these words, is one that the statement selects. At its
 // selector, where nothing brought it.
 void report_selects_nothing(struct placing *, const struct mode_statement *, const char *words);
@@ -49,7 +54,16 @@ struct diagnostic *not_yet(struct placing *, const struct origin *origin, const 
 void propose_extent(struct placing *, struct diagnostic *, const struct placed_tensor *,
                     enum state state, enum extent extent, const struct axis_list *axes,
                     struct span behind);
+// A state of `odd` kept over the axes as that of `like`, where one statement says so.
+void propose_alike(struct placing *, struct diagnostic *, const struct placed_tensor *odd,
+                   const struct placed_tensor *like, enum state state,
+                   const struct axis_list *axes);
 struct axis_list axes_without(const struct axis_list *axes, const struct axis_list *others);
+// A split with its axes in this order, if these are all.
+void propose_split(struct placing *, struct diagnostic *, const struct split_statement *,
+                   const struct axis_list *axes);
+// `reproducible` of so many devices, where the file says it.
+void propose_reproducible(struct placing *, struct diagnostic *, int64_t most);
 // What is said over these axes instead; over none, not at all.
 void propose_axes(struct placing *, struct diagnostic *, const struct mode_statement *,
                   const struct axis_list *axes);
@@ -101,9 +115,14 @@ void check_island_states(struct placing *);
 void find_wire(struct placing *);
 void place_wire(struct placing *, struct placed_tensor *);
 void check_wires(struct placing *);
-// The order of sums over the batch, which must be one.
+// Where training is reproducible: what it asks of a strategy; of that, which dimensions may be
+// divided, and that sums over the batch have one order, which is noted.
 void check_order(struct placing *);
 void check_promised(struct placing *);
+void check_sums(struct placing *);
+// E313, so far without what to do.
+struct diagnostic *report_no_order(struct placing *, const struct origin *origin,
+                                   const char *message);
 void check_states(struct placing *);
 void check_nesting(struct placing *, const struct placed_tensor *);
 

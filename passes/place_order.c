@@ -54,26 +54,36 @@ struct gradient_sums gradient_sums(const struct placement *placement,
 
 // ---- E199: what is not summed in order yet ----------------------------------------------------
 
-// What of a split has no order yet; NULL: the batch, which is split alone, has one, and what is
-// worked on in blocks.
-static const char *without_order(const struct placement *placement,
-                                 const struct split_statement *split) {
-    if (split->dimensions[0] == DIM_BATCH)
-        return NULL;
-    for (unsigned i = 0; i < split->axes.n; i++)
-        if (axis_list_has(&placement->batch, split->axes.axes[i]))
-            return "dividing the model over axes of the batch";
-    return split->copies.n ? "copying key and value heads" : NULL;
+static struct diagnostic *not_in_order_yet(struct placing *p, const struct origin *origin,
+                                           const char *what) {
+    return not_yet(p, origin,
+                   arena_format(p->arena, "%s, where training is `reproducible`,", what));
 }
 
-static void check_ordered_splits(struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    for (uint32_t s = 0; s < strategy->n_splits; s++) {
-        const struct split_statement *split = &strategy->splits[s];
-        const char *what = without_order(p->placement, split);
-        if (what && effective_axes(p, &split->axes).n)
-            not_yet(p, &split->origin,
-                    arena_format(p->arena, "%s, where training is `reproducible`,", what));
+static void report_copies(struct placing *p, const struct split_statement *split) {
+    const char *axes = axes_text(p, &split->said);
+    struct diagnostic *d = not_in_order_yet(p, &split->origin, "copying key and value heads");
+    diagnostic_help(d,
+                    "split them over at most %" PRId64 " devices, as many as the model has, or "
+                    "leave out `reproducible`",
+                    p->config->model.kv_heads);
+    diagnostic_say(d, "`%s` has %" PRId64 " devices", axes,
+                   mesh_group_size(&p->config->mesh, &split->said));
+}
+
+// The batch, which is split alone, has an order, and what is worked on in blocks.
+static void check_ordered_split(struct placing *p, const struct split_statement *split) {
+    struct axis_list axes = effective_axes(p, &split->axes);
+    if (split->dimensions[0] == DIM_BATCH || !axes.n)
+        return;
+    struct axis_list shared = those_in(&axes, &p->placement->batch);
+    if (shared.n) {
+        struct diagnostic *d =
+            not_in_order_yet(p, &split->origin, "dividing the model over axes of the batch");
+        diagnostic_say(d, "`%s` splits the batch, too", axes_text(p, &shared));
+        diagnostic_help(d, "divide it over other axes, or leave out `reproducible`");
+    } else if (split->copies.n) {
+        report_copies(p, split);
     }
 }
 
@@ -87,6 +97,22 @@ static int axis_between(const struct placing *p, const struct placed_tensor *pla
     return inside.n && (scattered.n || sums.scatter_last.n) ? inside.axes[0] : -1;
 }
 
+// With the gradients cut over it, too, its parts are outside.
+static void report_parts_inside(struct placing *p, const struct placed_tensor *placed,
+                                unsigned axis) {
+    const struct origin *origin = placed_origin(placed, STATE_OPTIMIZER, axis);
+    struct axis_list axes = {0};
+    axis_list_add(&axes, axis);
+    struct diagnostic *d = not_in_order_yet(
+        p, origin,
+        arena_format(p->arena,
+                     "sharding over `%s`, which divides the model, inside shards over data axes",
+                     axis_name(p, axis)));
+    diagnostic_help(d, "shard the gradients over `%s`, too, or leave out `reproducible`",
+                    axis_name(p, axis));
+    propose_extent(p, d, placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes, origin_span(origin));
+}
+
 static void check_storage(struct placing *p) {
     const struct placement *placement = p->placement;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
@@ -94,23 +120,41 @@ static void check_storage(struct placing *p) {
         int axis = axis_between(p, placed);
         if (axis < 0)
             continue;
-        not_yet(p, placed_origin(placed, STATE_OPTIMIZER, (unsigned)axis),
-                arena_format(p->arena,
-                             "sharding over `%s`, which divides the model, inside shards over data "
-                             "axes, where training is `reproducible`,",
-                             axis_name(p, (unsigned)axis)));
+        report_parts_inside(p, placed, (unsigned)axis);
         return;
     }
 }
 
 static void check_kind(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
-    check_ordered_splits(p);
+    for (uint32_t i = 0; i < strategy->n_splits; i++)
+        check_ordered_split(p, &strategy->splits[i]);
     check_storage(p);
-    for (uint32_t i = 0; i < strategy->n_relaxations; i++)
-        if (effective_axes(p, &strategy->relaxations[i].axes).n)
-            not_yet(p, &strategy->relaxations[i].origin,
-                    "relaxing a condition where training is `reproducible`");
+}
+
+// ---- E313: what has no order --------------------------------------------------------------------
+
+struct diagnostic *report_no_order(struct placing *p, const struct origin *origin,
+                                   const char *message) {
+    struct diagnostic *d = report(p->diagnostics, E313, origin_span(origin), "%s", message);
+    diagnostic_origin(d, origin);
+    return d;
+}
+
+// What is lost in codes, and what islands train between averages, depends on how many there are. So
+// the file promises what holds on no mesh, not even on one device, where nothing is lost.
+static void check_relaxed(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    if (!p->config->strategy.n_relaxations)
+        return;
+    const struct relax_statement *relax = &p->config->strategy.relaxations[0];
+    struct diagnostic *d = report_no_order(
+        p, &relax->origin,
+        "`relax` gives other results on every mesh, but training is `reproducible`");
+    diagnostic_label(d, origin_span(&train->reproducible_origin), "the same results are promised");
+    diagnostic_help(d, "leave out `reproducible`, or `relax` with what stands in it");
+    if (train->reproducible_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->reproducible_origin.span, "%s", "");
 }
 
 // ---- E313: sizes --------------------------------------------------------------------------------
@@ -119,11 +163,11 @@ static bool is_power_of_two(int64_t n) {
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-static struct diagnostic *report_order(struct placing *p, const struct origin *origin,
-                                       const char *message) {
-    struct diagnostic *d = report(p->diagnostics, E313, origin_span(origin), "%s", message);
-    diagnostic_origin(d, origin);
-    return d;
+static int64_t power_of_two_from(int64_t n) {
+    int64_t power = 1;
+    while (power < n)
+        power *= 2;
+    return power;
 }
 
 static void check_number(struct placing *p) {
@@ -132,12 +176,13 @@ static void check_number(struct placing *p) {
     if (devices <= train->reproducible)
         return;
     struct diagnostic *d =
-        report_order(p, &train->reproducible_origin,
-                     arena_format(p->arena,
-                                  "%" PRId64 " devices share the batch, more than "
-                                  "`reproducible = %" PRId64 "`",
-                                  devices, train->reproducible));
+        report_no_order(p, &train->reproducible_origin,
+                        arena_format(p->arena,
+                                     "%" PRId64 " devices share the batch, more than "
+                                     "`reproducible = %" PRId64 "`",
+                                     devices, train->reproducible));
     diagnostic_help(d, "raise `reproducible`: it is the most devices that train to these bits");
+    propose_reproducible(p, d, power_of_two_from(devices));
 }
 
 static void check_powers(struct placing *p) {
@@ -147,7 +192,7 @@ static void check_powers(struct placing *p) {
         unsigned axis = batch->axes[i];
         if (is_power_of_two(axis_size(p, axis)))
             continue;
-        struct diagnostic *d = report_order(
+        struct diagnostic *d = report_no_order(
             p, &p->placement->split_by[axis]->origin,
             arena_format(p->arena, "`%s` has %" PRId64 " devices, which make no binary tree",
                          axis_name(p, axis), axis_size(p, axis)));
@@ -156,17 +201,18 @@ static void check_powers(struct placing *p) {
     if (is_power_of_two(p->placement->microbatches))
         return;
     struct diagnostic *d =
-        report_order(p, &train->batch_origin,
-                     arena_format(p->arena, "%" PRId64 " microbatches make no binary tree",
-                                  p->placement->microbatches));
+        report_no_order(p, &train->batch_origin,
+                        arena_format(p->arena, "%" PRId64 " microbatches make no binary tree",
+                                     p->placement->microbatches));
     diagnostic_help(d, "make train.batch a power of two times train.microbatch");
 }
 
-// A dimension that axes cut, and a statement that says so.
+// A dimension that axes cut, and a statement that says so; `split` is NULL where that is not one.
 struct division {
     struct dim dim;
     struct axis_list cuts;
     const struct origin *origin;
+    const struct split_statement *split;
 };
 
 // Of the axes that cut a dimension the last one's devices are neighbours in a sum over it.
@@ -176,12 +222,14 @@ static void check_sum_over(struct placing *p, const struct division *division) {
     struct axis_list sum = placement_sum(p->placement, mesh, axis_list_mask(cuts));
     if (axis_list_equal(&sum, cuts))
         return;
-    struct diagnostic *d = report_order(
+    struct diagnostic *d = report_no_order(
         p, division->origin,
         arena_format(p->arena, "`%s` is divided over `%s`, but sums over these go by `%s`",
                      dimension_names[division->dim.dimension], mesh_axes_text(mesh, cuts, p->arena),
                      mesh_axes_text(mesh, &sum, p->arena)));
     diagnostic_help(d, "name the axes in that order, those of several statements in the mesh");
+    if (division->split)
+        propose_split(p, d, division->split, &sum);
 }
 
 // Every device has whole blocks of what it is given a part of.
@@ -194,19 +242,21 @@ static void check_blocks(struct placing *p, const struct division *division) {
     const char *work =
         blocks == 1 ? "whole" : arena_format(p->arena, "in %" PRId64 " blocks", blocks);
     struct diagnostic *d =
-        report_order(p, division->origin,
-                     arena_format(p->arena, "`%s` is divided in %" PRId64 ", but worked on %s",
-                                  dimension_names[dim->dimension], parts, work));
+        report_no_order(p, division->origin,
+                        arena_format(p->arena, "`%s` is divided in %" PRId64 ", but worked on %s",
+                                     dimension_names[dim->dimension], parts, work));
     diagnostic_say(d,
                    "as many blocks as the greatest power of two that divides %" PRId64
                    ", at most `reproducible` and %d",
                    dim->size, LIMIT_BLOCKS);
-    if (is_power_of_two(parts) && parts <= LIMIT_BLOCKS && dim->size % parts == 0)
+    if (is_power_of_two(parts) && parts <= LIMIT_BLOCKS && dim->size % parts == 0) {
         diagnostic_help(d, "raise `reproducible` to %" PRId64 ", which gives other bits", parts);
-    else if (blocks > 1)
+        propose_reproducible(p, d, parts);
+    } else if (blocks > 1) {
         diagnostic_help(d, "divide it in a power of two that is at most %" PRId64, blocks);
-    else
+    } else {
         diagnostic_help(d, "leave it whole on every device");
+    }
 }
 
 static void check_division(struct placing *p, const struct division *division) {
@@ -224,7 +274,8 @@ static void check_sequences(struct placing *p) {
         struct division division = {.dim = {DIM_SEQUENCE, p->config->train.sequence},
                                     .cuts =
                                         work_cuts_in_scope(p->placement, rule->scope, DIM_SEQUENCE),
-                                    .origin = rule_origin(rule)};
+                                    .origin = rule_origin(rule),
+                                    .split = rule->split};
         if (rule->dimension == DIM_SEQUENCE && division.cuts.n)
             check_division(p, &division);
     }
@@ -238,102 +289,21 @@ static void check_dimensions(struct placing *p) {
         const struct placed_tensor *placed = &placement->tensors[i];
         for (unsigned d = 0; d < tensor->rank && p->diagnostics->n_errors == errors; d++) {
             const struct axis_list *cuts = &placed->cuts[d];
-            if (cuts->n)
-                check_division(p, &(struct division){tensor->dims[d], *cuts,
-                                                     &placed->cut_by[cuts->axes[0]]->origin});
+            if (!cuts->n)
+                continue;
+            const struct split_statement *split = placed->cut_by[cuts->axes[0]];
+            check_division(p, &(struct division){tensor->dims[d], *cuts, &split->origin, split});
         }
     }
     if (p->diagnostics->n_errors == errors)
         check_sequences(p);
 }
 
-// ---- E313: one order ----------------------------------------------------------------------------
-
-static void append(struct axis_list *to, const struct axis_list *axes) {
-    for (unsigned i = 0; i < axes->n; i++)
-        axis_list_add(to, axes->axes[i]);
-}
-
-static struct axis_list inner_axes(const struct gradient_sums *sums) {
-    struct axis_list inner = sums->reduce_each;
-    append(&inner, &sums->scatter_each);
-    return inner;
-}
-
-// All that a tensor's gradient is summed over, what is summed over last first.
-static struct axis_list digits_of(const struct gradient_sums *sums) {
-    struct axis_list digits = sums->reduce_last, inner = inner_axes(sums);
-    append(&digits, &sums->scatter_last);
-    append(&digits, &inner);
-    return digits;
-}
-
-static const struct origin *origin_of_sums(const struct placing *p,
-                                           const struct placed_tensor *tensor) {
-    for (unsigned i = 0; i < p->placement->batch.n; i++) {
-        const struct origin *origin =
-            placed_origin(tensor, STATE_GRADIENTS, p->placement->batch.axes[i]);
-        if (origin)
-            return origin;
-    }
-    return &p->config->train.reproducible_origin;
-}
-
-static void report_two_orders(struct placing *p, const struct placed_tensor *tensor,
-                              const char *name, const char *first) {
-    struct diagnostic *d = report_order(
-        p, origin_of_sums(p, tensor),
-        arena_format(p->arena, "gradients of %s are summed in another order than those of %s", name,
-                     first));
-    diagnostic_say(d, "no one order of microbatches fits both");
-    diagnostic_help(d, "shard and reduce all gradients alike, where training is `reproducible`");
-}
-
-static void report_other_order(struct placing *p, const struct axis_list *digits) {
-    const struct axis_list *batch = &p->placement->batch;
-    const struct split_statement *split = p->placement->split_by[batch->axes[0]];
-    struct diagnostic *d = report_order(
-        p, &split->origin,
-        arena_format(p->arena,
-                     "the batch is split over `%s`, but gradients are summed over it in "
-                     "the order of `%s`",
-                     mesh_axes_text(&p->config->mesh, batch, p->arena),
-                     mesh_axes_text(&p->config->mesh, digits, p->arena)));
-    diagnostic_say(d, "neighbours are added first, and what is summed over first comes last");
-    diagnostic_help(d, "split the batch over the axes in that order");
-}
-
-// All tensors have the order of the first that is trained, and the batch has it too.
-static void check_sums(struct placing *p) {
-    struct placement *placement = p->placement;
-    struct axis_list order = {0};
-    const char *first = NULL;
-    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
-        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
-        if (!tensor->trainable)
-            continue;
-        struct gradient_sums sums = gradient_sums(placement, &placement->tensors[i]);
-        struct axis_list inner = {0}, digits = digits_of(&sums);
-        if (placement->microbatches > 1)
-            inner = inner_axes(&sums);
-        if (!first) {
-            placement->inner = inner;
-            order = digits;
-            first = tensor->name;
-        }
-        if (!axis_list_equal(&inner, &placement->inner) || !axis_list_equal(&digits, &order)) {
-            report_two_orders(p, &placement->tensors[i], tensor->name, first);
-            return;
-        }
-    }
-    if (first && !axis_list_equal(&order, &placement->batch))
-        report_other_order(p, &order);
-}
-
 void check_order(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
     if (!p->config->train.reproducible)
         return;
+    check_relaxed(p);
     check_promised(p);
     if (p->diagnostics->n_errors == errors)
         check_kind(p);

@@ -1,39 +1,100 @@
 // place, remedies: the edits that helps propose. They are texts in the place of what the user
 // wrote, or beside it; the driver compiles what they make of the file, and keeps those that make it
 // right. So nothing here need know whether an edit is enough, only that it is what the help says.
+#include <inttypes.h>
 #include <string.h>
 
 #include "ir/diagnostic.h"
 #include "passes/place.h"
 
-// ---- one statement
-// --------------------------------------------------------------------------------
+// ---- one statement -----------------------------------------------------------------------------
 
 // What the user wrote for an extent, in the notation that stands at its place: a letter of a tuple
-// or a mode.
+// or a mode with its arguments.
 static const char *extent_text(struct placing *p, struct span at, enum extent extent,
-                               const char *axes) {
+                               const char *arguments) {
     static const char *const letters[] = {"R", "S", "S*"};
     static const char *const names[] = {"replicated", "sharded", "gathered"};
     if (at.source != NO_SOURCE && at.end - at.begin <= 2)
         return letters[extent];
-    return arena_format(p->arena, "%s(%s)", names[extent], axes);
+    return arena_format(p->arena, "%s(%s)", names[extent], arguments);
+}
+
+// What stands between a statement and another behind it: of a block with a line for each, its line
+// end and indentation.
+static const char *between_statements(const struct placing *p, struct span behind) {
+    const char *text = p->diagnostics->sources->items[behind.source].text;
+    uint32_t line = behind.begin;
+    while (line > 0 && text[line - 1] != '\n')
+        line--;
+    int indentation = (int)strspn(text + line, " \t");
+    if (memchr(text + line, '{', behind.begin - line))
+        return "  ";
+    return arena_format(p->arena, "\n%.*s", indentation, text + line);
+}
+
+static void propose_behind(struct placing *p, struct diagnostic *d, struct span behind,
+                           const char *statement) {
+    struct span end = {behind.source, behind.end, behind.end};
+    diagnostic_edit(d, end, "%s%s", between_statements(p, behind), statement);
+}
+
+// In place of the statement `old`, if the user wrote it; else behind `behind`, if that is anywhere.
+static void propose_mode(struct placing *p, struct diagnostic *d, const struct origin *old,
+                         enum state state, enum extent extent, const char *arguments,
+                         struct span behind) {
+    if (old && old->kind == ORIGIN_STATEMENT) {
+        struct span at = origin_span(old);
+        diagnostic_edit(d, at, "%s", extent_text(p, at, extent, arguments));
+    } else if (behind.source != NO_SOURCE) {
+        propose_behind(p, d, behind,
+                       arena_format(p->arena, "%s : %s", state_names[state],
+                                    extent_text(p, span_nowhere(), extent, arguments)));
+    }
 }
 
 void propose_extent(struct placing *p, struct diagnostic *d, const struct placed_tensor *placed,
                     enum state state, enum extent extent, const struct axis_list *axes,
                     struct span behind) {
-    const struct origin *old = placed_origin(placed, state, axes->axes[0]);
-    if (old && old->kind == ORIGIN_STATEMENT) {
-        struct span at = origin_span(old);
-        diagnostic_edit(d, at, "%s", extent_text(p, at, extent, axes_text(p, axes)));
-        return;
+    propose_mode(p, d, placed_origin(placed, state, axes->axes[0]), state, extent,
+                 axes_text(p, axes), behind);
+}
+
+// Over all axes as over the first.
+static bool is_uniform(const struct placed_tensor *placed, enum state state,
+                       const struct axis_list *axes) {
+    for (unsigned i = 1; i < axes->n; i++)
+        if (!stored_alike(placed, axes->axes[0], placed, axes->axes[i], state))
+            return false;
+    return true;
+}
+
+void propose_alike(struct placing *p, struct diagnostic *d, const struct placed_tensor *odd,
+                   const struct placed_tensor *like, enum state state,
+                   const struct axis_list *axes) {
+    unsigned axis = axes->axes[0];
+    const struct mode_statement *mode = odd->extents[state][axis].mode;
+    struct axis_list said = *axes; // an edited statement keeps its axes
+    if (mode && mode->origin.kind == ORIGIN_STATEMENT)
+        said = effective_axes(p, &mode->axes);
+    bool uniform = is_uniform(like, state, &said);
+    if (mode && mode->own_text && !uniform) {
+        struct axis_list left = axes_without(&mode->axes, axes);
+        propose_axes(p, d, mode, &left); // what is said of all then holds here, too
     }
-    if (behind.source == NO_SOURCE)
+    if (!mode || !uniform)
         return;
-    struct span end = {behind.source, behind.end, behind.end};
-    diagnostic_edit(d, end, "\n  %s : %s", state_names[state],
-                    extent_text(p, span_nowhere(), extent, axes_text(p, axes)));
+    const char *arguments = axes_text(p, &said);
+    if (state == STATE_GRADIENTS && axis_list_has(&like->reduced_each, axis))
+        arguments = arena_format(p->arena, "%s, reduce = each", arguments);
+    propose_mode(p, d, &mode->origin, state, like->extents[state][axis].extent, arguments,
+                 origin_span(&mode->origin));
+}
+
+void propose_reproducible(struct placing *p, struct diagnostic *d, int64_t most) {
+    const struct train_config *train = &p->config->train;
+    if (train->reproducible_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->reproducible_span, "%" PRId64, most);
 }
 
 struct axis_list axes_without(const struct axis_list *axes, const struct axis_list *others) {
@@ -62,6 +123,20 @@ void propose_first(struct placing *p, struct diagnostic *d, const struct mode_st
     const char *text = p->diagnostics->sources->items[a.source].text;
     if (strncmp(text + a.begin, text + b.begin, a.end - a.begin) == 0)
         diagnostic_edit(d, b, "%s", "");
+}
+
+// ---- what is divided ---------------------------------------------------------------------------
+
+void propose_split(struct placing *p, struct diagnostic *d, const struct split_statement *split,
+                   const struct axis_list *axes) {
+    if (split->origin.kind != ORIGIN_STATEMENT ||
+        axis_list_mask(&split->axes) != axis_list_mask(axes))
+        return;
+    const char *dimensions = "";
+    for (uint32_t i = 0; i < split->n_dimensions; i++)
+        dimensions = arena_format(p->arena, "%s%s%s", dimensions, i ? ", " : "",
+                                  dimension_names[split->dimensions[i]]);
+    diagnostic_edit(d, split->origin.span, "split %s over %s", dimensions, axes_text(p, axes));
 }
 
 // ---- `relax` around it -------------------------------------------------------------------------
@@ -105,11 +180,7 @@ void propose_relaxed(struct placing *p, struct diagnostic *d, const struct mode_
         conditions[c] = relax->conditions[c] || c == (int)condition;
     if (!relax->conditions[condition])
         propose_head(p, d, relax, conditions, &relax->axes);
-    struct span at = mode->origin.span, behind = {at.source, at.end, at.end};
-    const struct source_files *sources = p->diagnostics->sources;
-    bool one_line =
-        source_place(sources, relax->origin.span).line == source_place(sources, at).line;
-    diagnostic_edit(d, behind, "%s%s", one_line ? "  " : "\n    ", statement);
+    propose_behind(p, d, mode->origin.span, statement);
 }
 
 void propose_relaxed_axes(struct placing *p, struct diagnostic *d,
