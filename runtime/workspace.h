@@ -1,6 +1,6 @@
 /* Scratch memory of kernels: one block per thread of a team, allocated with the team, so that
- * nothing is allocated in a step. Attention needs it, and products and gradients of tables whose
- * blocks are joined as a tree; the memory plan counts it as a constant per thread. */
+ * nothing is allocated in a step. Attention needs it, products of our own, and gradients of tables
+ * whose blocks are joined as a tree; the memory plan counts it as a constant per thread. */
 #pragma once
 
 /* Attention works on tiles of this many queries by this many keys. */
@@ -19,17 +19,18 @@
  * level of a tree over PLACE_BLOCKS_LIMIT blocks. */
 #define PLACE_ATTENTION_SUMS_ELEMENTS(head_dim, keys) (6 * 2 * (head_dim) * (keys))
 
-/* A tile of a product in blocks: 1024 x 64 singles. */
-#define PLACE_SUMMED_COLUMNS    64
-#define PLACE_SUMMED_TILE_BYTES (1 << 18)
-
-/* One tile for each level of a tree over PLACE_BLOCKS_LIMIT blocks, one for the sum, one for what
- * is copied of an operand. */
-#define PLACE_SUMMED_TILES 8
+/* Products of our own copy what they need of both operands for this many terms of a sum at a time:
+ * of some rows, and of a tile's columns and some that fill up the last panel of them. */
+#define PLACE_PRODUCT_DEPTH        256
+#define PLACE_PRODUCT_ROW_BYTES    576
+#define PLACE_PRODUCT_COLUMN_BYTES 2048
+#define PLACE_PRODUCT_PANEL_BYTES                                                                  \
+    (PLACE_PRODUCT_DEPTH * (PLACE_PRODUCT_ROW_BYTES + PLACE_PRODUCT_COLUMN_BYTES + 192))
 
 /* What one thread needs for any program: attention of the longest head in double precision takes
- * less, with half a tile of keys where there are sums of blocks. */
-#define PLACE_WORKSPACE_BYTES_PER_THREAD (PLACE_SUMMED_TILES * PLACE_SUMMED_TILE_BYTES)
+ * less, with half a tile of keys where there are sums of blocks, and products have room for sums
+ * of some rows for each level of a tree. */
+#define PLACE_WORKSPACE_BYTES_PER_THREAD (1 << 21)
 #if (PLACE_ATTENTION_WORKSPACE_ELEMENTS(PLACE_HEAD_DIM_LIMIT) +                                    \
      PLACE_ATTENTION_SUMS_ELEMENTS(PLACE_HEAD_DIM_LIMIT, PLACE_ATTENTION_TILE / 2)) *              \
         8 >                                                                                        \

@@ -1,6 +1,7 @@
 /* The product function: all transposes, tails of tiles, strides, sums; the same bits on one thread
- * and two; how teams cut; the same bits of blocks whatever stands beside them; the environment put
- * right; a library that does not know the CPU, has products in float alone, or is not there. */
+ * and two; how teams cut; the order of sums of our own products, whatever stands beside them; the
+ * environment put right; a library that does not know the CPU, has products in float alone, or is
+ * not there. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "runtime_kernel_fixture.h"
@@ -137,69 +138,74 @@ static void check_part(struct place_context *context, const struct blocked *p, s
     tensor_free(&own_a), tensor_free(&own_b), tensor_free(&own_c);
 }
 
-/* Of both halves of k, which have whole blocks: their sum is the whole. */
-static void check_halves(struct place_context *context, const struct blocked *p, struct matrix a,
-                         struct matrix b, const struct tensor *c) {
-    struct blocked half = *p;
-    int64_t m = p->m * p->m_blocks, n = p->n * p->n_blocks, k = p->k * p->k_blocks / 2;
-    half.k_blocks /= 2;
-    half.beta = 0;
-    struct tensor sums[2];
-    for (int i = 0; i < 2; i++) {
-        struct matrix own_a = from(a, p->dtype, p->transpose_a, 0, i * k);
-        struct matrix own_b = from(b, p->dtype, p->transpose_b, i * k, 0);
-        struct tensor copy = apart(&own_b, p->dtype, p->transpose_b, k, n);
-        sums[i] = tensor_random(p->dtype, m * n, 4);
-        multiply_blocks(context, &half, own_a, own_b, (struct matrix){sums[i].data, n});
-        tensor_free(&copy);
-    }
-    CALL_OK(place_accumulate(context, 0, p->dtype, m * n, sums[0].data, sums[1].data));
-    assert_memory_equal(sums[0].data, c->data, (size_t)(m * n * width_of(p->dtype)));
-    tensor_free(&sums[0]), tensor_free(&sums[1]);
+/* sum + a b, as one step of a kernel. */
+static double step(int dtype, bool fused, double a, double b, double sum) {
+    if (dtype == PLACE_F64)
+        return fused ? fma(a, b, sum) : a * b + sum;
+    float product = (float)a * (float)b;
+    return fused ? fmaf((float)a, (float)b, (float)sum) : product + (float)sum;
 }
 
-/* What c held is added last, as one. */
-static void check_added(struct place_context *context, const struct blocked *p, struct matrix a,
-                        struct matrix b, const struct tensor *c) {
-    struct blocked alone = *p;
-    int64_t m = p->m * p->m_blocks, n = p->n * p->n_blocks;
-    struct tensor before = tensor_random(p->dtype, m * n, 3),
-                  product = tensor_random(p->dtype, m * n, 4);
-    alone.beta = 0;
-    multiply_blocks(context, &alone, a, b, (struct matrix){product.data, n});
-    CALL_OK(place_accumulate(context, 0, p->dtype, m * n, before.data, product.data));
-    assert_memory_equal(before.data, c->data, (size_t)(m * n * width_of(p->dtype)));
-    tensor_free(&before), tensor_free(&product);
+static double rounded(int dtype, double x) {
+    return dtype == PLACE_F64 ? x : (float)x;
 }
 
+/* Of blocks first .. first + n - 1 of an element: row i of a by column j of b. */
+struct ordered_sum {
+    const struct blocked *p;
+    bool fused;
+    const double *a, *b;
+    int64_t lda, ldb, i, j;
+};
+
+static double sum_in_order(const struct ordered_sum *s, int64_t first, int64_t n) {
+    const struct blocked *p = s->p;
+    if (n > 1)
+        return rounded(p->dtype,
+                       sum_in_order(s, first, n / 2) + sum_in_order(s, first + n / 2, n / 2));
+    double sum = 0;
+    for (int64_t part = 0; part < p->k_parts; part++)
+        for (int64_t l = 0; l < p->k; l++) {
+            int64_t k = (part * p->k_blocks + first) * p->k + l;
+            sum = step(p->dtype, s->fused, at(s->a, s->lda, p->transpose_a, s->i, k),
+                       at(s->b, s->ldb, p->transpose_b, k, s->j), sum);
+        }
+    return sum;
+}
+
+/* All of c, bit for bit, and of what is not added its lower right block by itself. */
 static void check_blocks(struct place_context *context, const struct blocked *p) {
     int64_t m = p->m * p->m_blocks, n = p->n * p->n_blocks, k = p->k * p->k_blocks * p->k_parts;
     struct matrix a, b;
     struct tensor of_a = stored(p, p->transpose_a, m, k, 1, &a),
                   of_b = stored(p, p->transpose_b, k, n, 2, &b),
                   c = tensor_random(p->dtype, m * n, 3);
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            double sum = p->beta ? c.exact[i * n + j] : 0;
-            for (int64_t l = 0; l < k; l++)
-                sum += at(of_a.exact, a.leading, p->transpose_a, i, l) *
-                       at(of_b.exact, b.leading, p->transpose_b, l, j);
-            c.exact[i * n + j] = sum;
-        }
     multiply_blocks(context, p, a, b, (struct matrix){c.data, n});
-    assert_close("c", c.data, p->dtype, c.exact, m * n, tolerance_of(p->dtype) * 10);
-    if (p->beta)
-        check_added(context, p, a, b, &c);
-    else
+    for (int64_t i = 0; i < m * n; i++) {
+        struct ordered_sum sum = {.p = p,
+                                  .fused = context->kernels->vector_bytes > 16,
+                                  .a = of_a.exact,
+                                  .b = of_b.exact,
+                                  .lda = a.leading,
+                                  .ldb = b.leading,
+                                  .i = i / n,
+                                  .j = i % n};
+        double expected = sum_in_order(&sum, 0, p->k_blocks);
+        if (p->beta)
+            expected = rounded(p->dtype, c.exact[i] + expected);
+        if (element(c.data, p->dtype, i) != expected)
+            fail_msg("%lld x %lld x %lld in %lld blocks: element %lld has another order of sums",
+                     (long long)m, (long long)n, (long long)k, (long long)p->k_blocks,
+                     (long long)i);
+    }
+    if (!p->beta)
         check_part(context, p, a, b, &c);
-    if (!p->beta && p->k_blocks > 1 && p->k_parts == 1)
-        check_halves(context, p, a, b, &c);
     tensor_free(&of_a), tensor_free(&of_b), tensor_free(&c);
 }
 
 /* What a part has depends neither on what lies beside it nor on where it lies. */
 static void check_parts_of_products(struct place_context *context) {
-    static const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {48, 33, 17}, {300, 72, 40}};
+    static const int64_t sizes[][3] = {{1, 1, 1}, {3, 5, 7}, {48, 33, 17}, {150, 50, 20}};
     static const int64_t blocks[][4] = {{1, 4, 1, 1}, {4, 1, 1, 1}, {1, 1, 8, 1},
                                         {2, 2, 4, 1}, {1, 1, 4, 3}, {1, 2, 1, 2}};
     for (int size = 0; size < 4; size++)
@@ -213,6 +219,38 @@ static void check_parts_of_products(struct place_context *context) {
 
 static void parts_have_the_bits_of_the_whole(void **state) {
     in_each_version(check_parts_of_products);
+}
+
+/* Blocks of which many fill a panel or one fills several, in one part or in short ones; more rows
+ * and columns than are copied at a time. */
+static void check_orders(struct place_context *context) {
+    static const int64_t shapes[][5] = {
+        {9, 50, 16, 64, 1}, {13, 30, 600, 1, 1}, {5, 17, 300, 4, 1}, {160, 20, 40, 8, 1},
+        {7, 600, 8, 2, 5},  {3, 40, 32, 4, 3},   {8, 48, 0, 4, 1}};
+    for (int i = 0; i < 7; i++)
+        for (int flags = 0; flags < 16; flags++)
+            check_blocks(context,
+                         &(struct blocked){flags & 1, flags >> 1 & 1, flags >> 2 & 1, flags >> 3,
+                                           shapes[i][0], shapes[i][1], shapes[i][2], 1, 1,
+                                           shapes[i][3], shapes[i][4]});
+}
+
+static void sums_have_their_order(void **state) {
+    in_each_version(check_orders);
+}
+
+/* A sum of no terms is 0, and added to a number, of any sign, leaves it. */
+static void empty_sums_are_zero(void **state) {
+    const char *message;
+    struct place_context *context = context_make(kernels_select(&message), 1);
+    float x = 1, c[2] = {NAN, NAN}, d[2] = {-0.0f, 3};
+    CALL_OK(
+        place_product_blocks(context, 0, PLACE_F32, 0, 0, 1, 2, 0, 1, 2, &x, 1, &x, 2, 0, c, 2));
+    CALL_OK(
+        place_product_blocks(context, 0, PLACE_F32, 0, 0, 1, 2, 0, 1, 2, &x, 1, &x, 2, 1, d, 2));
+    assert_true(c[0] == 0 && c[1] == 0);
+    assert_true(signbit(d[0]) && d[0] == 0 && d[1] == 3);
+    context_free(context);
 }
 
 /* Whatever the width of the registers, of CPUs that have fused steps. */
@@ -454,6 +492,8 @@ int main(void) {
         cmocka_unit_test(results_are_overwritten),
         cmocka_unit_test(teams_give_equal_bits),
         cmocka_unit_test(parts_have_the_bits_of_the_whole),
+        cmocka_unit_test(sums_have_their_order),
+        cmocka_unit_test(empty_sums_are_zero),
         cmocka_unit_test(versions_give_equal_bits),
         cmocka_unit_test(teams_sum_blocks_alike),
         cmocka_unit_test(blocks_that_do_not_fit_are_refused),

@@ -1,15 +1,25 @@
 /* What the calls hand to their tile functions. Tensors are of the kernel's type unless their C type
  * says more; shapes are those of runtime/calls.def. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include "runtime/kernels/blocks.h"
 #include "runtime/workspace.h"
 
-/* c = op(a) op(b), or is added to; k lies as [parts, blocks, length]. A tile is `rows` by
- * PLACE_SUMMED_COLUMNS, of PLACE_SUMMED_TILE_BYTES at most. */
+static inline int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static inline int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* c = op(a) op(b), or is added to. A tile's panels take PLACE_PRODUCT_PANEL_BYTES of the workspace,
+ * the rest has room for its sums. */
 struct block_product {
     int transpose_a, transpose_b;
-    int64_t m, n, parts, blocks, length;
+    int64_t m, n;
+    struct row_blocks k;
     const void *a;
     int64_t lda;
     const void *b;
@@ -17,8 +27,17 @@ struct block_product {
     int accumulate;
     void *c;
     int64_t ldc;
-    int64_t rows; /* of a tile */
+    int64_t rows, columns;  /* of a tile */
+    int64_t blocks_at_once; /* which fit panels together; or 1 */
 };
+
+/* Is the sum of n blocks made in memory of the thread before it is added to something? */
+static inline bool is_summed_apart(const struct block_product *p, int64_t n) {
+    return n * rows_of_block(&p->k) > PLACE_PRODUCT_DEPTH;
+}
+
+/* What a product does with what is there. */
+enum use_of_sum { OVERWRITTEN, CONTINUED, ADDED };
 
 /* Both norms: without `mean` it is the root-mean-square norm, which has no bias either. */
 struct norm {

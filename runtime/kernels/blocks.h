@@ -35,3 +35,16 @@ static inline void next_of_block(const struct row_blocks *rows, struct block_row
     if (--at->left == 0)
         *at = (struct block_row){at->row + (rows->blocks - 1) * rows->length, rows->length};
 }
+
+/* Row i of those from a block on, one block after the other. */
+static inline struct block_row row_from_block(const struct row_blocks *rows, int64_t block,
+                                              int64_t i) {
+    int64_t own = rows_of_block(rows), part = i % own / rows->length, before = i % rows->length;
+    return (struct block_row){(part * rows->blocks + block + i / own) * rows->length + before,
+                              rows->length - before};
+}
+
+/* `depth` of these rows, from the one `first` on. */
+struct stretch {
+    int64_t block, first, depth;
+};

@@ -56,6 +56,10 @@ static struct edges tile_edges(const struct place_context *context, int64_t m, i
     return edges;
 }
 
+static int64_t tiles_of(struct edges edges, int64_t m, int64_t n) {
+    return (m + edges.rows - 1) / edges.rows * ((n + edges.columns - 1) / edges.columns);
+}
+
 struct tiled_product {
     struct product whole;
     struct edges tile;
@@ -131,15 +135,42 @@ int32_t place_product(struct place_context *context, int32_t statement, int32_t 
                         product_description(), (long long)m, (long long)n, (long long)k);
 }
 
-/* As many as there is room for, unless threads would then have too few tiles to share. */
-static int64_t rows_of_tile(const struct place_context *context, int32_t dtype, int64_t m,
-                            int64_t across) {
-    enum { LEAST_ROWS = 32, TILES_PER_THREAD = 4 };
-    int64_t rows = PLACE_SUMMED_TILE_BYTES / PLACE_SUMMED_COLUMNS / width_of(dtype);
-    int64_t wanted = TILES_PER_THREAD * team_threads(context->team);
-    while (rows > LEAST_ROWS && (m + rows - 1) / rows * across < wanted)
-        rows /= 2;
-    return rows;
+/* How many blocks a panel has room for, so that their tree is made while it is there. */
+static int64_t blocks_at_once(const struct row_blocks *k) {
+    int64_t n = k->blocks;
+    while (n > 1 && n * rows_of_block(k) > PLACE_PRODUCT_DEPTH)
+        n /= 2;
+    return n;
+}
+
+/* How many sums of n blocks' tiles there are at a time beside what they are added to, or end in. */
+static int64_t sums_apart(const struct block_product *p, int64_t n, bool added) {
+    int64_t own = added && is_summed_apart(p, n);
+    return n <= p->blocks_at_once ? own : own + sums_apart(p, n / 2, true);
+}
+
+static void cut_further(struct edges *edges, const struct block_product *p, int64_t tiles,
+                        int64_t least_edge) {
+    while (tiles_of(*edges, p->m, p->n) < tiles && larger(edges->rows, edges->columns) > least_edge)
+        halve(edges);
+}
+
+/* As large as there is room for, unless threads would then have too few tiles to share: large ones
+ * some for each, small ones, where copies of the operands cost more, one. */
+static struct edges own_tile_edges(const struct place_context *context,
+                                   const struct block_product *p, int64_t width) {
+    enum { LEAST_EDGE = 64, LARGE_EDGE = 256, LARGE_TILES_PER_THREAD = 2 };
+    const int64_t room = PLACE_WORKSPACE_BYTES_PER_THREAD - PLACE_PRODUCT_PANEL_BYTES;
+    int64_t sums = sums_apart(p, p->k.blocks, p->accumulate), threads = team_threads(context->team);
+    struct edges edges = {larger(1, p->m), larger(1, p->n)};
+    while (edges.columns * width > PLACE_PRODUCT_COLUMN_BYTES)
+        edges.columns = half_edge(edges.columns);
+    while (edges.rows > LARGEST_EDGE || edges.rows * edges.columns * width * sums > room)
+        edges.rows = half_edge(edges.rows);
+    cut_further(&edges, p, threads, LEAST_EDGE);
+    if (threads > 1)
+        cut_further(&edges, p, threads * LARGE_TILES_PER_THREAD, LARGE_EDGE);
+    return edges;
 }
 
 int32_t place_product_blocks(struct place_context *context, int32_t statement, int32_t dtype,
@@ -154,14 +185,11 @@ int32_t place_product_blocks(struct place_context *context, int32_t statement, i
     if (status)
         return status;
     describe(context, statement, &whole);
-    int64_t across = (n + PLACE_SUMMED_COLUMNS - 1) / PLACE_SUMMED_COLUMNS;
     struct block_product product = {.transpose_a = transpose_a,
                                     .transpose_b = transpose_b,
                                     .m = m,
                                     .n = n,
-                                    .parts = cut.parts,
-                                    .blocks = cut.blocks,
-                                    .length = cut.length,
+                                    .k = cut,
                                     .a = a,
                                     .lda = lda,
                                     .b = b,
@@ -169,8 +197,11 @@ int32_t place_product_blocks(struct place_context *context, int32_t statement, i
                                     .accumulate = beta,
                                     .c = c,
                                     .ldc = ldc,
-                                    .rows = rows_of_tile(context, dtype, m, across)};
-    int64_t tiles = (m + product.rows - 1) / product.rows * across;
+                                    .blocks_at_once = blocks_at_once(&cut)};
+    struct edges edges = own_tile_edges(context, &product, width_of(dtype));
+    product.rows = edges.rows;
+    product.columns = edges.columns;
+    int64_t tiles = beta && k == 0 ? 0 : tiles_of(edges, m, n);
     return run_kernel(context, statement, KERNEL_block_product, dtype, tiles, 1, &product);
 }
 

@@ -16,14 +16,6 @@ static inline int64_t width_of(int32_t dtype) {
     return dtype == PLACE_F64 ? 8 : 4;
 }
 
-static inline int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static inline int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* Rows of `length` elements per range, so that a range is some ten thousand elements: microseconds
  * of work, many times what handing it out costs. Depends on the shape only. */
 static inline int64_t rows_per_range(int64_t length) {
