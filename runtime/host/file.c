@@ -71,12 +71,26 @@ void standard_files_hold(void) {
             (void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* Why nothing can be renamed to the path, or 0. A device or pipe would be replaced by a file. */
-static int taken_by(const char *path) {
-    struct stat status;
-    if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
-        return 0;
-    return S_ISDIR(status.st_mode) ? EISDIR : ENOTSUP;
+/* ---- what is written over ----
+ * A new file takes the name of an old one, which is to seem as if it had been written itself. */
+
+/* Why that may not be, or 0. A device or pipe would be replaced by a file, and a file that its
+ * owner has protected could be, since renaming asks its folder alone. */
+static int protected_by(const char *path, const struct stat *old) {
+    if (!S_ISREG(old->st_mode))
+        return S_ISDIR(old->st_mode) ? EISDIR : ENOTSUP;
+    return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+static mode_t permissions_of(const struct stat *old) {
+    return old->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+}
+
+/* As far as the system lets this process; what it has been opened with is no more. */
+static void take_after(int descriptor, const struct stat *old) {
+    if (fchown(descriptor, old->st_uid, old->st_gid) != 0)
+        (void)!fchown(descriptor, (uid_t)-1, old->st_gid);
+    (void)!fchmod(descriptor, permissions_of(old));
 }
 
 enum { TEMPORARY_SUFFIX = 16, LINKS_LIMIT = 40 }; /* at most: ".PID.part" */
@@ -108,7 +122,9 @@ int new_file_open(struct new_file *file, const char *path) {
     file->descriptor = -1;
     if (follow_links(path, file->path) != 0)
         return -1;
-    errno = taken_by(file->path);
+    struct stat old;
+    bool replaces = stat(file->path, &old) == 0;
+    errno = replaces ? protected_by(file->path, &old) : 0;
     if (errno)
         return -1;
     int length = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.part", file->path,
@@ -117,9 +133,12 @@ int new_file_open(struct new_file *file, const char *path) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                            replaces ? permissions_of(&old) : 0666);
     if (file->descriptor < 0)
         return -1;
+    if (replaces)
+        take_after(file->descriptor, &old);
     atomic_store(&unfinished, file->temporary);
     return 0;
 }

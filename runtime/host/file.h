@@ -10,7 +10,9 @@ struct new_file {
     char path[FILE_PATH_BYTES], temporary[FILE_PATH_BYTES];
 };
 
-/* All return 0, or -1 with errno set. Where a path is a link, what it leads to is written. */
+/* All return 0, or -1 with errno set. Where a path is a link, what it leads to is written. What is
+ * written over keeps its permissions, and its owner and group where this process may give files
+ * away; what this process may not write to is refused. */
 int new_file_open(struct new_file *file, const char *path);
 int new_file_write(struct new_file *file, const void *data, size_t bytes);
 int new_file_commit(struct new_file *file);
