@@ -235,6 +235,17 @@ struct ast_argument ast_argument_axes(struct span span, struct ast_names axes, s
 
 // ---- fields and axes --------------------------------------------------------------------------
 
+struct ast_paths ast_assigned(struct parser *p, struct ast_paths paths) {
+    p->assigned = paths.items[paths.n - 1];
+    return paths;
+}
+
+struct ast_block ast_block_end(struct parser *p, struct span span, struct ast_block block) {
+    p->assigned = (struct ast_path){0};
+    block.span = span;
+    return block;
+}
+
 struct ast_field ast_field_value(struct span span, struct ast_paths paths,
                                  struct ast_value *value) {
     return (struct ast_field){.span = span, .paths = paths, .value = value};

@@ -45,7 +45,10 @@ struct ast_argument ast_argument_axes(struct span span, struct ast_names axes, s
 struct ast_arguments ast_arguments_add(struct parser *p, struct ast_arguments list,
                                        struct ast_argument argument);
 
-// What an error left behind is all zero; adding it changes nothing.
+// What an error left behind is all zero; adding it changes nothing. `assigned` and the end of a
+// block are noted for messages.
+struct ast_paths ast_assigned(struct parser *p, struct ast_paths paths);
+struct ast_block ast_block_end(struct parser *p, struct span span, struct ast_block block);
 struct ast_field ast_field_value(struct span span, struct ast_paths paths, struct ast_value *value);
 struct ast_field ast_field_block(struct parser *p, struct span span, struct ast_name name,
                                  const struct ast_block *block);

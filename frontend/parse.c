@@ -7,6 +7,7 @@
 #include "frontend/actions.h"
 #include "frontend/tokens.h"
 #include "ir/check.h"
+#include "ir/ir.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -59,6 +60,12 @@ static const char *symbol_in_sentence(struct arena *arena, const char *symbol) {
     if (strchr(symbol, ' '))
         return symbol;
     return arena_format(arena, "`%s`", symbol);
+}
+
+// A setting of the command line has an end, but is no file.
+static const char *symbol_of_goal(const struct parser *p, const char *symbol) {
+    bool is_end = strcmp(symbol, "the end of the file") == 0;
+    return is_end && p->goal == PARSE_SETTING ? "the end" : symbol;
 }
 
 static bool contains(const char *const *symbols, int n, const char *symbol) {
@@ -168,6 +175,20 @@ static void suggest_comma(struct parser *p, struct diagnostic *d, struct span sp
     diagnostic_edit(d, span_of(span.source, end, end), ",");
 }
 
+// What a value begins with that a field's name does not go on with.
+static bool is_value_or_colon(const char *found) {
+    return strcmp(found, "a number") == 0 || strcmp(found, "a number with a unit") == 0 ||
+           strcmp(found, "a string in quotes") == 0 || strcmp(found, "':'") == 0;
+}
+
+// `microbatch 2`, or `batch: 8` as elsewhere.
+static void suggest_equals(struct parser *p, struct diagnostic *d, struct span span) {
+    struct span before = word_before(p, span);
+    bool is_sign = p->text[span.begin] == ':';
+    diagnostic_help(d, "a field's value stands behind `=`");
+    diagnostic_edit(d, is_sign ? span : span_of(span.source, before.end, before.end), " =");
+}
+
 static bool is_word(const struct parser *p, struct span span, const char *word) {
     return span.end - span.begin == strlen(word) &&
            strncmp(p->text + span.begin, word, strlen(word)) == 0;
@@ -185,16 +206,69 @@ static void suggest_no_comma(struct parser *p, struct diagnostic *d, struct span
     }
 }
 
+// ---- `of` behind a field's value ----------------------------------------------------------------
+
+// The grammar knows no field by its name: dimensions may stand behind the value of any, so that
+// what is told of them elsewhere is not a mistake in signs. But they are for this one.
+static bool takes_dimensions(const struct parser *p) {
+    const struct ast_path *field = &p->assigned;
+    return field->n && strcmp(field->items[field->n - 1].name.text, "reproducible") == 0;
+}
+
+// Not in a value's brackets nor in front of a strategy's body, where `of` has other meanings. A
+// bracket that is itself what cannot stand here encloses nothing.
+static bool is_behind_field(const struct parser *p, struct span span) {
+    uint32_t n = p->n_brackets;
+    if (n && p->brackets[n - 1].span.begin == span.begin)
+        n--;
+    return n ? p->brackets[n - 1].kind == '{' : p->goal == PARSE_SETTING;
+}
+
+// Those of the symbols that are worth saying. Returns how many.
+static int keep_meant(const struct parser *p, struct span span, const char *const *symbols, int n,
+                      const char **meant) {
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (strcmp(symbols[i], "of") != 0 || !is_behind_field(p, span) || takes_dimensions(p))
+            meant[kept++] = symbol_of_goal(p, symbols[i]);
+    return kept;
+}
+
+static bool is_dimension(const struct parser *p, struct span span) {
+    for (int i = 0; i < N_DIMENSIONS; i++)
+        if (is_word(p, span, dimension_names[i]))
+            return true;
+    return false;
+}
+
+// `8 of (batch, ffn)`, `8 of batch ffn`, `8 batch`, `8 of batch, ` and a field: what is wrong is in
+// the list, or in what stands for `of`.
+static void suggest_dimensions(struct parser *p, struct diagnostic *d, struct span span,
+                               const char *const *expected, int n) {
+    if (!is_behind_field(p, span) || !takes_dimensions(p))
+        return;
+    bool begins_field = contains(expected, n, "'='");
+    bool in_list = !begins_field && (contains(expected, n, "','") || n == 1);
+    bool beside = begins_field && (is_dimension(p, span) || is_dimension(p, word_before(p, span)));
+    if (in_list || beside)
+        diagnostic_help(d, "dimensions stand behind `of`, with commas between: "
+                           "`reproducible = 8 of batch, ffn`");
+}
+
+// ---- the whole ---------------------------------------------------------------------------------
+
 // The word that cannot stand here, what could, the bracket it may be about, and the keyword that
 // was probably meant. Only the first mistake of a part is reported; bison skips to the next part.
 void report_unexpected(struct parser *p, struct span span, const char *found,
-                       const char *const *expected, int n_expected) {
+                       const char *const *symbols, int n_symbols) {
     if (p->stopped)
         return; // the text was cut off; that has been said
+    const char **expected = ARENA_ARRAY(p->arena, const char *, (size_t)n_symbols + 1);
+    int n_expected = keep_meant(p, span, symbols, n_symbols, expected);
     p->wrong_at = span.begin;
     const char *wanted = expected_words(p->arena, expected, n_expected);
-    struct diagnostic *d =
-        report(p->diagnostics, E101, span, "unexpected %s", found_words(p, span, found));
+    struct diagnostic *d = report(p->diagnostics, E101, span, "unexpected %s",
+                                  found_words(p, span, symbol_of_goal(p, found)));
     if (wanted)
         diagnostic_say(d, "expected %s", wanted);
     const struct open_bracket *open = p->n_brackets ? &p->brackets[p->n_brackets - 1] : NULL;
@@ -215,6 +289,11 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
         diagnostic_help(d, "modes stand behind `:`");
         diagnostic_edit(d, span, ":");
     }
+    if (contains(expected, n_expected, "'='") && contains(expected, n_expected, "'['") &&
+        is_value_or_colon(found))
+        suggest_equals(p, d, span);
+    if (!d->help)
+        suggest_dimensions(p, d, span, expected, n_expected);
     if (strcmp(found, "a name") != 0 || d->help)
         return;
     suggest_keyword(p, d, span, expected, n_expected);

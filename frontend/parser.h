@@ -33,10 +33,11 @@ struct parser {
     bool program_next; // the next brace opens a step or unit
     int held_token;    // read, but a bracket that was left open is closed first; -1: none
     struct span held_span;
-    uint32_t held_remaining; // brackets that stay open when it is let go
-    uint32_t wrong_at;       // where the token begins that was last reported
-    bool skipping;           // up to where the abandoned brackets are closed
-    bool stopped;            // nesting too deep: only the end follows
+    uint32_t held_remaining;  // brackets that stay open when it is let go
+    uint32_t wrong_at;        // where the token begins that was last reported
+    bool skipping;            // up to where the abandoned brackets are closed
+    bool stopped;             // nesting too deep: only the end follows
+    struct ast_path assigned; // the last field with a value, in this block
 
     struct ast_file file;     // results
     struct ast_field setting; // of PARSE_SETTING

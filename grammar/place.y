@@ -73,7 +73,7 @@ static void yyerror(struct span *span, struct parser *p, const char *message);
 %type <bound> bound
 %type <step> step
 %type <path> path
-%type <paths> paths
+%type <paths> paths assigned
 %type <value> value element sum
 %type <values> list
 %type <argument> arg
@@ -116,16 +116,19 @@ item: IMPORT STRING { $$ = ast_import(p, @$, $2); }
     | error { $$ = NULL; ast_skip(p); }
     ;
 
-block: '{' fields '}' { $$ = $2; $$.span = @$; }
+block: '{' fields '}' { $$ = ast_block_end(p, @$, $2); }
     ;
 fields: %empty { $$ = (struct ast_block){0}; }
     | fields field { $$ = ast_block_add(p, $1, $2); }
     ;
-field: paths '=' value { $$ = ast_field_value(@$, $1, $3); }
-    | paths '=' value OF names { $$ = ast_field_value(@$, $1, ast_of(p, span_join(@3, @5), $3, $5)); }
+field: assigned value { $$ = ast_field_value(@$, $1, $2); }
+    | assigned value OF names { $$ = ast_field_value(@$, $1, ast_of(p, span_join(@2, @4), $2, $4)); }
     | NAME block { $$ = ast_field_block(p, @$, $1, &$2); }
     | error { $$ = (struct ast_field){0}; ast_skip(p); }
     | error block { $$ = (struct ast_field){0}; }
+    ;
+
+assigned: paths '=' { $$ = ast_assigned(p, $1); }
     ;
 
 axes: %empty { $$ = (struct ast_axes){0}; }
