@@ -7,6 +7,7 @@
  * oneDNN has a call of its own, in float alone; products in double are left to OpenBLAS then. */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,47 +165,87 @@ static void turn_threads_off(void *handle) {
         set_threads(1);
 }
 
-/* Null: none, and why is written down. */
+/* Null: none, and dlerror says why. */
 static void *open_described(const char *named, char *text, size_t room) {
     void *handle = open_for_this_cpu(named);
-    if (handle == NULL) {
-        snprintf(library.error, sizeof library.error,
-                 "no product library: %s; install OpenBLAS (Debian: libopenblas0-pthread), or name "
-                 "its file in PLACE_PRODUCT_LIBRARY",
-                 dlerror());
+    if (handle == NULL)
         return NULL;
-    }
     turn_threads_off(handle);
     describe(handle, named, text, room);
     return handle;
 }
 
-/* The library for products in double beside one that has none: null, or `handle` itself. */
+/* What to do, at the end of every error. */
+#define INSTALL      "install OpenBLAS (Debian: libopenblas0-pthread)"
+#define NAME_ANOTHER "name another file, or unset PLACE_PRODUCT_LIBRARY to take OpenBLAS"
+
+__attribute__((format(printf, 1, 2))) static void fail(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(library.error, sizeof library.error, format, arguments);
+    va_end(arguments);
+}
+
+/* Null: none, and why is written down. */
+static void *open_wanted(const char *named) {
+    void *handle = open_described(named, library.description, sizeof library.description);
+    if (handle == NULL && named != NULL)
+        fail("the file that PLACE_PRODUCT_LIBRARY names cannot be loaded: %.300s; " NAME_ANOTHER,
+             dlerror());
+    else if (handle == NULL)
+        fail("no product library: %.300s; " INSTALL
+             ", or name the file of another in PLACE_PRODUCT_LIBRARY",
+             dlerror());
+    return handle;
+}
+
+static void find_float(void *handle) {
+    library.sgemm = (sgemm_function)dlsym(handle, "cblas_sgemm");
+    if (library.sgemm == NULL)
+        library.dnnl_sgemm = (dnnl_sgemm_function)dlsym(handle, "dnnl_sgemm");
+}
+
+/* The library for products in double beside one that has none: `handle` itself, or OpenBLAS.
+ * Null: none, and why is written down. */
 static void *open_for_double(void *handle) {
     if (library.dnnl_sgemm == NULL)
         return handle;
     char *text = library.description;
-    size_t room = sizeof library.description, used = strlen(text);
-    snprintf(text + used, room - used, ", fp64 by ");
-    used = strlen(text);
-    return open_described(NULL, text + used, room - used);
+    size_t room = sizeof library.description, name = strlen(text);
+    snprintf(text + name, room - name, ", fp64 by ");
+    size_t used = strlen(text);
+    handle = open_described(NULL, text + used, room - used);
+    if (handle == NULL)
+        fail(
+            "%.*s makes products in fp32 alone, and OpenBLAS, which makes those in fp64, cannot be "
+            "loaded: %.300s; " INSTALL,
+            (int)name, text, dlerror());
+    return handle;
+}
+
+/* Of the library that should have had them: the one that is named, or OpenBLAS. */
+static void fail_without_products(const char *named) {
+    if (named != NULL)
+        fail("%.200s, which PLACE_PRODUCT_LIBRARY names, is no product library: it has not both "
+             "cblas_sgemm and cblas_dgemm, and is not oneDNN; " NAME_ANOTHER,
+             named);
+    else
+        fail("the OpenBLAS that was found is built without cblas_sgemm or cblas_dgemm; " INSTALL);
 }
 
 static void load(void) {
     correct_environment();
-    void *handle = open_described(named_library(), library.description, sizeof library.description);
+    const char *named = named_library();
+    void *handle = open_wanted(named);
     if (handle == NULL)
         return;
-    library.sgemm = (sgemm_function)dlsym(handle, "cblas_sgemm");
-    if (library.sgemm == NULL)
-        library.dnnl_sgemm = (dnnl_sgemm_function)dlsym(handle, "dnnl_sgemm");
+    find_float(handle);
     handle = open_for_double(handle);
     if (handle == NULL)
         return;
     library.dgemm = (dgemm_function)dlsym(handle, "cblas_dgemm");
     if ((library.sgemm == NULL && library.dnnl_sgemm == NULL) || library.dgemm == NULL)
-        snprintf(library.error, sizeof library.error,
-                 "the product library has no cblas_sgemm and cblas_dgemm, and is not oneDNN");
+        fail_without_products(library.dnnl_sgemm == NULL ? named : NULL);
 }
 
 int32_t product_load(const char **message) {
