@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "verify/engine.h"
+
 static const char head[] =
     "step main {\n"
     "axis a = 2\n"
@@ -259,6 +261,13 @@ void small_step_begin(struct trial *t, const char *statements) {
     t->diagnostics = diagnostics_new(&t->arena, &t->sources);
     trial_read(t, arena_format(&t->arena, "%s%s%s%s", head, train, statements, units));
     t->reference = t->program;
+}
+
+void small_step_begin_engine(struct trial *t, struct engine *e, const char *statements) {
+    small_step_begin(t, statements);
+    struct terms *terms = ARENA_NEW(&t->arena, struct terms);
+    terms_init(terms, &t->arena, (int32_t)t->program->sizes.microbatches);
+    engine_init(e, t->program, terms, &t->arena, t->diagnostics, false);
 }
 
 bool small_step_is_found(const struct mistake *mistake) {

@@ -217,10 +217,7 @@ static void parts_are_joined_of_one_contraction_only(void **state) {
     struct trial t;
     struct engine e;
     struct coverage_join join;
-    small_step_begin(&t, "");
-    struct terms *terms = ARENA_NEW(&t.arena, struct terms);
-    terms_init(terms, &t.arena, 1);
-    engine_init(&e, t.program, terms, &t.arena, t.diagnostics, false);
+    small_step_begin_engine(&t, &e, "");
     struct axis_list a = axes_of(0, -1), b = axes_of(1, -1);
     dim_id by_a = dim_cut(&e.digits, &a, -1, 1, 4), by_b = dim_cut(&e.digits, &b, -1, 1, 4);
     coverage_id part = coverage_of(&e, MONOID_SUM, 0, 'x', by_a);
