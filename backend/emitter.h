@@ -112,14 +112,16 @@ const struct tensor_type *value_type(const struct emitter *, value_id);
 bool is_inline(const struct emitter *, value_id);
 bool same_place(const struct emitter *, value_id a, value_id b);
 
-// Where a kernel leaves a result: the value's own place; or, when the value is inline and an
-// `accumulate` takes it, the sum's place, to be added to. A place of NULL: nobody wants it.
+// Where a kernel leaves a result: the value's own place; or, when the value is inline and an op
+// that adds it takes it, the sum's place, to be added to. A place of NULL: nobody wants it.
 struct target {
     LLVMValueRef place;
-    bool accumulate;
+    LLVMValueRef accumulate; // i32: 0 or 1
 };
 struct target result_target(struct emitter *, const struct op *, unsigned i);
-bool is_added_by_producer(const struct emitter *, const struct op *accumulate);
+bool is_added_by_producer(const struct emitter *, const struct op *sum);
+// i32: 1 where the op adds to the sum that is its first operand, 0 where it begins it anew.
+LLVMValueRef adds_to_sum(struct emitter *, const struct op *sum);
 
 // First number of the slice of an iota that an index operand is.
 LLVMValueRef iota_start(struct emitter *, value_id);

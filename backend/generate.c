@@ -105,8 +105,9 @@ static const char *op_refusal(struct arena *arena, const struct unit *unit, cons
                             unit->name);
     if (op->kind == OP_EINSUM && !product_is_supported(unit, op))
         return arena_format(arena,
-                            "`einsum` \"%s\" in unit `%s` has blocks that are not those of one "
-                            "product of matrices: rows, columns and contracted labels must each "
+                            "`einsum` \"%s\" in unit `%s` is not one product of matrices, as its "
+                            "blocks or the sum that it is added to ask for: rows, columns and "
+                            "contracted labels must each "
                             "stand side by side, in one order",
                             op_attribute(op, ATTRIBUTE_LABELS)->word, unit->name);
     if (!indices_are_known(unit, op))

@@ -78,16 +78,24 @@ static LLVMValueRef place_or_null(struct emitter *e, struct target target) {
     return target.place ? target.place : null_pointer(e);
 }
 
-// Two results of a kernel that has one flag for both: if only one of them adds to a sum, the other
-// is zeroed, so that adding is right for it too.
-static bool common_accumulate(struct emitter *e, const struct op *op, struct target *targets) {
-    bool accumulate = targets[0].accumulate || targets[1].accumulate;
+// Two results of a kernel that has one flag for both: where only one of them adds to a sum, the
+// other is zeroed, so that adding is right for it too.
+static LLVMValueRef common_accumulate(struct emitter *e, const struct op *op,
+                                      const struct target targets[2]) {
+    LLVMValueRef zero = constant_i32(e, 0), flags[2];
     for (unsigned i = 0; i < 2; i++)
-        if (accumulate && targets[i].place && !targets[i].accumulate) {
-            int64_t bytes = type_bytes(value_type(e, op->results[1 + i]));
-            CALL_RUNTIME(e, fill_zero, op->id, constant_i64(e, bytes), targets[i].place);
-        }
-    return accumulate;
+        flags[i] = targets[i].place ? targets[i].accumulate : zero;
+    LLVMValueRef any = LLVMBuildOr(e->builder, flags[0], flags[1], "");
+    for (unsigned i = 0; i < 2; i++) {
+        if (!targets[i].place || flags[i] == any)
+            continue;
+        LLVMValueRef alike = LLVMBuildICmp(e->builder, LLVMIntEQ, flags[i], any, "");
+        LLVMValueRef all = constant_i64(e, type_bytes(value_type(e, op->results[1 + i])));
+        CALL_RUNTIME(e, fill_zero, op->id,
+                     LLVMBuildSelect(e->builder, alike, constant_i64(e, 0), all, ""),
+                     targets[i].place);
+    }
+    return any;
 }
 
 // Kernels that update a state where it is: the state is copied first when its result has another
@@ -111,7 +119,7 @@ static void emit_sum_rows(struct emitter *e, const struct op *op) {
     if (y.place)
         CALL_RUNTIME(e, sum_rows, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
                      summed.blocks, sizes_between(e, op, 0, row_dimensions(e->unit, op), rank),
-                     operand_place(e, op, 0), y.place, flag(e, y.accumulate));
+                     operand_place(e, op, 0), y.place, y.accumulate);
 }
 
 static void emit_layer_norm(struct emitter *e, const struct op *op) {
@@ -124,12 +132,12 @@ static void emit_layer_norm(struct emitter *e, const struct op *op) {
 static void emit_layer_norm_backward(struct emitter *e, const struct op *op) {
     struct target gain_bias[] = {result_target(e, op, 1), result_target(e, op, 2)};
     struct summed_rows summed = summed_rows(e, op);
-    bool accumulate = common_accumulate(e, op, gain_bias);
+    LLVMValueRef accumulate = common_accumulate(e, op, gain_bias);
     CALL_RUNTIME(e, layer_norm_backward, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
                  summed.blocks, last_size(e, op, 0), operand_place(e, op, 0),
                  operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
                  operand_place(e, op, 4), result_place(e, op, 0), place_or_null(e, gain_bias[0]),
-                 place_or_null(e, gain_bias[1]), flag(e, accumulate));
+                 place_or_null(e, gain_bias[1]), accumulate);
 }
 
 static void emit_rms_norm(struct emitter *e, const struct op *op) {
@@ -144,7 +152,8 @@ static void emit_rms_norm_backward(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, rms_norm_backward, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
                  summed.blocks, last_size(e, op, 0), operand_place(e, op, 0),
                  operand_place(e, op, 1), operand_place(e, op, 2), operand_place(e, op, 3),
-                 result_place(e, op, 0), place_or_null(e, gain), flag(e, gain.accumulate));
+                 result_place(e, op, 0), place_or_null(e, gain),
+                 gain.place ? gain.accumulate : constant_i32(e, 0));
 }
 
 // ---- positions and attention ------------------------------------------------------------------
@@ -224,7 +233,7 @@ static void emit_embedding_backward(struct emitter *e, const struct op *op) {
         CALL_RUNTIME(e, embedding_backward, op->id, dtype_of(e, op, 1), summed.rows, summed.parts,
                      summed.blocks, last_size(e, op, 1), operand_place(e, op, 0),
                      iota_start(e, op->operands[2]), elements_of(e, op, 2), operand_place(e, op, 1),
-                     table.place, flag(e, table.accumulate));
+                     table.place, table.accumulate);
 }
 
 // `rows` is an index operand that is always whole here, so that it is not passed.
@@ -233,7 +242,7 @@ static void emit_cross_entropy(struct emitter *e, const struct op *op) {
     CHECK(loss.place);
     CALL_RUNTIME(e, cross_entropy, op->id, dtype_of(e, op, 0), row_count(e, op, 0),
                  last_size(e, op, 0), operand_place(e, op, 0), operand_place(e, op, 1), loss.place,
-                 flag(e, loss.accumulate), result_place(e, op, 1));
+                 loss.accumulate, result_place(e, op, 1));
 }
 
 static void emit_cross_entropy_backward(struct emitter *e, const struct op *op) {
@@ -270,14 +279,14 @@ static void emit_token_loss(struct emitter *e, const struct op *op) {
     if (loss.place)
         CALL_RUNTIME(e, token_loss, op->id, dtype_of(e, op, 0), summed.rows, summed.parts,
                      summed.blocks, operand_place(e, op, 0), operand_place(e, op, 1),
-                     operand_place(e, op, 2), loss.place, flag(e, loss.accumulate));
+                     operand_place(e, op, 2), loss.place, loss.accumulate);
 }
 
 static void emit_count_tokens(struct emitter *e, const struct op *op) {
     struct target count = result_target(e, op, 0);
     if (count.place)
         CALL_RUNTIME(e, count_tokens, op->id, elements_of(e, op, 0), operand_place(e, op, 0),
-                     count.place, flag(e, count.accumulate));
+                     count.place, count.accumulate);
 }
 
 // ---- scalars of the step ----------------------------------------------------------------------
@@ -286,7 +295,7 @@ static void emit_square_sum(struct emitter *e, const struct op *op) {
     struct target sum = result_target(e, op, 0);
     if (sum.place)
         CALL_RUNTIME(e, square_sum, op->id, dtype_of(e, op, 0), elements_of(e, op, 0),
-                     operand_place(e, op, 0), sum.place, flag(e, sum.accumulate));
+                     operand_place(e, op, 0), sum.place, sum.accumulate);
 }
 
 _Static_assert((int)LIMIT_SQUARE_BINS == PLACE_SQUARE_BINS, "limits.def and place.h agree");
@@ -299,6 +308,19 @@ static void emit_square_bins(struct emitter *e, const struct op *op) {
 
 static void emit_bin_sum(struct emitter *e, const struct op *op) {
     CALL_RUNTIME(e, bin_sum, op->id, operand_place(e, op, 0), result_place(e, op, 0));
+}
+
+// By the kernel that made the term, or here: a copy in even microbatches, a sum in odd ones.
+static void emit_accumulate_pair(struct emitter *e, const struct op *op) {
+    if (is_added_by_producer(e, op))
+        return;
+    LLVMValueRef total = updated_place(e, op, 0, 0), term = operand_place(e, op, 1);
+    LLVMValueRef none = constant_i64(e, 0), elements = elements_of(e, op, 0);
+    LLVMValueRef bytes = constant_i64(e, type_bytes(operand_type(e, op, 0)));
+    LLVMValueRef adds = LLVMBuildTrunc(e->builder, adds_to_sum(e, op), e->i1, "");
+    CALL_RUNTIME(e, copy, op->id, LLVMBuildSelect(e->builder, adds, none, bytes, ""), total, term);
+    CALL_RUNTIME(e, accumulate, op->id, dtype_of(e, op, 0),
+                 LLVMBuildSelect(e->builder, adds, elements, none, ""), total, term);
 }
 
 static void emit_carry(struct emitter *e, const struct op *op) {
@@ -415,6 +437,7 @@ static void (*const emitters[N_OPS])(struct emitter *, const struct op *) = {
     [OP_SQUARE_SUM] = emit_square_sum,
     [OP_SQUARE_BINS] = emit_square_bins,
     [OP_BIN_SUM] = emit_bin_sum,
+    [OP_ACCUMULATE_PAIR] = emit_accumulate_pair,
     [OP_CARRY] = emit_carry,
     [OP_RECIPROCAL] = emit_reciprocal,
     [OP_SQUARE_ROOT] = emit_square_root,

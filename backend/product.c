@@ -167,18 +167,30 @@ static void choose(const struct candidates *found, bool exchange, struct choice 
 
 // ---- blocks -----------------------------------------------------------------------------------
 
-// Blocks of what is contracted are joined as a tree by one call, and a loop around it adds one
-// after the other. Rows and columns may lie as they like: an element is the same beside any others.
+// Rows and columns may lie as they like: an element is the same beside any others.
 static bool find_blocks(const struct op *op, const struct labelled *a, const char *b, const char *c,
                         struct matrices *m) {
-    for (unsigned i = 0; i < m->n_loops; i++)
-        if (group_of(m->loops[i].label, a->labels, b, c) == GROUP_CONTRACTED)
-            return false;
     for (unsigned i = a->type->rank; i-- > 0;)
         if (group_of(a->labels[i], a->labels, b, c) == GROUP_CONTRACTED &&
             !add_to_cut(&m->contracted, op, &a->type->dims[i]))
             return false;
     return true;
+}
+
+// Is it added to another microbatch's, by its own kernel?
+static bool is_second_of_pair(const struct unit *unit, const struct op *op) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (unit->ops[i].kind == OP_ACCUMULATE_PAIR && unit->ops[i].operands[1] == op->results[0])
+            return unit->values[op->results[0]].storage == STORAGE_INLINE;
+    return false;
+}
+
+static bool sums_in_loops(const struct matrices *m, const struct labelled *a, const char *b,
+                          const char *c) {
+    for (unsigned i = 0; i < m->n_loops; i++)
+        if (group_of(m->loops[i].label, a->labels, b, c) == GROUP_CONTRACTED)
+            return true;
+    return false;
 }
 
 // ---- the whole --------------------------------------------------------------------------------
@@ -199,7 +211,8 @@ static void find_product(const struct labelled tensors[N_TENSORS], struct matric
             m->loops[m->n_loops++] = runs[i];
 }
 
-// False: its blocks do not lie as a product of blocks wants them.
+// False: it is not one call, as it must be where blocks are joined as a tree, or the whole is added
+// to a sum as one; or its blocks do not lie as that wants them.
 static bool matrices_of(const struct unit *unit, const struct op *op, struct matrices *m) {
     struct op_labels labels;
     CHECK(op_labels_of(unit, op, &labels));
@@ -210,10 +223,12 @@ static bool matrices_of(const struct unit *unit, const struct op *op, struct mat
     };
     *m = (struct matrices){.sizes = {1, 1, 1, 1}, .contracted = {.parts = 1}};
     find_product(tensors, m);
-    if (!op_attribute(op, ATTRIBUTE_BLOCKS))
-        return true;
-    return find_blocks(op, &tensors[m->exchange], tensors[!m->exchange].labels,
-                       tensors[RESULT].labels, m);
+    const struct labelled *a = &tensors[m->exchange];
+    const char *b = tensors[!m->exchange].labels, *c = tensors[RESULT].labels;
+    bool in_blocks = op_attribute(op, ATTRIBUTE_BLOCKS);
+    if ((in_blocks || is_second_of_pair(unit, op)) && sums_in_loops(m, a, b, c))
+        return false;
+    return !in_blocks || find_blocks(op, a, b, c, m);
 }
 
 bool product_is_supported(const struct unit *unit, const struct op *op) {
@@ -288,7 +303,7 @@ void emit_product(struct emitter *e, const struct op *op) {
     if (!c.place)
         return;
     struct product whole = {.places = {operand_place(e, op, 0), operand_place(e, op, 1), c.place},
-                            .accumulate = constant_i32(e, c.accumulate),
+                            .accumulate = c.accumulate,
                             .dtype = value_type(e, op->results[0])->dtype};
     emit_loops(e, op, &m, 0, &whole);
 }

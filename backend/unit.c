@@ -45,25 +45,34 @@ bool same_place(const struct emitter *e, value_id a, value_id b) {
 struct target result_target(struct emitter *e, const struct op *op, unsigned i) {
     value_id result = op->results[i];
     if (!is_inline(e, result))
-        return (struct target){place_of(e, result), false};
+        return (struct target){place_of(e, result), constant_i32(e, 0)};
     uint32_t taker = e->accumulators[result];
     if (taker == NO_ID)
         return (struct target){0};
-    // The kernel runs where its op stands, ahead of the accumulate. That is right because the sum
-    // is a parameter that nothing else reads before (passes/fuse.c).
-    const struct op *accumulate = &e->unit->ops[taker];
-    value_id sum = accumulate->operands[0], total = accumulate->results[0];
+    // The kernel runs where its op stands, ahead of the one that takes the term. That is right
+    // because the sum is a parameter that nothing else reads before (passes/fuse.c).
+    const struct op *adds = &e->unit->ops[taker];
+    value_id sum = adds->operands[0], total = adds->results[0];
     LLVMValueRef place = place_of(e, total);
     if (!same_place(e, sum, total))
-        CALL_RUNTIME(e, copy, accumulate->id, constant_i64(e, type_bytes(value_type(e, sum))),
-                     place, place_of(e, sum));
-    return (struct target){place, true};
+        CALL_RUNTIME(e, copy, adds->id, constant_i64(e, type_bytes(value_type(e, sum))), place,
+                     place_of(e, sum));
+    return (struct target){place, adds_to_sum(e, adds)};
 }
 
-// Inline terms are of two kinds: an elementwise chain, which the accumulate's own loop computes,
-// and a kernel's result, which the kernel has added when it ran.
-bool is_added_by_producer(const struct emitter *e, const struct op *accumulate) {
-    value_id term = accumulate->operands[1];
+// Of a pair of microbatches the odd one.
+LLVMValueRef adds_to_sum(struct emitter *e, const struct op *sum) {
+    if (sum->kind == OP_ACCUMULATE)
+        return constant_i32(e, 1);
+    LLVMValueRef microbatch = LLVMBuildLoad2(e->builder, e->f64, operand_place(e, sum, 2), "");
+    microbatch = LLVMBuildFPToSI(e->builder, microbatch, e->i32, "microbatch");
+    return LLVMBuildAnd(e->builder, microbatch, constant_i32(e, 1), "second");
+}
+
+// Inline terms are of two kinds: an elementwise chain, which the sum's own loop computes, and a
+// kernel's result, which the kernel has added when it ran.
+bool is_added_by_producer(const struct emitter *e, const struct op *sum) {
+    value_id term = sum->operands[1];
     return is_inline(e, term) &&
            op_rows[e->unit->ops[e->producers[term]].kind].kernel != KERNEL_ELEMENTWISE;
 }
@@ -104,7 +113,7 @@ static uint32_t *id_array(struct emitter *e, uint32_t n) {
     return ids;
 }
 
-// Who makes each value, and which `accumulate` takes an inline value that is no elementwise chain.
+// Who makes each value, and which op adds an inline value that is no elementwise chain to a sum.
 static void index_ops(struct emitter *e, const struct unit *unit) {
     e->producers = id_array(e, unit->n_values);
     e->accumulators = id_array(e, unit->n_values);
@@ -112,7 +121,7 @@ static void index_ops(struct emitter *e, const struct unit *unit) {
         const struct op *op = &unit->ops[i];
         for (unsigned k = 0; k < op->n_results; k++)
             e->producers[op->results[k]] = i;
-        if (op->kind == OP_ACCUMULATE && is_added_by_producer(e, op)) {
+        if (op_adds_term(op->kind) && is_added_by_producer(e, op)) {
             CHECK(e->accumulators[op->operands[1]] == NO_ID);
             e->accumulators[op->operands[1]] = i;
         }

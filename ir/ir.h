@@ -121,8 +121,11 @@ const char *op_operand_name(struct arena *arena, enum op_kind kind, unsigned i);
 bool op_takes_integers(enum op_kind kind, unsigned operand);
 enum dtype op_makes(enum op_kind kind, unsigned result);
 const char *op_result_name(struct arena *arena, enum op_kind kind, unsigned i);
+// Whether the op adds its second operand to its first, which the kernel of the op that makes the
+// second can do in its place.
+bool op_adds_term(enum op_kind kind);
 // Whether the op's kernel can add this result to what is there already (a product with beta = 1),
-// so that `accumulate` of it needs no memory in between.
+// so that adding it needs no memory in between.
 bool op_result_accumulates(enum op_kind kind, unsigned result);
 // Whether it is elementwise, but reads its first operand at other elements than it writes.
 bool op_moves_elements(enum op_kind kind);

@@ -175,6 +175,10 @@ bool op_moves_elements(enum op_kind kind) {
     return op_rows[kind].kernel == KERNEL_ELEMENTWISE && op_rows[kind].index[0] && !alike;
 }
 
+bool op_adds_term(enum op_kind kind) {
+    return kind == OP_ACCUMULATE || kind == OP_ACCUMULATE_PAIR;
+}
+
 bool op_result_accumulates(enum op_kind kind, unsigned result) {
     switch (kind) {
     case OP_EINSUM:

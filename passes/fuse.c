@@ -2,9 +2,9 @@
 //
 // Input: a unit's ops in order. Output: values marked STORAGE_INLINE, which the backend computes
 // inside the op that uses them: an elementwise op of which each element is read once, by another
-// elementwise op or by several that take different parts; a gradient read once, by the `accumulate`
-// that its kernel can do itself; and an iota that is only ever an index, of which a kernel wants to
-// know no more than where it starts.
+// elementwise op or by several that take different parts; a gradient read once, by the op that adds
+// it to a sum, which its kernel can do itself; and an iota that is only ever an index, of which a
+// kernel wants to know no more than where it starts.
 //
 // Invariant for the passes behind: an inline value's operands are read where its user is, so they
 // live that long (memory plan) and may not be overwritten before (verifier).
@@ -105,7 +105,7 @@ static const struct op *producer_of(const struct unit *unit, value_id value) {
 
 // Such a sum is written where its kernel's op stands, so it has a place.
 static bool is_added_by_kernel(const struct unit *unit, const struct op *op) {
-    const struct op *from = op->kind == OP_ACCUMULATE ? producer_of(unit, op->operands[1]) : NULL;
+    const struct op *from = op_adds_term(op->kind) ? producer_of(unit, op->operands[1]) : NULL;
     return from && unit->values[op->operands[1]].storage == STORAGE_INLINE &&
            op_rows[from->kind].kernel != KERNEL_ELEMENTWISE;
 }
@@ -145,8 +145,8 @@ static bool inline_accumulated(const struct unit *unit, const struct uses *uses,
         return false;
     const struct op *user = &unit->ops[uses->user[value]];
     // The kernel runs where its op stands, so the sum must be there by then, and its place nobody
-    // else's until the `accumulate`: a parameter whose place it takes.
-    return user->kind == OP_ACCUMULATE && uses->operand[value] == 1 &&
+    // else's until the sum is made: a parameter whose place it takes.
+    return op_adds_term(user->kind) && uses->operand[value] == 1 &&
            user->operands[0] < unit->n_parameters && uses->count[user->operands[0]] == 1 &&
            takes_place_of(unit, user->results[0], user->operands[0]);
 }

@@ -690,15 +690,17 @@ static void updates(void **state) {
 
 // ---- accumulation by the kernel ---------------------------------------------------------------
 
-// Every kernel that can add to a sum does so when the gradient is inline.
-static void build_accumulation(struct harness *h) {
+enum { N_ADDED = 5 };
+
+// A gradient of every kernel that can add to a sum, and the sums.
+static void build_terms(struct harness *h, value_id terms[N_ADDED], value_id sums[N_ADDED]) {
     value_id x = INPUT(h, 2, 3, 6), dy = INPUT(h, 2, 3, 4), w = INPUT(h, 6, 4), b = INPUT(h, 4);
     value_id gain = INPUT(h, 6), mean = INPUT(h, 2, 3), rstd = INPUT(h, 2, 3),
              dn = INPUT(h, 2, 3, 6);
     value_id dgain = INPUT(h, 6), dbias = INPUT(h, 6), dgain2 = INPUT(h, 6);
     struct op *op = OP(h, EINSUM, x, dy);
     op_set_word(h->program, op, ATTRIBUTE_LABELS, "bsh,bsf->hf");
-    value_id terms[5], sums[] = {w, b, dgain, dbias, dgain2};
+    memcpy(sums, (value_id[]){w, b, dgain, dbias, dgain2}, N_ADDED * sizeof *sums);
     terms[0] = harness_infer(h, op);
     op = OP(h, SUM_ROWS, dy);
     op_set_integer(h->program, op, ATTRIBUTE_KEEP, 1);
@@ -710,7 +712,13 @@ static void build_accumulation(struct harness *h) {
     op = OP(h, RMS_NORM_BACKWARD, x, gain, rstd, dn);
     harness_output(h, harness_infer(h, op));
     terms[4] = op->results[1];
-    for (int i = 0; i < 5; i++) {
+}
+
+// The kernel adds when the gradient is inline.
+static void build_accumulation(struct harness *h) {
+    value_id terms[N_ADDED], sums[N_ADDED];
+    build_terms(h, terms, sums);
+    for (int i = 0; i < N_ADDED; i++) {
         harness_inline(h, terms[i]);
         harness_update(h, harness_infer(h, OP(h, ACCUMULATE, sums[i], terms[i])), sums[i]);
     }
@@ -718,6 +726,36 @@ static void build_accumulation(struct harness *h) {
 
 static void accumulation(void **state) {
     for_types(build_accumulation, 100);
+}
+
+// By kernels and behind them, in the sum's place and elsewhere. Of two microbatches the first finds
+// no number in the sum.
+static void pairs_of_microbatches(void **state) {
+    for (int i = 0; i < 16; i++) {
+        struct harness h;
+        value_id terms[N_ADDED], sums[N_ADDED];
+        int microbatch = i / 2 % 2;
+        harness_open(&h, dtypes[i % 2]);
+        value_id number = harness_input(&h, DTYPE_F64, SIZES());
+        build_terms(&h, terms, sums);
+        for (int k = 0; k < N_ADDED; k++) {
+            bool in_place = i / 4 % 2, by_kernel = i / 8 && k > 0;
+            if (by_kernel)
+                harness_inline(&h, terms[k]);
+            value_id total = harness_infer(&h, OP(&h, ACCUMULATE_PAIR, sums[k], terms[k], number));
+            if (in_place)
+                harness_update(&h, total, sums[k]);
+            else
+                harness_output(&h, total);
+        }
+        harness_ready(&h);
+        set(&h, number, 0, 6 + microbatch);
+        for (int k = 0; k < N_ADDED && !microbatch; k++)
+            for (int64_t at = 0; at < count(&h, sums[k]); at++)
+                set(&h, sums[k], at, NAN);
+        harness_compare(&h, 100);
+        harness_close(&h);
+    }
 }
 
 // ---- compressed gradients ---------------------------------------------------------------------
@@ -851,6 +889,7 @@ int main(void) {
         cmocka_unit_test(codes_are_added),
         cmocka_unit_test(codes_of_no_numbers_are_none),
         cmocka_unit_test(accumulation),
+        cmocka_unit_test(pairs_of_microbatches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

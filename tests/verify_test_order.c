@@ -184,6 +184,24 @@ struct deviation {
     "%y = sum_rows(%b) {keep=1} : " ROW " out }\n"
 #define OWN_UNIT(text) REPLACE("unit main.carry {", text "unit main.carry {")
 
+// The first level of the counter of g in a unit of its own, which needs no buffer to keep; the
+// others, of `sum`, in another.
+#define PAIR(number) "call pair(x = g, sum = p, j = microbatch[" number "])\n"
+#define REST(sum)    "call rest(first = g.k[1], next = g.k[2], sum = " sum ", j = microbatch[m])\n"
+#define PAIRS(sum)                                                                                 \
+    REPLACE(SUM_OVER("a", "g"), SUM_OVER("a", sum)), REPLACE("bend(x = g)", "bend(x = " sum ")"),  \
+        REPLACE("buffer u :", "buffer p : transient f32[hidden=6] at 28672\nbuffer u :"),          \
+        OWN_UNIT("unit main.pair { phase backward parameter %x : " ROW " parameter %sum : " ROW    \
+                 "\nparameter %j : f64[] result %y in %sum\n"                                      \
+                 "%y = accumulate_pair(%sum, %x, %j) : " ROW " in %sum }\n"                        \
+                 "unit main.rest { phase backward parameter %first : " ROW                         \
+                 " parameter %next : " ROW "\nparameter %sum : " ROW " parameter %j : f64[]\n"     \
+                 "result %k in %first result %l in %next result %t in %sum\n"                      \
+                 "%k, %s = carry(%first, %sum, %j) {level=1} : " ROW " in %first, " ROW            \
+                 " in %sum\n%l, %t = carry(%next, %s, %j) {level=2} : " ROW " in %next, " ROW      \
+                 " in %s }\n")
+#define PAIRED(pair) REPLACE(CARRY("carry", "g", "m"), pair REST("p")), PAIRS("p")
+
 static const struct deviation deviations[] = {
     {"none", {{0}}, NULL, NULL, NULL},
 
@@ -267,6 +285,22 @@ static const struct deviation deviations[] = {
      "E413",
      "start all_reduce over b as number",
      "2 times too large"},
+    {"pairs that are added in front of the counter", {PAIRED(PAIR("m"))}, NULL, NULL, NULL},
+    {"pairs of which each is the first", {PAIRED(PAIR("0"))}, "E412", NULL, NULL},
+    {"pairs in front of an inner axis",
+     {REPLACE(SUM_OVER("b", "g") CARRY("carry", "g", "m"),
+              PAIR("m") "start all_reduce over b as sum.p[0] { p -> spare }\nwait sum.p[0]\n" REST(
+                  "spare")),
+      PAIRS("spare")},
+     "E416",
+     "%y = accumulate_pair(%sum, %x, %j)",
+     "`accumulate_pair` adds what are not the two halves"},
+    {"pairs by a number that is none",
+     {PAIRED("call pair(x = g, sum = p, j = v)\n"),
+      REPLACE("train {\n", "train {\nzero v\ncall norm(x = u, sum = v)\n")},
+     "E490",
+     "%y = accumulate_pair(%sum, %x, %j)",
+     "the number of the microbatch"},
     {"what only the last microbatch replaces",
      {REPLACE("call bend(x = g)",
               "call copy(x = g) -> (y = h)\ncall copy(x = u) -> (y = spare)\n"

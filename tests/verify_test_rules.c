@@ -311,11 +311,11 @@ static void check_op(enum op_kind kind, const char *signature, int first, int se
 }
 
 // Codes hold less than what they are of, the first bins of these numbers' squares hold nothing, and
-// what a carry does depends on a number that the host gives, so that no rule about them is one of
-// any numbers (verify_test_wire.c, verify_test_order.c).
+// what a counter's ops do depends on a number that the host gives, so that no rule about them is
+// one of any numbers (verify_test_wire.c, verify_test_order.c).
 static bool has_rule(enum op_kind kind) {
-    bool other =
-        kind == OP_COMPRESS || kind == OP_DECOMPRESS || kind == OP_CARRY || kind == OP_SQUARE_BINS;
+    bool other = kind == OP_COMPRESS || kind == OP_DECOMPRESS || kind == OP_CARRY ||
+                 kind == OP_ACCUMULATE_PAIR || kind == OP_SQUARE_BINS;
     return op_operand_count(kind) > 0 && op_rows[kind].signature[0] && kind != OP_CAST && !other;
 }
 

@@ -195,7 +195,7 @@ const char *coverage_part_text(const struct engine *, coverage_id,
                                int64_t part);                          // "keys of chunk 3"
 const char *coverage_missing_text(const struct engine *, coverage_id); // the first of them
 
-// carry.c: the digits of a binary counter of sums. Whether the op is one.
+// carry.c: the digits of a binary counter of sums. Whether the op is of one.
 bool carry_apply(struct engine *, const struct unit *, const struct op *,
                  const struct judgement *operands, struct judgement *results);
 
@@ -217,7 +217,7 @@ const struct fault *ordered_check_positions(struct engine *, dim_id, struct span
 const struct fault *ordered_sum_over(struct engine *, const struct exchange *, struct judgement *,
                                      struct span span);
 // `sum` becomes kept + sum, which are siblings. NULL: done.
-const struct fault *ordered_join(struct engine *, const struct judgement *kept,
+const struct fault *ordered_join(struct engine *, const char *what, const struct judgement *kept,
                                  struct judgement *sum, struct span span);
 // Why terms differ; NULL: they do not.
 const struct fault *ordered_difference(struct engine *, const struct expectation *,

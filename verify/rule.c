@@ -577,6 +577,9 @@ void rule_apply(struct engine *e, const struct unit *unit, const struct op *op,
     if (carry_apply(e, unit, op, operands, results)) // one of its operands may be nothing yet
         return;
     for (unsigned i = 0; i < op->n_operands; i++)
+        if (!operands[i].fault && store_is_host(e, operands[i].value.of, HOST_MICROBATCH))
+            e->terms->fixed = true; // what is made of the number moves with no layer (unit.c)
+    for (unsigned i = 0; i < op->n_operands; i++)
         first = fault_first(first, operands[i].fault);
     for (unsigned i = 0; first && i < op->n_results; i++)
         results[i] = judgement_fault(first);

@@ -1,6 +1,6 @@
 // The tree over microbatches, and over blocks inside one, where training is reproducible
-// (ordered.c): collectives sum the digits that axes own, `carry` those of time, the least
-// significant first.
+// (ordered.c): collectives sum the digits that axes own, `carry` and `accumulate_pair` those
+// of time, the least significant first.
 #include <inttypes.h>
 
 #include "verify/leaves.h"
@@ -50,18 +50,18 @@ static bool are_siblings(const struct judgement *left, const struct judgement *r
            left->microbatch + n == right->microbatch;
 }
 
-const struct fault *ordered_join(struct engine *e, const struct judgement *kept,
+const struct fault *ordered_join(struct engine *e, const char *what, const struct judgement *kept,
                                  struct judgement *sum, struct span span) {
     struct leaves leaves = sum->leaves ? *leaves_get(e, sum->leaves) : leaves_none();
     const struct digit *next = leaves_next(&leaves);
     if (is_part(e, sum))
-        return fault_make(e, E416, span, NULL, "`carry` adds microbatches of %s: %s come first",
+        return fault_make(e, E416, span, NULL, "`%s` adds microbatches of %s: %s come first", what,
                           leaves_text(e, sum), leaves_next_text(e, &leaves));
     if (!next || next->owner != OWNER_TIME || !are_siblings(kept, sum, &leaves))
         return fault_make(e, E416, span, NULL,
-                          "`carry` adds what are not the two halves of a block of microbatches: %s "
+                          "`%s` adds what are not the two halves of a block of microbatches: %s "
                           "to %s",
-                          leaves_text(e, sum), leaves_text(e, kept));
+                          what, leaves_text(e, sum), leaves_text(e, kept));
     leaves_sum(e, &leaves, 2);
     leaves.microbatches *= 2;
     sum->leaves = leaves_intern(e, &leaves);

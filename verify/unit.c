@@ -4,7 +4,7 @@
 // in place of, and values of the frame that overlap. Reading one of those later is a fault, and so
 // is overwriting the source of a collective that is in flight. An inline value has no bytes: its
 // operands must still be there where it is used. One that a kernel makes is added to a sum by that
-// kernel, so the sum is written there and not where the `accumulate` stands.
+// kernel, so the sum is written there and not where the op stands that adds it.
 //
 // A call is remembered by its operands' judgements with layers and microbatches relative to the
 // first of them, so that a block is evaluated once for all microbatches and all layers but the
@@ -104,11 +104,11 @@ static bool is_added_by_kernel(const struct evaluation *v, value_id id) {
 }
 
 // From here on the place of the sum that the kernel adds to is its own, and who writes there before
-// the `accumulate` takes it away.
+// the op that adds it takes it away.
 static void write_sum(struct evaluation *v, const struct op *kernel, value_id term) {
     for (uint32_t i = 0; i < v->unit->n_ops; i++) {
         const struct op *op = &v->unit->ops[i];
-        if (op->kind != OP_ACCUMULATE || op->operands[1] != term)
+        if (!op_adds_term(op->kind) || op->operands[1] != term)
             continue;
         v->made[op->results[0]] = kernel;
         overwrite(v, op->results[0], kernel);
@@ -117,7 +117,7 @@ static void write_sum(struct evaluation *v, const struct op *kernel, value_id te
 
 // Whether the op adds to a sum what its kernel has added by then, and nobody wrote there before.
 static bool is_added_already(const struct evaluation *v, const struct op *op) {
-    return op->kind == OP_ACCUMULATE && is_added_by_kernel(v, op->operands[1]) &&
+    return op_adds_term(op->kind) && is_added_by_kernel(v, op->operands[1]) &&
            v->dead[op->operands[0]] == v->made[op->operands[1]];
 }
 
@@ -128,7 +128,7 @@ static ptrdiff_t made_at(const struct evaluation *v, value_id id) {
 
 // The kernel reads the sum that it adds to where it runs itself, and in the sum's place.
 static bool is_added_too_early(const struct evaluation *v, const struct op *op) {
-    if (op->kind != OP_ACCUMULATE || !is_added_by_kernel(v, op->operands[1]))
+    if (!op_adds_term(op->kind) || !is_added_by_kernel(v, op->operands[1]))
         return false;
     value_id sum = op->operands[0], term = op->operands[1];
     return made_at(v, sum) >= made_at(v, term) || v->unit->values[sum].storage == STORAGE_INLINE;
@@ -280,7 +280,7 @@ static void finish_results(struct evaluation *v, struct judgement *results) {
         // where a sum of codes takes its place.
         uint32_t place = v->unit->results[i].in_parameter;
         bool untouched =
-            made->kind == OP_ACCUMULATE || made->kind == OP_CARRY || made->kind == OP_DECOMPRESS;
+            op_adds_term(made->kind) || made->kind == OP_CARRY || made->kind == OP_DECOMPRESS;
         if (place != NO_ID && !results[i].fault && untouched &&
             !(results[i].form != FORM_ANY && form_is_flat(&e->digits, results[i].form)))
             results[i].clean = v->values[place].clean;
@@ -358,19 +358,23 @@ static bool is_of_time(const struct engine *e, const struct judgement *value) {
            leaves_of_time(e, value);
 }
 
+// The number of a microbatch is no layer's: what `carry` makes of it holds for that one alone.
+static bool is_of_layer(struct engine *e, struct term term) {
+    return term_indexed(e->terms, term) && !store_is_host(e, term, HOST_MICROBATCH);
+}
+
 // Those of the first operand that has any. What was collected from some microbatches holds their
 // own numbers, and so is one thing in one microbatch only.
-static struct coordinates base_of(const struct engine *e, const struct judgement *operands,
-                                  uint32_t n) {
+static struct coordinates base_of(struct engine *e, const struct judgement *operands, uint32_t n) {
     struct coordinates base = {e->depth ? e->variables[e->depth - 1] : 0, 0};
     bool layer = false, microbatch = false, collected = false;
     for (uint32_t i = 0; i < n; i++) {
         if (operands[i].fault)
             continue;
         struct term of = operands[i].value.of;
-        if (!layer && term_indexed(e->terms, of))
+        if (!layer && is_of_layer(e, of))
             base.layer = of.at;
-        layer = layer || term_indexed(e->terms, of);
+        layer = layer || is_of_layer(e, of);
         if (!microbatch && is_of_time(e, &operands[i]))
             base.microbatch = operands[i].microbatch;
         microbatch = microbatch || is_of_time(e, &operands[i]);
@@ -385,14 +389,13 @@ static struct coordinates from_to(struct coordinates from, struct coordinates to
     return (struct coordinates){to.layer - from.layer, to.microbatch - from.microbatch};
 }
 
-static struct term moved_term(const struct engine *e, struct term term, struct coordinates by) {
-    if (term_indexed(e->terms, term))
+static struct term moved_term(struct engine *e, struct term term, struct coordinates by) {
+    if (is_of_layer(e, term))
         term.at += by.layer;
     return by.microbatch ? sum_move_microbatches(e->terms, term, by.microbatch) : term;
 }
 
-static void move(const struct engine *e, struct judgement *values, uint32_t n,
-                 struct coordinates by) {
+static void move(struct engine *e, struct judgement *values, uint32_t n, struct coordinates by) {
     for (uint32_t i = 0; i < n; i++) {
         if (values[i].fault)
             continue;
@@ -417,7 +420,7 @@ static uint32_t key_of(struct engine *e, uint32_t unit_id, const struct judgemen
         key->in_time_loop |= e->time_loop[i];
     for (uint32_t i = 0; i < n; i++) {
         const struct judgement *from = &operands[i];
-        bool indexed = !from->fault && term_indexed(e->terms, from->value.of);
+        bool indexed = !from->fault && is_of_layer(e, from->value.of);
         key->operands[i] = (struct key_operand){
             .node = from->value.of.node,
             .scale = from->value.scale,

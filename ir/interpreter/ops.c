@@ -611,6 +611,13 @@ static void bin_sum(const struct op *op, const struct array *in, struct array *o
         out->data[0] += in->data[j];
 }
 
+// The second of two microbatches is added to what the first has left.
+static void accumulate_pair(const struct op *op, const struct array *in, struct array *out) {
+    bool is_second = (int64_t)in[2].data[0] % 2 == 1;
+    for (int64_t i = 0, n = elements(&in[0]); i < n; i++)
+        out[0].data[i] = is_second ? in[0].data[i] + in[1].data[i] : in[1].data[i];
+}
+
 // A place of a binary counter, whose digits are sums.
 static void carry(const struct op *op, const struct array *in, struct array *out) {
     int64_t level = op_integer(op, ATTRIBUTE_LEVEL, 0), j = (int64_t)in[2].data[0];
@@ -736,6 +743,7 @@ static const evaluator evaluators[N_OPS] = {
     [OP_TOKEN_LOSS] = token_loss,
     [OP_COUNT_TOKENS] = count_tokens,
     [OP_ACCUMULATE] = add,
+    [OP_ACCUMULATE_PAIR] = accumulate_pair,
     [OP_CARRY] = carry,
     [OP_SQUARE_SUM] = square_sum,
     [OP_SQUARE_BINS] = square_bins,

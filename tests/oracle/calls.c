@@ -23,7 +23,7 @@ struct activation { // of a unit
     const int64_t *variables;
     int depth;
     struct arena arena, scratch; // of the call; of one op
-    uint32_t *producer, *taker;  // ops: who makes a value, which accumulate takes it
+    uint32_t *producer, *taker;  // ops: who makes a value, which adds it to a sum
     struct flight *flying;       // by value
     unsigned char **places;      // by timing, device and value; NULL: none
 };
@@ -57,8 +57,8 @@ static uint32_t *no_ops(struct activation *a) {
 }
 
 // An inline term that no elementwise loop computes has been added by the kernel that made it.
-static bool is_added_by_producer(const struct activation *a, const struct op *accumulate) {
-    value_id term = accumulate->operands[1];
+static bool is_added_by_producer(const struct activation *a, const struct op *adds) {
+    value_id term = adds->operands[1];
     return is_inline(a, term) && a->producer[term] != NO_ID &&
            op_rows[a->unit->ops[a->producer[term]].kind].kernel != KERNEL_ELEMENTWISE;
 }
@@ -70,7 +70,7 @@ static void index_ops(struct activation *a) {
         const struct op *op = &a->unit->ops[i];
         for (unsigned k = 0; k < op->n_results; k++)
             a->producer[op->results[k]] = i;
-        if (op->kind == OP_ACCUMULATE && is_added_by_producer(a, op))
+        if (op_adds_term(op->kind) && is_added_by_producer(a, op))
             a->taker[op->operands[1]] = i;
     }
 }
@@ -156,17 +156,16 @@ static struct array load(struct activation *a, int timing, int64_t device, const
 }
 
 // The kernel adds to what the sum is when it runs.
-static void add_to_sum(struct activation *a, int timing, int64_t device,
-                       const struct op *accumulate, const struct array *term) {
-    struct array operands[2] = {load(a, timing, device, accumulate, accumulate->operands[0]),
-                                *term};
+static void add_to_sum(struct activation *a, int timing, int64_t device, const struct op *adds,
+                       const struct array *term) {
+    struct array operands[MAX_OPERANDS];
+    for (unsigned i = 0; i < adds->n_operands; i++)
+        operands[i] = i == 1 ? *term : load(a, timing, device, adds, adds->operands[i]);
     struct array total = array_new(&a->scratch, operands[0].type);
-    int64_t n = type_elements(&total.type);
-    for (int64_t i = 0; i < n; i++)
-        total.data[i] = operands[0].data[i] + term->data[i];
-    observe_op(a, accumulate, accumulate, device, timing, operands, &total);
-    memory_store(places_of(a, timing, device)[accumulate->results[0]],
-                 type_of(a, accumulate->results[0])->dtype, n, total.data);
+    compute(a, adds, device, operands, &total);
+    observe_op(a, adds, adds, device, timing, operands, &total);
+    memory_store(places_of(a, timing, device)[adds->results[0]],
+                 type_of(a, adds->results[0])->dtype, type_elements(&total.type), total.data);
 }
 
 static void store(struct activation *a, int timing, int64_t device, value_id value,
@@ -298,7 +297,7 @@ static bool execute_wait(struct activation *a, const struct op *op) {
 // An op whose loop is its user's, or whose kernel has done its work already, does nothing itself.
 static bool is_done_elsewhere(const struct activation *a, const struct op *op) {
     enum op_kernel kernel = op_rows[op->kind].kernel;
-    if (op->kind == OP_ACCUMULATE && is_added_by_producer(a, op))
+    if (op_adds_term(op->kind) && is_added_by_producer(a, op))
         return true;
     if (kernel == KERNEL_NONE) // an iota that has no place is only ever an index
         return !a->places[op->results[0]];
