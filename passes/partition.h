@@ -32,12 +32,20 @@ struct sharding {
     bool zero;       // nothing has been added yet: it takes the type of the first summand
 };
 
+// Where a unit leaves what one microbatch gives of a sum over all.
+enum over_time {
+    OVER_TIME_ADDED, // added to what earlier ones left in its place
+    OVER_TIME_KEPT,  // as it is
+    // The second of two is added to the first, where nothing else is to be summed before.
+    OVER_TIME_PAIRED,
+};
+
 // How a result is wanted where it goes.
 struct wanted_result {
-    bool as_made;         // in whatever type it is made; else:
-    struct sharding type; // and on the axes of `partial` it may be a summand
-    uint64_t summand;     // on these axes it must be one
-    bool keep_partial;    // do not accumulate over microbatches
+    bool as_made;             // in whatever type it is made; else:
+    struct sharding type;     // and on the axes of `partial` it may be a summand
+    uint64_t summand;         // on these axes it must be one
+    enum over_time over_time; // what becomes of a summand over microbatches
 };
 
 // One way in which a unit of the reference program is used, and the local unit made for it.
@@ -50,16 +58,22 @@ struct unit_use {
     // Made:
     uint32_t unit;
     struct sharding *results;  // of the reference's results
-    struct unit_extra *extras; // parameters behind the reference's, each with a result in its place
+    struct unit_extra *extras; // parameters behind the reference's
     uint32_t n_extras;
     struct sharding *requested; // `operands` as they were given
 };
 
 // A parameter that the local unit has beside the reference's.
 struct unit_extra {
-    bool is_variant; // another copy of accumulator `of`, for summands of another type
-    uint32_t of;     // a parameter (variant), or the result that it accumulates
-    struct sharding type;
+    enum {
+        EXTRA_SUM,       // what result `of` is added to, in its place
+        EXTRA_FIRST,     // the same, of every other microbatch
+        EXTRA_VARIANT,   // another copy of accumulator `of`, a parameter, for summands of another
+                         // type; with a result in its place
+        EXTRA_MICROBATCH // its number
+    } kind;
+    uint32_t of;
+    struct sharding type; // of a variant
 };
 
 enum { MAX_VARIANTS = 8 };
@@ -91,7 +105,8 @@ struct tensor_storage {
     buffer_id gradient;  // as it is stored
     buffer_id sum;       // of `gradient`: what accumulates, and is reduced after the last
     buffer_id own_gradient; // of `gradient`: what this device's update reads
-    buffer_id *counter;     // through which `sum` is carried; of no level, if it is not
+    bool paired;            // `sum` is that of two microbatches after every other one
+    buffer_id *counter;     // through which it is carried; NULL: not yet, or it is not
     // Of a gradient that travels as codes: what of it is compressed, and put together again there;
     // what the last code lacked; the device's code, and those of all. NO_ID: it does not.
     buffer_id sent, residual, code, codes;
@@ -137,6 +152,7 @@ struct cut_call {
 // A unit that adds reduced gradients to their sums, and the reference's unit that makes them.
 struct accumulation {
     uint32_t of, unit;
+    int level; // of a counter; 0 of other units
 };
 
 // The units that compress what a unit of the reference makes, and put it together again.
@@ -314,14 +330,14 @@ void free_kept(struct partitioner *, const struct statement *from);
 
 // The unit that adds up what a unit of the reference has made of one microbatch, for these
 // operands: NO_ID, or the one that was noted.
-uint32_t find_accumulation(const struct partitioner *, uint32_t of,
+uint32_t find_accumulation(const struct partitioner *, uint32_t of, int level,
                            const struct reference *operands, uint32_t n);
-void note_accumulation(struct partitioner *, uint32_t of, uint32_t unit);
+void note_accumulation(struct partitioner *, struct accumulation);
 
 // ---- order (partition_order.c) ----------------------------------------------------------------
 // How many sums are kept on the way to that over all microbatches; 0: they are not carried.
 int levels_of_counter(const struct partitioner *);
-buffer_id *make_counter(struct partitioner *, buffer_id sum);
+struct reference number_of_microbatch(struct partitioner *); // the host's, in the loop over them
 // Sums over axes of the model, before any other: the devices of `keep_first` are left their parts
 // of the sum over these, if they come last in it, else of a copy.
 void reduce_first(struct partitioner *, const struct statement *from, const struct written *);

@@ -1,9 +1,12 @@
 // Partition, where training is `reproducible`: sums over microbatches as a binary tree.
 //
-// A microbatch is treated as if it were the only one: what units and the axes of placement.inner
-// make of it overwrites the sum of the one before. A call behind that takes the sum through a
-// binary counter: buffers that keep the sums of 1, 2, 4 ... microbatches until as many more have
-// been summed. After the last microbatch the tree's root is where the microbatch's own sum was.
+// Calls behind a microbatch take what it gives through a binary counter: buffers that keep the sums
+// of 1, 2, 4 ... microbatches until as many more have been summed. After the last microbatch the
+// tree's root is where the microbatch's own sum was. The counter's first level needs no buffer
+// where a unit alone makes a microbatch's gradient: it adds every second one to that before. Where
+// the axes of placement.inner are summed over first, and where several units add to a gradient, the
+// microbatch is treated as if it were the only one: what they make overwrites the sum of the one
+// before.
 //
 // Inside a microbatch gradients are first summed over axes of the model, where its devices had
 // parts of the sequences.
@@ -22,10 +25,11 @@ int levels_of_counter(const struct partitioner *p) {
     return levels;
 }
 
-buffer_id *make_counter(struct partitioner *p, buffer_id sum) {
+// Of `sum`, from level `first` on.
+static buffer_id *make_counter(struct partitioner *p, buffer_id sum, int first) {
     int levels = levels_of_counter(p);
     buffer_id *counter = ARENA_ARRAY(p->arena, buffer_id, levels + 1);
-    for (int level = 0; level < levels; level++) {
+    for (int level = first; level < levels; level++) {
         struct buffer buffer = p->program->buffers[sum];
         buffer.name = arena_format(p->arena, "%s.carry.%d", buffer.name, level);
         buffer.class = CLASS_TRANSIENT;
@@ -36,8 +40,7 @@ buffer_id *make_counter(struct partitioner *p, buffer_id sum) {
     return counter;
 }
 
-// The host's, in which the microbatches' numbers stand.
-static struct reference number_of_microbatch(struct partitioner *p) {
+struct reference number_of_microbatch(struct partitioner *p) {
     buffer_id id = program_host_buffer(p->program, HOST_MICROBATCH);
     if (id == NO_ID)
         id =
@@ -54,19 +57,27 @@ static struct reference number_of_microbatch(struct partitioner *p) {
     return (struct reference){id, index_variable(0, 0, 0)};
 }
 
-// What is carried, each sum with its counter's buffers behind it; then the microbatch's number.
+// Sums that are carried, and the buffers of each one's counter, from its first level on.
 struct carried {
-    struct reference *operands;
-    uint32_t n; // sums
+    struct {
+        struct reference sum;
+        const buffer_id *counter;
+        int first;
+    } * sums;
+    uint32_t n;
 };
 
-static void add_carried(struct partitioner *p, struct carried *carried, struct reference sum,
-                        const buffer_id *counter) {
-    int levels = levels_of_counter(p);
-    struct reference *operands = carried->operands + carried->n++ * (uint32_t)(levels + 1);
-    operands[0] = sum;
-    for (int level = 0; level < levels; level++)
-        operands[level + 1] = (struct reference){counter[level], sum.index};
+static struct carried new_carried(struct partitioner *p, uint32_t n) {
+    struct carried carried = {0};
+    carried.sums = arena_alloc(p->arena, (n + 1) * sizeof *carried.sums);
+    return carried;
+}
+
+static void add_carried(struct carried *carried, struct reference sum, const buffer_id *counter,
+                        int first) {
+    carried->sums[carried->n].sum = sum;
+    carried->sums[carried->n].counter = counter;
+    carried->sums[carried->n++].first = first;
 }
 
 static void add_parameters(struct partitioner *p, struct unit *unit,
@@ -77,69 +88,63 @@ static void add_parameters(struct partitioner *p, struct unit *unit,
     }
 }
 
-// Takes one sum, parameter `at`, through its counter, which is the parameters behind it.
-static void carry_one(struct partitioner *p, struct unit *unit, value_id at, value_id number,
-                      struct span span) {
-    int levels = levels_of_counter(p);
-    value_id sum = at;
-    for (int level = 0; level < levels; level++) {
-        value_id kept = at + 1 + (value_id)level;
-        value_id operands[3] = {kept, sum, number};
-        const char *name = arena_format(p->arena, "%s.%d", unit->values[at].name, level);
-        struct op *op = unit_add_op(p->program, unit, OP_CARRY, name, operands, 3, span);
-        op_set_integer(p->program, op, ATTRIBUTE_LEVEL, level);
-        unit->values[op->results[0]].type = unit->values[op->results[1]].type =
-            unit->values[at].type;
-        unit_add_result(p->program, unit, op->results[0], kept);
-        sum = op->results[1];
-    }
-    unit_add_result(p->program, unit, sum, at);
-}
-
-// Ranges of layers share the unit, if they lie alike.
-static uint32_t carrying_unit(struct partitioner *p, uint32_t of, const char *name,
-                              const struct carried *carried, uint32_t n_operands,
-                              struct span span) {
-    uint32_t found = find_accumulation(p, of, carried->operands, n_operands);
+// One level of counters. Parameters are pairs of what is kept and the sum, each with a result in
+// its place, and the microbatch's number. Ranges of layers share the unit, if they lie alike.
+static uint32_t carrying_unit(struct partitioner *p, uint32_t of, const char *name, int level,
+                              const struct reference *operands, uint32_t n, struct span span) {
+    uint32_t found = find_accumulation(p, of, level, operands, n);
     if (found != NO_ID)
         return found;
-    uint32_t id = program_add_unit(p->program, fresh_unit_name(p, name), span);
+    name = fresh_unit_name(p, arena_format(p->arena, "%s_%d", name, level));
+    uint32_t id = program_add_unit(p->program, name, span);
     struct unit *unit = &p->program->units[id];
     unit->phase = PHASE_BACKWARD;
-    add_parameters(p, unit, carried->operands, n_operands);
-    for (uint32_t i = 0; i < carried->n; i++)
-        carry_one(p, unit, i * (uint32_t)(levels_of_counter(p) + 1), n_operands - 1, span);
-    note_accumulation(p, of, id);
+    add_parameters(p, unit, operands, n);
+    for (value_id kept = 0; kept + 1 < n; kept += 2) {
+        value_id taken[3] = {kept, kept + 1, n - 1};
+        name = unit->values[kept + 1].name;
+        struct op *op = unit_add_op(p->program, unit, OP_CARRY, name, taken, 3, span);
+        op_set_integer(p->program, op, ATTRIBUTE_LEVEL, level);
+        for (unsigned i = 0; i < 2; i++) {
+            unit->values[op->results[i]].type = unit->values[taken[i]].type;
+            unit_add_result(p->program, unit, op->results[i], taken[i]);
+        }
+    }
+    note_accumulation(p, (struct accumulation){.of = of, .level = level, .unit = id});
     return id;
 }
 
-// A result of the unit is in place of each of its operands but the last: of a sum, its counter's
-// first.
+// What a level leaves in the place of the sum the next one takes.
 static void push_carry(struct partitioner *p, uint32_t of, const char *name, struct carried carried,
                        struct span span) {
-    uint32_t each = (uint32_t)levels_of_counter(p) + 1, n = carried.n * each;
-    if (n == 0)
-        return;
-    carried.operands[n] = number_of_microbatch(p);
-    uint32_t unit = carrying_unit(p, of, name, &carried, n + 1, span);
-    struct reference *results = ARENA_ARRAY(p->arena, struct reference, n);
-    for (uint32_t i = 0; i < n; i++)
-        results[i] = carried.operands[p->program->units[unit].results[i].in_parameter];
-    struct call call = {.unit = unit, .operands = carried.operands, .results = results};
-    push_statement(p, (struct statement){.kind = STATEMENT_CALL, .span = span, .call = call});
-}
-
-static struct carried new_carried(struct partitioner *p, uint32_t n) {
-    uint32_t each = (uint32_t)levels_of_counter(p) + 1;
-    return (struct carried){.operands = ARENA_ARRAY(p->arena, struct reference, n * each + 1)};
+    for (int level = 0; level < levels_of_counter(p); level++) {
+        struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * carried.n + 1);
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < carried.n; i++) {
+            if (level < carried.sums[i].first)
+                continue;
+            struct reference sum = carried.sums[i].sum;
+            operands[n++] = (struct reference){carried.sums[i].counter[level], sum.index};
+            operands[n++] = sum;
+        }
+        if (n == 0)
+            continue;
+        operands[n] = number_of_microbatch(p);
+        struct call call = {.unit = carrying_unit(p, of, name, level, operands, n + 1, span),
+                            .operands = operands,
+                            .results = arena_copy(p->arena, operands, n * sizeof *operands)};
+        push_statement(p, (struct statement){.kind = STATEMENT_CALL, .span = span, .call = call});
+    }
 }
 
 void carry_gradients(struct partitioner *p, const struct statement *from,
                      const struct written *written) {
     struct carried carried = new_carried(p, written->n);
     for (uint32_t i = 0; i < written->n; i++) {
-        const struct tensor_storage *s = gradient_storage(p, written->results[i]);
-        add_carried(p, &carried, tensor_item(p, s->sum, written->results[i]), s->counter);
+        struct tensor_storage *s = gradient_storage(p, written->results[i]);
+        if (!s->counter)
+            s->counter = make_counter(p, s->sum, s->paired);
+        add_carried(&carried, tensor_item(p, s->sum, written->results[i]), s->counter, s->paired);
     }
     push_carry(p, from->call.unit, arena_format(p->arena, "carry_%s", unit_name(p, from)), carried,
                from->span);
@@ -165,8 +170,8 @@ void carry_scalars(struct partitioner *p, struct span span) {
         add_piece(p, &sums, COLLECTIVE_ALL_REDUCE, &axes, scalar, scalar, span, NO_BUCKET);
         state->type.partial &= ~inner;
         if (!state->counter)
-            state->counter = make_counter(p, state->buffer);
-        add_carried(p, &carried, scalar, state->counter);
+            state->counter = make_counter(p, state->buffer, 0);
+        add_carried(&carried, scalar, state->counter, 0);
     }
     emit_transfers(p, &sums, "sum.microbatch");
     push_carry(p, NO_ID, "carry_scalars", carried, span);
@@ -177,24 +182,21 @@ void carry_scalars(struct partitioner *p, struct span span) {
 // The unit that copies its operands.
 static uint32_t keeping_unit(struct partitioner *p, const struct statement *from,
                              const struct reference *operands, uint32_t n) {
-    uint32_t found = find_accumulation(p, from->call.unit, operands, n);
+    uint32_t found = find_accumulation(p, from->call.unit, 0, operands, n);
     if (found != NO_ID)
         return found;
     const char *name = arena_format(p->arena, "keep_%s", unit_name(p, from));
     uint32_t id = program_add_unit(p->program, fresh_unit_name(p, name), from->span);
     struct unit *unit = &p->program->units[id];
     unit->phase = PHASE_BACKWARD;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
-        unit_add_parameter(p->program, unit, buffer->name, buffer_type(p->program, buffer), false);
-    }
+    add_parameters(p, unit, operands, n);
     for (value_id i = 0; i < n; i++) {
         const char *kept = arena_format(p->arena, "%s.kept", unit->values[i].name);
         struct op *op = unit_add_op(p->program, unit, OP_CAST, kept, &i, 1, from->span);
         unit->values[op->results[0]].type = unit->values[i].type;
         unit_add_result(p->program, unit, op->results[0], NO_ID);
     }
-    note_accumulation(p, from->call.unit, id);
+    note_accumulation(p, (struct accumulation){.of = from->call.unit, .unit = id});
     return id;
 }
 

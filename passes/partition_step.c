@@ -85,11 +85,11 @@ static void find_reach(struct partitioner *p, const struct block *body) {
 
 // The copy of an accumulator for summands on `partial`; the first has the accumulator's own name.
 // Its `zero` goes to where the reference program zeroes, which by now lies behind us.
-static buffer_id variant_buffer(struct partitioner *p, buffer_id of, uint64_t partial) {
+static struct reference variant_item(struct partitioner *p, buffer_id of, uint64_t partial) {
     struct buffer_state *state = &p->states[of];
     for (uint32_t i = 0; i < state->n_variants; i++)
         if (state->variant_partial[i] == partial)
-            return state->variants[i];
+            return (struct reference){state->variants[i], index_constant(0)};
     CHECK(state->n_variants < MAX_VARIANTS);
     struct buffer buffer = p->reference->buffers[of];
     if (state->n_variants > 0)
@@ -102,7 +102,7 @@ static buffer_id variant_buffer(struct partitioner *p, buffer_id of, uint64_t pa
                              .span = state->zero_span,
                              .zero = {.buffer = made, .index = index_constant(0)}};
     block_insert(p->program, &p->step->body, state->zero_at++, zero);
-    return made;
+    return zero.zero;
 }
 
 static void sum_over_devices(struct partitioner *p, buffer_id buffer, uint64_t mask) {
@@ -265,6 +265,18 @@ static struct reference bind_result(struct partitioner *p, struct making_call *c
     return tensor_item(p, place, r);
 }
 
+// A microbatch's gradient that goes through a transient, or is summed over devices where it is, is
+// joined to others' behind that; where it is carried, behind its last contribution.
+static enum over_time gradient_over_time(const struct partitioner *p, const struct making_call *c,
+                                         struct reference gradient) {
+    const struct tensor_storage *s = storage_of(p, reference_buffer(p, gradient));
+    if (levels_of_counter(p) == 0)
+        return s->unreduced == NO_ID ? OVER_TIME_ADDED : OVER_TIME_KEPT;
+    bool is_summed = s->sums.reduce_each.n > 0 || written_gradient(s) != s->sum;
+    bool is_whole = p->reach.last_writer[gradient.buffer] == c->whole;
+    return is_whole && !is_summed ? OVER_TIME_PAIRED : OVER_TIME_KEPT;
+}
+
 // Gradients leave units cut as their tensors are, and as summands: storage finishes the sum. So do
 // scalars, and bins, for the step. What is handed on is as its reader's work is divided.
 static struct wanted_result wanted_of(const struct partitioner *p, const struct making_call *c,
@@ -274,11 +286,12 @@ static struct wanted_result wanted_of(const struct partitioner *p, const struct 
     bool carries = levels_of_counter(p) > 0;
     bool is_whole = buffer->rank == 0 || buffer->dims[0].dimension == DIM_FLAT;
     if (c->unit->results[i].in_parameter != NO_ID || is_whole)
-        return (struct wanted_result){.as_made = true, .keep_partial = carries};
+        return (struct wanted_result){.as_made = true,
+                                      .over_time = carries ? OVER_TIME_KEPT : OVER_TIME_ADDED};
     if (buffer->class != CLASS_GRADIENTS)
         return (struct wanted_result){.type = p->states[r.buffer].work};
     const struct tensor_storage *storage = storage_of(p, buffer);
-    struct wanted_result wanted = {.keep_partial = carries || storage->unreduced != NO_ID,
+    struct wanted_result wanted = {.over_time = gradient_over_time(p, c, r),
                                    .type.partial = UINT64_MAX,
                                    .summand = storage->summand};
     memcpy(wanted.type.cuts, placement_of(&p->placement, buffer)->cuts, sizeof wanted.type.cuts);
@@ -303,24 +316,32 @@ void push_call(struct partitioner *p, struct making_call *c) {
         .results = ARENA_ARRAY(p->arena, struct reference, n_results + use->n_extras + 1)};
     for (uint32_t i = 0; i < n_parameters; i++)
         if (c->types[i].zero)
-            c->operands[i] = (struct reference){
-                variant_buffer(p, c->from->call.operands[i].buffer, use->operands[i].partial),
-                index_constant(0)};
+            c->operands[i] =
+                variant_item(p, c->from->call.operands[i].buffer, use->operands[i].partial);
     memcpy(call.operands, c->operands, n_parameters * sizeof *call.operands);
     for (uint32_t i = 0; i < n_results; i++)
         call.results[i] = bind_result(p, c, use, i);
     for (uint32_t i = 0; i < use->n_extras; i++) {
         const struct unit_extra *extra = &use->extras[i];
         struct reference *operand = &call.operands[n_parameters + i];
-        if (extra->is_variant) {
-            buffer_id of = c->from->call.operands[extra->of].buffer;
+        switch (extra->kind) {
+        case EXTRA_VARIANT:
             *operand =
-                (struct reference){variant_buffer(p, of, extra->type.partial), index_constant(0)};
+                variant_item(p, c->from->call.operands[extra->of].buffer, extra->type.partial);
             call.results[n_results++] = *operand;
-        } else {
+            break;
+        case EXTRA_MICROBATCH:
+            *operand = number_of_microbatch(p);
+            break;
+        case EXTRA_FIRST:
+            *operand = call.results[extra->of];
+            gradient_storage(p, c->from->call.results[extra->of])->paired = true;
+            break;
+        case EXTRA_SUM:
             *operand = call.results[extra->of];
             if (!is_tensor_state(reference_buffer(p, c->from->call.results[extra->of])))
                 note_zeroed(p, *operand);
+            break;
         }
     }
     push_statement(p,

@@ -177,7 +177,6 @@ static void make_gradient(struct partitioner *p, const struct buffer *reference)
                        : add_window(p, reference, storage->gradient, ".sum", &cuts);
     make_codes(p, reference);
     bool carries = levels_of_counter(p) > 0;
-    storage->counter = make_counter(p, storage->sum);
     storage->part = storage->kept_first = storage->sum;
     if (storage->sums.scatter_each.n + tensor->shards[STATE_GRADIENTS].n +
             (carries ? 0 : storage->sums.reduce_each.n) ==
@@ -358,17 +357,16 @@ bool has_types(const struct partitioner *p, const struct unit *unit,
     return equal;
 }
 
-uint32_t find_accumulation(const struct partitioner *p, uint32_t of,
+uint32_t find_accumulation(const struct partitioner *p, uint32_t of, int level,
                            const struct reference *operands, uint32_t n) {
     for (uint32_t i = 0; i < p->n_accumulations; i++)
-        if (p->accumulations[i].of == of &&
+        if (p->accumulations[i].of == of && p->accumulations[i].level == level &&
             has_types(p, &p->program->units[p->accumulations[i].unit], operands, n))
             return p->accumulations[i].unit;
     return NO_ID;
 }
 
-void note_accumulation(struct partitioner *p, uint32_t of, uint32_t unit) {
-    struct accumulation made = {.of = of, .unit = unit};
+void note_accumulation(struct partitioner *p, struct accumulation made) {
     ARENA_PUSH(p->arena, p->accumulations, p->n_accumulations, p->cap_accumulations, made);
 }
 
@@ -377,7 +375,7 @@ void note_accumulation(struct partitioner *p, uint32_t of, uint32_t unit) {
 static uint32_t accumulation(struct partitioner *p, const struct statement *from,
                              const struct reference *operands, uint32_t n) {
     struct program *program = p->program;
-    uint32_t found = find_accumulation(p, from->call.unit, operands, 2 * n);
+    uint32_t found = find_accumulation(p, from->call.unit, 0, operands, 2 * n);
     if (found != NO_ID)
         return found;
     const char *name = arena_format(p->arena, "accumulate_%s", unit_name(p, from));
@@ -398,7 +396,7 @@ static uint32_t accumulation(struct partitioner *p, const struct statement *from
         unit->values[op->results[0]].type = unit->values[2 * i].type;
         unit_add_result(program, unit, op->results[0], 2 * i);
     }
-    note_accumulation(p, from->call.unit, id);
+    note_accumulation(p, (struct accumulation){.of = from->call.unit, .unit = id});
     return id;
 }
 

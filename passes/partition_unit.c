@@ -296,19 +296,36 @@ static void add_extra(struct maker *m, struct unit_extra extra) {
     use->extras[use->n_extras++] = extra;
 }
 
-// A result that is a summand over microbatches is added to what earlier ones left in its place.
-static uint32_t accumulate(struct maker *m, uint32_t result, const struct sharding *type,
-                           value_id *value) {
+// The number of the microbatch, a parameter.
+static value_id microbatch_of(struct maker *m) {
+    for (uint32_t i = 0; i < m->use->n_extras; i++)
+        if (m->use->extras[i].kind == EXTRA_MICROBATCH)
+            return m->from->n_parameters + i;
+    add_extra(m, (struct unit_extra){.kind = EXTRA_MICROBATCH});
+    return add_parameter(m, "microbatch", (struct tensor_type){.dtype = DTYPE_F64});
+}
+
+// A result that is a summand over microbatches is added to what earlier ones, or the one before,
+// left in its place.
+static uint32_t accumulate(struct maker *m, uint32_t result, bool paired, value_id *value) {
     struct partitioner *p = m->p;
     const char *name = m->from->values[m->from->results[result].value].name;
     struct tensor_type local = m->to->values[*value].type;
     CHECK(m->n_heads <= 1); // the parameters of variants stand in front of these
     value_id sum = add_parameter(m, arena_format(p->arena, "%s.sum", name), local);
-    value_id operands[2] = {sum, *value + (*value >= sum)};
-    *value = add_op(m, OP_ACCUMULATE, arena_format(p->arena, "%s.total", name), operands, 2,
-                    m->from->span);
+    *value += *value >= sum;
+    add_extra(m, (struct unit_extra){.kind = paired ? EXTRA_FIRST : EXTRA_SUM, .of = result});
+    value_id operands[3] = {sum};
+    if (paired) {
+        uint32_t n_parameters = m->to->n_parameters;
+        operands[2] = microbatch_of(m);
+        *value += m->to->n_parameters - n_parameters;
+    }
+    operands[1] = *value;
+    *value =
+        add_op(m, paired ? OP_ACCUMULATE_PAIR : OP_ACCUMULATE,
+               arena_format(p->arena, "%s.total", name), operands, paired ? 3 : 2, m->from->span);
     m->to->values[*value].type = local;
-    add_extra(m, (struct unit_extra){.of = result, .type = *type});
     return sum;
 }
 
@@ -332,8 +349,10 @@ static void make_result(struct maker *m, uint32_t i) {
         type.partial = ((type.partial & summands_of(m, reference->value)) | wanted->summand) &
                        ~cut_mask(&wanted->type);
     value_id value = bring(m, reference->value, &type, NULL);
-    if (type.partial >> m->p->time & 1 && in_parameter == NO_ID && !wanted->keep_partial)
-        in_parameter = accumulate(m, i, &type, &value);
+    bool is_summand = type.partial >> m->p->time & 1 && in_parameter == NO_ID;
+    bool paired = wanted->over_time == OVER_TIME_PAIRED && !(type.partial & ~m->p->token_axes);
+    if (is_summand && (paired || wanted->over_time == OVER_TIME_ADDED))
+        in_parameter = accumulate(m, i, paired, &value);
     m->use->results[i] = type;
     unit_add_result(m->p->program, m->to, value, in_parameter);
 }
@@ -347,8 +366,7 @@ static void make_variants(struct maker *m) {
     for (uint32_t h = 1; h < m->n_heads; h++) {
         uint32_t parameter = m->from->n_parameters + h - 1;
         struct sharding type = {.partial = m->head_partial[h]};
-        add_extra(m,
-                  (struct unit_extra){.is_variant = true, .of = m->zero_parameter, .type = type});
+        add_extra(m, (struct unit_extra){EXTRA_VARIANT, .of = m->zero_parameter, .type = type});
         unit_add_result(m->p->program, m->to, m->heads[h], parameter);
     }
 }
@@ -356,8 +374,8 @@ static void make_variants(struct maker *m) {
 // ---- uses -------------------------------------------------------------------------------------
 
 static bool same_wanted(const struct wanted_result *a, const struct wanted_result *b) {
-    return a->as_made == b->as_made && a->keep_partial == b->keep_partial &&
-           a->summand == b->summand && sharding_equal(&a->type, &b->type, MAX_RANK);
+    return a->as_made == b->as_made && a->over_time == b->over_time && a->summand == b->summand &&
+           sharding_equal(&a->type, &b->type, MAX_RANK);
 }
 
 // Layers share a unit: a use with equal types is the same one.

@@ -278,7 +278,7 @@ static void square_sums_are_kept_apart_by_type(void **state) {
     assert_int_equal(t.made->n_results, 2);
     assert_int_equal(t.use->operands[norm2].partial, 1 << TP);
     assert_int_equal(t.use->n_extras, 1);
-    assert_true(t.use->extras[0].is_variant);
+    assert_true(t.use->extras[0].kind == EXTRA_VARIANT);
     assert_int_equal(t.use->extras[0].type.partial, 0);
     arena_free(&t.arena);
 }
