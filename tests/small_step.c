@@ -270,7 +270,7 @@ void small_step_begin_engine(struct trial *t, struct engine *e, const char *stat
     engine_init(e, t->program, terms, &t->arena, t->diagnostics, false);
 }
 
-bool small_step_is_found(const struct mistake *mistake) {
+static bool is_found(const struct mistake *mistake) {
     struct trial t;
     small_step_begin(&t, mistake->statements);
     trial_judge(&t);
@@ -282,4 +282,11 @@ bool small_step_is_found(const struct mistake *mistake) {
         right = trial_is_as_expected(&t, expected);
     }
     return trial_end(&t, right, mistake->name, expected);
+}
+
+bool small_steps_are_found(const struct mistake *mistakes, size_t n) {
+    size_t n_found = 0;
+    for (size_t i = 0; i < n; i++)
+        n_found += is_found(&mistakes[i]);
+    return n_found == n;
 }
