@@ -468,5 +468,5 @@ void emit_elementwise(struct emitter *e, const struct op *op) {
 struct target begin_sum(struct emitter *e, const struct op *sum, value_id term) {
     emit_loop(e, sum, term);
     e->begun = sum;
-    return (struct target){place_of(e, sum->results[0]), constant_i32(e, 1)};
+    return (struct target){.place = place_of(e, sum->results[0]), .accumulate = constant_i32(e, 1)};
 }

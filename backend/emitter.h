@@ -117,6 +117,7 @@ bool same_place(const struct emitter *, value_id a, value_id b);
 struct target {
     LLVMValueRef place;
     LLVMValueRef accumulate; // i32: 0 or 1
+    bool as_one;             // added when it is whole, not piece by piece
 };
 struct target result_target(struct emitter *, const struct op *, unsigned i);
 bool is_added_by_producer(const struct emitter *, const struct op *sum);

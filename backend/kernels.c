@@ -229,6 +229,9 @@ static void emit_embedding(struct emitter *e, const struct op *op) {
 static void emit_embedding_backward(struct emitter *e, const struct op *op) {
     struct summed_rows summed = summed_rows(e, op);
     struct target table = result_target(e, op, 0);
+    // In blocks, if only one, the kernel has summed an entry before it adds it. Others always have.
+    if (table.as_one && LLVMIsNull(summed.blocks))
+        summed.blocks = constant_i64(e, 1);
     if (table.place)
         CALL_RUNTIME(e, embedding_backward, op->id, dtype_of(e, op, 1), summed.rows, summed.parts,
                      summed.blocks, last_size(e, op, 1), operand_place(e, op, 0),

@@ -45,7 +45,7 @@ bool same_place(const struct emitter *e, value_id a, value_id b) {
 struct target result_target(struct emitter *e, const struct op *op, unsigned i) {
     value_id result = op->results[i];
     if (!is_inline(e, result))
-        return (struct target){place_of(e, result), constant_i32(e, 0)};
+        return (struct target){.place = place_of(e, result), .accumulate = constant_i32(e, 0)};
     uint32_t taker = e->accumulators[result];
     if (taker == NO_ID)
         return (struct target){0};
@@ -57,7 +57,7 @@ struct target result_target(struct emitter *e, const struct op *op, unsigned i) 
     if (!same_place(e, sum, total))
         CALL_RUNTIME(e, copy, adds->id, constant_i64(e, type_bytes(value_type(e, sum))), place,
                      place_of(e, sum));
-    return (struct target){place, adds_to_sum(e, adds)};
+    return (struct target){place, adds_to_sum(e, adds), adds->kind == OP_ACCUMULATE_PAIR};
 }
 
 // Of a pair of microbatches the odd one.
