@@ -9,15 +9,20 @@
 /* Longest head that the workspace has room for; the compiler refuses a longer one. */
 #define PLACE_HEAD_DIM_LIMIT 256
 
-/* Two transposed tiles [head_dim, TILE], four that are not, two tiles of scores, four statistics
- * per query. */
-#define PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim)                                               \
-    (6 * (head_dim)*PLACE_ATTENTION_TILE + 2 * PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE +       \
-     4 * PLACE_ATTENTION_TILE)
+/* Gradients of keys that the backward pass has room for: one, and one for each level of a tree over
+ * PLACE_BLOCKS_LIMIT blocks of queries. */
+#define PLACE_ATTENTION_SUMS 7
 
-/* Of the backward pass where queries are in blocks: gradients of some keys and values for each
- * level of a tree over PLACE_BLOCKS_LIMIT blocks. */
-#define PLACE_ATTENTION_SUMS_ELEMENTS(head_dim, keys) (6 * 2 * (head_dim) * (keys))
+/* What both directions need at most, the backward pass with `keys` loaded: two matrices of the keys
+ * transposed, in whole tiles, and one that is not; three matrices of a tile of queries; two tiles
+ * of scores and four statistics per query; sums for k and for v. */
+#define PLACE_ATTENTION_WHOLE_TILES(keys)                                                          \
+    (((keys) + PLACE_ATTENTION_TILE - 1) / PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE)
+#define PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim, keys)                                         \
+    ((2 * PLACE_ATTENTION_WHOLE_TILES(keys) + (keys) + 3 * PLACE_ATTENTION_TILE +                  \
+      PLACE_ATTENTION_SUMS * 2 * (keys)) *                                                         \
+         (head_dim) +                                                                              \
+     2 * PLACE_ATTENTION_TILE * PLACE_ATTENTION_TILE + 4 * PLACE_ATTENTION_TILE)
 
 /* Products of our own copy what they need of both operands for this many terms of a sum at a time:
  * of some rows, and of a tile's columns and some that fill up the last panel of them. */
@@ -28,12 +33,10 @@
     (PLACE_PRODUCT_DEPTH * (PLACE_PRODUCT_ROW_BYTES + PLACE_PRODUCT_COLUMN_BYTES + 192))
 
 /* What one thread needs for any program: attention of the longest head in double precision takes
- * less, with half a tile of keys where there are sums of blocks, and products have room for sums
- * of some rows for each level of a tree. */
+ * less, with half a tile of keys in the backward pass, and products have room for sums of some rows
+ * for each level of a tree. */
 #define PLACE_WORKSPACE_BYTES_PER_THREAD (1 << 21)
-#if (PLACE_ATTENTION_WORKSPACE_ELEMENTS(PLACE_HEAD_DIM_LIMIT) +                                    \
-     PLACE_ATTENTION_SUMS_ELEMENTS(PLACE_HEAD_DIM_LIMIT, PLACE_ATTENTION_TILE / 2)) *              \
-        8 >                                                                                        \
+#if PLACE_ATTENTION_WORKSPACE_ELEMENTS(PLACE_HEAD_DIM_LIMIT, PLACE_ATTENTION_TILE / 2) * 8 >       \
     PLACE_WORKSPACE_BYTES_PER_THREAD
 #error "attention needs more"
 #endif

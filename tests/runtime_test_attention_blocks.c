@@ -10,7 +10,8 @@ enum { MOST_DEVICES = 8 };
 struct shape {
     int dtype;
     int64_t batch, blocks, length, kv_heads, group, head_dim;
-    bool tiny; /* of v and d_o parts are zeros, of either sign */
+    bool tiny;    /* of v and d_o parts are zeros, of either sign */
+    int64_t jump; /* of the sequence, the element in front of which positions jump; 0: none */
 };
 
 /* Queries from `first` on, and all keys; of the keys' gradients what these queries give. */
@@ -63,18 +64,28 @@ static struct attention_case case_of(const struct shape *s) {
                                    .d_o = numbers(s, queries, 4, s->tiny)};
 }
 
+/* Of all elements of a sequence; null: they stand side by side. */
+static int32_t *positions_of(const struct shape *s) {
+    int32_t *positions = s->jump ? must(calloc((size_t)keys_of(s), sizeof *positions)) : NULL;
+    for (int64_t i = 0; i < keys_of(s) && positions; i++)
+        positions[i] = (int32_t)(i < s->jump ? i : i + 7);
+    return positions;
+}
+
 /* Forward and backward. */
 static void attend(struct place_context *context, const struct shape *s, struct attention_case *c) {
     int64_t queries = query_elements(s, c->queries), keys = key_elements(s);
     c->o = nans(queries), c->lse = nans(queries / s->head_dim);
     c->dq = nans(queries), c->dk = nans(keys), c->dv = nans(keys);
+    int32_t *positions = positions_of(s), *own = positions ? positions + c->first : NULL;
     CALL_OK(place_attention(context, 0, s->dtype, s->batch, c->queries, keys_of(s), s->kv_heads,
-                            s->group, s->head_dim, c->q, c->k, c->v, NULL, c->first, NULL, 0, 0.5,
-                            c->o, c->lse));
+                            s->group, s->head_dim, c->q, c->k, c->v, own, c->first, positions, 0,
+                            0.5, c->o, c->lse));
     CALL_OK(place_attention_backward(context, 0, s->dtype, s->batch, c->queries,
                                      c->queries / s->length, keys_of(s), s->kv_heads, s->group,
-                                     s->head_dim, c->q, c->k, c->v, c->o, c->lse, c->d_o, NULL,
-                                     c->first, NULL, 0, 0.5, c->dq, c->dk, c->dv));
+                                     s->head_dim, c->q, c->k, c->v, c->o, c->lse, c->d_o, own,
+                                     c->first, positions, 0, 0.5, c->dq, c->dk, c->dv));
+    free(positions);
 }
 
 static void free_results(struct attention_case *c) {
@@ -149,6 +160,7 @@ static const struct shape shapes[] = {
     {.batch = 1, .blocks = 4, .length = 70, .kv_heads = 1, .group = 2, .head_dim = 9},
     {.batch = 1, .blocks = 2, .length = 130, .kv_heads = 1, .group = 1, .head_dim = 33},
     {.batch = 1, .blocks = 4, .length = 24, .kv_heads = 1, .group = 1, .head_dim = 256},
+    {.batch = 1, .blocks = 4, .length = 30, .kv_heads = 1, .group = 1, .head_dim = 6, .jump = 47},
     {.batch = 1, .blocks = 64, .length = 1, .kv_heads = 1, .group = 1, .head_dim = 256},
     {.batch = 1, .blocks = 8, .length = 12, .kv_heads = 1, .group = 2, .head_dim = 5, .tiny = true},
     {.batch = 1, .blocks = 4, .length = 40, .kv_heads = 1, .group = 1, .head_dim = 8, .tiny = true},

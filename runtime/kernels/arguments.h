@@ -64,8 +64,8 @@ struct rope {
 
 struct attention {
     int64_t batch, queries, keys, kv_heads, group, head_dim;
-    int64_t keys_at_once; /* in a tile, whose sums over blocks of queries fit the workspace */
-    int64_t block;        /* queries of one; not read where queries are in none */
+    int64_t keys_at_once; /* loaded together, so that their sums fit the workspace */
+    int64_t block;        /* queries of one; read by the backward pass */
     const void *q, *k, *v;
     const int32_t *query_positions, *key_positions; /* null: from the start on */
     int64_t query_start, key_start;

@@ -43,10 +43,22 @@ int32_t place_rope(struct place_context *context, int32_t statement, int32_t dty
     return run_kernel(context, statement, KERNEL_rope, dtype, sequence, POSITIONS_PER_RANGE, &rope);
 }
 
+/* Keys that the backward pass loads together: two tiles, or half of one where the head is too long.
+ * The more there are, the less often queries are loaded. */
+static int64_t keys_at_once(int32_t dtype, int64_t head_dim) {
+    int64_t keys = 2 * PLACE_ATTENTION_TILE;
+    while (keys > PLACE_ATTENTION_TILE / 2 &&
+           PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim, keys) * width_of(dtype) >
+               PLACE_WORKSPACE_BYTES_PER_THREAD)
+        keys /= 2;
+    return keys;
+}
+
 /* Refuses heads that a thread's workspace has no room for. */
 static int32_t check_heads(struct place_context *context, int32_t statement, int32_t dtype,
                            int64_t head_dim) {
-    int64_t bytes = PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim) * width_of(dtype);
+    int64_t keys = keys_at_once(dtype, head_dim);
+    int64_t bytes = PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim, keys) * width_of(dtype);
     if (head_dim >= 1 && head_dim <= PLACE_HEAD_DIM_LIMIT &&
         bytes <= team_workspace_bytes(context->team))
         return PLACE_OK;
@@ -88,14 +100,6 @@ int32_t place_attention_merge(struct place_context *context, int32_t statement, 
                       rows_per_range(head_dim), &merge);
 }
 
-/* Half a tile where the head is too long. */
-static int64_t keys_at_once(int32_t dtype, int64_t head_dim) {
-    int64_t used = PLACE_ATTENTION_WORKSPACE_ELEMENTS(head_dim);
-    int64_t sums = PLACE_ATTENTION_SUMS_ELEMENTS(head_dim, PLACE_ATTENTION_TILE);
-    bool fits = (used + sums) * width_of(dtype) <= PLACE_WORKSPACE_BYTES_PER_THREAD;
-    return fits ? PLACE_ATTENTION_TILE : PLACE_ATTENTION_TILE / 2;
-}
-
 int32_t place_attention_backward(struct place_context *context, int32_t statement, int32_t dtype,
                                  int64_t batch, int64_t queries, int64_t blocks, int64_t keys,
                                  int64_t kv_heads, int64_t group, int64_t head_dim, const void *q,
@@ -110,15 +114,12 @@ int32_t place_attention_backward(struct place_context *context, int32_t statemen
     struct attention attention = {
         ATTENTION_OPERANDS, .o = (void *)o, .lse = (void *)lse, .d_o = d_o, .dq = dq,
         .dk = dk,           .dv = dv};
-    if (blocks == 0)
-        return run_kernel(context, statement, KERNEL_attention_backward, dtype, batch * kv_heads, 1,
-                          &attention);
     struct row_blocks cut = {0};
     status = cut_rows(context, statement, queries, 1, blocks, &cut);
     if (status)
         return status;
     attention.block = cut.length;
     attention.keys_at_once = keys_at_once(dtype, head_dim);
-    return run_kernel(context, statement, KERNEL_attention_backward_blocks, dtype, batch * kv_heads,
-                      1, &attention);
+    return run_kernel(context, statement, KERNEL_attention_backward, dtype, batch * kv_heads, 1,
+                      &attention);
 }
