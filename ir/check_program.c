@@ -487,35 +487,12 @@ static const char *check_tensor(struct checker *c, const struct tensor *tensor) 
                                                 tensor->name);
 }
 
-// Between islands something must average, and only there. The reference program is one island's: it
-// has no mesh to name them by.
-static const char *check_islands(struct checker *c) {
-    const struct program *program = c->program;
-    const struct policy *policy = &program->policy;
-    bool averages = program->steps[STEP_AVERAGE].present;
-    if (averages ? policy->islands.n == 0 && program->mesh.n_axes > 0 : policy->islands.n > 0)
-        return "a step `average` and `relax over` in the policy go together";
-    return policy->islands.n > 0 && policy->average_every < 1
-               ? "`every` in the policy is less than one step"
-               : NULL;
-}
-
-// What gradients are compressed to, and over which axes, go together.
-static const char *check_wire(const struct policy *policy) {
-    struct wire wire = policy->wire;
-    bool kept = wire.way == WIRE_TOPK ? wire.kept >= 1 && wire.kept <= WIRE_BLOCK : wire.kept == 0;
-    return (policy->wire_axes.n > 0) == (wire.way != WIRE_NONE) && kept
-               ? NULL
-               : "`wire over` in the policy says no way to compress";
-}
-
 static const char *check_program(struct checker *c) {
     const struct program *program = c->program;
     c->at = program->policy_span;
-    if (check_wire(&program->policy))
-        return check_wire(&program->policy);
-    if (check_islands(c))
-        return check_islands(c);
+    const char *policy = program_check_policy(program, c->arena);
+    if (policy)
+        return policy;
     for (uint32_t i = 0; i < program->n_tensors; i++) {
         c->at = program->tensors[i].span;
         const char *wrong = check_tensor(c, &program->tensors[i]);

@@ -735,6 +735,8 @@ struct program *program_parse_parts(struct arena *arena, const struct program *d
 // definition, types as inferred, results bound, indices in range. NULL, or what is wrong, with the
 // span of the buffer, op or statement in `at` (which may be NULL).
 const char *program_check(const struct program *, struct arena *arena, struct span *at);
+// The same of the policy alone, whose span is the program's policy_span.
+const char *program_check_policy(const struct program *, struct arena *arena);
 // The same about the plan of a program that has one (not program_needs_plan): code may be made of
 // it.
 const char *program_check_plan(const struct program *, struct arena *arena, struct span *at);
