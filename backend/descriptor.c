@@ -331,7 +331,6 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .vocab = program->sizes.vocab,
         .islands = describe_axes(&program->policy.islands),
         .average_every = program->policy.average_every,
-        .reproducible = program->policy.reproducible,
         .seed = facts->config ? facts->config->train.seed : 0,
         .flops_per_token = flops_per_token(program),
         .library_directory = library_directory(arena),

@@ -185,7 +185,6 @@ static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to, "    .n_relaxed = %d, .relaxed = relaxed,\n    ", p->n_relaxed);
     print_axes(to, "islands", &p->islands);
     fprintf(to, ".average_every = %" PRId64 ",\n", p->average_every);
-    fprintf(to, ".reproducible = %" PRId64 ",\n", p->reproducible);
 }
 
 static void print_predictions(FILE *to, const struct place_program *p) {

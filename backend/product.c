@@ -244,6 +244,7 @@ struct product {
     enum dtype dtype;
 };
 
+// By the library, unless sums have a promised order, which only our own kernel keeps.
 static void call_product(struct emitter *e, const struct op *op, const struct matrices *m,
                          const struct product *p) {
     LLVMValueRef dtype = place_dtype_constant(e, p->dtype);
@@ -255,7 +256,7 @@ static void call_product(struct emitter *e, const struct op *op, const struct ma
     LLVMValueRef a = p->places[m->exchange], lda = constant_i64(e, m->lda);
     LLVMValueRef b = p->places[!m->exchange], ldb = constant_i64(e, m->ldb);
     LLVMValueRef c = p->places[RESULT], ldc = constant_i64(e, m->ldc);
-    if (!op_attribute(op, ATTRIBUTE_BLOCKS))
+    if (!e->program->policy.reproducible && !op_attribute(op, ATTRIBUTE_BLOCKS))
         CALL_RUNTIME(e, product, op->id, dtype, transpose_a, transpose_b, rows, columns, contracted,
                      a, lda, b, ldb, p->accumulate, c, ldc);
     else

@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 15
+#define PLACE_ABI_VERSION 16
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -320,7 +320,6 @@ struct place_program {
      * makes one model of them again. None: 0. */
     struct place_axes islands;
     int64_t average_every;
-    int64_t reproducible; /* ranks up to which every mesh and team gives the same bits; or 0 */
     int32_t n_relaxed;
     const struct place_relaxed *relaxed;
     uint64_t seed;

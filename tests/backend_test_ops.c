@@ -256,7 +256,8 @@ static void rest_of_a_sum_comes_first(void **state) {
         int n = recorder_read(&h.ranks.contexts[0].recorder, calls, RECORDER_LENGTH);
         assert_true(n >= 2);
         assert_int_equal(calls[n - 1].call, reproducible ? RECORDED_parallel : RECORDED_product);
-        assert_int_equal(calls[n - 2].call, reproducible ? RECORDED_product : RECORDED_parallel);
+        assert_int_equal(calls[n - 2].call,
+                         reproducible ? RECORDED_product_blocks : RECORDED_parallel);
         harness_close(&h);
     }
 }

@@ -6,8 +6,9 @@ and `shard` and says `reproducible`. Prints of how many strategies, and the one 
 The first strategy runs in every way; of the others each in three ways, in turns, or with PLACE_TEST_FULL in the
 environment in every way, too.
 
-usage: same_bits.py [--launcher COMMAND] PLACEC FILE STEPS [-D...]
+usage: same_bits.py [--library FILE] [--launcher COMMAND] PLACEC FILE STEPS [-D...]
 
+The last run has the products of another library, which need not be products: where sums have an order, none are its.
 With a launcher, which takes the number of processes next, one device is compared with four in processes of one and of
 two.
 """
@@ -24,9 +25,13 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import measure  # noqa: E402
 
-words = sys.argv[1:]
-LAUNCHER = shlex.split(words[1]) if words[0] == "--launcher" else []
-PLACEC, FILE, STEPS, *SETTINGS = words[2:] if LAUNCHER else words
+words, options = sys.argv[1:], {}
+while words[0].startswith("--"):
+    option, value, *words = words
+    options[option] = value
+LAUNCHER = shlex.split(options.get("--launcher", ""))
+LIBRARY = options.get("--library")
+PLACEC, FILE, STEPS, *SETTINGS = words
 TEXT = os.path.join(ROOT, "README.md")
 # replica, shard, threads of a device, processes (0: no launcher)
 ALONE = ((1, 1, 1, 0), (1, 1, 2, 0), (1, 2, 1, 0), (2, 1, 2, 0), (2, 2, 1, 0), (4, 2, 1, 0), (2, 4, 1, 0))
@@ -34,13 +39,14 @@ WAYS = ((1, 1, 1, 0), (2, 2, 1, 2), (2, 2, 1, 4)) if LAUNCHER else ALONE
 SAMPLE = len(WAYS) if os.environ.get("PLACE_TEST_FULL") else 3
 
 
-def bits(folder, strategy, replica, shard, threads, processes):
+def bits(folder, strategy, replica, shard, threads, processes, library=None):
     log, dump = os.path.join(folder, "log"), os.path.join(folder, "dump")
     launched = [*LAUNCHER, str(processes)] if processes else []
     done = subprocess.run([*launched, PLACEC, "run", FILE, "--strategy", strategy, "--data", TEXT, "--steps", STEPS,
                            "--quiet", "--log", log, "--dump", dump, "--threads", str(threads),
                            "-D", f"replica={replica}", "-D", f"shard={shard}", *SETTINGS],
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "PLACE_PRODUCT_LIBRARY": library} if library else None)
     if done.returncode != 0:
         sys.exit(f"{strategy} on {replica} x {shard}: status {done.returncode}\n{done.stdout}{done.stderr}")
     with open(log, encoding="utf-8") as lines:
@@ -53,6 +59,8 @@ with tempfile.TemporaryDirectory() as temporary:
     found = {(s, way): bits(temporary, s, *way)
              for i, s in enumerate(strategies) for k, way in enumerate(WAYS)
              if i == 0 or (k - SAMPLE * i) % len(WAYS) < SAMPLE}
+    if LIBRARY:
+        found[strategies[0] + ", by another library", WAYS[0]] = bits(temporary, strategies[0], *WAYS[0], LIBRARY)
 if len(set(found.values())) != 1:
     sys.exit("\n".join(f"{value}  {strategy} on {replica} x {shard}, {threads} threads each, {processes} processes"
                        for (strategy, (replica, shard, threads, processes)), value in found.items()))

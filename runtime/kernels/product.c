@@ -10,10 +10,8 @@
  * model shapes, cutting in two costs 1 to 7 %, in four 3 to 10 %, the most where the operands are
  * not in the cache; beyond 1024 x 1024 larger tiles gain nothing, and the copies would outgrow
  * PLACE_PRODUCT_BYTES_PER_THREAD. So there are as many tiles as threads. That an element has the
- * same bits in tiles of any shape is true of some libraries, and of some shapes: where training is
- * reproducible tiles follow from the shape alone. */
-#define WORK_WORTH_TWO_TILES  (INT64_C(1) << 24) /* operations: some hundred microseconds */
-#define WORK_WORTH_FOUR_TILES (INT64_C(1) << 30)
+ * same bits in tiles of any shape is true of some libraries, and of some shapes. */
+#define WORK_WORTH_TWO_TILES (INT64_C(1) << 24) /* operations: some hundred microseconds */
 
 enum { LARGEST_EDGE = 1024, EDGE_MULTIPLE = 32, FEW_ROWS = 512 };
 
@@ -34,19 +32,12 @@ static void halve(struct edges *edges) {
         edges->columns = half_edge(edges->columns);
 }
 
-/* How many tiles are wanted, if they are worth it. */
-static int64_t tiles_for(const struct place_context *context, double work) {
-    if (context->program != NULL && context->program->reproducible)
-        return work >= WORK_WORTH_FOUR_TILES ? 4 : 2;
-    return team_threads(context->team);
-}
-
 static struct edges tile_edges(const struct place_context *context, int64_t m, int64_t n,
                                int64_t k) {
     struct edges edges = {larger(1, m), larger(1, n)};
     double work = 2.0 * (double)m * (double)n * (double)k;
-    int64_t wanted = tiles_for(context, work);
-    for (int64_t tiles = 1; tiles < wanted && work >= WORK_WORTH_TWO_TILES * (double)tiles;
+    for (int64_t tiles = 1;
+         tiles < team_threads(context->team) && work >= WORK_WORTH_TWO_TILES * (double)tiles;
          tiles *= 2)
         halve(&edges);
     while (edges.rows > LARGEST_EDGE)

@@ -41,7 +41,7 @@ config.substitutions += [
     ("%python", config.python),
     ("%edit", " ".join([config.python, os.path.join(config.source_root, "tests", "edit.py"), config.placec])),
     ("%alike", " ".join([config.python, os.path.join(config.source_root, "tests", "trains_alike.py"), config.placec])),
-    ("%same_bits", os.path.join(config.source_root, "tests", "same_bits.py")),
+    ("%same_bits", os.path.join(config.source_root, "tests", "same_bits.py") + " --library " + config.no_products),
     ("%trace", " ".join([config.python, os.path.join(config.source_root, "tests", "trace.py")])),
     ("%exits", os.path.join(config.source_root, "tests", "exits.sh")),
     ("%chroot", os.path.join(config.source_root, "tests", "chroot.sh")),
