@@ -73,6 +73,25 @@ static bool is_overridden(const struct field_said *said, const struct origin *or
     return said->origin.kind == ORIGIN_STATEMENT && origin->kind == ORIGIN_STATEMENT;
 }
 
+static void report_no_field(struct resolver *r, const struct field_row *rows, int n,
+                            const char *what, struct ast_name name) {
+    const char *names[64];
+    for (int k = 0; k < n; k++)
+        names[k] = rows[k].name;
+    report_unknown(r, E104, name, what, names, (size_t)n);
+}
+
+// `name { ... }`, where no field of the table is a block.
+static void report_block(struct resolver *r, const struct field_row *rows, int n, const char *what,
+                         const struct ast_field *field) {
+    struct ast_name name = field->paths.items[0].items[0].name;
+    if (find_field(rows, n, name.text) < 0)
+        report_no_field(r, rows, n, what, name);
+    else
+        report(r->diagnostics, E105, field->paths.span, "`%s` takes a value: `%s = ...`", name.text,
+               name.text);
+}
+
 // Everything about one name of the field's list.
 static int take_path(struct resolver *r, const struct field_row *rows, int n, const char *what,
                      const struct ast_field *field, const struct ast_path *path,
@@ -80,10 +99,7 @@ static int take_path(struct resolver *r, const struct field_row *rows, int n, co
     struct ast_name name = path->items[0].name;
     int i = find_field(rows, n, name.text);
     if (i < 0) {
-        const char *names[64];
-        for (int k = 0; k < n; k++)
-            names[k] = rows[k].name;
-        report_unknown(r, E104, name, what, names, (size_t)n);
+        report_no_field(r, rows, n, what, name);
         return -1;
     }
     if (path->n > 1 || path->items[0].has_slice) {
@@ -104,8 +120,7 @@ int take_field(struct resolver *r, const struct field_row *rows, int n, const ch
                const struct ast_field *field, const struct origin *origin, void *target,
                struct field_said *said) {
     if (!field->value) {
-        report(r->diagnostics, E104, field->paths.span, "no %s `%s` is a block", what,
-               field->paths.items[0].items[0].name.text);
+        report_block(r, rows, n, what, field);
         return -1;
     }
     int row = -1;
