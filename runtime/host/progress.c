@@ -3,13 +3,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "runtime/clock.h"
 #include "runtime/host/progress.h"
-
-double clock_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 double clock_ticks_per_second(void) {
     double begin = clock_seconds();

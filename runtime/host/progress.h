@@ -14,7 +14,6 @@ struct progress {
     int line_width;        /* characters of the line on the terminal */
 };
 
-double clock_seconds(void);
 /* Of the processor's clock; takes some milliseconds. */
 double clock_ticks_per_second(void);
 /* "12.3 MiB" */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/clock.h"
 #include "runtime/host/agreement.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/copies.h"

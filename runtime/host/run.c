@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/clock.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
 #include "runtime/host/layout.h"

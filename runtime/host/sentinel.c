@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "runtime/clock.h"
 #include "runtime/host/file.h"
-#include "runtime/host/progress.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/patience.h"
 

@@ -2,11 +2,15 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "runtime/clock.h"
+#include "runtime/patience.h"
 #include "runtime/transport/launch.h"
 
 static const char module_name[] = "libplace_mpi.so";
@@ -65,6 +69,48 @@ static void *load_module(const struct place_program *program, char *why, size_t 
     return library;
 }
 
+/* ---- starting together ---- */
+
+/* Whoever starts MPI waits in it for all the others of the launcher. Launchers end the rest where a
+ * process fails first, but not where it ends well, or hangs. */
+struct start_watch {
+    pthread_t thread;
+    double patience_seconds;
+    _Atomic bool ended;
+};
+
+static void *watch_start(void *argument) {
+    const struct start_watch *watch = argument;
+    struct patience patience = patience_from(clock_seconds());
+    while (!atomic_load(&watch->ended)) {
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        if (patience_look(&patience, clock_seconds()) < watch->patience_seconds)
+            continue;
+        if (place_speaks(1))
+            fprintf(stderr,
+                    "error: for %.0f seconds some of the launcher's processes have not started "
+                    "MPI; start all of them with one command line, or set PLACE_TIMEOUT to wait "
+                    "longer\n",
+                    watch->patience_seconds);
+        _exit(1); /* the thread that waits cannot be ended */
+    }
+    return NULL;
+}
+
+/* The module's `begin`, which may wait in vain. */
+static int begin_watched(const struct transport_module *module, const struct place_program *program,
+                         double patience_seconds, struct launch *launch, char *message,
+                         size_t message_bytes) {
+    struct start_watch watch = {.patience_seconds = patience_seconds};
+    bool watched = pthread_create(&watch.thread, NULL, watch_start, &watch) == 0;
+    int status = module->begin(program, launch->processes, patience_seconds, &launch->first,
+                               message, message_bytes);
+    atomic_store(&watch.ended, true);
+    if (watched)
+        pthread_join(watch.thread, NULL);
+    return status;
+}
+
 int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
                 char *message, size_t message_bytes) {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
@@ -94,8 +140,7 @@ int launch_find(const struct place_program *program, double patience_seconds, st
     launch->neighbours = environment_number(local_sizes, processes);
     launch->join = module->join;
     launch->end = module->end;
-    return module->begin(program, processes, patience_seconds, &launch->first, message,
-                         message_bytes);
+    return begin_watched(module, program, patience_seconds, launch, message, message_bytes);
 }
 
 void launch_end(const struct launch *launch, int status) {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "runtime/clock.h"
 #include "runtime/transport/mpi_messages.h"
 
 enum { PART_BYTES = 1 << 30 }; /* of one MPI message: its counts are ints */
@@ -302,14 +302,8 @@ int32_t messages_poll(struct place_context *context, struct messages *messages, 
     return error == MPI_SUCCESS ? PLACE_OK : fail_error(context, statement, error);
 }
 
-static double now_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 struct patience messages_patience(void) {
-    return patience_from(now_seconds());
+    return patience_from(clock_seconds());
 }
 
 int32_t messages_be_patient(struct place_context *context, struct messages *messages,
@@ -317,7 +311,7 @@ int32_t messages_be_patient(struct place_context *context, struct messages *mess
     if (atomic_load(&office.aborted))
         return context_fail(context, statement, PLACE_ERROR_ABORTED,
                             "stopped: another rank failed");
-    if (patience_look(patience, now_seconds()) > office.patience_seconds)
+    if (patience_look(patience, clock_seconds()) > office.patience_seconds)
         return fail_silence(context, messages, statement);
     sched_yield();
     return PLACE_OK;
