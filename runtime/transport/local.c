@@ -15,9 +15,9 @@
 #include "runtime/transport/portion.h"
 
 /* What a rank has posted of a collective. Members look at the first line; at the second the owner,
- * who takes tiles, and where there are more pieces or a mistake everybody; the third is polled. The
- * counters of tiles stand behind the number of the collective, so they only grow when the post is
- * used again, and nobody takes a tile of what has been there before. */
+ * and where there are more pieces or a mistake everybody; at the third who takes tiles; the fourth
+ * is polled. The counters of tiles stand behind the number of the collective, so they only grow
+ * when the post is used again, and nobody takes a tile of what has been there before. */
 struct post {
     /* Of the collective in its group, counted from 1. */
     _Alignas(CACHE_LINE) _Atomic uint64_t number;
@@ -26,7 +26,7 @@ struct post {
     _Alignas(CACHE_LINE) struct collective collective;
     struct place_piece *more; /* of more pieces than one: as many as ever, then it stays */
     int32_t most;
-    _Atomic uint64_t taken; /* tiles of its rank's portion */
+    _Alignas(CACHE_LINE) _Atomic uint64_t taken; /* tiles of its rank's portion */
     _Alignas(CACHE_LINE) _Atomic uint64_t done;
 };
 enum { TILE_BITS = 24 };
