@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "verify/verify.h"
+#include "verify/engine.h"
 
 static const char head[] =
     "step main {\n"
