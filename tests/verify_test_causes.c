@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/small_step.h"
+#include "tests/verify_small_step.h"
 
 #define NORM "zero grad_norm\ncall norm(x = whole, sum = grad_norm)\n"
 #define FOUR                                                                                       \

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "tests/small_step.h"
+#include "tests/verify_small_step.h"
 #include "verify/engine.h"
 #include "verify/islands.h"
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "tests/small_step.h"
+#include "tests/verify_small_step.h"
 #include "verify/engine.h"
 
 enum { A, B, ONE, C }; // axes of 2, 3, 1 and 2 devices

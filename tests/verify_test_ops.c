@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/small_step.h"
+#include "tests/verify_small_step.h"
 
 // A norm of what is made of a matrix, and of what each device has of it flat.
 #define NORM_OF_FACE(unit)                                                                         \

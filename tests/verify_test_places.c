@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/small_step.h"
+#include "tests/verify_small_step.h"
 
 #define BENT_SUM      "%s = silu(%sum) : " ROW " out\n"
 #define PRODUCT_ADDED "%n = einsum(%x, %z) {labels=\"h,h->h\"} : " ROW " inline\n"

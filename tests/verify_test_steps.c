@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/small_step.h"
+#include "tests/verify_small_step.h"
 
 #define EVALUATE "}\nevaluate {\ncall bend(x = w[0]) -> (y = spare[0])\n"
 #define RING_TYPES                                                                                 \

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/small_step.h"
+#include "tests/verify_small_step.h"
 #include "verify/engine.h"
 
 static bool nest(struct engine *e, const char *outer, unsigned axes, const char *inner) {

@@ -1,5 +1,5 @@
-// See small_step.h.
-#include "tests/small_step.h"
+// See verify_small_step.h.
+#include "tests/verify_small_step.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // Programs of a few statements: a small step, written out, with buffers and units for all that such
 // tests need.
-#ifndef PLACE_TESTS_SMALL_STEP_H
-#define PLACE_TESTS_SMALL_STEP_H
+#ifndef PLACE_TESTS_VERIFY_SMALL_STEP_H
+#define PLACE_TESTS_VERIFY_SMALL_STEP_H
 
 #include "tests/trial.h"
 
