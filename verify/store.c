@@ -63,6 +63,7 @@ static struct term host_leaf(struct engine *e, enum host_role role, int32_t item
 }
 
 bool store_is_host(struct engine *e, struct term term, enum host_role role) {
+    // The first of these saves time: no other term is equal.
     return term_kind(e->terms, term) == NODE_INPUT && term_equal(term, host_leaf(e, role, term.at));
 }
 
