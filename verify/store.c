@@ -63,8 +63,8 @@ static struct term host_leaf(struct engine *e, enum host_role role, int32_t item
 }
 
 bool store_is_host(struct engine *e, struct term term, enum host_role role) {
-    // The first of these saves time: no other term is equal.
-    return term_kind(e->terms, term) == NODE_INPUT && term_equal(term, host_leaf(e, role, term.at));
+    return term_kind(e->terms, term) == NODE_INPUT && // this saves time: no other is equal
+           term_equal(term, host_leaf(e, role, term.at));
 }
 
 // The judgement of item 0.

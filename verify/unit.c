@@ -360,8 +360,8 @@ static bool is_of_time(const struct engine *e, const struct judgement *value) {
 
 // The number of a microbatch is no layer's: what `carry` makes of it holds for that one alone.
 static bool is_of_layer(struct engine *e, struct term term) {
-    // The first of these saves time: a call would be recalled for its own layer only.
-    return term_indexed(e->terms, term) && !store_is_host(e, term, HOST_MICROBATCH);
+    return term_indexed(e->terms, term) && // this saves time: others are recalled less often
+           !store_is_host(e, term, HOST_MICROBATCH);
 }
 
 // Those of the first operand that has any. What was collected from some microbatches holds their
