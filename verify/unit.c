@@ -126,12 +126,19 @@ static ptrdiff_t made_at(const struct evaluation *v, value_id id) {
     return v->made[id] ? v->made[id] - v->unit->ops : -1;
 }
 
-// The kernel reads the sum that it adds to where it runs itself, and in the sum's place.
-static bool is_added_too_early(const struct evaluation *v, const struct op *op) {
-    if (!op_adds_term(op->kind) || !is_added_by_kernel(v, op->operands[1]))
-        return false;
-    value_id sum = op->operands[0], term = op->operands[1];
-    return made_at(v, sum) >= made_at(v, term) || v->unit->values[sum].storage == STORAGE_INLINE;
+// What the kernel of an op's term reads where it runs itself, and in its place, but is not there
+// yet: the sum, or the number of the microbatch. NO_ID: nothing.
+static value_id missing_at_kernel(const struct evaluation *v, const struct op *op) {
+    value_id term = op->operands[1];
+    if (!op_adds_term(op->kind) || !is_added_by_kernel(v, term))
+        return NO_ID;
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        value_id read = op->operands[i];
+        if (read != term && (made_at(v, read) >= made_at(v, term) ||
+                             v->unit->values[read].storage == STORAGE_INLINE))
+            return read;
+    }
+    return NO_ID;
 }
 
 // The judgement of a value where an op reads it; `added`: it is a sum whose place holds the new one
@@ -225,11 +232,12 @@ static void evaluate_op(struct evaluation *v, const struct op *op) {
     struct judgement operands[MAX_OPERANDS], results[MAX_RESULTS];
     for (unsigned i = 0; i < op->n_operands; i++)
         operands[i] = read_value(v, op->operands[i], op, i == 0 && is_added_already(v, op));
-    if (is_added_too_early(v, op))
+    value_id missing = missing_at_kernel(v, op);
+    if (missing != NO_ID)
         operands[0] = judgement_fault(fault_make(
-            v->engine, E611, op->span, NULL,
-            "`%s` has no place yet when what makes `%s` adds to it",
-            v->unit->values[op->operands[0]].name, v->unit->values[op->operands[1]].name));
+            v->engine, E611, op->span, NULL, "`%s` has no place yet when what makes `%s` adds %s",
+            v->unit->values[missing].name, v->unit->values[op->operands[1]].name,
+            missing == op->operands[0] ? "to it" : "by it"));
     struct exchange exchange;
     bool exchanges = op_exchange(op, &exchange);
     history_begin(v->engine, op, exchanges ? &exchange : NULL, op->span, operands, op->n_operands);
