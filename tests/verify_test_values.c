@@ -179,6 +179,27 @@ static void what_is_multiplied_by_ones_stays(void **state) {
     arena_free(&t.arena);
 }
 
+// Ones that a product sums over are counted, whichever factor they are.
+static void ones_that_are_summed_count(void **state) {
+    static char *const labels[] = {"n,h->h", "h,n->h"};
+    struct trial t;
+    struct engine e;
+    small_step_begin_engine(&t, &e, "");
+    const struct unit *unit = &t.program->units[program_find_unit(t.program, "mix")];
+    struct judgement x = initial_judgement(&e, program_find_buffer(t.program, "w"), 0), ones = x;
+    ones.value = (struct scaled){term_constant(e.terms, NODE_ONE), SCALE_ONE};
+    for (int i = 0; i < 2; i++) {
+        struct op product = unit->ops[0];
+        struct attribute attribute = *op_attribute(&product, ATTRIBUTE_LABELS);
+        attribute.word = labels[i];
+        product.attributes = &attribute;
+        struct judgement operands[2] = {i ? x : ones, i ? ones : x}, made;
+        rule_apply(&e, unit, &product, operands, &made);
+        assert_true(!made.fault && !scaled_same(e.terms, made.value, x.value));
+    }
+    arena_free(&t.arena);
+}
+
 // A product of two sums is no sum of the products that devices have.
 static void summands_are_multiplied_by_copies(void **state) {
     struct trial t;
@@ -346,6 +367,7 @@ int main(void) {
         cmocka_unit_test(transfers_keep_no_more_than_elements),
         cmocka_unit_test(zeros_that_are_not_read_make_no_zeros),
         cmocka_unit_test(what_is_multiplied_by_ones_stays),
+        cmocka_unit_test(ones_that_are_summed_count),
         cmocka_unit_test(summands_are_multiplied_by_copies),
         cmocka_unit_test(sums_over_some_microbatches_are_passed_on),
         cmocka_unit_test(codes_are_of_whole_summands),
