@@ -244,6 +244,8 @@ static const char units[] =
     "%y = einsum(%e, %t) {labels=\"bsh,vh->bsv\"} : f32[batch=8, sequence=2, vocab=3] out }\n"
     "unit main.exps { phase forward parameter %x : f32[vocab=3] parameter %c : f64[] result %y\n"
     "%w = cast(%x) : f64[vocab=3]\n%y = sum_exp(%w, %c) : f64[] out }\n"
+    "unit main.numbered { phase forward parameter %x : " ROW " parameter %j : f64[] result %y\n"
+    "%w = cast(%x) : f64[hidden=4]\n%y = sum_exp(%w, %j) : f64[] out }\n"
     "unit main.most { phase forward parameter %t : f32[vocab=3, hidden=4]\n"
     "parameter %x : i32[batch=16, sequence=2] result %y\n"
     "%r = iota() {dimension=vocab} : i32[vocab=3] inline\n"

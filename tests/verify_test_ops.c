@@ -331,6 +331,14 @@ static const struct mistake mistakes[] = {
      "w[2]"},
 
     // Numbers.
+    {"the number of a microbatch that goes with another layer",
+     "buffer number : input f64[] host microbatch microbatches 8 at 27648\ntrain {\n"
+     "call numbered(x = w[0], j = number[0]) -> (y = token_count)\n"
+     "call numbered(x = w[1], j = number[1]) -> (y = grad_norm)\n",
+     {REPLACE("j = number[1]", "j = number[0]")},
+     "E512",
+     "%y = sum_exp(%w, %j)",
+     "microbatch[0]"},
     {"too many iterations to follow one by one",
      "for i = 0 .. 100 { call copy(x = w[0]) -> (y = many[i mod 67]) }\n",
      {REPLACE("i = 0 .. 100 ", "i = 0 .. 1000000 ")},
