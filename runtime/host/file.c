@@ -86,11 +86,14 @@ static mode_t permissions_of(const struct stat *old) {
     return old->st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
 }
 
-/* As far as the system lets this process; what it has been opened with is no more. */
+/* As far as the system lets this process; what it has been opened with is no more. What the old
+ * group may do is not for another. */
 static void take_after(int descriptor, const struct stat *old) {
-    if (fchown(descriptor, old->st_uid, old->st_gid) != 0)
-        (void)!fchown(descriptor, (uid_t)-1, old->st_gid);
-    (void)!fchmod(descriptor, permissions_of(old));
+    mode_t mode = permissions_of(old);
+    if (fchown(descriptor, old->st_uid, old->st_gid) != 0 &&
+        fchown(descriptor, (uid_t)-1, old->st_gid) != 0)
+        mode &= ~(mode_t)S_IRWXG;
+    (void)!fchmod(descriptor, mode);
 }
 
 enum { TEMPORARY_SUFFIX = 16, LINKS_LIMIT = 40 }; /* at most: ".PID.part" */

@@ -146,6 +146,10 @@ static void cut_further(struct edges *edges, const struct block_product *p, int6
         halve(edges);
 }
 
+_Static_assert((WAITING_SUMS + 1) * EDGE_MULTIPLE * PLACE_PRODUCT_COLUMN_BYTES <=
+                   PLACE_WORKSPACE_BYTES_PER_THREAD - PLACE_PRODUCT_PANEL_BYTES,
+               "there is room for the sums of a tile of the fewest rows");
+
 /* As large as there is room for, unless threads would then have too few tiles to share: large ones
  * some for each, small ones, where copies of the operands cost more, one. */
 static struct edges own_tile_edges(const struct place_context *context,
