@@ -113,15 +113,63 @@ static void report_parts_inside(struct placing *p, const struct placed_tensor *p
     propose_extent(p, d, placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes, origin_span(origin));
 }
 
+static bool divides_sequences(const struct placing *p, unsigned axis) {
+    const struct placement *placement = p->placement;
+    for (uint32_t i = 0; i < placement->n_rules; i++) {
+        const struct work_rule *rule = &placement->rules[i];
+        struct axis_list cuts = work_cuts_in_scope(placement, rule->scope, DIM_SEQUENCE);
+        if (rule->dimension == DIM_SEQUENCE && axis_list_has(&cuts, axis))
+            return true;
+    }
+    return false;
+}
+
+// Of a gradient that the devices of an axis have alike each keeps its part as it stands in memory.
+// Behind the last element of the whole nothing is known, so all parts must be full: the axis over
+// which they are not; -1: none. Sums over parts of sequences are scattered, which fills them up.
+static int axis_of_short_parts(const struct placing *p, const struct tensor *tensor,
+                               const struct placed_tensor *placed) {
+    const struct mesh *mesh = &p->config->mesh;
+    struct gradient_sums sums = gradient_sums(p->placement, placed);
+    int64_t elements = 1;
+    for (unsigned d = 0; d < tensor->rank; d++)
+        elements *= tensor->dims[d].size / mesh_group_size(mesh, &placed->cuts[d]);
+    if (!tensor->trainable ||
+        elements % mesh_group_size(mesh, &placed->shards[STATE_OPTIMIZER]) == 0)
+        return -1;
+    for (unsigned i = 0; i < sums.keep_first.n; i++)
+        if (!divides_sequences(p, sums.keep_first.axes[i]))
+            return sums.keep_first.axes[i];
+    return -1;
+}
+
+static void report_short_parts(struct placing *p, const struct tensor *tensor,
+                               const struct placed_tensor *placed, unsigned axis) {
+    int64_t parts = mesh_group_size(&p->config->mesh, &placed->shards[STATE_OPTIMIZER]);
+    struct diagnostic *d = not_in_order_yet(
+        p, placed_origin(placed, STATE_OPTIMIZER, axis),
+        arena_format(p->arena, "sharding over `%s`, which divides the model, in parts of two sizes",
+                     axis_name(p, axis)));
+    diagnostic_say(d, "what a device has of `%s` is no multiple of %" PRId64 " elements",
+                   tensor->name, parts);
+    diagnostic_help(d,
+                    "take sizes that %" PRId64 " divides, shard over data axes only, or leave out "
+                    "`reproducible`",
+                    parts);
+}
+
 static void check_storage(struct placing *p) {
     const struct placement *placement = p->placement;
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct placed_tensor *placed = &placement->tensors[i];
-        int axis = axis_between(p, placed);
-        if (axis < 0)
-            continue;
-        report_parts_inside(p, placed, (unsigned)axis);
-        return;
+        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        int between = axis_between(p, placed), of_short = axis_of_short_parts(p, tensor, placed);
+        if (between >= 0)
+            report_parts_inside(p, placed, (unsigned)between);
+        else if (of_short >= 0)
+            report_short_parts(p, tensor, placed, (unsigned)of_short);
+        if (between >= 0 || of_short >= 0)
+            return;
     }
 }
 
