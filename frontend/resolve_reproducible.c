@@ -52,7 +52,7 @@ uint32_t read_dimensions(struct resolver *r, const struct ast_names *names) {
 void check_reproducible(struct resolver *r, const struct train_config *train) {
     int64_t most = train->reproducible;
     struct span span = origin_span(&train->reproducible_origin);
-    if (most > LIMIT_REPRODUCIBLE || (most & (most - 1)) != 0) {
+    if (most && (!is_power_of_two(most) || most > LIMIT_REPRODUCIBLE)) {
         struct diagnostic *d =
             report(r->diagnostics, E107, span, "`reproducible` is a power of two, at most %d",
                    (int)LIMIT_REPRODUCIBLE);

@@ -17,7 +17,7 @@ static const struct field_row train_field_rows[] = {
     {"microbatch", FIELD_SIZE, offsetof(struct train_config, microbatch)},
     {"clip", FIELD_POSITIVE, offsetof(struct train_config, clip)},
     {"seed", FIELD_COUNT, offsetof(struct train_config, seed)},
-    {"reproducible", FIELD_SIZE, offsetof(struct train_config, reproducible)},
+    {"reproducible", FIELD_COUNT, offsetof(struct train_config, reproducible)},
     // read by functions of their own, here for the list of names
     {"optimizer", FIELD_COUNT, 0},
     {"precision", FIELD_COUNT, 0},
@@ -458,7 +458,8 @@ static bool is_field(const struct ast_field *field, const char *name) {
     return strcmp(field->paths.items[0].items[0].name.text, name) == 0;
 }
 
-// Both parts, or neither: a number alone is of all dimensions that a strategy can divide.
+// Both parts, or neither: a number alone is of all dimensions that a strategy can divide, and 0
+// promises nothing, so that the command line can take back what the file says.
 static void take_reproducible(struct resolver *r, struct train_draft *draft,
                               const struct ast_field *field, const struct origin *origin) {
     struct ast_field most = *field;
@@ -470,7 +471,8 @@ static void take_reproducible(struct resolver *r, struct train_draft *draft,
     if (take_field(r, train_field_rows, N_TRAIN_FIELDS, "field of `train`", &most, origin,
                    draft->config, draft->said) != TRAIN_REPRODUCIBLE)
         return;
-    draft->config->reproducible_of = read_dimensions(r, of);
+    uint32_t named = read_dimensions(r, of);
+    draft->config->reproducible_of = draft->config->reproducible ? named : 0;
     draft->config->reproducible_span = most.value->span;
 }
 

@@ -40,7 +40,7 @@ int64_t op_block(const struct op *op, enum dimension dimension) {
 
 static bool is_in_blocks(int64_t size, int64_t length) {
     int64_t blocks = size / length;
-    return blocks > 0 && blocks * length == size && (blocks & (blocks - 1)) == 0;
+    return blocks * length == size && is_power_of_two(blocks);
 }
 
 // Has some operand the dimension, and each that has it a power of two of blocks?

@@ -24,10 +24,6 @@ static const char *check_wire(const struct policy *policy) {
                : "`wire over` in the policy says no way to compress";
 }
 
-static bool is_power_of_two(int64_t n) {
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
 // Sums are binary trees over the microbatches of all devices, and over blocks of what is divided.
 static const char *check_reproducible(const struct policy *policy, struct arena *arena) {
     uint32_t divided = policy->reproducible_of;

@@ -694,6 +694,10 @@ bool op_infer_types(struct program *, struct unit *, struct op *, const char **w
 // Whoever computes the op reads its operands, and writes its results, as elements of one type; what
 // it takes for integers is such. NULL, or what is wrong, behind the op's name.
 const char *op_mixed_elements(const struct unit *, const struct op *);
+// Whether so many terms are the leaves of a complete binary tree.
+static inline bool is_power_of_two(int64_t n) {
+    return n > 0 && (n & (n - 1)) == 0;
+}
 // Length of the blocks in which the op works on a dimension; 0: it says none.
 int64_t op_block(const struct op *, enum dimension);
 // What `blocks` of an op whose types fit say is none, or more than a tree has room for; NULL: it is

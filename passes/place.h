@@ -62,6 +62,8 @@ struct axis_list axes_without(const struct axis_list *axes, const struct axis_li
 // A split with its axes in this order, if these are all.
 void propose_split(struct placing *, struct diagnostic *, const struct split_statement *,
                    const struct axis_list *axes);
+// The least power of two that is not less.
+int64_t power_of_two_from(int64_t n);
 // `reproducible` of so many devices, where the file says it.
 void propose_reproducible(struct placing *, struct diagnostic *, int64_t most);
 // What is said over these axes instead; over none, not at all.

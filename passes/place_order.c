@@ -207,17 +207,6 @@ static void check_relaxed(struct placing *p) {
 
 // ---- E313: sizes --------------------------------------------------------------------------------
 
-static bool is_power_of_two(int64_t n) {
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
-static int64_t power_of_two_from(int64_t n) {
-    int64_t power = 1;
-    while (power < n)
-        power *= 2;
-    return power;
-}
-
 static void check_number(struct placing *p) {
     const struct train_config *train = &p->config->train;
     int64_t devices = mesh_group_size(&p->config->mesh, &p->placement->batch);

@@ -35,13 +35,18 @@ static void check_batch(struct placing *p) {
         diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
                          "%" PRId64 " devices share the batch", parts);
     diagnostic_origin(d, &train->batch_origin);
-    int64_t below = train->batch / unit * unit;
+    int64_t fewer = train->batch / unit, more = fewer + 1;
+    if (train->reproducible) {
+        more = power_of_two_from(more);
+        fewer = more / 2;
+    }
+    int64_t below = fewer * unit, above = more * unit;
     if (below > 0)
-        diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, below + unit);
+        diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, above);
     else
-        diagnostic_help(d, "the smallest batch that would do is %" PRId64, unit);
+        diagnostic_help(d, "the smallest batch that would do is %" PRId64, above);
     if (train->batch_origin.kind == ORIGIN_STATEMENT)
-        diagnostic_edit(d, train->batch_origin.span, "batch = %" PRId64, below + unit);
+        diagnostic_edit(d, train->batch_origin.span, "batch = %" PRId64, above);
 }
 
 static int64_t size_of(const struct placing *p, enum dimension dimension) {

@@ -8,10 +8,6 @@
 
 // ---- what is filled before the step, and positions --------------------------------------------
 
-static bool is_power_of_two(int64_t n) {
-    return (n & (n - 1)) == 0;
-}
-
 static const struct fault *check_batch(struct engine *e, const struct buffer *buffer,
                                        const struct dim_info *dim) {
     int64_t microbatch = e->program->policy.microbatch, parts = dim->total / dim->local;

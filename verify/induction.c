@@ -110,7 +110,7 @@ static void iterate(struct course *c, int32_t variable) {
 // is tried again, at distances that grow with what was done for nothing.
 static bool is_tried(const struct course *c, int64_t n_alone) {
     int64_t peeled = n_alone - 2 * c->period;
-    return peeled <= MANY_PEELED || (peeled <= MAX_PEELED && (peeled & (peeled - 1)) == 0);
+    return peeled <= MANY_PEELED || (peeled <= MAX_PEELED && is_power_of_two(peeled));
 }
 
 // Whether enough iterations are left to gain from an invariant before this one.
