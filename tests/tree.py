@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 TOP = {
-    ".ci", ".clang-format", ".clang-tidy", ".gitignore", "ARCHITECTURE.md", "CMakeLists.txt", "CMakePresets.json",
+    ".ci", ".clang-format", ".gitignore", "ARCHITECTURE.md", "CMakeLists.txt", "CMakePresets.json",
     "LICENSE", "README.md", "dev",
     "backend", "bench", "docs", "driver", "examples", "frontend", "grammar", "ir", "lib", "passes", "runtime",
     "tests", "tools", "verify",
@@ -21,7 +21,7 @@ DATA = re.compile(r"^tests/(.*/)?(inputs|expected|corpus)/|\.safetensors$")
 OPENS_WITH = {".c": ("//", "/*"), ".inc": ("//", "/*"), ".h": ("//", "/*"), ".def": ("//", "/*"), ".place": ("//",)}
 
 
-DOCUMENTS = re.compile(r"^[A-Z]+\.md$|^docs/\w+\.md$")
+DOCUMENTS = re.compile(r"(^|/)[A-Z]+\.md$|^docs/\w+\.md$")
 # A page that a comment refers to. Of pages for diagnostics and of installed ones only the kind is named.
 PAGE = re.compile(r"\b\w+\.md\b")
 PAGES_OF_A_KIND = {"CODE.md", "runtime_calls.md"}
