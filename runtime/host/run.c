@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/clock.h"
+#include "runtime/cores.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
 #include "runtime/host/layout.h"
@@ -22,11 +23,6 @@
 #include "runtime/workspace.h"
 
 enum { MESSAGE_BYTES = 1024, STACK_BYTES = 8 << 20 };
-
-static int available_cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
-}
 
 /* ---- before the ranks ----------------------------------------------------------------------- */
 
