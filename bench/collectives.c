@@ -1,11 +1,13 @@
 /* Times the collectives of the local transport, alone: ranks are threads, from 1 KiB to 64 MiB.
  * Prints a line of each: name, bytes of the whole buffer, microseconds, and microseconds of the
  * limit: the same loops (the same reads, sums and stores: every thread its rank's portion) without
- * a word between the ranks. Rounds of both take turns, so that both meet the same machine.
+ * a word between the ranks. Rounds of both take turns, so that both meet the same machine: for
+ * SECONDS, and for five rounds at least.
  *
- *     bench_collectives RANKS TYPE [seconds per line]
+ *     bench_collectives RANKS TYPE SECONDS
  *
  * bench/collectives makes a table of it, beside MPI's. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,15 +15,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include "bench/arguments.h"
 #include "runtime/calls.h"
+#include "runtime/clock.h"
 #include "runtime/context.h"
+#include "runtime/cores.h"
 #include "runtime/team.h"
 #include "runtime/transport/portion.h"
 #include "runtime/transport/transport.h"
 
-enum { MOST_RANKS = 64, LARGEST = 64 << 20 };
+enum { MOST_RANKS = 64, LARGEST = 64 << 20, FEWEST_ROUNDS = 5 };
 
 static const enum place_collective kinds[] = {PLACE_ALL_REDUCE, PLACE_ALL_GATHER,
                                               PLACE_REDUCE_SCATTER, PLACE_ALL_TO_ALL};
@@ -44,19 +47,13 @@ struct rank {
     pthread_t thread;
     char *from, *to;
     _Atomic int64_t sent_bytes[MOST_RANKS];
-    double begin_us, end_us; /* of its last round */
+    double begin, end; /* seconds, of its last round */
 };
 static struct rank ranks[MOST_RANKS];
 static int n_ranks;
-static long cores;
+static int cores;
 static int64_t cached_bytes;
-static double seconds_per_line = 0.05;
-
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
+static double seconds_per_line;
 
 /* What one rank gives and gets of a buffer of `bytes` bytes. */
 static struct place_piece piece_of(const struct rank *rank, enum place_collective kind,
@@ -124,31 +121,35 @@ typedef void (*body)(struct rank *rank, enum place_collective kind, int64_t byte
 static double round_us(struct rank *rank, body call, enum place_collective kind, int64_t bytes) {
     int64_t repeats = 1 + 2000000 / bytes;
     meet();
-    rank->begin_us = now_us();
+    rank->begin = clock_seconds();
     for (int64_t i = 0; i < repeats; i++)
         call(rank, kind, bytes);
-    rank->end_us = now_us();
+    rank->end = clock_seconds();
     meet();
     double begin = INFINITY, end = 0;
     for (int i = 0; i < n_ranks; i++) {
-        begin = fmin(begin, ranks[i].begin_us);
-        end = fmax(end, ranks[i].end_us);
+        begin = fmin(begin, ranks[i].begin);
+        end = fmax(end, ranks[i].end);
     }
     meet(); /* nobody begins another round while these are read */
-    return (end - begin) / (double)repeats;
+    return 1e6 * (end - begin) / (double)repeats;
 }
 
-/* Microseconds of one call, and of the limit: the best of rounds of up to about a millisecond. All
- * ranks take part, rank 0 says when it is enough. */
+/* Microseconds of one call, and of the limit: the best of rounds of about a millisecond, or of
+ * one call where that takes longer. The first round does not count. All ranks take part, rank 0
+ * says when it is enough. */
 static void best_us(struct rank *rank, enum place_collective kind, int64_t bytes, double best[2]) {
     static bool enough;
-    double end = now_us() + seconds_per_line * 1e6;
+    round_us(rank, run, kind, bytes);
+    round_us(rank, run_limit, kind, bytes);
+    double end = clock_seconds() + seconds_per_line;
     best[0] = best[1] = INFINITY;
+    int rounds = 0;
     do {
         best[0] = fmin(best[0], round_us(rank, run, kind, bytes));
         best[1] = fmin(best[1], round_us(rank, run_limit, kind, bytes));
         if (rank->context.rank == 0)
-            enough = now_us() > end;
+            enough = ++rounds >= FEWEST_ROUNDS && clock_seconds() > end;
         meet();
     } while (!enough);
 }
@@ -184,12 +185,11 @@ static const struct type *type_of(const char *word) {
 }
 
 int main(int argc, char **argv) {
-    n_ranks = argc > 1 ? atoi(argv[1]) : 2;
-    type = type_of(argc > 2 ? argv[2] : "fp32");
-    seconds_per_line = argc > 3 ? atof(argv[3]) : seconds_per_line;
-    if (n_ranks < 1 || n_ranks > MOST_RANKS || !type || seconds_per_line <= 0)
-        return fprintf(stderr, "usage: %s RANKS fp32|fp64|bf16 [seconds per line]\n", argv[0]), 2;
-    cores = sysconf(_SC_NPROCESSORS_ONLN);
+    type = argc == 4 ? type_of(argv[2]) : NULL;
+    if (!type || !read_count(argv[1], MOST_RANKS, &n_ranks) ||
+        !read_seconds(argv[3], &seconds_per_line))
+        return fprintf(stderr, "usage: %s RANKS fp32|fp64|bf16 SECONDS\n", argv[0]), 2;
+    cores = available_cores();
     cached_bytes = portions_cached_bytes();
     axis.size = program.devices = n_ranks;
     struct local_world *world = local_world_new(&program, 0, n_ranks);

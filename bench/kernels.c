@@ -1,19 +1,26 @@
 /* Times the runtime's kernels alone, on the shapes of the GPT that docs and benchmarks use: 1,024
- * tokens in sequences of 128, hidden 256, 4 heads, vocabulary 256. Prints one line per kernel:
- * microseconds per call (the best of many), and GFLOP/s or GB/s, for a team of one thread and of
- * all cores; of products the rates alone, by the library and by our own kernel.
+ * tokens in sequences of 128, hidden 256, 4 heads, vocabulary 256; for a team of one thread, and of
+ * all cores. Prints lines of fields between tabs, the best of many calls each:
  *
- *     bench_kernels [seconds per line]
+ *     kernels  their version  the product library  threads of the second team
+ *     product  shape  GFLOP/s by the library, by our kernel, by that in blocks  the same three
+ *     kernel   name  microseconds  the same  a rate  the same  its unit
  *
- * PLACE_CPU=v2|v3|v4 takes another version of the kernels. */
+ * with threes and pairs for one thread first, and "-" for a rate of what has none.
+ *
+ *     bench_kernels SECONDS, for each figure
+ *
+ * PLACE_CPU=v2|v3|v4 takes another version of the kernels. bench/kernels makes tables of it. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
+#include "bench/arguments.h"
 #include "runtime/calls.h"
+#include "runtime/clock.h"
 #include "runtime/context.h"
+#include "runtime/cores.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/product.h"
 #include "runtime/team.h"
@@ -45,21 +52,15 @@ struct bench {
 
 typedef void (*body)(struct bench *b);
 
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-/* Best time of a call in microseconds, over `seconds`. */
-static double best_us(struct bench *b, body run, double seconds) {
-    double best = INFINITY, end = now_us() + seconds * 1e6;
+/* Best time of a call, over `seconds`. */
+static double best_seconds(struct bench *b, body run, double seconds) {
+    double best = INFINITY, end = clock_seconds() + seconds;
     run(b);
     do {
-        double start = now_us();
+        double start = clock_seconds();
         run(b);
-        best = fmin(best, now_us() - start);
-    } while (now_us() < end);
+        best = fmin(best, clock_seconds() - start);
+    } while (clock_seconds() < end);
     return best;
 }
 
@@ -163,7 +164,7 @@ static void nothing(struct bench *b) {
     place_parallel(b->context, 0, (void *)nothing_range, b, 8, 1);
 }
 
-/* work: GFLOP (of a causal mask, for attention) or GB per call; 0: not said. */
+/* work: GFLOP (of a causal mask, for attention) or GB per call; 0: none. */
 static const struct line {
     const char *name;
     body run;
@@ -188,43 +189,41 @@ static const struct line {
     {"sum_rows", sum_rows, 4 * 4.0 * TOKENS *HIDDEN * 1e-9, "GB/s", true},
     {"square_sum of 1 M", square_sum, 4.0 * MILLION * 1e-9, "GB/s", false},
     {"adamw of 1 M", adamw, 7 * 4.0 * MILLION * 1e-9, "GB/s", false},
-    {"an empty job of 8 ranges", nothing, 0, "", false},
+    {"an empty job of 8 ranges", nothing, 0, NULL, false},
 };
 
 static void print_line(struct bench *b, struct place_context *const teams[2], const char *name,
                        body run, double work, const char *unit, double seconds) {
-    printf("%-34s", name);
+    double best[2];
     for (int i = 0; i < 2; i++) {
         b->context = teams[i];
-        double us = best_us(b, run, seconds);
-        if (work > 0)
-            printf("%10.1f us %8.1f %s", us, work / us * 1e6, unit);
-        else
-            printf("%10.1f us", us);
+        best[i] = best_seconds(b, run, seconds);
     }
-    printf("\n");
+    printf("kernel\t%s\t%.1f\t%.1f\t", name, 1e6 * best[0], 1e6 * best[1]);
+    if (work > 0)
+        printf("%.1f\t%.1f\t%s\n", work / best[0], work / best[1], unit);
+    else
+        printf("-\t-\t-\n");
 }
 
 /* In turns, so that what else the machine does slows all of them alike: by the library, by our own
- * kernel, and by that in blocks. The best time of each, in microseconds. */
+ * kernel, and by that in blocks. */
 enum { WAYS = 3, BLOCKS = 8 };
 static const struct {
-    const char *name;
     body run;
     int64_t blocks;
-} ways[WAYS] = {
-    {"library", library_product, 0}, {"ours", own_product, 0}, {"in blocks", own_product, BLOCKS}};
+} ways[WAYS] = {{library_product, 0}, {own_product, 0}, {own_product, BLOCKS}};
 
-static void best_us_of_ways(struct bench *b, double seconds, double best[WAYS]) {
-    double end = now_us() + WAYS * seconds * 1e6;
+static void best_seconds_of_ways(struct bench *b, double seconds, double best[WAYS]) {
+    double end = clock_seconds() + WAYS * seconds;
     for (int i = 0; i < WAYS; i++)
         best[i] = INFINITY;
-    for (bool warm = false; !warm || now_us() < end; warm = true)
+    for (bool warm = false; !warm || clock_seconds() < end; warm = true)
         for (int i = 0; i < WAYS; i++) {
             b->blocks = ways[i].blocks;
-            double start = now_us();
+            double start = clock_seconds();
             ways[i].run(b);
-            best[i] = fmin(best[i], now_us() - start);
+            best[i] = fmin(best[i], clock_seconds() - start);
         }
 }
 
@@ -244,33 +243,25 @@ static const struct shape {
 
 static void print_shape(struct bench *b, struct place_context *const teams[2],
                         const struct shape *shape, double seconds) {
-    char name[64];
     b->m = shape->m, b->n = shape->n, b->k = shape->k, b->k_parts = shape->k_parts;
     b->transpose_a = shape->transpose_a, b->transpose_b = shape->transpose_b;
-    snprintf(name, sizeof name, "%lld x %lld x %lld%s", (long long)b->m, (long long)b->n,
-             (long long)b->k,
-             b->transpose_a   ? ", a transposed"
-             : b->transpose_b ? ", b transposed"
-                              : "");
-    printf("%-34s", name);
+    printf("product\t%lld x %lld x %lld%s", (long long)b->m, (long long)b->n, (long long)b->k,
+           b->transpose_a   ? ", a transposed"
+           : b->transpose_b ? ", b transposed"
+                            : "");
     for (int i = 0; i < 2; i++) {
         double best[WAYS];
         b->context = teams[i];
-        best_us_of_ways(b, seconds, best);
+        best_seconds_of_ways(b, seconds, best);
         for (int way = 0; way < WAYS; way++)
-            printf("%11.1f", 2e-3 * (double)(b->m * b->n * b->k) / best[way]);
+            printf("\t%.1f", 2e-9 * (double)(b->m * b->n * b->k) / best[way]);
     }
     printf("\n");
 }
 
 static void print_products(struct bench *b, struct place_context *const teams[2], double seconds) {
-    printf("%-34s", "products, GFLOP/s");
-    for (int i = 0; i < 2 * WAYS; i++)
-        printf("%11s", ways[i % WAYS].name);
-    printf("\n");
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         print_shape(b, teams, &shapes[i], seconds);
-    printf("\n");
 }
 
 /* Without blocks, and with 8 of them where that is another call. */
@@ -303,8 +294,10 @@ static struct place_context *context_of(const struct kernels *kernels, int threa
 }
 
 int main(int argc, char **argv) {
-    double seconds = argc > 1 ? atof(argv[1]) : 0.05;
-    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    double seconds;
+    if (argc != 2 || !read_seconds(argv[1], &seconds))
+        return fprintf(stderr, "usage: %s SECONDS\n", argv[0]), 2;
+    int cores = available_cores();
     const char *message = NULL;
     const struct kernels *kernels = kernels_select(&message);
     if (kernels == NULL || product_load(&message) != PLACE_OK) {
@@ -320,8 +313,7 @@ int main(int argc, char **argv) {
             b.x[i][j] = (float)((j * 29 + i) % 101) * 0.01f + 0.01f;
     }
     struct place_context *const teams[2] = {context_of(kernels, 1), context_of(kernels, cores)};
-    printf("kernels %s, products by %s, 1 thread and %d\n", kernels->version, product_description(),
-           cores);
+    printf("kernels\t%s\t%s\t%d\n", kernels->version, product_description(), cores);
     print_products(&b, teams, seconds);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         print_kernel(&b, teams, &lines[i], seconds);

@@ -1,12 +1,15 @@
-"""What the benchmarks share: strategies as text, `placec check` and `placec run`, tables.
+"""What the benchmarks share: command lines, strategies as text, `placec check` and `placec run`, tables.
 
 Programs in bench/ print figures; they never pass or fail. The command is $PLACEC, else
 build-release/bin/placec.
 """
+import argparse
 import hashlib
 import json
+import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,15 +29,49 @@ STRATEGIES = {
 
 GPT2_124M = ("model m : gpt2 { layers = 12  hidden = 768  heads = 12  ffn = 3072  vocab = 50257"
              "  sequence_limit = 1024 }")
-# FACTS: 3,257,856 parameters, tied head.
+# 3,257,856 parameters: the head is the table of the embedding, which counts once.
 GPT_4_LAYERS = ("model m : gpt2 { layers = 4  hidden = 256  heads = 4  ffn = 1024  vocab = 256"
                 "  sequence_limit = 128 }")
 LLAMA_1B = ("model m : llama { layers = 20  hidden = 2048  heads = 32  kv_heads = 4  head_dim = 64"
             "  ffn = 5632  vocab = 32000 }")
 
 
+def parser(documentation):
+    """Of a benchmark's command line; its documentation is what --help says."""
+    return argparse.ArgumentParser(description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def count(word):
+    """A type of arguments: a whole number above 0."""
+    if not re.fullmatch(r"0*[1-9]\d*", word, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{word!r} is no whole number above 0")
+    return int(word)
+
+
+def seconds(word):
+    """A type of arguments: a time above 0."""
+    if not re.fullmatch(r"\d+(\.\d*)?|\.\d+", word, re.ASCII) or float(word) == 0:
+        raise argparse.ArgumentTypeError(f"{word!r} is no number of seconds above 0")
+    return float(word)
+
+
+def command():
+    """The path of placec."""
+    if not shutil.which(PLACEC):
+        sys.exit(f"{PLACEC} is not there: ./dev bench builds it, and PLACEC names another")
+    return PLACEC
+
+
+def program(name):
+    """The path of a program that was built beside placec."""
+    path = os.path.join(os.path.dirname(PLACEC), name)
+    if not os.path.exists(path):
+        sys.exit(f"{path} is not there: ./dev bench builds it")
+    return path
+
+
 def commit_exists(commit):
-    return subprocess.run(["git", "-C", ROOT, "rev-parse", "-q", "--verify", commit], capture_output=True,
+    return subprocess.run(["git", "-C", ROOT, "rev-parse", "-q", "--verify", commit + "^{commit}"], capture_output=True,
                           check=False).returncode == 0
 
 
@@ -49,13 +86,13 @@ def build_commit(commit):
 
     name = output("git", "log", "-1", "--format=%h %s", commit)
     folder = os.path.join(ROOT, "build-release", "commits", name.split()[0])
-    command = os.path.join(folder, "build-release", "bin", "placec")
-    if not os.path.exists(command):
+    built = os.path.join(folder, "build-release", "bin", "placec")
+    if not os.path.exists(built):
         os.makedirs(folder, exist_ok=True)
         output("sh", "-c", 'git archive "$0" | tar -x -C "$1"', commit, folder)
         output("cmake", "--preset", "release", cwd=folder)
         output("cmake", "--build", "build-release", "--target", "command", cwd=folder)
-    return command, name
+    return built, name
 
 
 def place_text(model, axes, train, strategy):
@@ -68,16 +105,17 @@ def place_text(model, axes, train, strategy):
             f"strategy main {{ {strategy} }}\n")
 
 
-def environment():
-    env = dict(os.environ)
+def environment(**variables):
+    """What programs run in: ours, and these variables."""
+    env = {**os.environ, **variables}
     env.pop("OPENBLAS_CORETYPE", None)  # a choice of kernels made for another machine
     return env
 
 
-def place(*arguments, text=None):
+def place(*arguments, text=None, variables=None):
     """Runs placec on a text given as standard input; returns the completed process."""
-    done = subprocess.run([PLACEC, *arguments], input=text, capture_output=True, text=True,
-                          env=environment())
+    done = subprocess.run([command(), *arguments], input=text, capture_output=True, text=True,
+                          env=environment(**(variables or {})))
     if done.returncode != 0:
         sys.exit(f"{' '.join(arguments)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
     return done
@@ -87,12 +125,12 @@ def check(text):
     return json.loads(place("check", "-", "--json", text=text).stdout)
 
 
-def run(text, steps, *arguments, data=TEXT):
-    """Trains; returns the first line of the log and the lines of the steps."""
+def run(text, steps, *arguments, data=TEXT, variables=None):
+    """Trains, with more variables in the environment; returns the first line of the log and the lines of the steps."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log.jsonl")
         place("run", "-", "--data", data, "--steps", str(steps), "--log", log, "--quiet",
-              *arguments, text=text)
+              *arguments, text=text, variables=variables)
         with open(log, encoding="utf-8") as lines:
             head, *records = [json.loads(line) for line in lines]
     return head, records
@@ -120,10 +158,14 @@ def machine():
     return {"commit": commit or None, "cpu": cpu, "cores": len(os.sched_getaffinity(0))}
 
 
+class Word(str):
+    """A cell of a table that is text even where it reads as a number, as what stands for bits may."""
+
+
 def value(cell):
-    """The number that a cell of a table says, shares as fractions of one, or its text."""
-    match = re.fullmatch(r"(-?(?:0|[1-9][\d,]*)(?:\.\d+)?(?:e[-+]?\d+)?)(%?)", cell)
-    if not match:
+    """The number that a cell of a table says, as Python formats one, shares as fractions of one; or its text."""
+    match = re.fullmatch(r"(-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?(?:e[-+]\d{2,3})?)(%?)", cell)
+    if isinstance(cell, Word) or not match or not math.isfinite(float(match[1].replace(",", ""))):
         return cell
     number = json.loads(match[1].replace(",", ""))
     return number / 100 if match[2] else number
@@ -137,12 +179,12 @@ def add_to_json(path, entry):
             report = json.load(file)
     report["tables"].append(entry)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(report, file, indent=1)
+        json.dump(report, file, indent=1, allow_nan=False)
 
 
 def table(title, head, rows):
     """Prints a table, and adds it to the JSON file that $PLACE_BENCH_JSON names, if it does (docs/json.md)."""
-    rows = [[str(cell) for cell in row] for row in rows]
+    rows = [[cell if isinstance(cell, str) else str(cell) for cell in row] for row in rows]
     if os.environ.get("PLACE_BENCH_JSON"):
         add_to_json(os.environ["PLACE_BENCH_JSON"],
                     {"benchmark": os.path.basename(sys.argv[0]), "title": title, "columns": head,

@@ -10,11 +10,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include "bench/arguments.h"
+#include "runtime/clock.h"
 
 /* Sums that do not wait for each other: more than latency times units of any CPU so far (4 cycles,
  * 2 units), and few enough for 16 registers. */
-enum { CHAINS = 12, ROUNDS = 1 << 19 };
+enum { CHAINS = 12, ROUNDS = 1 << 19, MOST_THREADS = 4096 };
 
 /* Returns what was summed, so that nothing is optimised away. The sums begin differently, or one
  * would be computed for all of them, and converge: x = 0.999 x + 0.001. */
@@ -62,20 +63,14 @@ struct worker {
     double *seconds; /* when each block began, and when it ended */
 };
 
-static double now_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void *work(void *argument) {
     struct worker *w = argument;
     volatile float sink;
     for (int i = 0; i < w->blocks; i++) {
         pthread_barrier_wait(w->start);
-        w->seconds[2 * i] = now_seconds();
+        w->seconds[2 * i] = clock_seconds();
         sink = w->run();
-        w->seconds[2 * i + 1] = now_seconds();
+        w->seconds[2 * i + 1] = clock_seconds();
     }
     (void)sink;
     return NULL;
@@ -115,18 +110,27 @@ static double gflops_per_s(const struct peak *peak, int threads, int blocks) {
     return 2.0 * ROUNDS * CHAINS * peak->lanes * threads / seconds * 1e-9;
 }
 
+static bool read_arguments(int argc, char **argv, double *seconds, int *threads) {
+    bool right = argc > 2 && read_seconds(argv[1], seconds);
+    for (int i = 2; i < argc && right; i++)
+        right = read_count(argv[i], MOST_THREADS, &threads[i - 2]);
+    return right;
+}
+
 int main(int argc, char **argv) {
+    double seconds;
+    int *threads = calloc((size_t)argc, sizeof *threads);
+    if (!read_arguments(argc, argv, &seconds, threads))
+        return fprintf(stderr, "usage: %s SECONDS THREADS...\n", argv[0]), 2;
     struct peak peak = best_of_cpu();
-    double start = now_seconds();
+    double start = clock_seconds();
     volatile float warm = peak.run();
     (void)warm;
-    double block_seconds = now_seconds() - start;
-    int blocks = argc > 1 ? (int)(atof(argv[1]) / block_seconds) + 1 : 1;
-    for (int i = 2; i < argc; i++) {
-        int threads = atoi(argv[i]);
-        if (threads > 0)
-            printf("%d %.1f %s\n", threads, gflops_per_s(&peak, threads, blocks),
-                   peak.instructions);
-    }
+    double block_seconds = clock_seconds() - start;
+    int blocks = (int)(seconds / block_seconds) + 1;
+    for (int i = 0; i < argc - 2; i++)
+        printf("%d %.1f %s\n", threads[i], gflops_per_s(&peak, threads[i], blocks),
+               peak.instructions);
+    free(threads);
     return 0;
 }

@@ -10,8 +10,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include "bench/arguments.h"
+#include "runtime/clock.h"
 #include "runtime/product.h"
+
+enum { MOST_THREADS = 4096 };
 
 struct worker {
     pthread_t thread;
@@ -20,12 +23,6 @@ struct worker {
     double seconds; /* to go on for */
     double best;    /* seconds of a product */
 };
-
-static double now_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static float *matrix(int64_t elements) {
     float *at = aligned_alloc(64, ((size_t)elements * sizeof *at + 63) / 64 * 64);
@@ -42,11 +39,11 @@ static void *work(void *argument) {
     p->a = a, p->b = b, p->c = c;
     product_compute(p);
     pthread_barrier_wait(w->start);
-    double end = now_seconds() + w->seconds, begin;
+    double end = clock_seconds() + w->seconds, begin;
     do {
-        begin = now_seconds();
+        begin = clock_seconds();
         product_compute(p);
-        w->best = fmin(w->best, now_seconds() - begin);
+        w->best = fmin(w->best, clock_seconds() - begin);
     } while (begin < end);
     free(a);
     free(b);
@@ -86,12 +83,15 @@ static int read_product(struct product *p) {
 
 int main(int argc, char **argv) {
     const char *message;
+    double seconds;
+    int threads;
+    if (argc != 3 || !read_seconds(argv[1], &seconds) ||
+        !read_count(argv[2], MOST_THREADS, &threads))
+        return fprintf(stderr, "usage: %s SECONDS THREADS\n", argv[0]), 2;
     if (product_load(&message) != PLACE_OK) {
         fprintf(stderr, "%s\n", message);
         return 1;
     }
-    double seconds = argc > 1 ? atof(argv[1]) : 0.05;
-    int threads = argc > 2 && atoi(argv[2]) > 0 ? atoi(argv[2]) : 1;
     struct product product;
     while (read_product(&product))
         printf("%.1f\n", gflops_per_s(&product, threads, seconds));

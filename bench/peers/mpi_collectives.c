@@ -1,7 +1,7 @@
 /* MPI's own collectives, as bench/collectives.c times ours: a line of each with its name, bytes of
  * the whole buffer, and microseconds. MPI has no bf16, so its sum is an operation of ours there.
  *
- *     mpirun -n RANKS bench_collectives_mpi TYPE [seconds per line] */
+ *     mpirun -n RANKS bench_collectives_mpi TYPE SECONDS */
 #include <math.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -9,21 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "bench/arguments.h"
+#include "runtime/clock.h"
 
-enum { LARGEST = 64 << 20, KINDS = 4 };
+enum { LARGEST = 64 << 20, KINDS = 4, FEWEST_ROUNDS = 5 };
 static const char *const names[KINDS] = {"all_reduce", "all_gather", "reduce_scatter",
                                          "all_to_all"};
 static char *from, *to;
 static MPI_Datatype type;
 static MPI_Op sum;
 static int element_bytes;
-
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
 
 static float single_of(uint16_t upper_half) {
     uint32_t bits = (uint32_t)upper_half << 16;
@@ -41,6 +36,10 @@ static void add_bf16(void *more, void *sums, int *count, MPI_Datatype *words) {
         memcpy(&bits, &both, sizeof bits);
         b[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
     }
+}
+
+static bool is_type(const char *word) {
+    return strcmp(word, "fp32") == 0 || strcmp(word, "fp64") == 0 || strcmp(word, "bf16") == 0;
 }
 
 static void choose_type(const char *word) {
@@ -69,38 +68,42 @@ static double round_us(int kind, int bytes, int ranks) {
     int repeats = 1 + 2000000 / bytes;
     double span[2], of_all[2];
     MPI_Barrier(MPI_COMM_WORLD);
-    span[0] = -now_us();
+    span[0] = -clock_seconds();
     for (int i = 0; i < repeats; i++)
         run(kind, bytes / element_bytes, bytes / element_bytes / ranks);
-    span[1] = now_us();
+    span[1] = clock_seconds();
     MPI_Allreduce(span, of_all, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return (of_all[0] + of_all[1]) / repeats;
+    return 1e6 * (of_all[0] + of_all[1]) / repeats;
 }
 
-/* The best of rounds of about a millisecond; rank 0 says when it is enough. */
+/* The best of rounds of about a millisecond, or of one call where that takes longer, behind one
+ * that does not count; rank 0 says when it is enough. */
 static double best_us(int kind, int bytes, int ranks, int rank, double seconds) {
-    double best = INFINITY, end = now_us() + seconds * 1e6;
-    int go_on = 1;
-    while (go_on) {
+    round_us(kind, bytes, ranks);
+    double best = INFINITY, end = clock_seconds() + seconds;
+    int enough = 0, rounds = 0;
+    while (!enough) {
         best = fmin(best, round_us(kind, bytes, ranks));
-        go_on = rank == 0 && now_us() < end;
-        MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        enough = ++rounds >= FEWEST_ROUNDS && clock_seconds() > end;
+        MPI_Bcast(&enough, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     return best;
 }
 
 int main(int argc, char **argv) {
     int ranks, rank;
+    double seconds;
+    if (argc != 3 || !is_type(argv[1]) || !read_seconds(argv[2], &seconds))
+        return fprintf(stderr, "usage: %s fp32|fp64|bf16 SECONDS\n", argv[0]), 2;
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    choose_type(argc > 1 ? argv[1] : "fp32");
-    double seconds = argc > 2 ? atof(argv[2]) : 0.05;
-    from = calloc(1, LARGEST);
-    to = calloc(1, LARGEST);
+    choose_type(argv[1]);
+    from = aligned_alloc(4096, LARGEST);
+    to = aligned_alloc(4096, LARGEST);
     if (!from || !to)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    memset(from, 0, LARGEST);
+    memset(from, 0, LARGEST); /* the pages are there before anybody reads */
     memset(to, 0, LARGEST);
     for (int kind = 0; kind < KINDS; kind++)
         for (int bytes = 1 << 10; bytes <= LARGEST; bytes *= 4) {
