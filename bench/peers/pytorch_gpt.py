@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 """PyTorch's time for a training step of the model and the batch of a .place file: fp32, AdamW, tied head, GELU by tanh.
 
-usage: pytorch_gpt.py MODEL STEPS THREADS [RANKS ddp|zero1]
-
 MODEL is the text of the file's gpt2 model and its train block. Each of RANKS processes trains on its part of the batch
 with THREADS threads: DistributedDataParallel with gloo, and ZeroRedundancyOptimizer for zero1. Prints one line of JSON
 with the seconds of each step. Attention is written out, as PyTorch 1.13 has no fused one on CPUs; with PyTorch 2 its
 own is taken.
 """
+import argparse
 import ctypes
 import json
 import os
 import re
 import socket
-import sys
 import time
 
 import torch
@@ -119,10 +117,16 @@ def free_port():
 
 
 def main():
-    shape = {name: int(number) for name, number in re.findall(r"\b(\w+) = (\d+)\b", sys.argv[1])}
-    steps, threads = int(sys.argv[2]), int(sys.argv[3])
-    ranks, kind = (int(sys.argv[4]), sys.argv[5]) if len(sys.argv) > 4 else (1, None)
-    arguments = (shape, steps, threads, ranks, kind, free_port())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("steps", type=int)
+    parser.add_argument("threads", type=int)
+    parser.add_argument("ranks", type=int, nargs="?", default=1)
+    parser.add_argument("kind", choices=("ddp", "zero1"), nargs="?", default="ddp")
+    options = parser.parse_args()
+    shape = {name: int(number) for name, number in re.findall(r"\b(\w+) = (\d+)\b", options.model)}
+    ranks = options.ranks
+    arguments = (shape, options.steps, options.threads, ranks, options.kind, free_port())
     if ranks > 1:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # this machine's name may have no address
         torch.multiprocessing.spawn(train, arguments, nprocs=ranks)
