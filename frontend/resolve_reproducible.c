@@ -3,6 +3,7 @@
 // it is only done for those that are promised.
 #include "frontend/resolve.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 // Microbatches are dealt out to devices whatever else is divided.
@@ -58,6 +59,8 @@ void check_reproducible(struct resolver *r, const struct train_config *train) {
                    (int)LIMIT_REPRODUCIBLE);
         diagnostic_origin(d, &train->reproducible_origin);
         diagnostic_help(d, "say the most devices that are to train to these bits");
+        if (most <= LIMIT_REPRODUCIBLE && train->reproducible_origin.kind == ORIGIN_STATEMENT)
+            diagnostic_edit(d, train->reproducible_span, "%" PRId64, power_of_two_from(most));
     }
     if (most && !train->microbatch) {
         struct diagnostic *d =

@@ -659,6 +659,9 @@ struct span *program_spans(const struct program *, struct arena *arena);
 
 // Up to the next multiple; of multiples 0 and 1 the value itself.
 int64_t round_up(int64_t value, int64_t multiple);
+// Whether so many terms are the leaves of a complete binary tree, and the least number from `n` on.
+bool is_power_of_two(int64_t n);
+int64_t power_of_two_from(int64_t n);
 int64_t greatest_common_divisor(int64_t a, int64_t b); // of positive numbers
 int64_t least_common_multiple(int64_t a, int64_t b);   // the same
 // The local tensor of one item of a buffer.
@@ -694,10 +697,6 @@ bool op_infer_types(struct program *, struct unit *, struct op *, const char **w
 // Whoever computes the op reads its operands, and writes its results, as elements of one type; what
 // it takes for integers is such. NULL, or what is wrong, behind the op's name.
 const char *op_mixed_elements(const struct unit *, const struct op *);
-// Whether so many terms are the leaves of a complete binary tree.
-static inline bool is_power_of_two(int64_t n) {
-    return n > 0 && (n & (n - 1)) == 0;
-}
 // Length of the blocks in which the op works on a dimension; 0: it says none.
 int64_t op_block(const struct op *, enum dimension);
 // What `blocks` of an op whose types fit say is none, or more than a tree has room for; NULL: it is

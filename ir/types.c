@@ -33,6 +33,17 @@ int64_t round_up(int64_t value, int64_t multiple) {
     return multiple > 1 ? (value + multiple - 1) / multiple * multiple : value;
 }
 
+bool is_power_of_two(int64_t n) {
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+int64_t power_of_two_from(int64_t n) {
+    int64_t power = 1;
+    while (power < n)
+        power *= 2;
+    return power;
+}
+
 int64_t greatest_common_divisor(int64_t a, int64_t b) {
     return b ? greatest_common_divisor(b, a % b) : a;
 }

@@ -62,8 +62,9 @@ struct axis_list axes_without(const struct axis_list *axes, const struct axis_li
 // A split with its axes in this order, if these are all.
 void propose_split(struct placing *, struct diagnostic *, const struct split_statement *,
                    const struct axis_list *axes);
-// The least power of two that is not less.
-int64_t power_of_two_from(int64_t n);
+// Batches of whole `unit`s of sequences, as many as all devices take at once: the one below the
+// file's and the one above. Where training is reproducible the number of units is a power of two.
+void propose_microbatches(struct placing *, struct diagnostic *, int64_t unit);
 // `reproducible` of so many devices, where the file says it.
 void propose_reproducible(struct placing *, struct diagnostic *, int64_t most);
 // What is said over these axes instead; over none, not at all.

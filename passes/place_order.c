@@ -63,10 +63,14 @@ static struct diagnostic *not_in_order_yet(struct placing *p, const struct origi
 static void report_copies(struct placing *p, const struct split_statement *split) {
     const char *axes = axes_text(p, &split->said);
     struct diagnostic *d = not_in_order_yet(p, &split->origin, "copying key and value heads");
-    diagnostic_help(d,
-                    "split them over at most %" PRId64 " devices, as many as the model has, or "
-                    "leave out `reproducible`",
-                    p->config->model.kv_heads);
+    if (p->config->model.kv_heads == 1)
+        diagnostic_help(d, "split neither, as the model has one of these, or leave out "
+                           "`reproducible`");
+    else
+        diagnostic_help(d,
+                        "split them over at most %" PRId64 " devices, as many as the model has, or "
+                        "leave out `reproducible`",
+                        p->config->model.kv_heads);
     diagnostic_say(d, "`%s` has %" PRId64 " devices", axes,
                    mesh_group_size(&p->config->mesh, &split->said));
 }
@@ -74,7 +78,7 @@ static void report_copies(struct placing *p, const struct split_statement *split
 // The batch, which is split alone, has an order, and what is worked on in blocks.
 static void check_ordered_split(struct placing *p, const struct split_statement *split) {
     struct axis_list axes = effective_axes(p, &split->axes);
-    if (split->dimensions[0] == DIM_BATCH || !axes.n)
+    if (split->dimensions[0] == DIM_BATCH)
         return;
     struct axis_list shared = those_in(&axes, &p->placement->batch);
     if (shared.n) {
@@ -82,7 +86,7 @@ static void check_ordered_split(struct placing *p, const struct split_statement 
             not_in_order_yet(p, &split->origin, "dividing the model over axes of the batch");
         diagnostic_say(d, "`%s` splits the batch, too", axes_text(p, &shared));
         diagnostic_help(d, "divide it over other axes, or leave out `reproducible`");
-    } else if (split->copies.n) {
+    } else if (effective_axes(p, &split->copies).n) {
         report_copies(p, split);
     }
 }
@@ -113,34 +117,38 @@ static void report_parts_inside(struct placing *p, const struct placed_tensor *p
     propose_extent(p, d, placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes, origin_span(origin));
 }
 
-static bool divides_sequences(const struct placing *p, unsigned axis) {
+// The axes over which a tensor's gradient is a sum over parts of sequences, as reduce_first has
+// them.
+static struct axis_list sum_over_sequences(const struct placing *p, uint32_t i) {
     const struct placement *placement = p->placement;
-    for (uint32_t i = 0; i < placement->n_rules; i++) {
-        const struct work_rule *rule = &placement->rules[i];
-        struct axis_list cuts = work_cuts_in_scope(placement, rule->scope, DIM_SEQUENCE);
-        if (rule->dimension == DIM_SEQUENCE && axis_list_has(&cuts, axis))
-            return true;
-    }
-    return false;
+    const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+    struct part part = {tensor->roles, tensor->n_roles,
+                        placement->ranges[i / placement->n_tensors].begin};
+    struct work_label labels[MAX_RANK + 1] = {{.dimensions = UINT32_C(1) << DIM_SEQUENCE}};
+    struct axis_list cuts[MAX_RANK + 1];
+    const struct work_rule *by[MAX_AXES];
+    for (unsigned d = 0; d < tensor->rank; d++)
+        labels[d + 1].dimensions = UINT32_C(1) << tensor->dims[d].dimension;
+    work_cuts(placement, part, labels, tensor->rank + 1, cuts, by);
+    return placement_sum(placement, &p->config->mesh, axis_list_mask(&cuts[0]));
 }
 
 // Of a gradient that the devices of an axis have alike each keeps its part as it stands in memory.
 // Behind the last element of the whole nothing is known, so all parts must be full: the axis over
-// which they are not; -1: none. Sums over parts of sequences are scattered, which fills them up.
-static int axis_of_short_parts(const struct placing *p, const struct tensor *tensor,
-                               const struct placed_tensor *placed) {
+// which they are not; -1: none. A sum over parts of sequences that begins with the axes of the
+// shards is scattered over them, which fills them up; any other is whole first (reduce_first).
+static int axis_of_short_parts(const struct placing *p, uint32_t i) {
     const struct mesh *mesh = &p->config->mesh;
-    struct gradient_sums sums = gradient_sums(p->placement, placed);
+    const struct placed_tensor *placed = &p->placement->tensors[i];
+    const struct tensor *tensor = &p->program->tensors[i % p->placement->n_tensors];
+    struct axis_list kept = gradient_sums(p->placement, placed).keep_first;
+    struct axis_list sum = sum_over_sequences(p, i);
     int64_t elements = 1;
     for (unsigned d = 0; d < tensor->rank; d++)
         elements *= tensor->dims[d].size / mesh_group_size(mesh, &placed->cuts[d]);
-    if (!tensor->trainable ||
-        elements % mesh_group_size(mesh, &placed->shards[STATE_OPTIMIZER]) == 0)
-        return -1;
-    for (unsigned i = 0; i < sums.keep_first.n; i++)
-        if (!divides_sequences(p, sums.keep_first.axes[i]))
-            return sums.keep_first.axes[i];
-    return -1;
+    bool full = elements % mesh_group_size(mesh, &placed->shards[STATE_OPTIMIZER]) == 0;
+    return tensor->trainable && kept.n && !full && !axis_list_begins(&sum, &kept) ? kept.axes[0]
+                                                                                  : -1;
 }
 
 static void report_short_parts(struct placing *p, const struct tensor *tensor,
@@ -163,7 +171,7 @@ static void check_storage(struct placing *p) {
     for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
         const struct placed_tensor *placed = &placement->tensors[i];
         const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
-        int between = axis_between(p, placed), of_short = axis_of_short_parts(p, tensor, placed);
+        int between = axis_between(p, placed), of_short = axis_of_short_parts(p, i);
         if (between >= 0)
             report_parts_inside(p, placed, (unsigned)between);
         else if (of_short >= 0)
@@ -218,8 +226,15 @@ static void check_number(struct placing *p) {
                                      "%" PRId64 " devices share the batch, more than "
                                      "`reproducible = %" PRId64 "`",
                                      devices, train->reproducible));
-    diagnostic_help(d, "raise `reproducible`: it is the most devices that train to these bits");
-    propose_reproducible(p, d, power_of_two_from(devices));
+    if (devices > LIMIT_REPRODUCIBLE) {
+        diagnostic_help(d, "split the batch over at most %d devices", LIMIT_REPRODUCIBLE);
+        return;
+    }
+    diagnostic_help(d,
+                    "raise `reproducible` to %" PRId64 ": it is the most devices that train to "
+                    "these bits",
+                    devices);
+    propose_reproducible(p, d, devices);
 }
 
 static void check_powers(struct placing *p) {
@@ -241,7 +256,7 @@ static void check_powers(struct placing *p) {
         report_no_order(p, &train->batch_origin,
                         arena_format(p->arena, "%" PRId64 " microbatches make no binary tree",
                                      p->placement->microbatches));
-    diagnostic_help(d, "make train.batch a power of two times train.microbatch");
+    propose_microbatches(p, d, train->microbatch * mesh_group_size(&p->config->mesh, batch));
 }
 
 // A dimension that axes cut, and a statement that says so; `split` is NULL where that is not one.
@@ -303,17 +318,22 @@ static void check_division(struct placing *p, const struct division *division) {
         check_sum_over(p, division);
 }
 
-// Sequences have no tensor that would say how they are divided, but rules do.
-static void check_sequences(struct placing *p) {
+// What no tensor says, rules do: of sequences always, of the vocabulary where a head divides work
+// on a table that it shares.
+static void check_scopes(struct placing *p) {
     uint32_t errors = p->diagnostics->n_errors;
     for (uint32_t i = 0; i < p->placement->n_rules && p->diagnostics->n_errors == errors; i++) {
         const struct work_rule *rule = &p->placement->rules[i];
-        struct division division = {.dim = {DIM_SEQUENCE, p->config->train.sequence},
-                                    .cuts =
-                                        work_cuts_in_scope(p->placement, rule->scope, DIM_SEQUENCE),
-                                    .origin = rule_origin(rule),
-                                    .split = rule->split};
-        if (rule->dimension == DIM_SEQUENCE && division.cuts.n)
+        if (rule->dimension != DIM_SEQUENCE && rule->dimension != DIM_VOCAB)
+            continue;
+        int64_t size =
+            rule->dimension == DIM_SEQUENCE ? p->config->train.sequence : p->config->model.vocab;
+        struct division division = {
+            .dim = {rule->dimension, size},
+            .cuts = work_cuts_in_scope(p->placement, rule->scope, rule->dimension),
+            .origin = rule_origin(rule),
+            .split = rule->split};
+        if (division.cuts.n)
             check_division(p, &division);
     }
 }
@@ -333,22 +353,16 @@ static void check_dimensions(struct placing *p) {
         }
     }
     if (p->diagnostics->n_errors == errors)
-        check_sequences(p);
+        check_scopes(p);
 }
 
+// What is refused by one of these would be refused for the wrong reason by those behind it.
 void check_order(struct placing *p) {
+    static void (*const checks[])(struct placing *) = {
+        check_relaxed, check_kind,       check_promised, check_powers,
+        check_number,  check_dimensions, check_sums};
     uint32_t errors = p->diagnostics->n_errors;
-    if (!p->config->train.reproducible)
-        return;
-    check_relaxed(p);
-    check_promised(p);
-    if (p->diagnostics->n_errors == errors)
-        check_kind(p);
-    if (p->diagnostics->n_errors > errors)
-        return;
-    check_number(p);
-    check_powers(p);
-    check_dimensions(p);
-    if (p->diagnostics->n_errors == errors)
-        check_sums(p);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && p->config->train.reproducible; i++)
+        if (p->diagnostics->n_errors == errors)
+            checks[i](p);
 }

@@ -91,13 +91,6 @@ void propose_alike(struct placing *p, struct diagnostic *d, const struct placed_
                  origin_span(&mode->origin));
 }
 
-int64_t power_of_two_from(int64_t n) {
-    int64_t power = 1;
-    while (power < n)
-        power *= 2;
-    return power;
-}
-
 void propose_reproducible(struct placing *p, struct diagnostic *d, int64_t most) {
     const struct train_config *train = &p->config->train;
     if (train->reproducible_origin.kind == ORIGIN_STATEMENT)

@@ -8,6 +8,22 @@
 #include "passes/select.h"
 #include "passes/work.h"
 
+void propose_microbatches(struct placing *p, struct diagnostic *d, int64_t unit) {
+    const struct train_config *train = &p->config->train;
+    int64_t fewer = train->batch / unit, more = fewer + 1;
+    if (train->reproducible) {
+        more = power_of_two_from(more);
+        fewer = more / 2;
+    }
+    int64_t below = fewer * unit, above = more * unit;
+    if (below > 0)
+        diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, above);
+    else
+        diagnostic_help(d, "the smallest batch that would do is %" PRId64, above);
+    if (train->batch_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->batch_origin.span, "batch = %" PRId64, above);
+}
+
 // m = batch / (microbatch * devices) must be whole: a remainder would weigh some sequences more.
 static void check_batch(struct placing *p) {
     const struct train_config *train = &p->config->train;
@@ -35,18 +51,7 @@ static void check_batch(struct placing *p) {
         diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
                          "%" PRId64 " devices share the batch", parts);
     diagnostic_origin(d, &train->batch_origin);
-    int64_t fewer = train->batch / unit, more = fewer + 1;
-    if (train->reproducible) {
-        more = power_of_two_from(more);
-        fewer = more / 2;
-    }
-    int64_t below = fewer * unit, above = more * unit;
-    if (below > 0)
-        diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, above);
-    else
-        diagnostic_help(d, "the smallest batch that would do is %" PRId64, above);
-    if (train->batch_origin.kind == ORIGIN_STATEMENT)
-        diagnostic_edit(d, train->batch_origin.span, "batch = %" PRId64, above);
+    propose_microbatches(p, d, unit);
 }
 
 static int64_t size_of(const struct placing *p, enum dimension dimension) {
@@ -156,7 +161,7 @@ static void help_parts(struct placing *p, struct diagnostic *d, const struct ori
     const char *more = arena_format(p->arena, "the model's %s a multiple of %" PRId64,
                                     dimension_names[dimension], parts);
     int64_t fewer = parts;
-    while (size % fewer)
+    while (size % fewer || (p->config->train.reproducible && !is_power_of_two(fewer)))
         fewer--;
     if (fewer == 1) {
         diagnostic_help(d, "make %s", more);
