@@ -94,8 +94,11 @@ static void factor_lists(struct config *config, unsigned axis) {
         config->mesh.products[i].axes = factored_list(&config->mesh.products[i].axes, axis);
     for (uint32_t i = 0; i < strategy->n_splits; i++)
         strategy->splits[i].axes = factored_list(&strategy->splits[i].axes, axis);
-    for (uint32_t i = 0; i < strategy->n_modes; i++)
-        strategy->modes[i].axes = factored_list(&strategy->modes[i].axes, axis);
+    for (uint32_t i = 0; i < strategy->n_modes; i++) {
+        struct mode_statement *mode = &strategy->modes[i];
+        mode->axes = factored_list(&mode->axes, axis);
+        mode->kept_axes = factored_list(&mode->kept_axes, axis);
+    }
     for (uint32_t i = 0; i < strategy->n_relaxations; i++)
         strategy->relaxations[i].axes = factored_list(&strategy->relaxations[i].axes, axis);
 }

@@ -177,12 +177,14 @@ static struct axis_list shard_axes(const struct placing *p, const struct placed_
     return list;
 }
 
-// A part over axes of size one is the whole; one over all axes of the parameter is what is stored.
+// Over axes of size one, and over those of the model that cut the tensor, a part is the whole that
+// a device gathers; one over all axes of the parameter is what is stored.
 static void place_kept(const struct placing *p, struct placed_tensor *placed,
                        const struct mode_statement *mode) {
     struct axis_list kept = effective_axes(p, &mode->kept_axes);
     if (!mode->keeps_part)
         return;
+    kept = those_in(&kept, &placed->shards[STATE_PARAMETERS]);
     placed->kept_after_forward = kept.n == 0;
     if (axis_list_mask(&kept) != axis_list_mask(&placed->shards[STATE_PARAMETERS]))
         placed->kept_shards = kept;

@@ -98,7 +98,8 @@ static int axis_between(const struct placing *p, const struct placed_tensor *pla
     struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
     inside = axes_without(&inside, &sums.keep_first);
     struct axis_list scattered = those_in(&inside, &placed->scattered_each);
-    return inside.n && (scattered.n || sums.scatter_last.n) ? inside.axes[0] : -1;
+    struct axis_list beyond = axes_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
+    return inside.n && (scattered.n || sums.scatter_last.n || beyond.n) ? inside.axes[0] : -1;
 }
 
 // With the gradients cut over it, too, its parts are outside.
@@ -115,6 +116,23 @@ static void report_parts_inside(struct placing *p, const struct placed_tensor *p
     diagnostic_help(d, "shard the gradients over `%s`, too, or leave out `reproducible`",
                     axis_name(p, axis));
     propose_extent(p, d, placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes, origin_span(origin));
+}
+
+// Whether several units add to a gradient (of a tied table): each sum is then made before it is
+// added.
+static bool has_several_terms(const struct program *program, uint32_t tensor) {
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    unsigned terms = 0;
+    while (walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        bool adds = walk.statement->kind == STATEMENT_CALL &&
+                    program->units[call->unit].phase == PHASE_BACKWARD;
+        for (uint32_t i = 0; adds && i < program->units[call->unit].n_results; i++) {
+            const struct buffer *buffer = &program->buffers[call->results[i].buffer];
+            terms += buffer->class == CLASS_GRADIENTS && buffer->tensor == tensor;
+        }
+    }
+    return terms > 1;
 }
 
 // The axes over which a tensor's gradient is a sum over parts of sequences, as reduce_first has
@@ -135,7 +153,7 @@ static struct axis_list sum_over_sequences(const struct placing *p, uint32_t i) 
 
 // Of a gradient that the devices of an axis have alike each keeps its part as it stands in memory.
 // Behind the last element of the whole nothing is known, so all parts must be full: the axis over
-// which they are not; -1: none. A sum over parts of sequences that begins with the axes of the
+// which they are not; -1: none. One sum over parts of sequences that begins with the axes of the
 // shards is scattered over them, which fills them up; any other is whole first (reduce_first).
 static int axis_of_short_parts(const struct placing *p, uint32_t i) {
     const struct mesh *mesh = &p->config->mesh;
@@ -143,12 +161,13 @@ static int axis_of_short_parts(const struct placing *p, uint32_t i) {
     const struct tensor *tensor = &p->program->tensors[i % p->placement->n_tensors];
     struct axis_list kept = gradient_sums(p->placement, placed).keep_first;
     struct axis_list sum = sum_over_sequences(p, i);
+    bool scattered = axis_list_begins(&sum, &kept) &&
+                     !has_several_terms(p->program, i % p->placement->n_tensors);
     int64_t elements = 1;
     for (unsigned d = 0; d < tensor->rank; d++)
         elements *= tensor->dims[d].size / mesh_group_size(mesh, &placed->cuts[d]);
     bool full = elements % mesh_group_size(mesh, &placed->shards[STATE_OPTIMIZER]) == 0;
-    return tensor->trainable && kept.n && !full && !axis_list_begins(&sum, &kept) ? kept.axes[0]
-                                                                                  : -1;
+    return tensor->trainable && kept.n && !full && !scattered ? kept.axes[0] : -1;
 }
 
 static void report_short_parts(struct placing *p, const struct tensor *tensor,

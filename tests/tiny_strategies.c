@@ -587,11 +587,9 @@ static struct axis_list make_up_mesh(struct choice *t) {
     return data;
 }
 
-struct config random_strategy_config(struct arena *arena, uint64_t seed) {
-    struct config config;
-    struct choice choice = {arena, &config, 1000 + seed}, *t = &choice;
+static void make_up_strategy(struct choice *t) {
     enum model_family family = pick(t, 2) ? FAMILY_GPT2 : FAMILY_LLAMA;
-    config = tiny_config(arena, family);
+    *t->config = tiny_config(t->arena, family);
     t->config->model.layers = 2 + pick(t, 3);
     t->config->model.tied = pick(t, 2);
     make_up_optimizer(t);
@@ -616,6 +614,69 @@ struct config random_strategy_config(struct arena *arena, uint64_t seed) {
         add_triple(t, tiny_axes((int)innermost, -1), false);
     t->config->model.fused_qkv = pick(t, 2);
     t->config->model.fused_gate_up = family == FAMILY_LLAMA && pick(t, 2);
+}
+
+struct config random_strategy_config(struct arena *arena, uint64_t seed) {
+    struct config config;
+    make_up_strategy(&(struct choice){arena, &config, 1000 + seed});
+    factor_axes(&config, arena);
+    return config;
+}
+
+// ---- where training is reproducible -------------------------------------------------------------
+
+static enum dimension some_dimension(struct choice *t) {
+    static const enum dimension dimensions[] = {DIM_SEQUENCE, DIM_HEADS, DIM_KV_HEADS, DIM_FFN,
+                                                DIM_VOCAB};
+    return dimensions[pick(t, 5)];
+}
+
+// Axes of powers of two, mostly, and sizes of which some are of more blocks than axes have devices.
+static void straighten(struct choice *t) {
+    static const int64_t columns[] = {48, 44, 66}, tokens[] = {16, 24, 12};
+    struct config *config = t->config;
+    int64_t devices = 1;
+    for (unsigned i = 0; i < config->mesh.n_axes; i++) {
+        if (config->mesh.axes[i].size == 3 && pick(t, 20))
+            config->mesh.axes[i].size = pick(t, 2) ? 4 : 2;
+        devices *= config->mesh.axes[i].size;
+    }
+    config->total_devices = (uint64_t)devices;
+    config->model.heads = 8;
+    config->model.kv_heads = INT64_C(1) << pick(t, 4);
+    config->model.ffn = columns[pick(t, 3)];
+    config->model.vocab = columns[pick(t, 3)];
+    config->train.sequence = tokens[pick(t, 3)];
+    config->model.sequence_limit = config->train.sequence;
+    config->train.batch = config->train.microbatch * devices << pick(t, 3);
+}
+
+// One more split of a part of the model, over an axis or two of any kind.
+static void split_somewhere(struct choice *t) {
+    static const enum role roles[] = {ROLE_HEAD, ROLE_EMBEDDING, ROLE_MLP, ROLE_ATTENTION,
+                                      ROLE_CORE};
+    struct axis_list all = {0};
+    for (unsigned i = 0; i < t->config->mesh.n_axes; i++)
+        axis_list_add(&all, i);
+    struct axis_list axes = some_product(t, all, 1);
+    axes.n = axes.n > 2 ? 2 : axes.n;
+    bool vocabulary = pick(t, 2);
+    tiny_split(t->arena, t->config, vocabulary ? DIM_VOCAB : some_dimension(t), axes);
+    scope_last(t->config, vocabulary ? ROLE_HEAD : roles[pick(t, 5)]);
+}
+
+struct config random_reproducible_config(struct arena *arena, uint64_t seed) {
+    struct config config;
+    struct choice choice = {arena, &config, 5000000 + seed}, *t = &choice;
+    make_up_strategy(t);
+    straighten(t);
+    if (pick(t, 3) == 0)
+        split_somewhere(t);
+    config.train.reproducible = INT64_C(1) << pick(t, 6);
+    config.train.reproducible_of = 1u << DIM_BATCH;
+    for (int i = 0; i < 12; i++)
+        config.train.reproducible_of |= 1u << some_dimension(t);
+    config.train.reproducible_origin.span = nowhere;
     factor_axes(&config, arena);
     return config;
 }

@@ -55,6 +55,10 @@ struct config tiny_strategy_config(struct arena *arena, enum model_family family
 // random options, optimizers and sizes.
 struct config random_strategy_config(struct arena *arena, uint64_t seed);
 
+// The same where training is reproducible: mostly axes and sizes of which trees can be made, splits
+// of parts of the model, and `reproducible` from 1 on, of all dimensions or some.
+struct config random_reproducible_config(struct arena *arena, uint64_t seed);
+
 // Building blocks, for strategies that a test makes up. Axes by number in the mesh.
 struct mode_statement *tiny_mode(struct arena *, struct config *, enum state, enum extent,
                                  struct axis_list axes);

@@ -50,21 +50,34 @@ static void accepts_the_examples(void **state) {
             }
 }
 
-static void accepts_random_compositions(void **state) {
-    int64_t trials = getenv("PLACE_TEST_FULL") ? 5000 : 200, accepted = 0;
+// How many of `trials` strategies have a program.
+static int64_t accept_random(struct config (*make_up)(struct arena *, uint64_t), int64_t trials) {
+    int64_t accepted = 0;
     for (int64_t i = 0; i < trials; i++) {
         struct arena arena = {0};
-        struct config config = random_strategy_config(&arena, (uint64_t)i);
+        struct config config = make_up(&arena, (uint64_t)i);
         const char *name = arena_format(&arena, "composition %d", (int)i);
         accepted += expect_accepted(&arena, &config, N_PASSES - 1, name);
         arena_free(&arena);
     }
     print_message("%d of %d compositions have a program\n", (int)accepted, (int)trials);
-    assert_true(accepted * 2 > trials);
+    return accepted;
+}
+
+static void accepts_random_compositions(void **state) {
+    int64_t trials = getenv("PLACE_TEST_FULL") ? 5000 : 200;
+    assert_true(accept_random(random_strategy_config, trials) * 2 > trials);
+}
+
+// What has no order is refused before it is compiled, never by the verifier.
+static void accepts_random_reproducible_compositions(void **state) {
+    int64_t trials = getenv("PLACE_TEST_FULL") ? 5000 : 1000;
+    assert_true(accept_random(random_reproducible_config, trials) * 8 > trials);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(accepts_the_examples),
-                                       cmocka_unit_test(accepts_random_compositions)};
+                                       cmocka_unit_test(accepts_random_compositions),
+                                       cmocka_unit_test(accepts_random_reproducible_compositions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
