@@ -9,8 +9,9 @@
 //   copy    -> summand   the first device keeps it, the others have zeros: free
 //
 // What shrinks the value goes first and what makes it larger last. A dimension's cuts nest, so its
-// innermost cut is taken off before the next and put on after it. Of the forms that the unit has of
-// a value already, the one is taken from which the fewest bytes travel.
+// innermost cut is taken off before the next and put on after it; so do the digits of a sum that
+// has an order, of which the innermost are summed first. Of the forms that the unit has of a value
+// already, the one is taken from which the fewest bytes travel.
 #include <string.h>
 
 #include "ir/check.h"
@@ -63,20 +64,54 @@ static struct axis_list next_cuts(const struct sharding *have, const struct shar
     return axes;
 }
 
-static struct move find_cut(const struct sharding *have, const struct sharding *want,
-                            bool summands) {
+static struct move find_slice(const struct sharding *have, const struct sharding *want) {
     for (unsigned d = 0; d < MAX_RANK; d++) {
-        struct axis_list axes = next_cuts(have, want, d, summands);
+        struct axis_list axes = next_cuts(have, want, d, false);
         if (axes.n)
-            return (struct move){
-                .kind = summands ? OP_REDUCE_SCATTER : OP_SLICE, .axes = axes, .dim = d};
+            return (struct move){.kind = OP_SLICE, .axes = axes, .dim = d};
     }
     return (struct move){.kind = N_OPS};
 }
 
+// What is still to be summed, outermost first.
+static struct axis_list unsummed(const struct partitioner *p, const struct sharding *have,
+                                 const struct sharding *want) {
+    return axes_of_sum(p, have->partial & ~want->partial);
+}
+
+// The most of the first `axes`, in this order, that may be summed now.
+static struct axis_list first_summed(const struct partitioner *p, struct axis_list axes,
+                                     const struct axis_list *sum) {
+    while (p->placement.ordered && axes.n &&
+           (axes.n > sum->n || memcmp(axes.axes, sum->axes + sum->n - axes.n, axes.n) != 0))
+        axes.n--;
+    return axes;
+}
+
+static struct move find_scatter(const struct partitioner *p, const struct sharding *have,
+                                const struct sharding *want) {
+    struct axis_list sum = unsummed(p, have, want);
+    for (unsigned d = 0; d < MAX_RANK; d++) {
+        struct axis_list axes = first_summed(p, next_cuts(have, want, d, true), &sum);
+        if (axes.n)
+            return (struct move){.kind = OP_REDUCE_SCATTER, .axes = axes, .dim = d};
+    }
+    return (struct move){.kind = N_OPS};
+}
+
+// What is to be whole. `innermost`: and the innermost axis, whose parts are taken of the sum, where
+// what would be scattered over it cannot be yet.
 static struct move find_sum(const struct partitioner *p, const struct sharding *have,
-                            const struct sharding *want) {
-    uint64_t mask = have->partial & ~want->partial & ~cut_mask(want);
+                            const struct sharding *want, bool innermost) {
+    struct axis_list sum = unsummed(p, have, want);
+    uint64_t scattered = cut_mask(want), mask = 0;
+    for (unsigned i = sum.n; i-- > 0;) {
+        bool whole = !(scattered >> sum.axes[i] & 1) || (innermost && i + 1 == sum.n);
+        if (whole)
+            mask |= UINT64_C(1) << sum.axes[i];
+        else if (p->placement.ordered)
+            break;
+    }
     return (struct move){.kind = mask ? OP_ALL_REDUCE : N_OPS, .axes = axes_of_sum(p, mask)};
 }
 
@@ -140,15 +175,17 @@ static struct move next_move(const struct partitioner *p, const struct sharding 
                              const struct sharding *want) {
     struct move move = find_maximum(p, have);
     if (move.kind == N_OPS)
-        move = find_cut(have, want, false);
+        move = find_slice(have, want);
     if (move.kind == N_OPS)
-        move = find_cut(have, want, true);
+        move = find_scatter(p, have, want);
     if (move.kind == N_OPS)
         move = find_exchange(have, want);
     if (move.kind == N_OPS)
-        move = find_sum(p, have, want);
+        move = find_sum(p, have, want, false);
     if (move.kind == N_OPS)
         move = find_gather(have, want);
+    if (move.kind == N_OPS)
+        move = find_sum(p, have, want, true);
     if (move.kind == N_OPS)
         move = find_keep(p, have, want);
     // Microbatches are summed by accumulating and never lie side by side.

@@ -71,7 +71,7 @@ static void accepts_random_compositions(void **state) {
 
 // What has no order is refused before it is compiled, never by the verifier.
 static void accepts_random_reproducible_compositions(void **state) {
-    int64_t trials = getenv("PLACE_TEST_FULL") ? 5000 : 1000;
+    int64_t trials = getenv("PLACE_TEST_FULL") ? 10000 : 1000;
     assert_true(accept_random(random_reproducible_config, trials) * 8 > trials);
 }
 
