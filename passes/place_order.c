@@ -91,30 +91,45 @@ static void check_ordered_split(struct placing *p, const struct split_statement 
     }
 }
 
+// The axes of the model over which the optimizer has parts of what data axes have scattered.
+static struct axis_list parts_inside(const struct placing *p, const struct placed_tensor *placed) {
+    struct gradient_sums sums = gradient_sums(p->placement, placed);
+    struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
+    return axes_without(&inside, &sums.keep_first);
+}
+
+// The data axes that each microbatch is scattered over though gradients are not kept in their
+// parts.
+static struct axis_list scattered_beyond(const struct placing *p,
+                                         const struct placed_tensor *placed) {
+    struct gradient_sums sums = gradient_sums(p->placement, placed);
+    return axes_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
+}
+
 // Parts over axes of the model are kept of what data axes scatter, or of what they have summed: the
 // axis that has them in between; -1: none.
 static int axis_between(const struct placing *p, const struct placed_tensor *placed) {
-    struct gradient_sums sums = gradient_sums(p->placement, placed);
-    struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
-    inside = axes_without(&inside, &sums.keep_first);
+    struct axis_list inside = parts_inside(p, placed), beyond = scattered_beyond(p, placed);
     struct axis_list scattered = those_in(&inside, &placed->scattered_each);
-    struct axis_list beyond = axes_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
-    return inside.n && (scattered.n || sums.scatter_last.n || beyond.n) ? inside.axes[0] : -1;
+    bool last = gradient_sums(p->placement, placed).scatter_last.n;
+    return inside.n && (scattered.n || last || beyond.n) ? inside.axes[0] : -1;
 }
 
-// With the gradients cut over it, too, its parts are outside.
+// With the gradients cut over it, too, its parts are outside; with the gradients kept in the parts
+// that they are scattered in, nothing is in between.
 static void report_parts_inside(struct placing *p, const struct placed_tensor *placed,
                                 unsigned axis) {
     const struct origin *origin = placed_origin(placed, STATE_OPTIMIZER, axis);
-    struct axis_list axes = {0};
-    axis_list_add(&axes, axis);
+    struct axis_list axes = scattered_beyond(p, placed);
+    if (!axes.n)
+        axis_list_add(&axes, axis);
     struct diagnostic *d = not_in_order_yet(
         p, origin,
         arena_format(p->arena,
                      "sharding over `%s`, which divides the model, inside shards over data axes",
                      axis_name(p, axis)));
     diagnostic_help(d, "shard the gradients over `%s`, too, or leave out `reproducible`",
-                    axis_name(p, axis));
+                    axes_text(p, &axes));
     propose_extent(p, d, placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes, origin_span(origin));
 }
 

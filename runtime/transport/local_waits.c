@@ -1,7 +1,8 @@
 /* Waits of ranks that are threads, and how a deadlock among them is found (local.h). */
+#define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
-#include <unistd.h>
+#include "runtime/cores.h"
 #include "runtime/transport/local.h"
 
 /* Polls of a counter: between them a pause, or where ranks outnumber the cores as good as none, and
@@ -9,7 +10,7 @@
 enum { SPINS = 128, SPINS_AMONG_MANY = 2, YIELDS = 4 };
 
 int local_spins(int32_t ranks) {
-    return ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? SPINS : SPINS_AMONG_MANY;
+    return ranks <= available_cores() ? SPINS : SPINS_AMONG_MANY;
 }
 
 void count_move(struct local_rank *rank) {
