@@ -91,13 +91,6 @@ static void check_ordered_split(struct placing *p, const struct split_statement 
     }
 }
 
-// The axes of the model over which the optimizer has parts of what data axes have scattered.
-static struct axis_list parts_inside(const struct placing *p, const struct placed_tensor *placed) {
-    struct gradient_sums sums = gradient_sums(p->placement, placed);
-    struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
-    return axes_without(&inside, &sums.keep_first);
-}
-
 // The data axes that each microbatch is scattered over though gradients are not kept in their
 // parts.
 static struct axis_list scattered_beyond(const struct placing *p,
@@ -109,10 +102,12 @@ static struct axis_list scattered_beyond(const struct placing *p,
 // Parts over axes of the model are kept of what data axes scatter, or of what they have summed: the
 // axis that has them in between; -1: none.
 static int axis_between(const struct placing *p, const struct placed_tensor *placed) {
-    struct axis_list inside = parts_inside(p, placed), beyond = scattered_beyond(p, placed);
+    struct gradient_sums sums = gradient_sums(p->placement, placed);
+    struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
+    inside = axes_without(&inside, &sums.keep_first);
     struct axis_list scattered = those_in(&inside, &placed->scattered_each);
-    bool last = gradient_sums(p->placement, placed).scatter_last.n;
-    return inside.n && (scattered.n || last || beyond.n) ? inside.axes[0] : -1;
+    bool between = scattered.n || sums.scatter_last.n || scattered_beyond(p, placed).n;
+    return inside.n && between ? inside.axes[0] : -1;
 }
 
 // With the gradients cut over it, too, its parts are outside; with the gradients kept in the parts
