@@ -1,8 +1,9 @@
 /* Loads OpenBLAS, or the library that is named, with dlopen and calls it single-threaded.
  *
  * It is loaded rather than linked so that the environment can be put right first: some machines
- * carry an OPENBLAS_CORETYPE that costs half the speed, and OPENBLAS_NUM_THREADS would start a pool
- * of threads beside our own. The state here belongs to the process because the library's does.
+ * carry an OPENBLAS_CORETYPE that costs half the speed, and any number of threads but one would
+ * start a pool of threads beside our own. The state here belongs to the process because the
+ * library's does.
  *
  * oneDNN has a call of its own, in float alone; products in double are left to OpenBLAS then. */
 #include <dlfcn.h>
@@ -71,6 +72,7 @@ static void correct_environment(void) {
     unsetenv("OPENBLAS_CORETYPE");
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     setenv("OMP_NUM_THREADS", "1", 1);
+    setenv("MKL_THREADING_LAYER", "SEQUENTIAL", 1);
 }
 
 static const char *core_of(void *handle) {
@@ -152,10 +154,24 @@ static int describe_onednn(void *handle, char *text, size_t room) {
     return 1;
 }
 
+/* The string is "Intel(R) oneAPI Math Kernel Library Version 2026.2-Product Build ...". */
+static int describe_mkl(void *handle, char *text, size_t room) {
+    void (*version)(char *, int) = (void (*)(char *, int))dlsym(handle, "MKL_Get_Version_String");
+    if (version == NULL)
+        return 0;
+    char whole[198] = "", number[32]; /* as long as the library's manual says that it is at most */
+    version(whole, sizeof whole - 1);
+    const char *at = strstr(whole, "Version ");
+    if (at == NULL || sscanf(at, "Version %31[0-9.]", number) != 1)
+        return 0;
+    snprintf(text, room, "MKL %s", number);
+    return 1;
+}
+
 /* Of what only PLACE_PRODUCT_LIBRARY can name, its file. */
 static void describe(void *handle, const char *named, char *text, size_t room) {
     if (!describe_openblas(handle, text, room) && !describe_blis(handle, text, room) &&
-        !describe_onednn(handle, text, room))
+        !describe_onednn(handle, text, room) && !describe_mkl(handle, text, room))
         snprintf(text, room, "%s", named != NULL ? named : "a library without a name");
 }
 

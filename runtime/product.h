@@ -8,13 +8,14 @@
 /* Loads the library, with kernels that use what this CPU has, and turns its threads off. It must be
  * called before other threads run that read the environment, since a misleading OPENBLAS_CORETYPE
  * is removed from it. PLACE_PRODUCT_LIBRARY names another file to load: one with cblas_sgemm and
- * cblas_dgemm, or oneDNN, which makes products in float, beside OpenBLAS for those in double.
+ * cblas_dgemm (BLIS, MKL), or oneDNN, which makes products in float, beside OpenBLAS for those in
+ * double.
  * PLACE_OK, or PLACE_ERROR_LIBRARY with a text in *message. Later calls return what the first did.
  */
 int32_t product_load(const char **message);
 
 /* What was loaded and which kernels it took, as "OpenBLAS 0.3.21 SkylakeX", or "oneDNN 2.6.3, fp64
- * by OpenBLAS 0.3.21 SkylakeX"; "none" before. */
+ * by OpenBLAS 0.3.21 SkylakeX", or "MKL 2026.2"; "none" before. */
 const char *product_description(void);
 
 /* A sentence when the environment asked for certain kernels (and was ignored), else null. */

@@ -346,6 +346,16 @@ static int load_old_library(void) {
     return strcmp(product_description(), description_on_this_cpu()) == 0 ? 0 : 2;
 }
 
+/* Whatever threads it is told to use by others. */
+static int load_mkl(void) {
+    setenv("PLACE_PRODUCT_LIBRARY", MKL_BLAS, 1);
+    setenv("MKL_THREADING_LAYER", "INTEL", 1);
+    const char *message;
+    if (product_load(&message) != PLACE_OK)
+        return 1;
+    return strcmp(product_description(), "MKL 7.8") == 0 ? 0 : 2;
+}
+
 enum { EDGE = 1024 };
 
 /* The first element of a product of EDGE x EDGE x EDGE by a team, as the old library makes it. */
@@ -456,6 +466,10 @@ static void old_library_is_told_which_kernels(void **state) {
     assert_int_equal(status_of_child(load_old_library), 0);
 }
 
+static void mkl_is_called_by_our_threads_alone(void **state) {
+    assert_int_equal(status_of_child(load_mkl), 0);
+}
+
 static void what_a_library_lacks_is_left_to_openblas(void **state) {
     assert_int_equal(status_of_child(load_float_library), 0);
 }
@@ -509,6 +523,7 @@ int main(void) {
     const struct CMUnitTest before_loading[] = {
         cmocka_unit_test(misleading_core_is_ignored),
         cmocka_unit_test(old_library_is_told_which_kernels),
+        cmocka_unit_test(mkl_is_called_by_our_threads_alone),
         cmocka_unit_test(missing_library_is_explained),
         cmocka_unit_test(what_a_library_lacks_is_left_to_openblas),
         cmocka_unit_test(what_a_library_cannot_make_is_told),
