@@ -1,5 +1,6 @@
-// The command line, from two tables: verbs.def and options.def. getopt_long does the syntax; what
-// an option may be given to, its help and its kind of argument stand in its row.
+// The command line, from two tables: verbs.def and options.def, which takes in those of a run.
+// getopt_long does the syntax; what an option may be given to, its help and its kind of argument
+// stand in its row.
 //
 // What is wrong is said in two lines on stderr, the mistake and the remedy, and ends with status 2.
 // Values of options are looked at here as far as they can be without a file (numbers, words of a
@@ -144,12 +145,15 @@ static int check_values(const struct options *options) {
     static const struct {
         enum option_id option;
         int64_t least, most;
-    } integers[] = {{OPTION_RANKS, 1, INT64_MAX},
-                    {OPTION_STEPS, 0, PLACE_MOST_STEPS},
-                    {OPTION_SEED, 0, INT64_MAX},
-                    {OPTION_SAMPLE, 0, PLACE_MOST_SAMPLED},
-                    {OPTION_THREADS, 1, PLACE_MOST_THREADS},
-                    {OPTION_ERROR_LIMIT, 0, INT64_MAX}};
+    } integers[] = {
+#define RUN_TEXT(ID, member, name, argument, help)
+#define RUN_NUMBER(ID, member, name, argument, least, most, help) {OPTION_##ID, least, most},
+#define RUN_FLAG(ID, member, name, letter, help)
+#include "runtime/options.def"
+#undef RUN_TEXT
+#undef RUN_NUMBER
+#undef RUN_FLAG
+        {OPTION_RANKS, 1, INT64_MAX}, {OPTION_ERROR_LIMIT, 0, INT64_MAX}};
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
         int status =
             check_integer(options, integers[i].option, integers[i].least, integers[i].most);

@@ -8,23 +8,17 @@
 
 // Options of the command line in the runtime's terms; a value that is no number was refused before.
 static struct place_run_options run_options(struct compilation *c, const struct options *options) {
-    return (struct place_run_options){
-        .texts = native_texts(c),
-        .data = options->values[OPTION_DATA],
-        .steps = option_integer(options, OPTION_STEPS, 0),
-        .has_seed = option_given(options, OPTION_SEED),
-        .seed = (uint64_t)option_integer(options, OPTION_SEED, 0),
-        .eval = options->values[OPTION_EVAL],
-        .save = options->values[OPTION_SAVE],
-        .dump = options->values[OPTION_DUMP],
-        .log = options->values[OPTION_LOG],
-        .memory = options->values[OPTION_MEMORY],
-        .trace = options->values[OPTION_TRACE],
-        .sample = option_integer(options, OPTION_SAMPLE, 0),
-        .threads = (int32_t)option_integer(options, OPTION_THREADS, 0),
-        .quiet = option_given(options, OPTION_QUIET),
-        .profile = option_given(options, OPTION_PROFILE),
-    };
+    struct place_run_options run = {.texts = native_texts(c),
+                                    .has_seed = option_given(options, OPTION_SEED)};
+#define RUN_TEXT(ID, member, name, argument, help) run.member = options->values[OPTION_##ID];
+#define RUN_NUMBER(ID, member, name, argument, least, most, help)                                  \
+    run.member = option_integer(options, OPTION_##ID, 0);
+#define RUN_FLAG(ID, member, name, letter, help) run.member = option_given(options, OPTION_##ID);
+#include "runtime/options.def"
+#undef RUN_TEXT
+#undef RUN_NUMBER
+#undef RUN_FLAG
+    return run;
 }
 
 // What was printed is flushed first: the runtime prints in ways of its own.

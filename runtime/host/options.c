@@ -1,4 +1,4 @@
-/* The command line of a running program: a table of options, from which parsing and help are made.
+/* The command line of a running program, made from the table of its options (runtime/options.def).
  */
 #include <errno.h>
 #include <getopt.h>
@@ -9,155 +9,124 @@
 #include <string.h>
 #include "runtime/place.h"
 
-/* Below 256: the letter that stands for it too, as for `placec run`. */
-enum option_key {
-    OPTION_HELP = 'h',
-    OPTION_QUIET = 'q',
-    OPTION_DATA = 256,
-    OPTION_STEPS,
-    OPTION_SEED,
-    OPTION_EVAL,
-    OPTION_SAVE,
-    OPTION_DUMP,
-    OPTION_LOG,
-    OPTION_MEMORY,
-    OPTION_PROFILE,
-    OPTION_TRACE,
-    OPTION_SAMPLE,
-    OPTION_THREADS,
+enum option_id {
+#define RUN_TEXT(ID, member, name, argument, help)                OPTION_##ID,
+#define RUN_NUMBER(ID, member, name, argument, least, most, help) OPTION_##ID,
+#define RUN_FLAG(ID, member, name, letter, help)                  OPTION_##ID,
+#include "runtime/options.def"
+#undef RUN_TEXT
+#undef RUN_NUMBER
+#undef RUN_FLAG
+    OPTION_HELP,
+    N_OPTIONS
 };
 
 static const struct run_option {
     const char *name, *argument; /* argument null: a flag */
-    enum option_key key;
+    char letter;                 /* that stands for it too; 0: none */
     const char *help;
-} run_options[] = {
-    {"data", "FILE", OPTION_DATA, "text, or little-endian tokens in a .u16 or .u32 file"},
-    {"steps", "N", OPTION_STEPS, "optimizer steps"},
-    {"seed", "N", OPTION_SEED, "of initial values, data order and sampling"},
-    {"eval", "FILE", OPTION_EVAL, "report the loss on this data at the end"},
-    {"save", "FILE", OPTION_SAVE, "write the parameters (safetensors), also after Ctrl-C"},
-    {"dump", "FILE", OPTION_DUMP,
-     "write parameters and optimizer states in logical form, if copies agree"},
-    {"log", "FILE", OPTION_LOG, "write a line of JSON per step; a log that is there begins anew"},
-    {"memory", "FILE", OPTION_MEMORY, "write what is alive at every statement of the first step"},
-    {"profile", NULL, OPTION_PROFILE, "print where the time of a step goes"},
-    {"trace", "FILE", OPTION_TRACE,
-     "write what every thread did when, for Perfetto or chrome://tracing"},
-    {"sample", "N", OPTION_SAMPLE, "print N sampled tokens after the last step"},
-    {"threads", "N", OPTION_THREADS, "threads of each rank (default: cores / ranks)"},
-    {"quiet", NULL, OPTION_QUIET, "print results and errors only"},
-    {"help", NULL, OPTION_HELP, "print this"},
+} run_options[N_OPTIONS] = {
+#define RUN_TEXT(ID, member, name, argument, help)                {name, argument, 0, help},
+#define RUN_NUMBER(ID, member, name, argument, least, most, help) {name, argument, 0, help},
+#define RUN_FLAG(ID, member, name, letter, help)                  {name, NULL, letter, help},
+#include "runtime/options.def"
+#undef RUN_TEXT
+#undef RUN_NUMBER
+#undef RUN_FLAG
+    {"help", NULL, 'h', "print this"},
 };
-enum { N_OPTIONS = sizeof run_options / sizeof run_options[0] };
 
 static void print_help(const char *program) {
     printf("usage: %s --data FILE --steps N [options]\n", program);
     for (int i = 0; i < N_OPTIONS; i++) {
         const struct run_option *option = &run_options[i];
         char left[40], letter[5] = "    ";
-        if (option->key < 256)
-            snprintf(letter, sizeof letter, "-%c, ", (char)option->key);
+        if (option->letter)
+            snprintf(letter, sizeof letter, "-%c, ", option->letter);
         snprintf(left, sizeof left, "--%s %s", option->name,
                  option->argument ? option->argument : "");
-        printf("  %s%-16s %s\n", letter, left, option->help);
+        printf("  %s%-20s %s\n", letter, left, option->help);
     }
 }
 
 /* A whole number from `least` to `most`; false, with a message, for anything else. */
-static bool parse_number(const char *program, const char *name, const char *text, uint64_t least,
-                         uint64_t most, uint64_t *number) {
+static bool parse_number(const char *program, const char *name, const char *text, int64_t least,
+                         int64_t most, int64_t *number) {
     char *end;
     errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
+    long long value = strtoll(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno && value >= least && value <= most) {
         *number = value;
         return true;
     }
-    fprintf(stderr, "%s: --%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'\n",
+    fprintf(stderr, "%s: --%s takes a whole number from %" PRId64 " to %" PRId64 ", not '%s'\n",
             program, name, least, most, text);
     return false;
 }
 
 /* Which of two values was meant is not ours to guess. */
-static bool is_repeated(const char *program, int key, bool *given) {
-    for (int i = 0; i < N_OPTIONS; i++) {
-        if (run_options[i].key != (enum option_key)key || !run_options[i].argument)
-            continue;
-        if (given[i])
-            fprintf(stderr, "%s: --%s is given twice; give it once\n", program,
-                    run_options[i].name);
-        bool repeated = given[i];
-        given[i] = true;
-        return repeated;
-    }
-    return false;
+static bool is_repeated(const char *program, int id, bool *given) {
+    bool repeated = given[id] && run_options[id].argument;
+    if (repeated)
+        fprintf(stderr, "%s: --%s is given twice; give it once\n", program, run_options[id].name);
+    given[id] = true;
+    return repeated;
 }
 
-static bool take_option(const char *program, int key, const char *argument,
+static bool take_option(const char *program, int id, const char *argument,
                         struct place_run_options *options) {
-    uint64_t number = 0;
-    switch (key) {
-    case OPTION_DATA:
-        options->data = argument;
+    int64_t number = 0;
+    switch (id) {
+#define RUN_TEXT(ID, member, name, argument_name, help)                                            \
+    case OPTION_##ID:                                                                              \
+        options->member = argument;                                                                \
         return true;
-    case OPTION_EVAL:
-        options->eval = argument;
+#define RUN_NUMBER(ID, member, name, argument_name, least, most, help)                             \
+    case OPTION_##ID:                                                                              \
+        if (!parse_number(program, name, argument, least, most, &number))                          \
+            return false;                                                                          \
+        options->member = number;                                                                  \
         return true;
-    case OPTION_SAVE:
-        options->save = argument;
+#define RUN_FLAG(ID, member, name, letter, help)                                                   \
+    case OPTION_##ID:                                                                              \
+        options->member = 1;                                                                       \
         return true;
-    case OPTION_DUMP:
-        options->dump = argument;
-        return true;
-    case OPTION_LOG:
-        options->log = argument;
-        return true;
-    case OPTION_MEMORY:
-        options->memory = argument;
-        return true;
-    case OPTION_TRACE:
-        options->trace = argument;
-        return true;
-    case OPTION_PROFILE:
-        options->profile = 1;
-        return true;
-    case OPTION_QUIET:
-        options->quiet = 1;
-        return true;
-    case OPTION_STEPS:
-        if (!parse_number(program, "steps", argument, 0, PLACE_MOST_STEPS, &number))
-            return false;
-        options->steps = (int64_t)number;
-        return true;
-    case OPTION_SAMPLE:
-        if (!parse_number(program, "sample", argument, 0, PLACE_MOST_SAMPLED, &number))
-            return false;
-        options->sample = (int64_t)number;
-        return true;
-    case OPTION_THREADS:
-        if (!parse_number(program, "threads", argument, 1, PLACE_MOST_THREADS, &number))
-            return false;
-        options->threads = (int32_t)number;
-        return true;
-    case OPTION_SEED:
-        options->has_seed = 1;
-        return parse_number(program, "seed", argument, 0, UINT64_MAX, &options->seed);
+#include "runtime/options.def"
+#undef RUN_TEXT
+#undef RUN_NUMBER
+#undef RUN_FLAG
     default:
         return false;
     }
 }
 
-int place_options_parse(int argc, char **argv, struct place_run_options *options) {
-    struct option table[N_OPTIONS + 1] = {{0}};
-    char letters[N_OPTIONS + 1] = "";
-    for (int i = 0, n = 0; i < N_OPTIONS; i++) {
-        table[i] = (struct option){run_options[i].name,
+/* What getopt gives for an option of long form is its id above all letters. */
+enum { LONG_OPTION = 256 };
+
+/* Both forms of every option, as getopt_long takes them. */
+static void getopt_tables(struct option *longs, char *letters) {
+    for (int i = 0; i < N_OPTIONS; i++) {
+        longs[i] = (struct option){run_options[i].name,
                                    run_options[i].argument ? required_argument : no_argument, NULL,
-                                   (int)run_options[i].key};
-        if (run_options[i].key < 256)
-            letters[n++] = (char)run_options[i].key;
+                                   LONG_OPTION + i};
+        if (run_options[i].letter)
+            *letters++ = run_options[i].letter;
     }
+    longs[N_OPTIONS] = (struct option){0};
+    *letters = 0;
+}
+
+static int option_of(int code) {
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (code == LONG_OPTION + i || code == run_options[i].letter)
+            return i;
+    return -1;
+}
+
+int place_options_parse(int argc, char **argv, struct place_run_options *options) {
+    struct option longs[N_OPTIONS + 1];
+    char letters[N_OPTIONS + 1];
+    getopt_tables(longs, letters);
     *options = (struct place_run_options){0};
     if (argc < 2) {
         fprintf(stderr, "%s: there is nothing to do\n", argv[0]);
@@ -166,18 +135,21 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
     }
     bool given[N_OPTIONS] = {false};
     optind = 1;
-    int key;
-    while ((key = getopt_long(argc, argv, letters, table, NULL)) != -1) {
-        if (key == OPTION_HELP) {
+    int code;
+    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+        if (code == '?') { /* getopt_long has said what is wrong */
+            fprintf(stderr, "%s: --help lists the options\n", argv[0]);
+            return 2;
+        }
+        int id = option_of(code);
+        if (id == OPTION_HELP) {
             print_help(argv[0]);
             return fflush(stdout) ? 1 : 0;
         }
-        if (key == '?') /* getopt_long has said what is wrong */
-            fprintf(stderr, "%s: --help lists the options\n", argv[0]);
-        if (key == '?' || is_repeated(argv[0], key, given) ||
-            !take_option(argv[0], key, optarg, options))
+        if (is_repeated(argv[0], id, given) || !take_option(argv[0], id, optarg, options))
             return 2;
     }
+    options->has_seed = given[OPTION_SEED];
     if (optind < argc) {
         fprintf(stderr, "%s: '%s' is not an option; --help lists them\n", argv[0], argv[optind]);
         return 2;
