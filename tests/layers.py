@@ -39,7 +39,7 @@ EXPOSED = {
     "passes": {"passes.h"},
     "verify": {"verify.h"},
     "backend": {"backend.h"},
-    "runtime": {"place.h", "calls.h", "calls.def", "workspace.h", "kernels/kernels.h"},
+    "runtime": {"place.h", "calls.h", "calls.def", "options.def", "workspace.h", "kernels/kernels.h"},
     "driver": set(),
 }
 # Who may look inside a folder beside itself. The grammar is the frontend's; a test, the folder it is named after;
