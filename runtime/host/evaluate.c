@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/host/file.h"
+#include "runtime/host/interrupts.h"
 #include "runtime/host/islands.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"

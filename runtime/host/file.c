@@ -1,66 +1,40 @@
-/* Files that exist whole or not at all, and what happens to them on Ctrl-C (see file.h). The
- * handler's few words are the runtime's only global state: signals belong to a process. */
+/* Files that exist whole or not at all (see file.h). What is unfinished is known to the process,
+ * which may have to end in a signal's handler. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <inttypes.h>
+#include <libgen.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/host/file.h"
 
-static _Atomic int interrupts;
-static bool is_watched;                /* by a person, who is told what the first Ctrl-C does */
-static const char *_Atomic unfinished; /* temporary file to remove on the way out */
+/* Temporary files to remove on the way out. One that finds no place here is left to the next run
+ * that writes the same file. */
+enum { UNFINISHED_LIMIT = 64 };
+static _Atomic(const char *) unfinished[UNFINISHED_LIMIT];
 
-/* Signals that are held while a program runs, and what they did before. */
-static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
-enum { HELD = sizeof held / sizeof held[0] };
-static struct sigaction previous[HELD];
+/* Puts `path` in the first place that holds `old`. */
+static void replace_unfinished(const char *old, const char *path) {
+    for (int i = 0; i < UNFINISHED_LIMIT; i++) {
+        const char *there = old;
+        if (atomic_compare_exchange_strong(&unfinished[i], &there, path))
+            return;
+    }
+}
 
 void new_file_abandon(void) {
-    const char *path = atomic_load(&unfinished);
-    if (path)
-        unlink(path);
-}
-
-static void on_interrupt(int signal_number) {
-    static const char told[] =
-        "\ninterrupted: the step is ended and files are written first; once more ends it at once\n";
-    if (atomic_fetch_add(&interrupts, 1) == 0) {
-        int before = errno; /* of whatever was interrupted */
-        if (is_watched)
-            (void)!write(STDERR_FILENO, told, sizeof told - 1);
-        errno = before;
-        return;
+    for (int i = 0; i < UNFINISHED_LIMIT; i++) {
+        const char *path = atomic_load(&unfinished[i]);
+        if (path)
+            unlink(path);
     }
-    new_file_abandon();
-    _exit(130);
-}
-
-void interrupts_begin(void) {
-    atomic_store(&interrupts, 0);
-    is_watched = isatty(STDERR_FILENO);
-    for (int i = 0; i < HELD; i++) {
-        /* A closed pipe and a limit on file sizes are errors of the write, reported as such. */
-        bool interrupt = held[i] == SIGINT || held[i] == SIGTERM || held[i] == SIGHUP;
-        struct sigaction action = {.sa_handler = interrupt ? on_interrupt : SIG_IGN,
-                                   .sa_flags = SA_RESTART};
-        sigaction(held[i], &action, &previous[i]);
-        if (held[i] == SIGHUP && previous[i].sa_handler == SIG_IGN)
-            sigaction(held[i], &previous[i], NULL); /* nohup: the run is to outlive the terminal */
-    }
-}
-
-void interrupts_end(void) {
-    for (int i = 0; i < HELD; i++)
-        sigaction(held[i], &previous[i], NULL);
-}
-
-int interrupts_seen(void) {
-    return atomic_load(&interrupts);
 }
 
 /* The lowest number that is free is the one that open takes. What was opened the wrong way fails as
@@ -74,11 +48,24 @@ void standard_files_hold(void) {
 /* ---- what is written over ----
  * A new file takes the name of an old one, which is to seem as if it had been written itself. */
 
+/* Whether its owner, another than ours, could have put `path` into a folder that is anybody's
+ * (/tmp) for us to fall for. Such links are not followed and such files not written over, as where
+ * the kernel opens them (protected_symlinks, protected_regular). */
+static bool is_planted(const char *path, uid_t owner) {
+    char copy[FILE_PATH_BYTES];
+    struct stat folder;
+    snprintf(copy, sizeof copy, "%s", path);
+    return owner != geteuid() && stat(dirname(copy), &folder) == 0 && folder.st_uid != owner &&
+           folder.st_mode & S_ISVTX && folder.st_mode & S_IWOTH;
+}
+
 /* Why that may not be, or 0. A device or pipe would be replaced by a file, and a file that its
  * owner has protected could be, since renaming asks its folder alone. */
 static int protected_by(const char *path, const struct stat *old) {
     if (!S_ISREG(old->st_mode))
         return S_ISDIR(old->st_mode) ? EISDIR : ENOTSUP;
+    if (is_planted(path, old->st_uid))
+        return EACCES;
     return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
@@ -96,7 +83,17 @@ static void take_after(int descriptor, const struct stat *old) {
     (void)!fchmod(descriptor, mode);
 }
 
-enum { TEMPORARY_SUFFIX = 16, LINKS_LIMIT = 40 }; /* at most: ".PID.part" */
+static bool is_planted_link(const char *path) {
+    struct stat link;
+    return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && is_planted(path, link.st_uid);
+}
+
+enum {
+    RANDOM_DIGITS = 16,
+    TEMPORARY_SUFFIX = 1 + RANDOM_DIGITS + 5 + 1, /* ".RANDOM.part", terminated */
+    LINKS_LIMIT = 40,
+};
+static const char part_suffix[] = ".part";
 
 int follow_links(const char *path, char place[FILE_PATH_BYTES]) {
     char target[FILE_PATH_BYTES];
@@ -109,6 +106,10 @@ int follow_links(const char *path, char place[FILE_PATH_BYTES]) {
         ssize_t length = readlink(place, target, sizeof target - 1);
         if (length < 0) /* no link; or nothing, which the folder is asked about */
             return errno == EINVAL || errno == ENOENT ? 0 : -1;
+        if (is_planted_link(place)) {
+            errno = EACCES;
+            return -1;
+        }
         target[length] = 0;
         char *name = target[0] == '/' || !strrchr(place, '/') ? place : strrchr(place, '/') + 1;
         if ((size_t)(name - place + length) >= FILE_PATH_BYTES - TEMPORARY_SUFFIX) {
@@ -121,6 +122,73 @@ int follow_links(const char *path, char place[FILE_PATH_BYTES]) {
     return -1;
 }
 
+/* ---- part files ----
+ * Whoever writes one holds its lock, on every host that shares the folder. So one that can be
+ * locked is what a process left that has died. */
+
+/* Whether `name` is that of a part of the file `base`. */
+static bool is_part_of(const char *name, const char *base) {
+    size_t length = strlen(base);
+    return strncmp(name, base, length) == 0 && name[length] == '.' &&
+           strspn(name + length + 1, "0123456789abcdef") == RANDOM_DIGITS &&
+           strcmp(name + length + 1 + RANDOM_DIGITS, part_suffix) == 0;
+}
+
+static void remove_if_dead(int folder, const char *name) {
+    struct stat status;
+    int file = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && flock(file, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(file);
+}
+
+/* The dead parts of this file. */
+static void remove_remains(const char *path) {
+    char copy[FILE_PATH_BYTES];
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    snprintf(copy, sizeof copy, "%s", path);
+    DIR *folder = opendir(dirname(copy));
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        if (is_part_of(entry->d_name, base))
+            remove_if_dead(dirfd(folder), entry->d_name);
+    if (folder)
+        closedir(folder);
+}
+
+/* A file that nobody else has a name for, and that follows no link that was put in its place. */
+static int create_part(struct new_file *file, mode_t mode) {
+    uint64_t random;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return -1;
+    if (snprintf(file->temporary, sizeof file->temporary, "%s.%016" PRIx64 "%s", file->path, random,
+                 part_suffix) >= (int)sizeof file->temporary) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+
+/* Locks it, unless another run has taken it for a dead one meanwhile. */
+static bool keep_part(int descriptor) {
+    struct stat status;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+        return errno != EWOULDBLOCK; /* there are no locks here: nobody else can lock it either */
+    return fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+}
+
+static int open_part(struct new_file *file, mode_t mode) {
+    for (;;) {
+        int descriptor = create_part(file, mode);
+        if (descriptor < 0 && errno == EEXIST)
+            continue;
+        if (descriptor < 0 || keep_part(descriptor))
+            return descriptor;
+        close(descriptor);
+    }
+}
+
 int new_file_open(struct new_file *file, const char *path) {
     file->descriptor = -1;
     if (follow_links(path, file->path) != 0)
@@ -130,19 +198,13 @@ int new_file_open(struct new_file *file, const char *path) {
     errno = replaces ? protected_by(file->path, &old) : 0;
     if (errno)
         return -1;
-    int length = snprintf(file->temporary, sizeof file->temporary, "%s.%ld.part", file->path,
-                          (long)getpid());
-    if (length >= (int)sizeof file->temporary) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-                            replaces ? permissions_of(&old) : 0666);
+    remove_remains(file->path);
+    file->descriptor = open_part(file, replaces ? permissions_of(&old) : 0666);
     if (file->descriptor < 0)
         return -1;
     if (replaces)
         take_after(file->descriptor, &old);
-    atomic_store(&unfinished, file->temporary);
+    replace_unfinished(NULL, file->temporary);
     return 0;
 }
 
@@ -169,26 +231,51 @@ int new_file_write(struct new_file *file, const void *data, size_t bytes) {
     return 0;
 }
 
+FILE *new_file_stream(const struct new_file *file) {
+    int copy = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
+    FILE *stream = copy < 0 ? NULL : fdopen(copy, "w");
+    if (copy >= 0 && !stream)
+        close(copy);
+    return stream;
+}
+
+/* So that the new name outlives the machine, too; where folders cannot be flushed, nothing is lost
+ * that could be kept. */
+static void flush_folder_of(const char *path) {
+    char copy[FILE_PATH_BYTES];
+    snprintf(copy, sizeof copy, "%s", path);
+    int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return;
+    (void)!fsync(folder);
+    close(folder);
+}
+
+/* When its name is gone: the lock goes with it. */
+static void close_part(struct new_file *file) {
+    close(file->descriptor);
+    file->descriptor = -1;
+    replace_unfinished(file->temporary, NULL);
+}
+
 int new_file_commit(struct new_file *file) {
     int failed = fsync(file->descriptor);
-    failed |= close(file->descriptor);
-    file->descriptor = -1;
     if (!failed)
         failed = rename(file->temporary, file->path);
     if (failed) {
         int reason = errno;
-        unlink(file->temporary);
+        new_file_discard(file);
         errno = reason;
+        return -1;
     }
-    atomic_store(&unfinished, NULL);
-    return failed ? -1 : 0;
+    flush_folder_of(file->path);
+    close_part(file);
+    return 0;
 }
 
 void new_file_discard(struct new_file *file) {
     if (file->descriptor < 0)
         return;
-    close(file->descriptor);
-    file->descriptor = -1;
     unlink(file->temporary);
-    atomic_store(&unfinished, NULL);
+    close_part(file);
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { FILE_PATH_BYTES = 4096 };
 struct new_file {
@@ -10,12 +11,18 @@ struct new_file {
     char path[FILE_PATH_BYTES], temporary[FILE_PATH_BYTES];
 };
 
-/* All return 0, or -1 with errno set. Where a path is a link, what it leads to is written. What is
+/* A part file is new, has a random name, and is locked while it is written: opening one removes
+ * those of the same file that a run left which died. Several may be open at once.
+ *
+ * All return 0, or -1 with errno set. Where a path is a link, what it leads to is written. What is
  * written over keeps its permissions, and its owner and group where this process may give files
- * away; what this process may not write to is refused. */
+ * away; what this process may not write to is refused, and so is what another user has put into a
+ * folder like /tmp, a link or a file. */
 int new_file_open(struct new_file *file, const char *path);
 int new_file_write(struct new_file *file, const void *data, size_t bytes);
 int new_file_commit(struct new_file *file);
+/* The file for whoever prints: to be closed before the commit. Null: errno is set. */
+FILE *new_file_stream(const struct new_file *file);
 /* Removes what was written. Does nothing after a commit. */
 void new_file_discard(struct new_file *file);
 
@@ -32,10 +39,3 @@ int follow_links(const char *path, char place[FILE_PATH_BYTES]);
 /* Whether `path` can be written, by what would be written first, and removes it again: 0, or -1
  * with errno set. `place` is then where the path leads. */
 int new_file_probe(const char *path, char place[FILE_PATH_BYTES]);
-
-/* Ctrl-C (and SIGTERM, which launchers send, and SIGHUP, when the terminal is gone): finishes the
- * step first, the second time ends the process at once with status 130, leaving no temporary file.
- */
-void interrupts_begin(void);
-void interrupts_end(void);
-int interrupts_seen(void);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/host/file.h"
 #include "runtime/host/flight.h"
 #include "runtime/host/progress.h"
 #include "runtime/transport/transport.h"
@@ -136,6 +137,23 @@ void flight_print(const struct flight *flight, FILE *to, int lines) {
     fflush(to);
 }
 
+/* All that is recorded, into a file of its own: 0, or -1 with errno set. */
+static int write_file(const struct flight *flight, const char *path) {
+    struct new_file file;
+    if (new_file_open(&file, path) != 0)
+        return -1;
+    FILE *to = new_file_stream(&file);
+    if (to)
+        flight_print(flight, to, RECORDER_LENGTH);
+    bool whole = to && !ferror(to);
+    if (to && fclose(to) == 0 && whole)
+        return new_file_commit(&file);
+    int reason = errno;
+    new_file_discard(&file);
+    errno = reason;
+    return -1;
+}
+
 void flight_report(const struct flight *flight, const char *path, int processes, FILE *to) {
     char name[4200];
     flight_print(flight, to, SHORT_TABLE);
@@ -145,14 +163,10 @@ void flight_report(const struct flight *flight, const char *path, int processes,
         snprintf(name, sizeof name, "%s.flight.%d", path, flight->contexts[0]->rank);
     else
         snprintf(name, sizeof name, "%s.flight", path);
-    FILE *file = fopen(name, "we");
-    if (!file) {
+    if (write_file(flight, name) == 0)
+        fprintf(to, "all that is recorded is in %s\n", name);
+    else
         fprintf(to, "%s: the flight recorder cannot be written: %s\n", name, strerror(errno));
-        return;
-    }
-    flight_print(flight, file, RECORDER_LENGTH);
-    fclose(file);
-    fprintf(to, "all that is recorded is in %s\n", name);
 }
 
 void flight_describe_last(struct place_context *context, char *text, size_t bytes) {

@@ -10,7 +10,7 @@
 #include "runtime/host/agreement.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/copies.h"
-#include "runtime/host/file.h"
+#include "runtime/host/interrupts.h"
 #include "runtime/host/islands.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/profiling.h"

@@ -11,6 +11,7 @@
 #include "runtime/cores.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
+#include "runtime/host/interrupts.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/host/session.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "runtime/clock.h"
 #include "runtime/host/file.h"
+#include "runtime/host/interrupts.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/patience.h"
 
