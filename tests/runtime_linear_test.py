@@ -474,6 +474,26 @@ class Processes(Linear):
         for devices in 3, 6:
             self.assertIn("rank 1", self.lose(signal.SIGKILL, 60, devices))
 
+    def test_flight_recorder_on_request(self):
+        """Of one process, and of the launcher, which asks all; MPI has threads of its own by then."""
+        for number in signal.SIGUSR1, signal.SIGQUIT:
+            self.ask(number, lambda job, processes: processes[1], [1])
+        self.ask(signal.SIGUSR1, lambda job, processes: job.pid, [0, 1, 2])
+
+    def ask(self, number, whom, ranks):
+        mark = f"{os.getpid()}.asked"
+        command = [MPIRUN, "-n", "3", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", PROGRAM,
+                   "--data", self.data, "--steps", "30"]
+        env = environment(3, LINEAR_FAULT="slow", LINEAR_MARK=mark)
+        with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as job:
+            while not job.stdout.readline().startswith("step 1/"):
+                self.assertIsNone(job.poll())
+            os.kill(whom(job, self.processes_of(mark)), number)
+            _, errors = job.communicate(timeout=100)
+        self.assertEqual(job.returncode, 0, errors)
+        self.assertEqual(sorted(map(int, re.findall(r"^rank (\d), step \d+, \d+ calls$", errors, re.M))), ranks)
+
     def test_without_the_transport(self):
         result = self.launch(2, "--data", self.data, "--steps", 5, PLACE_TRANSPORT_PATH=self.folder)
         self.assertIn("libplace_mpi.so cannot be used", result.stderr)

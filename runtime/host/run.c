@@ -351,7 +351,8 @@ static int report_common_failure(const char *message) {
     return place_speaks(1) ? report_failure(message) : 1;
 }
 
-int place_run(const struct place_program *program, const struct place_run_options *options) {
+static int run_program(const struct place_program *program,
+                       const struct place_run_options *options) {
     struct session session = {.program = program,
                               .options = options,
                               .seed = options->has_seed ? options->seed : program->seed,
@@ -361,7 +362,6 @@ int place_run(const struct place_program *program, const struct place_run_option
                               .log.descriptor = -1};
     char message[MESSAGE_BYTES] = "";
     struct launch launch;
-    standard_files_hold();
     const char *wrong = check_program(program, options);
     if (!wrong && session.patience_seconds == 0)
         wrong = "PLACE_TIMEOUT is not a number of seconds above 0; unset it, or set it as in "
@@ -372,7 +372,6 @@ int place_run(const struct place_program *program, const struct place_run_option
         return report_failure(message);
     session.processes = launch.processes;
     interrupts_begin();
-    sentinel_hold_requests();
     int status = prepare(&session, &launch, message);
     if (status)
         status = report_common_failure(message);
@@ -389,9 +388,16 @@ int place_run(const struct place_program *program, const struct place_run_option
         status = 130;
     }
     interrupts_end();
-    sentinel_release_requests();
     close_files(&session);
     launch_end(&launch, status);
+    return status;
+}
+
+int place_run(const struct place_program *program, const struct place_run_options *options) {
+    standard_files_hold();
+    sentinel_hold_requests(); /* before anything starts threads, as MPI does */
+    int status = run_program(program, options);
+    sentinel_release_requests();
     return status;
 }
 

@@ -61,6 +61,9 @@ void sentinel_hold_requests(void) {
 }
 
 void sentinel_release_requests(void) {
+    sigset_t set = requests();
+    while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
+        ; /* came when there was nothing left to look at; it would end the process now */
     pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
 }
 

@@ -6,7 +6,8 @@
 struct sentinel;
 
 /* Between the two SIGUSR1 and SIGQUIT are held off in this thread and those that it starts, for a
- * sentinel to take. */
+ * sentinel to take: a thread that was there before would be ended by them, and the process with it.
+ * The second forgets what no sentinel took. */
 void sentinel_hold_requests(void);
 void sentinel_release_requests(void);
 /* Null: no memory or thread, and nobody looks. `flight` and `log` (which may be null) must outlive
