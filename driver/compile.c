@@ -139,13 +139,30 @@ static void check_memory(struct compilation *c) {
     help_memory(c, d, peak > limit);
 }
 
+// E107. Whatever fits a device may be sent often. The transfer that is sent most of is shown.
+static bool check_sent(struct compilation *c) {
+    const struct account *account = c->account;
+    const struct account_transfer *most = account->transfers;
+    if (account->total_bytes <= (int64_t)LIMIT_DEVICE_BYTES)
+        return true;
+    for (uint32_t i = 1; i < account->n_transfers; i++)
+        if (account->transfers[i].bytes > most->bytes)
+            most = &account->transfers[i];
+    struct diagnostic *d =
+        report(c->diagnostics, E107, most->span,
+               "a device would send more than 2^60 bytes in a step, which is as far as can be "
+               "counted");
+    diagnostic_help(d, "lower the batch, or the sizes of what is sent here");
+    return false;
+}
+
 // The account is taken of refused programs too: E701 may be worth knowing beside the refutation.
 // Costs are told of accepted programs only, since the price of a wrong one means nothing.
 static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
     c->account = account(c->final, &c->arena);
     check_memory(c);
-    if (c->verdict.kind == VERDICT_ACCEPTED) {
+    if (check_sent(c) && c->verdict.kind == VERDICT_ACCEPTED) {
         edited_check_storage(c);
         check_costs(c);
     }

@@ -225,13 +225,12 @@ static void apply_ranks(struct resolver *r) {
     mesh->axes[axis].size = ranks / others;
 }
 
-// The product of the sizes, which may exceed every integer.
+// The product of the sizes, which may be beyond counting.
 static bool total_fits(const struct mesh *mesh) {
     int64_t total = 1;
     for (uint32_t i = 0; i < mesh->n_axes; i++)
-        if (__builtin_mul_overflow(total, mesh->axes[i].size, &total) || total > LIMIT_DEVICES)
-            return false;
-    return true;
+        total = size_times(total, mesh->axes[i].size);
+    return total <= LIMIT_DEVICES;
 }
 
 // --ranks overrides what the file states, as -D does.

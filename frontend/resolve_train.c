@@ -579,7 +579,7 @@ static void default_microbatch(struct config *config) {
         const struct split_statement *split = &config->strategy.splits[i];
         for (uint32_t d = 0; d < split->n_dimensions && !split->scope_depth; d++)
             if (split->dimensions[d] == DIM_BATCH)
-                parts *= mesh_group_size(&config->mesh, &split->axes);
+                parts = size_times(parts, mesh_group_size(&config->mesh, &split->axes));
     }
     struct train_config *train = &config->train;
     // Where it does not divide, `place` says so of the batch.

@@ -71,10 +71,11 @@ static const char *check_iota(struct checker *c, const struct unit *unit, const 
     struct axis_list axes = op_axes(op);
     const struct tensor_type *type = &unit->values[op->results[0]].type;
     int zigzag = op_zigzag(op);
+    int64_t counted = size_times(type->dims[0].size, mesh_group_size(mesh, &axes));
     bool fits = type->rank == 1 && type->dtype == DTYPE_I32 &&
                 (zigzag < 0 || axis_list_has(&axes, (unsigned)zigzag)) &&
-                order_fits(order_of_cuts(mesh, &axes, zigzag),
-                           type->dims[0].size * mesh_group_size(mesh, &axes));
+                counted <= (int64_t)LIMIT_TEXT_NUMBER &&
+                order_fits(order_of_cuts(mesh, &axes, zigzag), counted);
     return fits ? NULL
                 : arena_format(c->arena, "unit %s: `iota` does not count what its axes cut",
                                unit->name);
@@ -208,7 +209,7 @@ static const char *check_window(struct checker *c, const struct buffer *buffer) 
     struct tensor_type shard = buffer_type(program, buffer);
     struct axis_list axes = buffer_window_axes(program, buffer);
     int64_t parts = mesh_group_size(&program->mesh, &axes);
-    return parts * type_bytes(&shard) <= buffer_item_bytes(program, parent)
+    return size_times(parts, type_bytes(&shard)) <= buffer_item_bytes(program, parent)
                ? NULL
                : arena_format(c->arena, "the last shard of buffer %s lies outside of %s",
                               buffer->name, parent->name);
@@ -264,7 +265,7 @@ static const char *check_buffer(struct checker *c, const struct buffer *buffer) 
     for (unsigned i = 0; i < buffer->rank; i++) {
         int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.cuts[i]);
         if (buffer->stack == STACK_MICROBATCHES && buffer->dims[i].dimension == DIM_BATCH)
-            parts *= buffer->count;
+            parts = size_times(parts, buffer->count);
         if (buffer->dims[i].size % parts)
             return arena_format(c->arena, "buffer %s: %s=%" PRId64 " is not divisible by %" PRId64,
                                 buffer->name, dimension_names[buffer->dims[i].dimension],
@@ -325,14 +326,6 @@ static const char *check_reference(struct checker *c, struct reference reference
     return NULL;
 }
 
-static const char *type_text(struct arena *arena, const struct tensor_type *type) {
-    const char *text = arena_format(arena, "%s[", dtype_names[type->dtype]);
-    for (unsigned i = 0; i < type->rank; i++)
-        text = arena_format(arena, "%s%s%s=%" PRId64, text, i ? ", " : "",
-                            dimension_names[type->dims[i].dimension], type->dims[i].size);
-    return arena_format(arena, "%s]", text);
-}
-
 // What the step gives must be what the unit is compiled for, in type and every size.
 static const char *check_argument(struct checker *c, const struct unit *unit, value_id value,
                                   struct reference reference) {
@@ -345,8 +338,8 @@ static const char *check_argument(struct checker *c, const struct unit *unit, va
     if (type_equal(&type, expected))
         return NULL;
     return arena_format(c->arena, "`%%%s` of unit %s is %s; `%s`, which the step gives it, is %s",
-                        unit->values[value].name, unit->name, type_text(c->arena, expected),
-                        buffer->name, type_text(c->arena, &type));
+                        unit->values[value].name, unit->name, tensor_type_text(c->arena, expected),
+                        buffer->name, tensor_type_text(c->arena, &type));
 }
 
 // Operands and results alike: a result in a parameter's place is the operand's buffer again.
@@ -383,7 +376,7 @@ static const char *check_piece(struct checker *c, const struct transfer *start,
     // What arrives flat may be padded further than the number of parts asks for: it must have room.
     int64_t parts = mesh_group_size(&program->mesh, &start->exchange.axes);
     bool room = start->exchange.kind != COLLECTIVE_ALL_GATHER ||
-                parts * type_bytes(&from_type) <= buffer_item_bytes(program, to);
+                size_times(parts, type_bytes(&from_type)) <= buffer_item_bytes(program, to);
     return room && exchange_fits(&start->exchange, &program->mesh, &from_type, &to_type)
                ? NULL
                : arena_format(c->arena, "the sizes of %s and %s do not fit the axes of this %s",
@@ -409,14 +402,17 @@ static const char *check_start(struct checker *c, const struct transfer *start) 
 static const char *check_block(struct checker *c, const struct block *block);
 
 static const char *check_loop(struct checker *c, const struct loop *loop) {
-    if (c->depth == LIMIT_LOOP_DEPTH || loop->end < loop->begin)
+    if (c->depth == LIMIT_LOOP_DEPTH || loop->begin < 0 || loop->end < loop->begin)
         return "a loop that ends before it begins, or is nested too deeply";
+    if (loop->end > LIMIT_COUNTED)
+        return arena_format(c->arena, "a loop up to %" PRId64 "; they are followed up to %d",
+                            loop->end, LIMIT_COUNTED);
     c->first[c->depth] = loop->begin;
     c->last[c->depth] = loop->end - 1;
     if (loop->stride) {
         int64_t outer = c->depth ? c->last[c->depth - 1] : -1;
-        if (c->depth == 0 || loop->stride < 0 ||
-            (outer >= 0 && loop->stride > (int64_t)LIMIT_TEXT_NUMBER / (outer + 1)))
+        int64_t further = size_times(loop->stride, outer > 0 ? outer : 0);
+        if (c->depth == 0 || loop->stride < 0 || size_plus(further, loop->end) > LIMIT_COUNTED)
             return "a loop that goes with another further than can be counted, or with none";
         c->first[c->depth] += loop->stride * c->first[c->depth - 1];
         c->last[c->depth] += loop->stride * outer;
@@ -489,6 +485,10 @@ static const char *check_tensor(struct checker *c, const struct tensor *tensor) 
 
 static const char *check_program(struct checker *c) {
     const struct program *program = c->program;
+    struct too_large too_large = program_too_large(program, c->arena);
+    c->at = too_large.at;
+    if (too_large.what)
+        return too_large.what;
     c->at = program->policy_span;
     const char *policy = program_check_policy(program, c->arena);
     if (policy)

@@ -63,8 +63,8 @@ static bool sizes_swap(const struct exchange *exchange, int64_t parts,
     bool fits =
         dim < from->rank && concat_dim < from->rank && dim != concat_dim && from->rank == to->rank;
     for (int i = 0; fits && i < from->rank; i++)
-        fits = to->dims[i].size * (i == dim ? parts : 1) ==
-               from->dims[i].size * (i == concat_dim ? parts : 1);
+        fits = size_times(to->dims[i].size, i == dim ? parts : 1) ==
+               size_times(from->dims[i].size, i == concat_dim ? parts : 1);
     return fits;
 }
 
@@ -73,10 +73,10 @@ static bool sizes_fit(const struct tensor_type *whole, const struct tensor_type 
                       int64_t parts) {
     // The whole may be a flat shard itself, cut by other axes, and the parts padded for more.
     if (dim < 0)
-        return part->rank == 1 && parts * type_elements(part) >= type_elements(whole);
+        return part->rank == 1 && size_times(parts, type_elements(part)) >= type_elements(whole);
     bool fits = dim < whole->rank && whole->rank == part->rank;
     for (int i = 0; fits && i < whole->rank; i++)
-        fits = whole->dims[i].size == part->dims[i].size * (i == dim ? parts : 1);
+        fits = whole->dims[i].size == size_times(part->dims[i].size, i == dim ? parts : 1);
     return fits;
 }
 

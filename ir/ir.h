@@ -23,6 +23,7 @@
 
 #include "ir/arena.h"
 #include "ir/limits.h"
+#include "ir/sizes.h"
 #include "ir/source.h"
 #include "ir/span.h"
 
@@ -305,6 +306,8 @@ struct tensor_type {
 int64_t type_elements(const struct tensor_type *type);
 int64_t type_bytes(const struct tensor_type *type);
 bool type_equal(const struct tensor_type *a, const struct tensor_type *b); // dtype and sizes
+// "f32[batch=4, hidden=64]"
+const char *tensor_type_text(struct arena *arena, const struct tensor_type *type);
 
 // ---- units ------------------------------------------------------------------------------------
 
@@ -657,8 +660,6 @@ struct span *program_spans(const struct program *, struct arena *arena);
 
 // ---- shapes -----------------------------------------------------------------------------------
 
-// Up to the next multiple; of multiples 0 and 1 the value itself.
-int64_t round_up(int64_t value, int64_t multiple);
 // Whether so many terms are the leaves of a complete binary tree, and the least number from `n` on.
 bool is_power_of_two(int64_t n);
 int64_t power_of_two_from(int64_t n);
@@ -738,6 +739,15 @@ struct program *program_parse_parts(struct arena *arena, const struct program *d
 // definition, types as inferred, results bound, indices in range. NULL, or what is wrong, with the
 // span of the buffer, op or statement in `at` (which may be NULL).
 const char *program_check(const struct program *, struct arena *arena, struct span *at);
+// What of the program is larger than can be counted. `batch`: its size depends on the batch.
+struct too_large {
+    const char *what; // NULL: nothing is
+    struct span at;
+    bool batch;
+};
+// Whether tensors, buffers and values, and all buffers together, keep to the limits of limits.def.
+// A part of program_check, which passes ask of what they derive from a file, too.
+struct too_large program_too_large(const struct program *, struct arena *arena);
 // The same of the policy alone, whose span is the program's policy_span.
 const char *program_check_policy(const struct program *, struct arena *arena);
 // The same about the plan of a program that has one (not program_needs_plan): code may be made of

@@ -59,14 +59,13 @@ const char *text_name(struct parser *p, const char *what) {
     return text;
 }
 
-// Bounded so that sums and products of a few of them, in bytes, cannot overflow anywhere behind.
-int64_t text_integer(struct parser *p) {
+static int64_t integer_up_to(struct parser *p, int64_t most) {
     int64_t value = p->token.integer;
     if (p->token.kind != TOKEN_NUMBER || strpbrk(p->token.text, ".eE")) {
         FAIL(p, "expected a whole number here");
         return 0;
     }
-    if (value > (int64_t)LIMIT_TEXT_NUMBER || value < -(int64_t)LIMIT_TEXT_NUMBER) {
+    if (value > most || value < -most) {
         FAIL(p, "`%s` is too large", p->token.text);
         return 0;
     }
@@ -74,10 +73,15 @@ int64_t text_integer(struct parser *p) {
     return value;
 }
 
+// Bounded so that sums of a few of them cannot overflow; products are another matter (sizes.h).
+int64_t text_integer(struct parser *p) {
+    return integer_up_to(p, LIMIT_TEXT_NUMBER);
+}
+
 int64_t text_bytes(struct parser *p) {
     if (p->token.kind == TOKEN_NUMBER && p->token.integer < 0)
         FAIL(p, "`%s` is no number of bytes: it is negative", p->token.text);
-    return text_integer(p);
+    return integer_up_to(p, LIMIT_DEVICE_BYTES);
 }
 
 double text_real(struct parser *p) {
@@ -184,11 +188,6 @@ unsigned text_dims(struct parser *p, struct dim dims[MAX_RANK], struct layout *l
 struct tensor_type text_type(struct parser *p) {
     struct tensor_type type = {.dtype = text_dtype(p)};
     type.rank = (uint8_t)text_dims(p, type.dims, NULL);
-    int64_t elements = 1;
-    for (unsigned i = 0; i < type.rank; i++)
-        if (__builtin_mul_overflow(elements, type.dims[i].size, &elements) ||
-            elements > (int64_t)LIMIT_TEXT_NUMBER)
-            FAIL(p, "this tensor is too large");
     return type;
 }
 

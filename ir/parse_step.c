@@ -167,10 +167,18 @@ static void parse_free(struct parser *p, struct statement *statement) {
 
 static void parse_block(struct parser *p, struct step *step, struct block *block);
 
+static int64_t parse_count(struct parser *p) {
+    struct token at = p->token;
+    int64_t count = text_integer(p);
+    if (count > LIMIT_COUNTED)
+        text_fail_at(p, at.begin, at.end, "a loop is followed up to %d at most", LIMIT_COUNTED);
+    return count;
+}
+
 // `3`, or `2*g`, `2*g+3` where g is the variable of the loop right around: what stands before it is
 // the stride.
 static int64_t parse_bound(struct parser *p, int64_t *stride) {
-    int64_t bound = text_integer(p);
+    int64_t bound = parse_count(p);
     *stride = 0;
     if (!text_accept(p, '*'))
         return bound;
@@ -182,7 +190,7 @@ static int64_t parse_bound(struct parser *p, int64_t *stride) {
         return 0;
     }
     text_advance(p);
-    return text_accept(p, '+') ? text_integer(p) : 0;
+    return text_accept(p, '+') ? parse_count(p) : 0;
 }
 
 // Variables are numbered by depth, so a name is needed while its loop is open only.

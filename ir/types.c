@@ -2,6 +2,7 @@
 // found by matching the signature with the ranks of its operands; sizes follow label by label.
 #include "ir/ir.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "ir/check.h"
@@ -9,12 +10,20 @@
 int64_t type_elements(const struct tensor_type *type) {
     int64_t elements = 1;
     for (unsigned i = 0; i < type->rank; i++)
-        elements *= type->dims[i].size;
+        elements = size_times(elements, type->dims[i].size);
     return elements;
 }
 
 int64_t type_bytes(const struct tensor_type *type) {
-    return type_elements(type) * dtype_bytes[type->dtype];
+    return size_times(type_elements(type), dtype_bytes[type->dtype]);
+}
+
+const char *tensor_type_text(struct arena *arena, const struct tensor_type *type) {
+    const char *text = arena_format(arena, "%s[", dtype_names[type->dtype]);
+    for (unsigned i = 0; i < type->rank; i++)
+        text = arena_format(arena, "%s%s%s=%" PRId64, text, i ? ", " : "",
+                            dimension_names[type->dims[i].dimension], type->dims[i].size);
+    return arena_format(arena, "%s]", text);
 }
 
 // In element type and sizes; what the dimensions are called does not count.
@@ -28,10 +37,6 @@ bool type_equal(const struct tensor_type *a, const struct tensor_type *b) {
 }
 
 // ---- buffers ----------------------------------------------------------------------------------
-
-int64_t round_up(int64_t value, int64_t multiple) {
-    return multiple > 1 ? (value + multiple - 1) / multiple * multiple : value;
-}
 
 bool is_power_of_two(int64_t n) {
     return n > 0 && (n & (n - 1)) == 0;
@@ -70,19 +75,21 @@ struct tensor_type buffer_type(const struct program *program, const struct buffe
     if (buffer->layout.flat.n == 0)
         return type;
     int64_t parts = mesh_group_size(&program->mesh, &buffer->layout.flat);
-    int64_t chunk = round_up((type_elements(&type) + parts - 1) / parts, buffer->pad_elements);
+    int64_t padded = round_up(type_elements(&type), parts);
+    int64_t chunk = round_up(padded / parts, buffer->pad_elements);
     return (struct tensor_type){.dtype = buffer->dtype, .rank = 1, .dims = {{DIM_FLAT, chunk}}};
 }
 
 int64_t buffer_item_bytes(const struct program *program, const struct buffer *buffer) {
     struct tensor_type type = buffer_type(program, buffer);
-    return round_up(type_elements(&type), buffer->pad_elements) * dtype_bytes[buffer->dtype];
+    int64_t elements = round_up(type_elements(&type), buffer->pad_elements);
+    return size_times(elements, dtype_bytes[buffer->dtype]);
 }
 
 int64_t buffer_bytes(const struct program *program, const struct buffer *buffer) {
     if (buffer->window_of != NO_ID)
         return 0;
-    return buffer->count * buffer_item_bytes(program, buffer);
+    return size_times(buffer->count, buffer_item_bytes(program, buffer));
 }
 
 struct axis_list buffer_window_axes(const struct program *program, const struct buffer *buffer) {

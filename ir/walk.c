@@ -33,7 +33,7 @@ const struct loop *walk_loop(const struct statement_walk *walk, int variable) {
 int64_t walk_trips(const struct statement_walk *walk) {
     int64_t trips = 1;
     for (int i = 0; i < walk->depth; i++)
-        trips *= walk_loop(walk, i)->end - walk_loop(walk, i)->begin;
+        trips = size_times(trips, walk_loop(walk, i)->end - walk_loop(walk, i)->begin);
     return trips;
 }
 

@@ -35,8 +35,8 @@ static int64_t block_words(struct wire wire, int64_t elements) {
 
 int64_t wire_words(struct wire wire, int64_t elements) {
     int64_t last = elements % WIRE_BLOCK;
-    return elements / WIRE_BLOCK * block_words(wire, WIRE_BLOCK) +
-           (last ? block_words(wire, last) : 0);
+    return size_plus(size_times(elements / WIRE_BLOCK, block_words(wire, WIRE_BLOCK)),
+                     last ? block_words(wire, last) : 0);
 }
 
 struct wire op_wire(const struct op *op) {

@@ -23,7 +23,7 @@ static int64_t sent_bytes(const struct exchange *exchange, int64_t group, int64_
     int64_t others = whole / group * (group - 1);
     switch (exchange->kind) {
     case COLLECTIVE_ALL_REDUCE:
-        return small ? unpadded * (group - 1) : 2 * others;
+        return small ? size_times(unpadded, group - 1) : size_times(2, others);
     case COLLECTIVE_PERMUTE:
         return exchange->shift % group ? unpadded : 0;
     default:
@@ -205,13 +205,14 @@ static void add_transfer(struct counting *c, struct account_transfer transfer) {
     if (transfer.group <= 1)
         return;
     transfer.step = c->step;
-    account->total_bytes += transfer.bytes;
-    account->sent[transfer.statement] += transfer.bytes;
+    int64_t *sent = &account->sent[transfer.statement];
+    account->total_bytes = size_plus(account->total_bytes, transfer.bytes);
+    *sent = size_plus(*sent, transfer.bytes);
     for (uint32_t i = 0; i < account->n_transfers; i++) {
         struct account_transfer *old = &account->transfers[i];
         if (same_row(old, &transfer)) {
-            old->count += transfer.count;
-            old->bytes += transfer.bytes;
+            old->count = size_plus(old->count, transfer.count);
+            old->bytes = size_plus(old->bytes, transfer.bytes);
             return;
         }
     }
@@ -284,7 +285,7 @@ static int64_t whole_elements(const struct program *program, const struct transf
         return round_up(elements, group);
     const struct buffer *part = &program->buffers[gather ? piece->from.buffer : piece->to.buffer];
     struct tensor_type type = buffer_type(program, part);
-    return type_elements(&type) * group;
+    return size_times(type_elements(&type), group);
 }
 
 // A gather's whole is what arrives, a reduction's what is given. Padded to a multiple of the group,
@@ -299,9 +300,10 @@ static int64_t add_piece(const struct counting *c, const struct transfer *start,
     int64_t elements = type_elements(&type), bytes = dtype_bytes[type.dtype];
     struct carried *of = &carried[role_of_piece(program, p)];
     of->state = state_of_piece(&start->exchange, from, &program->buffers[p->to.buffer]);
-    of->whole_bytes += whole_elements(program, start, p, elements, group) * bytes;
-    of->unpadded_bytes += elements * bytes;
-    return elements * bytes;
+    int64_t whole = size_times(whole_elements(program, start, p, elements, group), bytes);
+    of->whole_bytes = size_plus(of->whole_bytes, whole);
+    of->unpadded_bytes = size_plus(of->unpadded_bytes, type_bytes(&type));
+    return type_bytes(&type);
 }
 
 // A row for each role that the collective carries.
@@ -312,7 +314,7 @@ static void account_start(struct counting *c, const struct statement *statement,
     int64_t group = mesh_group_size(&program->mesh, &start->exchange.axes), unpadded = 0;
     struct carried carried[N_ROLES] = {{0}};
     for (uint32_t i = 0; i < start->n_pieces; i++)
-        unpadded += add_piece(c, start, i, group, carried);
+        unpadded = size_plus(unpadded, add_piece(c, start, i, group, carried));
     bool small = is_small(&start->exchange, unpadded);
     for (int role = 0; role < N_ROLES; role++) {
         const struct carried *of = &carried[role];
@@ -329,7 +331,7 @@ static void account_start(struct counting *c, const struct statement *statement,
             .dtype = program->buffers[start->pieces[0].from.buffer].dtype,
             .group = group,
             .count = trips,
-            .bytes = trips * bytes,
+            .bytes = size_times(trips, bytes),
             .statement = statement->id,
             .span = statement->span};
         add_transfer(c, transfer);
@@ -348,20 +350,22 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
         const struct tensor_type *whole =
             &unit->values[gather ? op->results[0] : op->operands[0]].type;
         int64_t group = mesh_group_size(&c->program->mesh, &exchange.axes);
-        int64_t elements = type_elements(whole), bytes = dtype_bytes[whole->dtype];
-        struct account_transfer transfer = {
-            .axes = exchange.axes,
-            .kind = exchange.kind,
-            .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
-            .role = outermost_role(op->roles, op->n_roles),
-            .phase = c->phase,
-            .dtype = whole->dtype,
-            .group = group,
-            .count = trips,
-            .bytes = trips * sent_bytes(&exchange, group, round_up(elements, group) * bytes,
-                                        elements * bytes, is_small(&exchange, elements * bytes)),
-            .statement = op->id,
-            .span = op->span};
+        int64_t unpadded = type_bytes(whole),
+                padded =
+                    size_times(round_up(type_elements(whole), group), dtype_bytes[whole->dtype]);
+        int64_t bytes =
+            sent_bytes(&exchange, group, padded, unpadded, is_small(&exchange, unpadded));
+        struct account_transfer transfer = {.axes = exchange.axes,
+                                            .kind = exchange.kind,
+                                            .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
+                                            .role = outermost_role(op->roles, op->n_roles),
+                                            .phase = c->phase,
+                                            .dtype = whole->dtype,
+                                            .group = group,
+                                            .count = trips,
+                                            .bytes = size_times(trips, bytes),
+                                            .statement = op->id,
+                                            .span = op->span};
         add_transfer(c, transfer);
     }
 }

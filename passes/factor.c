@@ -58,7 +58,7 @@ static unsigned splitting_axes(const struct config *config, const struct split_s
     struct axis_list outside = outer_axes(config, split);
     int64_t parts = mesh_group_size(&config->mesh, &outside), left = config->model.kv_heads;
     *outer = 1;
-    if (config->model.heads % (parts * mesh_group_size(&config->mesh, &split->axes)) != 0)
+    if (config->model.heads % size_times(parts, mesh_group_size(&config->mesh, &split->axes)) != 0)
         return split->axes.n;
     for (unsigned i = 0; i < outside.n; i++)
         if (!take(config, outside.axes[i], &left))

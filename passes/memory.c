@@ -50,9 +50,9 @@ static void place_one(struct item *item, int64_t base, struct item **placed, uin
     for (uint32_t i = 0; i < n; i++) {
         if (!alive_together(placed[i], item))
             continue;
-        if (placed[i]->offset - item->offset >= aligned(item->bytes))
+        if (placed[i]->offset >= size_plus(item->offset, aligned(item->bytes)))
             break;
-        int64_t end = placed[i]->offset + aligned(placed[i]->bytes);
+        int64_t end = size_plus(placed[i]->offset, aligned(placed[i]->bytes));
         if (end > item->offset)
             item->offset = end;
     }
@@ -69,8 +69,8 @@ static int64_t first_fit(struct arena *arena, struct item *items, uint32_t n, in
     qsort(items, n, sizeof *items, by_size);
     for (uint32_t i = 0; i < n; i++) {
         place_one(&items[i], base, placed, i);
-        if (items[i].offset + items[i].bytes > end)
-            end = items[i].offset + items[i].bytes;
+        int64_t behind = size_plus(items[i].offset, items[i].bytes);
+        end = behind > end ? behind : end;
     }
     return end;
 }

@@ -47,7 +47,7 @@ void make_codes(struct partitioner *p, const struct buffer *reference) {
     storage->residual = program_add_buffer(p->program, residual);
     struct tensor_type type = buffer_type(p->program, &residual);
     int64_t words = wire_words(p->placement.wire, type_elements(&type));
-    words *= mesh_group_size(&p->program->mesh, &storage->wire);
+    words = size_times(words, mesh_group_size(&p->program->mesh, &storage->wire));
     storage->code = add_code(p, reference, ".code", words, &storage->wire);
     storage->codes = add_code(p, reference, ".codes", words, &none);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/diagnostic.h"
 
 const struct pass_row pass_rows[N_PASSES] = {
 #define CONFIG                                         true
@@ -38,6 +39,26 @@ static void check_after(const struct program *program, const struct pass_row *pa
 #endif
 }
 
+// What a pass derives may be larger than whatever a file says by itself. The size is the product of
+// several fields, of which the batch is the one that a person is free to lower.
+static bool check_sizes(const struct program *program, const struct pass_context *context) {
+    struct arena scratch = {0};
+    struct too_large found = program_too_large(program, &scratch);
+    if (found.what) {
+        const struct train_config *train = context->config ? &context->config->train : NULL;
+        bool batch = found.batch && train;
+        struct diagnostic *d =
+            report(context->diagnostics, E107, batch ? origin_span(&train->batch_origin) : found.at,
+                   "%s", found.what);
+        if (batch)
+            diagnostic_origin(d, &train->batch_origin);
+        diagnostic_help(d, batch ? "lower `batch` or `sequence`, or the sizes of the model"
+                                 : "lower the sizes of the model");
+    }
+    arena_free(&scratch);
+    return !found.what;
+}
+
 // The first that refuses ends it; what it has reported says why.
 bool passes_run(struct program *program, const struct pass_context *context, enum pass first,
                 enum pass last) {
@@ -45,7 +66,7 @@ bool passes_run(struct program *program, const struct pass_context *context, enu
     struct pass_context run = *context;
     run.placement = &placement;
     for (enum pass i = first; i <= last; i++) {
-        if (!pass_rows[i].run(program, &run))
+        if (!pass_rows[i].run(program, &run) || !check_sizes(program, &run))
             return false;
         check_after(program, &pass_rows[i]);
     }

@@ -15,7 +15,7 @@ void propose_microbatches(struct placing *p, struct diagnostic *d, int64_t unit)
         more = power_of_two_from(more);
         fewer = more / 2;
     }
-    int64_t below = fewer * unit, above = more * unit;
+    int64_t below = size_times(fewer, unit), above = size_times(more, unit);
     if (below > 0)
         diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, above);
     else
@@ -28,9 +28,8 @@ void propose_microbatches(struct placing *p, struct diagnostic *d, int64_t unit)
 static void check_batch(struct placing *p) {
     const struct train_config *train = &p->config->train;
     const struct axis_list *axes = &p->placement->batch;
-    int64_t parts = mesh_group_size(&p->config->mesh, axes), unit;
-    if (__builtin_mul_overflow(parts, train->microbatch, &unit))
-        unit = INT64_MAX;
+    int64_t parts = mesh_group_size(&p->config->mesh, axes);
+    int64_t unit = size_times(parts, train->microbatch);
     if (train->batch % unit == 0)
         return;
     // Where nothing is said a device takes all of its part, and a batch of fewer sequences than

@@ -92,7 +92,7 @@ form_id form_make(struct digits *digits, const dim_id *dims, uint32_t rank) {
 
 form_id form_of_codes(struct digits *digits, form_id of, int64_t words, int64_t codes, bool clean) {
     struct form_key key = {.rank = 1, .codes = (uint32_t)codes, .of = of, .clean = clean};
-    key.dims[0] = dim_cut(digits, &(struct axis_list){0}, -1, 1, words * codes);
+    key.dims[0] = dim_cut(digits, &(struct axis_list){0}, -1, 1, size_times(words, codes));
     return form_intern(digits, &key);
 }
 

@@ -481,7 +481,7 @@ static struct judgement result_of(struct context *c, unsigned result) {
 static struct judgement iota_of(struct engine *e, const struct unit *unit, const struct op *op) {
     const struct tensor_type *type = &unit->values[op->results[0]].type;
     struct axis_list axes = op_axes(op);
-    int64_t total = type->dims[0].size * mesh_group_size(&e->program->mesh, &axes);
+    int64_t total = size_times(type->dims[0].size, mesh_group_size(&e->program->mesh, &axes));
     dim_id dim = dim_cut(&e->digits, &axes, op_zigzag(op), 1, type->dims[0].size);
     const struct fault *fault = ordered_check_positions(e, dim, op->span);
     if (fault)
