@@ -27,8 +27,9 @@ struct backend_options {
     int threads;       // that compile side by side; 0: as many as there are cores
     const char *cache; // directory of objects compiled before (jit only); NULL: compile everything
 };
-// $PLACE_CACHE (empty: none), else place in $XDG_CACHE_HOME or ~/.cache; NULL: none.
-const char *backend_cache_directory(struct arena *arena);
+// $PLACE_CACHE (empty: none), else place in $XDG_CACHE_HOME or ~/.cache; NULL: none. `*why` is
+// NULL, or why that directory is not used: what others could write there would be executed.
+const char *backend_cache_directory(struct arena *arena, const char **why);
 
 struct backend; // the loaded code generator
 struct backend *backend_load(struct arena *arena, const char **why);

@@ -103,6 +103,7 @@ struct work {
     const struct program *program;
     const struct backend_options *options;
     struct objects *objects;
+    int cache;        // open directory, or -1
     atomic_uint next; // piece that nobody has taken
     atomic_bool failed, stored;
     struct arena *arena; // for the one message of the first failure
@@ -146,16 +147,15 @@ static LLVMMemoryBufferRef compile_module(struct work *work, struct emitter *e,
 // From the cache, or compiled and left there.
 static LLVMMemoryBufferRef module_object(struct work *work, struct emitter *e,
                                          LLVMTargetMachineRef machine, struct effort effort) {
-    const char *directory = work->options->cache;
-    if (!directory)
+    if (work->cache < 0)
         return compile_module(work, e, machine, effort);
-    const char *path = cache_path(e->arena, directory, machine, effort, e->module);
-    LLVMMemoryBufferRef object = cache_find(path);
+    struct cache_key key = cache_key_of(machine, effort, e->module);
+    LLVMMemoryBufferRef object = cache_find(work->cache, &key);
     if (object)
         return object;
     object = compile_module(work, e, machine, effort);
     if (object) {
-        cache_store(e->arena, directory, path, object);
+        cache_store(e->arena, work->cache, &key, object);
         atomic_store(&work->stored, true);
     }
     return object;
@@ -222,14 +222,20 @@ static void run_threads(struct work *work, unsigned n) {
 bool compile_objects(struct arena *arena, const struct program *program,
                      const struct backend_options *options, struct objects *objects,
                      const char **why) {
-    struct work work = {.program = program, .options = options, .objects = objects, .arena = arena};
+    struct work work = {.program = program,
+                        .options = options,
+                        .objects = objects,
+                        .cache = cache_open(options->cache),
+                        .arena = arena};
     objects->n = program->n_units + 1;
     objects->buffers = ARENA_ARRAY(arena, LLVMMemoryBufferRef, objects->n);
     pthread_mutex_init(&work.message_lock, NULL);
     run_threads(&work, thread_count(options, objects->n));
     pthread_mutex_destroy(&work.message_lock);
     if (atomic_load(&work.stored))
-        cache_trim(arena, options->cache);
+        cache_trim(arena, work.cache);
+    if (work.cache >= 0)
+        close(work.cache);
     *why = work.why;
     for (uint32_t i = 0; work.why && i < objects->n; i++)
         if (objects->buffers[i])

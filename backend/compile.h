@@ -31,13 +31,17 @@ struct objects {
 bool compile_objects(struct arena *arena, const struct program *, const struct backend_options *,
                      struct objects *, const char **why);
 
-// cache.c: where the object of a module is if it was compiled before; the directory is
-// options->cache.
-const char *cache_path(struct arena *, const char *directory, LLVMTargetMachineRef, struct effort,
-                       LLVMModuleRef);
-LLVMMemoryBufferRef cache_find(const char *path); // NULL: not there
-void cache_store(struct arena *, const char *directory, const char *path, LLVMMemoryBufferRef);
-void cache_trim(struct arena *, const char *directory);
+// cache.c: objects that were compiled before, in an open directory. -1: there is none, or one that
+// others could write to.
+int cache_open(const char *path); // NULL: none
+enum { CACHE_KEY_BYTES = 32 };
+struct cache_key {
+    unsigned char bytes[CACHE_KEY_BYTES];
+};
+struct cache_key cache_key_of(LLVMTargetMachineRef, struct effort, LLVMModuleRef);
+LLVMMemoryBufferRef cache_find(int directory, const struct cache_key *); // NULL: not there
+void cache_store(struct arena *, int directory, const struct cache_key *, LLVMMemoryBufferRef);
+void cache_trim(struct arena *, int directory);
 
 // One module of all, and with the effort of units: what `emit --as=llvm` prints is what `build`
 // links, and of the steps not what the JIT runs.

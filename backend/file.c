@@ -58,6 +58,10 @@ static int open_new(struct arena *arena, const char *path, char **name) {
     return file;
 }
 
+bool is_only_ours(const struct stat *status) {
+    return status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 void signals_hold(sigset_t *before) {
     sigset_t ending;
     sigemptyset(&ending);

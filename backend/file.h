@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "ir/arena.h"
 
@@ -12,6 +13,10 @@
 const char *system_error(struct arena *arena, const char *path);
 // Writes to an open file (or to none: -1, false) and closes it; errno says what went wrong.
 bool fill_file(int file, const void *bytes, size_t size);
+
+// Does it belong to this user, and may no one else write it? (Where there are access lists, the
+// group's permission is the most that they give.)
+bool is_only_ours(const struct stat *);
 
 // Between the two, this thread is not ended by Ctrl-C or SIGTERM: what is half written can be
 // removed first. A signal that came meanwhile acts at the release.

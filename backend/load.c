@@ -5,9 +5,11 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "ir/check.h"
+#include "backend/file.h"
 #include "backend/installation.h"
+#include "ir/check.h"
 #include "runtime/calls.h"
 #include "runtime/kernels/kernels.h"
 
@@ -36,7 +38,7 @@ struct backend *backend_load(struct arena *arena, const char **why) {
     return backend;
 }
 
-const char *backend_cache_directory(struct arena *arena) {
+static const char *cache_directory(struct arena *arena) {
     const char *own = getenv("PLACE_CACHE"), *common = getenv("XDG_CACHE_HOME");
     if (own)
         return *own ? own : NULL;
@@ -44,6 +46,21 @@ const char *backend_cache_directory(struct arena *arena) {
         return arena_format(arena, "%s/place", common);
     const char *home = getenv("HOME");
     return home && *home ? arena_format(arena, "%s/.cache/place", home) : NULL;
+}
+
+const char *backend_cache_directory(struct arena *arena, const char **why) {
+    struct stat status;
+    const char *path = cache_directory(arena);
+    *why = NULL;
+    if (!path || stat(path, &status) != 0 || !S_ISDIR(status.st_mode) || is_only_ours(&status))
+        return path;
+    bool own = status.st_uid == geteuid();
+    *why = arena_format(arena,
+                        "`%s` is not used for compiled objects: %s\n  %s%s, or name a folder of "
+                        "your own in PLACE_CACHE",
+                        path, own ? "others may write there" : "it belongs to another user",
+                        own ? "chmod go-w " : "leave it to them", own ? path : "");
+    return NULL;
 }
 
 const char *backend_refusal(const struct backend *backend, struct arena *arena,

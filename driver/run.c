@@ -26,7 +26,10 @@ static int train(struct compilation *c, const struct options *options) {
     const char *why = NULL;
     struct backend *backend = native_backend(c, &why);
     struct backend_code *code = NULL;
-    const struct backend_options jit = {.cache = backend_cache_directory(&c->arena)};
+    const char *distrust;
+    const struct backend_options jit = {.cache = backend_cache_directory(&c->arena, &distrust)};
+    if (distrust)
+        fprintf(stderr, "placec: note: %s\n", distrust);
     if (backend)
         code = backend_jit(backend, &c->arena, c->final, &jit, &why);
     if (!code)
