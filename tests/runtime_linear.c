@@ -4,7 +4,8 @@
  * runtime_linear_test.py drives it.
  *
  * LINEAR_DEVICES sets the size of dp (1), LINEAR_COPIES of a second axis along which everything is
- * held twice (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in step 3: "nan",
+ * held twice (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in step 3: "nan" (the
+ * loss), "nan norm", "nan eval" (whenever the loss is that of held-out data),
  * "deadlock" (rank 1 leaves out a collective), "break" (it fails while the others are about to read
  * from it), "slow" (every step takes 50 ms), "hang" (in the first step), "drift" (the last rank's
  * parameters are a bit off: of copies, one). LINEAR_ARENA adds bytes to
@@ -192,7 +193,13 @@ static int64_t moved_bytes(void) {
 }
 
 static int32_t evaluate(struct place_context *context) {
-    return forward(context, 0);
+    TRY(forward(context, 0));
+    if (strcmp(fault, "nan eval") == 0) {
+        *(double *)bytes_of(context, LOSS, 0) = -NAN;
+        for (int i = 0; i < SEQUENCE * VOCAB; i++)
+            ((float *)bytes_of(context, LOGITS, 0))[i] = -NAN;
+    }
+    return PLACE_OK;
 }
 
 static int32_t train(struct place_context *context) {
@@ -215,7 +222,9 @@ static int32_t train(struct place_context *context) {
     *norm = sqrt(*norm);
     *rate = base_rate;
     if (step == 3 && strcmp(fault, "nan") == 0)
-        *(double *)bytes_of(context, LOSS, 0) = NAN;
+        *(double *)bytes_of(context, LOSS, 0) = -NAN;
+    if (step == 3 && strcmp(fault, "nan norm") == 0)
+        *norm = -NAN;
     TRY(place_sgd(context, 3, PLACE_F32, chunk_elements(), bytes_of(context, W, 0),
                   bytes_of(context, G, 0), rate, NULL, 0));
     if (step == 3 && strcmp(fault, "drift") == 0 && context->rank == program.devices - 1)

@@ -239,9 +239,27 @@ class Linear(unittest.TestCase):
         log, saved = self.path("l"), self.path("p")
         result = run("--data", self.data, "--steps", 9, "--log", log, "--save", saved, devices=2, LINEAR_FAULT="nan")
         self.assertFails(result, "step 3: the loss is not a number")
+        self.assertIn("step 3/9  loss nan ", result.stdout)
         last = read_log(log)[-1]
         self.assertEqual((last["step"], last["loss"], last["status"]), (3, None, "nan"))
         self.assertFalse(os.path.exists(saved))
+
+    def test_a_norm_that_is_not_a_number_stops(self):
+        saved = self.path("p")
+        result = run("--data", self.data, "--steps", 3, "--save", saved, devices=2, LINEAR_FAULT="nan norm")
+        self.assertFails(result, "step 3: the norm of the gradients is not a number")
+        self.assertRegex(result.stdout, r"step 3/3  loss \d.*  grad nan ")
+        self.assertFalse(os.path.exists(saved))
+
+    def test_what_is_said_of_a_model_is_a_number(self):
+        for options, text in (("--eval", self.data), "the loss of --eval is not a number"), (
+                ("--sample", 3), "nothing can be sampled"):
+            result = run("--data", self.data, "--steps", 2, *options, devices=2, LINEAR_FAULT="nan eval")
+            self.assertFails(result, text)
+            self.assertNotIn("-nan", result.stdout)
+            self.assertNotIn("flight recorder", result.stderr)
+        self.assertIn("eval: loss nan over ", run("--data", self.data, "--steps", 2, "--eval", self.data,
+                                                  LINEAR_FAULT="nan eval").stdout)
 
     def test_deadlock_names_all_ranks(self):
         result = run("--data", self.data, "--steps", 9, devices=3, LINEAR_FAULT="deadlock")

@@ -66,10 +66,14 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
                             "%s: every token is masked, so there is no loss to report; give "
                             "held-out data with tokens",
                             set->path);
+    double loss = sum / (double)tokens;
     if (context->rank == 0 && !stop)
-        printf("eval: loss %.6f over %lld tokens of %s\n", sum / (double)tokens, (long long)tokens,
+        printf("eval: loss %.6f over %lld tokens of %s\n", unsigned_nan(loss), (long long)tokens,
                set->path);
-    return PLACE_OK;
+    return stop || isfinite(loss)
+               ? PLACE_OK
+               : fail_not_a_number(context, "the loss of --eval is not a number: the model has "
+                                            "parameters that are none, or too large");
 }
 
 /* ---- sampling ------------------------------------------------------------------------------- */
@@ -135,6 +139,10 @@ static int32_t sample_token(struct session *session, struct place_context *conte
     for (int64_t r = 0; r < program->devices; r++)
         for (int64_t i = 0; i < program->vocab; i++)
             sum[i] += sampler->all[r * program->vocab + i];
+    for (int64_t i = 0; i < program->vocab; i++)
+        if (!isfinite(sum[i]))
+            return fail_not_a_number(context, "what the model says is not a number, so nothing can "
+                                              "be sampled");
     double uniform = random_uniform(random_key(session->seed, "sample"), (uint64_t)number);
     int32_t token = choose(sum, program->vocab, uniform);
     if (sampler->n == sampler->length) {

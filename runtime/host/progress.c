@@ -1,4 +1,5 @@
 /* Progress on stdout (see progress.h). */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +24,10 @@ const char *format_bytes(char *text, size_t bytes, int64_t value) {
     }
     snprintf(text, bytes, unit ? "%.1f %s" : "%.0f %s", scaled, units[unit]);
     return text;
+}
+
+double unsigned_nan(double value) {
+    return isnan(value) ? fabs(value) : value;
 }
 
 static const char *format_duration(char *text, size_t bytes, double seconds) {
@@ -74,8 +79,9 @@ static int format_step(const struct progress *progress, const struct step_record
         line, bytes,
         "step %lld/%lld  loss %.4f  grad %.3g  lr %.3g  %.0f tokens/s%s  memory %s  "
         "sent %s  left %s",
-        (long long)record->step, (long long)progress->steps, record->loss, record->grad_norm,
-        record->learning_rate, rate, share, format_bytes(memory, sizeof memory, record->peak_bytes),
+        (long long)record->step, (long long)progress->steps, unsigned_nan(record->loss),
+        unsigned_nan(record->grad_norm), record->learning_rate, rate, share,
+        format_bytes(memory, sizeof memory, record->peak_bytes),
         format_bytes(sent, sizeof sent, sent_bytes),
         format_duration(left, sizeof left, per_step * (double)(progress->steps - record->step)));
 }

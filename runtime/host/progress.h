@@ -19,6 +19,10 @@ double clock_ticks_per_second(void);
 /* "12.3 MiB" */
 const char *format_bytes(char *text, size_t bytes, int64_t value);
 
+/* The value, or, of what is not a number, the one that is printed as `nan`: by its sign it would be
+ * `-nan`, which says nothing. */
+double unsigned_nan(double value);
+
 /* Terminal or not, and the time; nothing is printed. */
 void progress_begin(struct progress *progress, const struct place_program *program, int64_t steps,
                     bool quiet);

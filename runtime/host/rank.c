@@ -140,7 +140,8 @@ static bool reports_merge(const struct place_program *program, struct reports *r
         const struct report *report =
             (const struct report *)(reports->all + (size_t)rank * reports->bytes);
         interrupted |= report->interrupted != 0;
-        record->grad_norm = fmax(record->grad_norm, report->grad_norm);
+        if (isnan(report->grad_norm) || report->grad_norm > record->grad_norm)
+            record->grad_norm = report->grad_norm;
         record->peak_bytes = larger(record->peak_bytes, report->peak_bytes);
         merge_live(&record->live, &report->live);
         for (int32_t i = 0; i < program->n_groups; i++)
@@ -166,12 +167,24 @@ static int32_t show_step(struct session *session, struct place_context *context,
     return PLACE_OK;
 }
 
-static int32_t stop_on_nan(struct place_context *context) {
+int32_t fail_not_a_number(struct place_context *context, const char *what) {
     if (context->rank != 0)
-        return PLACE_ERROR_ABORTED; /* rank 0 says it */
-    return context_fail(context, -1, PLACE_ERROR_HOST,
-                        "the loss is not a number; nothing was saved. A lower learning rate, a "
-                        "longer warmup or train.clip may help");
+        return PLACE_ERROR_ABORTED;
+    return context_fail(context, -1, PLACE_ERROR_HOST, "%s", what);
+}
+
+/* A loss that is one may leave parameters that are none, which only the next would show. */
+static int32_t check_numbers(struct place_context *context, const struct step_record *record) {
+    const struct place_wellknown *known = &context->program->wellknown;
+    if (known->loss >= 0 && !isfinite(record->loss))
+        return fail_not_a_number(context,
+                                 "the loss is not a number; nothing was saved. A lower learning "
+                                 "rate, a longer warmup or train.clip may help");
+    if (known->grad_norm >= 0 && !isfinite(record->grad_norm))
+        return fail_not_a_number(context,
+                                 "the norm of the gradients is not a number; nothing was saved. A "
+                                 "lower learning rate, a longer warmup or train.clip may help");
+    return PLACE_OK;
 }
 
 int32_t rank_execute(struct place_context *context, place_entry *entry, double key,
@@ -254,9 +267,7 @@ static int32_t train_step(struct session *session, struct place_context *context
     *stop = reports_merge(program, reports, &record);
     if (context->rank == 0)
         status = show_step(session, context, &record);
-    if (!status && program->wellknown.loss >= 0 && !isfinite(record.loss))
-        status = stop_on_nan(context);
-    return status;
+    return status ? status : check_numbers(context, &record);
 }
 
 static int32_t train_steps(struct session *session, struct place_context *context) {

@@ -33,6 +33,9 @@ struct live_report;
 int32_t rank_execute(struct place_context *context, place_entry *entry, double key,
                      struct live_report *report);
 
+/* Ends every rank for what all have found; rank 0 says it. */
+int32_t fail_not_a_number(struct place_context *context, const char *what);
+
 /* The mean loss over a file, printed by rank 0. */
 int32_t rank_evaluate(struct session *session, struct place_context *context);
 /* Samples tokens after a prompt from the start of the data, printed by rank 0. */
