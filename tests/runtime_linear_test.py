@@ -26,7 +26,7 @@ del sys.argv[1:]
 def environment(devices=1, **more):
     env = dict(os.environ, LINEAR_DEVICES=str(devices), PLACE_TRANSPORT_PATH=LIBRARIES)
     for name in list(env):
-        if name.startswith(("OMPI_", "PMI_", "PMIX_")):
+        if name.startswith(("OMPI_", "PMI_", "PMIX_", "SLURM_")) or name in ("RANK", "WORLD_SIZE"):
             del env[name]
     env.update({name: str(value) for name, value in more.items()})
     return env
@@ -336,6 +336,40 @@ class Linear(unittest.TestCase):
             self.assertFails(run("--data", self.path(name), "--steps", 5, devices=2), name, text)
         self.assertFails(run("--data", self.path("none"), "--steps", 5), "none: cannot be read: No such file")
         self.assertFails(run("--data", self.folder, "--steps", 5), "not a regular file")
+
+    LAUNCHERS = (
+        ("SLURM's srun", {"SLURM_PROCID": 0, "SLURM_STEP_NUM_TASKS": 2, "SLURM_NTASKS": 2}, "SLURM_STEP_NUM_TASKS"),
+        ("SLURM", {"SLURM_PROCID": 0, "SLURM_NTASKS": 2}, "SLURM_NTASKS"),
+        ("Flux", {"FLUX_TASK_RANK": 0, "FLUX_JOB_SIZE": 2}, "FLUX_JOB_SIZE"),
+        ("jsrun", {"JSM_NAMESPACE_RANK": 0, "JSM_NAMESPACE_SIZE": 2}, "JSM_NAMESPACE_SIZE"),
+        ("Horovod", {"HOROVOD_RANK": 0, "HOROVOD_SIZE": 2}, "HOROVOD_SIZE"),
+        ("torchrun", {"RANK": 0, "WORLD_SIZE": 2, "LOCAL_RANK": 0}, "WORLD_SIZE"),
+        ("aprun", {"ALPS_APP_PE": 0}, None),
+        ("PALS's mpiexec", {"PALS_RANKID": 0}, None),
+        ("a PMIx launcher", {"PMIX_RANK": 0}, None),
+    )
+
+    def test_processes_that_do_not_know_each_other(self):
+        saved = self.path("p")
+        options = ("--data", self.data, "--steps", 1, "--save", saved)
+        for name, variables, size in self.LAUNCHERS:
+            result = run(*options, devices=2, **variables)
+            self.assertFails(result, f"error: {name} has started this process ({next(iter(variables))}=0",
+                             "so each process would train the whole mesh and write the same files",
+                             "start them with `mpirun -n " + ("2`" if size else "N`"))
+            self.assertEqual(self.files(), ["text.txt"])
+            # What it says to do, where there is only one; and a launcher that started one.
+            self.assertIn(f"If there is only this one, unset {next(iter(variables))}\n", result.stderr)
+            if size:
+                self.assertEqual(run(*options, devices=2, **dict(variables, **{size: 1})).returncode, 0)
+                os.remove(saved)
+
+    def test_a_job_without_processes_of_its_own(self):
+        """A shell that SLURM has given room for eight; the one task of a step of such a job."""
+        for variables in {"SLURM_NTASKS": 8, "SLURM_JOB_ID": 1}, {"SLURM_NTASKS": 8, "SLURM_PROCID": 0,
+                                                                  "SLURM_STEP_NUM_TASKS": 1}, {"WORLD_SIZE": 4}:
+            result = run("--data", self.data, "--steps", 1, devices=2, **variables)
+            self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_memory_is_refused_before_it_is_taken(self):
         result = run("--data", self.data, "--steps", 1, devices=8, LINEAR_ARENA=1 << 45)

@@ -369,7 +369,7 @@ static int run_program(const struct place_program *program,
     if (wrong)
         return report_common_failure(wrong);
     if (launch_find(program, session.patience_seconds, &launch, message, sizeof message) != 0)
-        return report_failure(message);
+        return report_common_failure(message);
     session.processes = launch.processes;
     interrupts_begin();
     int status = prepare(&session, &launch, message);

@@ -15,20 +15,40 @@
 
 static const char module_name[] = "libplace_mpi.so";
 
-/* The first of these variables that is set, as a number; `otherwise` if none is. */
-static int32_t environment_number(const char *const *names, int32_t otherwise) {
-    for (; *names; names++)
-        if (getenv(*names))
-            return atoi(getenv(*names));
-    return otherwise;
+static const struct launcher {
+    const char *name, *rank, *processes, *local_rank, *local_processes;
+    bool is_mpi;
+} launchers[] = {
+#define LAUNCHER(name, rank, processes, local_rank, local_processes, is_mpi)                       \
+    {name, rank, processes, local_rank, local_processes, is_mpi},
+#include "runtime/transport/launchers.def"
+#undef LAUNCHER
+};
+
+/* A variable's number, or `otherwise` where it is not set, or has no name. */
+static int32_t environment_number(const char *name, int32_t otherwise) {
+    const char *value = getenv(name);
+    return value && *value ? atoi(value) : otherwise;
+}
+
+static bool is_said(const char *name) {
+    return !*name || environment_number(name, -1) >= 0;
+}
+
+/* The one that has started this process; null: none. */
+static const struct launcher *find_launcher(void) {
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (is_said(launchers[i].rank) && is_said(launchers[i].processes))
+            return &launchers[i];
+    return NULL;
 }
 
 /* How long a launcher may take to end the others when the first has failed. */
 enum { PATIENCE_SECONDS = 5 };
 
 int place_speaks(int failing) {
-    static const char *const places[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", NULL};
-    if (environment_number(places, 0) == 0)
+    const struct launcher *launcher = find_launcher();
+    if (!launcher || environment_number(launcher->local_rank, 0) == 0)
         return 1;
     if (!failing)
         return 0;
@@ -111,22 +131,27 @@ static int begin_watched(const struct transport_module *module, const struct pla
     return status;
 }
 
-int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
-                char *message, size_t message_bytes) {
-    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL};
-    static const char *const local_sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                                              NULL};
-    int32_t processes = environment_number(sizes, 1);
-    *launch = (struct launch){.ranks = (int32_t)program->devices, .processes = 1, .neighbours = 1};
-    if (processes <= 1) /* also of one that a launcher started alone */
-        return 0;
-    if (program->devices % processes != 0) {
-        snprintf(message, message_bytes,
-                 "the launcher started %d processes, but the mesh has %lld device%s; start as many "
-                 "or a number that divides them",
-                 processes, (long long)program->devices, program->devices == 1 ? "" : "s");
-        return -1;
+/* Of processes that MPI does not join: each would be the whole run. */
+static int refuse_strangers(const struct launcher *launcher, char *message, size_t message_bytes) {
+    char number[64] = "", processes[16] = "N";
+    if (*launcher->processes) {
+        snprintf(processes, sizeof processes, "%d", environment_number(launcher->processes, 0));
+        snprintf(number, sizeof number, " of %s=%s", launcher->processes, processes);
     }
+    snprintf(message, message_bytes,
+             "%s has started this process (%s=%d%s), but not by MPI, so each process would train "
+             "the whole mesh and write the same files; start them with `mpirun -n %s`%s. If there "
+             "is only this one, unset %s",
+             launcher->name, launcher->rank, environment_number(launcher->rank, 0), number,
+             processes,
+             strncmp(launcher->rank, "SLURM", 5) == 0 ? ", or srun's with --mpi=pmix" : "",
+             launcher->rank);
+    return -1;
+}
+
+/* Loads the transport and has it begin. */
+static int join_others(const struct place_program *program, double patience_seconds,
+                       struct launch *launch, char *message, size_t message_bytes) {
     char why[512] = "it is neither beside the executable nor in the installation";
     void *library = load_module(program, why, sizeof why);
     const struct transport_module *module = library ? dlsym(library, "place_transport_mpi") : NULL;
@@ -135,12 +160,33 @@ int launch_find(const struct place_program *program, double patience_seconds, st
                  module ? "it belongs to another version of the runtime" : why);
         return -1;
     }
-    launch->processes = processes;
-    launch->ranks /= processes;
-    launch->neighbours = environment_number(local_sizes, processes);
     launch->join = module->join;
     launch->end = module->end;
     return begin_watched(module, program, patience_seconds, launch, message, message_bytes);
+}
+
+int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
+                char *message, size_t message_bytes) {
+    const struct launcher *launcher = find_launcher();
+    *launch = (struct launch){.ranks = (int32_t)program->devices, .processes = 1, .neighbours = 1};
+    if (!launcher)
+        return 0;
+    int32_t processes = environment_number(launcher->processes, INT32_MAX);
+    if (processes <= 1) /* also of one that a launcher started alone */
+        return 0;
+    if (!launcher->is_mpi)
+        return refuse_strangers(launcher, message, message_bytes);
+    if (program->devices % processes != 0) {
+        snprintf(message, message_bytes,
+                 "the launcher started %d processes, but the mesh has %lld device%s; start as many "
+                 "or a number that divides them",
+                 processes, (long long)program->devices, program->devices == 1 ? "" : "s");
+        return -1;
+    }
+    launch->processes = processes;
+    launch->ranks /= processes;
+    launch->neighbours = environment_number(launcher->local_processes, processes);
+    return join_others(program, patience_seconds, launch, message, message_bytes);
 }
 
 void launch_end(const struct launch *launch, int status) {
