@@ -114,7 +114,7 @@ static struct layer_range stretch_from(struct compilation *c, const struct place
     struct layer_range stretch = {layer, c->final->sizes.layers, 1};
     for (uint32_t i = 0; i < table->n; i++) {
         const struct placement_row *row = &table->rows[i];
-        if (!is_of(row, row->state, role, layer))
+        if (row->end == 0 || !is_of(row, row->state, role, layer)) // it speaks of no layer
             continue;
         struct layer_range own = {row->begin, row->end, row->step};
         int64_t end = row->begin + range_layers(&own) * row->step;
