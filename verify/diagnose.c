@@ -42,13 +42,15 @@ static bool is_made(const struct engine *e, uint32_t node) {
 }
 
 // Of several that are as much alike one that the program lacks; where none is, and the op reads one
-// value, the only one of its kind.
+// value, the only one of its kind. What stands for many iterations is none of the reference's
+// values any more: it ended with their induction.
 static uint32_t most_alike(const struct engine *e, const struct node *node) {
     uint32_t best = NO_ID, n_of_kind = 0;
     int best_score = 0;
     for (uint32_t i = 0; i < e->first_own_node; i++) {
         const struct node *other = &e->terms->nodes[i];
-        if (other->key->kind != node->key->kind || other->key->result != node->key->result ||
+        if (other->symbolic || other->key->kind != node->key->kind ||
+            other->key->result != node->key->result ||
             other->key->attributes != node->key->attributes ||
             (node->key->kind != NODE_SUM && other->n_parts != node->n_parts))
             continue;

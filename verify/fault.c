@@ -136,9 +136,13 @@ const char *mask_text(const struct engine *e, uint32_t mask) {
     return words_end(&words, e->arena);
 }
 
-// Of iterations that stand for many the first is told about.
-static int64_t first_of(const struct engine *e, int32_t number) {
-    return number_first(&e->terms->symbols, number);
+// Of iterations that stand for many the first is told about, while their loop lasts: what was
+// computed from them keeps its numbers longer.
+static void print_number(const struct engine *e, FILE *to, int32_t number) {
+    if (number_is_known(&e->terms->symbols, number))
+        fprintf(to, "%" PRId64, number_first(&e->terms->symbols, number));
+    else
+        fputs("...", to);
 }
 
 static void print_term(const struct engine *e, FILE *to, struct scaled value, int depth);
@@ -203,11 +207,16 @@ static void print_parts(const struct engine *e, FILE *to, struct term term, int 
             return;
         }
         print_term(e, to, value, depth - 1);
-        if (sum && term_indexed(e->terms, value.of) && part->end != part->at + 1)
-            fprintf(to, "..%" PRId64, first_of(e, part->end + term.at - 1));
-        if (part->m_begin != ALL_MICROBATCHES)
-            fprintf(to, " of microbatches %" PRId64 "..%" PRId64, first_of(e, part->m_begin),
-                    first_of(e, part->m_end - 1));
+        if (sum && term_indexed(e->terms, value.of) && part->end != part->at + 1) {
+            fputs("..", to);
+            print_number(e, to, part->end + term.at - 1);
+        }
+        if (part->m_begin != ALL_MICROBATCHES) {
+            fputs(" of microbatches ", to);
+            print_number(e, to, part->m_begin);
+            fputs("..", to);
+            print_number(e, to, part->m_end - 1);
+        }
     }
 }
 
@@ -239,8 +248,11 @@ static void print_term(const struct engine *e, FILE *to, struct scaled value, in
         return;
     }
     print_leaf(e, to, node);
-    if (node->key->indexed)
-        fprintf(to, "[%" PRId64 "]", first_of(e, value.of.at));
+    if (node->key->indexed) {
+        fputs("[", to);
+        print_number(e, to, value.of.at);
+        fputs("]", to);
+    }
 }
 
 const char *scale_text(const struct engine *e, scale_id scale) {
@@ -267,9 +279,12 @@ const char *microbatches_text(const struct engine *e, struct term collected) {
         const struct part *part = &node->key->parts[i];
         if (part->m_begin == ALL_MICROBATCHES)
             continue;
-        fprintf(words.to, "%smicrobatch %" PRId64, between, first_of(e, part->m_begin));
-        if (part->m_end != part->m_begin + 1)
-            fprintf(words.to, " to %" PRId64, first_of(e, part->m_end - 1));
+        fprintf(words.to, "%smicrobatch ", between);
+        print_number(e, words.to, part->m_begin);
+        if (part->m_end != part->m_begin + 1) {
+            fputs(" to ", words.to);
+            print_number(e, words.to, part->m_end - 1);
+        }
         if (part->scale != SCALE_ONE)
             fprintf(words.to, " times %s", scale_text(e, part->scale));
         between = ", ";

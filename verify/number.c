@@ -63,6 +63,13 @@ static struct affine affine_of(const struct symbols *symbols, int32_t number, in
     return affine;
 }
 
+bool number_is_known(const struct symbols *symbols, int32_t number) {
+    for (unsigned s = MAX_SYMBOLS; s-- > symbols->n;)
+        if (take_symbol(&number, s) != 0)
+            return false;
+    return true;
+}
+
 int64_t number_first(const struct symbols *symbols, int32_t number) {
     return affine_of(symbols, number, 1).constant;
 }

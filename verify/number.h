@@ -40,6 +40,8 @@ static inline bool number_is_symbolic(int32_t number) {
     return number >= LOWEST_SYMBOL / 2 || number < -LOWEST_SYMBOL / 2;
 }
 int64_t number_first(const struct symbols *, int32_t number); // its value in the first iteration
+// Whether it has one: the symbol of a loop that has ended says nothing any more.
+bool number_is_known(const struct symbols *, int32_t number);
 // The number with the symbol that was begun last replaced by another number.
 int32_t number_replace(const struct symbols *, int32_t number, int32_t by);
 // Of numbers of which one at least is symbolic; what is called are the two below.
