@@ -178,9 +178,10 @@ static void start_op(struct evaluation *v, const struct op *op, const struct exc
 
 static void wait_op(struct evaluation *v, const struct op *op, const struct judgement *from) {
     v->values[op->results[0]] = *from;
-    if (v->source[op->operands[0]] == NO_ID && !from->fault)
-        fault_insist(v->engine,
-                     fault_make(v->engine, E612, op->span, NULL, "nothing is in flight here"));
+    if (v->source[op->operands[0]] == NO_ID)
+        fault_insist(v->engine, fault_make(v->engine, E612, op->span, NULL,
+                                           "this waits for `%s`, of which nothing is on its way",
+                                           v->unit->values[op->operands[0]].name));
     v->source[op->operands[0]] = NO_ID;
 }
 
