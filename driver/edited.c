@@ -152,8 +152,106 @@ static const char *compression_text(struct arena *arena, const struct program *p
                         wire_text(policy->wire, arena));
 }
 
+static bool is_relaxed(const struct policy *policy) {
+    return policy->islands.n > 0 || policy->wire_axes.n > 0;
+}
+
+// Which sequences of the step a device has, as a text says it of what the host deals out.
+static const char *dealing_text(struct arena *arena, const struct program *program,
+                                const struct buffer *tokens) {
+    struct axis_list inner = tokens ? buffer_inner_axes(tokens) : (struct axis_list){0};
+    if (!tokens || tokens->layout.cuts[0].n == 0)
+        return "nothing";
+    const char *axes = mesh_axes_text(&program->mesh, &tokens->layout.cuts[0], arena);
+    return inner.n == 0 ? axes
+                        : arena_format(arena, "%s around %s", axes,
+                                       mesh_axes_text(&program->mesh, &inner, arena));
+}
+
+static const struct buffer *tokens_of(const struct program *program) {
+    buffer_id id = program_host_buffer(program, HOST_TOKENS);
+    return id == NO_ID ? NULL : &program->buffers[id];
+}
+
+static const struct origin *batch_origin(const struct strategy_config *strategy,
+                                         const struct origin *otherwise) {
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        for (uint32_t d = 0; d < strategy->splits[s].n_dimensions; d++)
+            if (strategy->splits[s].dimensions[d] == DIM_BATCH)
+                return &strategy->splits[s].origin;
+    return otherwise;
+}
+
+// An island's steps, and a device's codes, are made of the sequences that it has. Where nothing is
+// relaxed, any dealing trains alike, as the verifier finds.
+static bool dealing_differs(const struct comparison *w, const struct origin *said) {
+    const struct buffer *text = tokens_of(w->text), *file = tokens_of(w->file);
+    struct arena *arena = &w->c->arena;
+    return is_relaxed(&w->file->policy) &&
+           differ(w, text ? text->span : w->text->policy_span, "batch over",
+                  dealing_text(arena, w->text, text), dealing_text(arena, w->file, file),
+                  batch_origin(&w->c->config.strategy, said));
+}
+
+// What keeps what the codes of a tensor's layer lack; NULL: nothing, it travels as it is.
+static const struct buffer *residual_of(const struct program *program, const char *tensor,
+                                        int64_t layer) {
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        const struct buffer *buffer = &program->buffers[id];
+        if (buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID &&
+            strcmp(program->tensors[buffer->tensor].name, tensor) == 0 &&
+            buffer_item_of_layer(buffer, layer) >= 0)
+            return buffer;
+    }
+    return NULL;
+}
+
+static bool lie_alike(const struct buffer *a, const struct buffer *b) {
+    bool alike = a->rank == b->rank && axis_list_equal(&a->layout.flat, &b->layout.flat);
+    for (unsigned i = 0; alike && i < a->rank; i++)
+        alike = a->dims[i].size == b->dims[i].size &&
+                axis_list_equal(&a->layout.cuts[i], &b->layout.cuts[i]);
+    return alike;
+}
+
+// The first buffer of a program that keeps what codes lack where the other program keeps nothing,
+// or of which it codes other parts: elements share a code with those beside them. NULL: none.
+static const struct buffer *other_residual(const struct program *of, const struct program *other) {
+    for (buffer_id id = 0; id < of->n_buffers; id++) {
+        const struct buffer *buffer = &of->buffers[id];
+        bool coded = buffer->class == CLASS_RESIDUAL && buffer->tensor != NO_ID;
+        for (int64_t item = 0; coded && item < buffer->count; item++) {
+            const struct buffer *like =
+                residual_of(other, of->tensors[buffer->tensor].name, buffer_layer(buffer, item));
+            if (!like || !lie_alike(buffer, like))
+                return buffer;
+        }
+    }
+    return NULL;
+}
+
+static bool codes_differ(const struct comparison *w, const struct origin *said) {
+    if (w->file->policy.wire_axes.n == 0)
+        return false;
+    const struct buffer *text = other_residual(w->text, w->file);
+    const struct buffer *file = text ? NULL : other_residual(w->file, w->text);
+    if (!text && !file)
+        return false;
+    const char *tensor =
+        text ? w->text->tensors[text->tensor].name : w->file->tensors[file->tensor].name;
+    struct diagnostic *d =
+        report(w->c->diagnostics, E620, text ? text->span : w->text->policy_span,
+               text ? "this step does not code the gradient of `%s` as the strategy does, or codes "
+                      "other parts of it"
+                    : "this step does not code the gradient of `%s`; the strategy does",
+               tensor);
+    point_at(d, said);
+    advise(d);
+    return true;
+}
+
 // Between islands less is proved, and less of gradients that are compressed: where is for the file
-// to say.
+// to say, and so is whatever values depend on that are not compared there.
 static bool relaxation_differs(const struct comparison *w) {
     const struct strategy_config *strategy = &w->c->config.strategy;
     const struct origin here = {.kind = ORIGIN_STATEMENT, .span = strategy->name_span};
@@ -162,7 +260,8 @@ static bool relaxation_differs(const struct comparison *w) {
     return differ(w, w->text->policy_span, "relax over", relaxation_text(arena, w->text),
                   relaxation_text(arena, w->file), said) ||
            differ(w, w->text->policy_span, "wire over", compression_text(arena, w->text),
-                  compression_text(arena, w->file), said);
+                  compression_text(arena, w->file), said) ||
+           dealing_differs(w, said) || codes_differ(w, said);
 }
 
 static const char *reproducible_text(struct arena *arena, const struct policy *policy) {
