@@ -140,15 +140,23 @@ void finish_train(struct resolver *r);
 // What `reproducible` names behind `of`, as bits 1 << dimension; all, where it names nothing.
 uint32_t read_dimensions(struct resolver *r, const struct ast_names *of);
 void check_reproducible(struct resolver *r, const struct train_config *train);
-// What takes an average of parameters for a step of its own.
-void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
-                          struct optimizer_config *out);
 void resolve_strategy(struct resolver *r, const struct found_item *found);
 bool is_divisible(enum dimension dimension); // by a `split` that is compiled
 // The atomic axes of a product, outermost first. False: reported.
 bool resolve_axes(struct resolver *r, const struct ast_names *names, struct axis_list *list);
 // A file of strategies with parameters: each is expanded on a mesh made of its parameters.
 void check_strategy_alone(struct resolver *r, const struct found_item *found);
+
+// ---- optimizers (resolve_optimizer.c) ---------------------------------------------------------
+// On top of what `optimizer` is, of which it keeps what it does not say. `selects`: it is about a
+// part of the model. False: reported, and it is none.
+bool read_optimizer(struct resolver *r, const struct ast_value *value, bool selects,
+                    struct optimizer_config *optimizer);
+// What takes an average of parameters for a step of its own.
+void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
+                          struct optimizer_config *out);
+// Something that stands among the arguments of an optimizer, be it in another system's words.
+bool is_optimizer_argument(const char *name);
 
 static inline struct origin origin_statement(struct span span) {
     return (struct origin){.kind = ORIGIN_STATEMENT, .span = span};

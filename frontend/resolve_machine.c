@@ -11,11 +11,10 @@
 // ---- device -----------------------------------------------------------------------------------
 
 static const struct field_row device_field_rows[] = {
-    {"memory", FIELD_BYTES, offsetof(struct device_config, memory_bytes)},
-    {"host_memory", FIELD_BYTES, offsetof(struct device_config, host_memory_bytes)},
-    {"compute", FIELD_FLOPS_PER_S, offsetof(struct device_config, flops_per_s)},
-    {"bandwidth", FIELD_BYTES_PER_S, offsetof(struct device_config, bandwidth_bytes_per_s)},
-    {"host_link", FIELD_BYTES_PER_S, offsetof(struct device_config, host_link_bytes_per_s)},
+#define DEVICE_FIELD(name, kind, member)                                                           \
+    {#name, FIELD_##kind, offsetof(struct device_config, member)},
+#include "frontend/device_fields.def"
+#undef DEVICE_FIELD
 };
 enum { N_DEVICE_FIELDS = sizeof device_field_rows / sizeof *device_field_rows };
 
@@ -159,10 +158,20 @@ static bool is_total(const struct ast_axis *axis) {
 void resolve_mesh(struct resolver *r, const struct found_item *found) {
     struct mesh *mesh = &r->config->mesh;
     const struct ast_axes *axes = &found->item->mesh.axes;
+    const struct ast_axis *total = NULL;
     mesh->name = found->item->name.text;
     for (uint32_t i = 0; i < axes->n; i++) {
         const struct ast_axis *axis = &axes->items[i];
-        if (is_total(axis) || is_declared(r, mesh, axis->name))
+        if (is_total(axis)) {
+            if (total)
+                report_twice(r, axis->name.span, total->name.span, "`devices`");
+            if (axis->has_link)
+                report(r->diagnostics, E105, axis->span,
+                       "`devices` is the total, no axis: it has no link");
+            total = axis;
+            continue;
+        }
+        if (is_declared(r, mesh, axis->name))
             continue;
         // `dp = shard` is a product of one.
         if (axis->kind == AXIS_SIZE && axis->size->kind != AST_NAME)

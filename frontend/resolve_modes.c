@@ -113,6 +113,14 @@ static void read_unit(const struct mode_reader *m, const struct ast_value *value
             report_wrong_kind(r, value, "`unit`", "`layers(n)` with the number of layers");
             return;
         }
+        if (unit == UNIT_TENSOR && m->mode == MODE_RECOMPUTED) {
+            struct diagnostic *d =
+                report(r->diagnostics, E121, value->span,
+                       "values are recomputed from the input of a layer: no unit is smaller");
+            diagnostic_help(d, "leave `unit` out, and select what is recomputed, as in "
+                               "`activations.mlp : recomputed`");
+            return;
+        }
         m->out->unit = (enum gather_unit)unit;
     }
 }
@@ -181,13 +189,37 @@ static void read_never(const struct mode_reader *m, const struct ast_value *valu
         m->out->reduce = REDUCE_NEVER;
 }
 
+// What is summed after the last microbatch has been whole until then, so no shard is kept of it.
+static void report_last_of_shards(const struct mode_reader *m) {
+    struct resolver *r = m->r;
+    const char *axes = mesh_axes_text(&r->config->mesh, &m->out->axes, r->arena);
+    struct diagnostic *d =
+        report(r->diagnostics, E121, origin_span(&m->out->origin),
+               "shards of gradients are reduced in each microbatch, not after the last");
+    diagnostic_say(d, "until then each device would have to keep them whole");
+    diagnostic_origin(d, &m->out->origin);
+    diagnostic_help(d,
+                    "keep them whole: `optimizer : sharded(%s)  gradients : replicated(%s, reduce "
+                    "= last)`",
+                    axes, axes);
+    struct span mode = m->out->origin.span;
+    if (m->out->origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d,
+                        span_of(mode.source, mode.begin, mode.begin + (uint32_t)strlen("sharded")),
+                        "replicated");
+}
+
 // Outside `relax` nobody is told of `never`: it would only tempt.
 static void read_reduce(const struct mode_reader *m, const struct ast_value *value) {
     static const char *const words[] = {"last", "each"};
     int word;
     if (value->kind == AST_NAME && strcmp(value->name, "never") == 0)
         read_never(m, value);
-    else if (read_choice(m->r, value, "`reduce`", words, 2, &word))
+    else if (!read_choice(m->r, value, "`reduce`", words, 2, &word))
+        return;
+    else if (word == 0 && m->mode == MODE_SHARDED)
+        report_last_of_shards(m);
+    else
         m->out->reduce = word == 0 ? REDUCE_LAST : REDUCE_EACH;
 }
 

@@ -122,16 +122,20 @@ static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dim
 
 // The method is looked up even though none is built: a misspelt name is the better message.
 static void check_schedule(struct resolver *r, const struct ast_schedule *schedule) {
-    static const char *const methods[] = {"gpipe", "one_f_one_b", "interleaved",
-                                          "zb_h1", "zbv",         "dualpipe_v"};
+    static const char *const methods[] = {
+#define METHOD(name) name,
+#include "frontend/schedules.def"
+#undef METHOD
+    };
+    enum { N_METHODS = sizeof methods / sizeof *methods };
     if (schedule->kind == SCHEDULE_METHOD) {
         const struct ast_value *value = schedule->value;
         struct ast_name name =
             value->kind == AST_CALL
                 ? value->call.name
                 : (struct ast_name){value->kind == AST_NAME ? value->name : "", value->span};
-        if (table_find(methods, 6, name.text) < 0) {
-            report_unknown(r, E103, name, "schedule", methods, 6);
+        if (table_find(methods, N_METHODS, name.text) < 0) {
+            report_unknown(r, E103, name, "schedule", methods, N_METHODS);
             return;
         }
     }
@@ -271,7 +275,27 @@ static void help_product(struct resolver *r, struct diagnostic *d, const struct 
     diagnostic_edit(d, all, "%s", product);
 }
 
-// Too many, or by a name that is no parameter's.
+// By its name and by its place, or twice by its name.
+static bool check_given_once(struct resolver *r, const struct ast_arguments *arguments,
+                             const struct ast_parameters *parameters) {
+    for (uint32_t i = 0; i < arguments->n; i++) {
+        const struct ast_argument *argument = &arguments->items[i];
+        uint32_t number = i;
+        for (uint32_t k = 0; k < parameters->n && argument->name.text; k++)
+            if (strcmp(parameters->items[k].name.text, argument->name.text) == 0)
+                number = k;
+        const struct ast_argument *taken = argument_for(arguments, parameters, number);
+        if (taken == argument)
+            continue;
+        bool later = taken > argument;
+        report_twice(r, later ? taken->span : argument->span, later ? argument->span : taken->span,
+                     arena_format(r->arena, "`%s`", parameters->items[number].name.text));
+        return false;
+    }
+    return true;
+}
+
+// Too many, by a name that is no parameter's, or one parameter twice.
 static bool check_arguments(struct resolver *r, const struct ast_statement *use,
                             const struct ast_item *strategy) {
     const struct ast_arguments *arguments = &use->use.arguments;
@@ -293,7 +317,7 @@ static bool check_arguments(struct resolver *r, const struct ast_statement *use,
             report_unknown(r, E115, arguments->items[i].name, "parameter", names, parameters->n);
             return false;
         }
-    return true;
+    return check_given_once(r, arguments, parameters);
 }
 
 // Defaults are read in the frame of the one who uses: `axis b = dp` means the mesh's dp.
@@ -380,15 +404,21 @@ static void expand_in(struct expansion *e, const struct frame *frame, const stru
 // False: reported.
 static bool resolve_conditions(struct resolver *r, const struct ast_names *names,
                                bool conditions[N_CONDITIONS]) {
+    const struct ast_name *said[N_CONDITIONS] = {0};
     bool good = true;
     for (uint32_t i = 0; i < names->n; i++) {
         int condition = table_find(condition_names, N_CONDITIONS, names->items[i].text);
         if (condition < 0)
             report_unknown(r, E103, names->items[i], "condition", condition_names, N_CONDITIONS);
+        else if (said[condition])
+            report_twice(r, names->items[i].span, said[condition]->span,
+                         arena_format(r->arena, "`%s`", names->items[i].text));
         else
-            conditions[condition] = true;
+            said[condition] = &names->items[i];
         good &= condition >= 0;
     }
+    for (int c = 0; c < N_CONDITIONS; c++)
+        conditions[c] = said[c] != NULL;
     return good;
 }
 

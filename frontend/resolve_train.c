@@ -10,251 +10,38 @@
 #include <string.h>
 
 // Fields that are plain numbers go through the table; `optimizer` and `precision` have a form of
-// their own, and stand in it so that a misspelt field is compared with them too.
+// their own, and `reproducible` has two parts.
 static const struct field_row train_field_rows[] = {
-    {"batch", FIELD_SIZE, offsetof(struct train_config, batch)},
-    {"sequence", FIELD_SIZE, offsetof(struct train_config, sequence)},
-    {"microbatch", FIELD_SIZE, offsetof(struct train_config, microbatch)},
-    {"clip", FIELD_POSITIVE, offsetof(struct train_config, clip)},
-    {"seed", FIELD_COUNT, offsetof(struct train_config, seed)},
-    {"reproducible", FIELD_COUNT, offsetof(struct train_config, reproducible)},
-    // read by functions of their own, here for the list of names
-    {"optimizer", FIELD_COUNT, 0},
-    {"precision", FIELD_COUNT, 0},
+#define TRAIN_FIELD(name, kind) {#name, FIELD_##kind, offsetof(struct train_config, name)},
+#define OTHER_FIELD(name)       {#name, FIELD_COUNT, 0},
+#include "frontend/train_fields.def"
+#undef TRAIN_FIELD
+#undef OTHER_FIELD
 };
 enum {
-    TRAIN_BATCH,
-    TRAIN_SEQUENCE,
-    TRAIN_MICROBATCH,
-    TRAIN_CLIP,
-    TRAIN_SEED,
-    TRAIN_REPRODUCIBLE,
-    TRAIN_OPTIMIZER,
-    TRAIN_PRECISION,
+#define TRAIN_FIELD(name, kind) TRAIN_##name,
+#define OTHER_FIELD(name)       TRAIN_##name,
+#include "frontend/train_fields.def"
+#undef TRAIN_FIELD
+#undef OTHER_FIELD
     N_TRAIN_FIELDS
+};
+
+// A rule with what it is given, which is read when all rules are known.
+struct drafted_rule {
+    struct optimizer_rule rule;
+    const struct ast_value *value;
 };
 
 // The configuration while the block is read: who said which field is needed for its messages only.
 struct train_draft {
     struct train_config *config;
     struct field_said said[N_TRAIN_FIELDS];
-    const struct ast_value **optimizers; // what each rule is given, read when all are known
-    uint32_t n_optimizers, optimizers_capacity, rules_capacity;
+    struct drafted_rule *rules;
+    uint32_t n_rules, rules_capacity;
     bool precision_said;
     struct span precision_span;
 };
-
-// ---- arguments of calls -----------------------------------------------------------------------
-
-// The arguments of a call by name; the first may be given without one when `positional` is its
-// name. Returns the value, NULL: not given. Marks it as taken.
-static const struct ast_value *take_argument(const struct ast_arguments *arguments,
-                                             const char *name, bool positional, uint64_t *taken) {
-    for (uint32_t i = 0; i < arguments->n && i < 64; i++) {
-        const struct ast_argument *argument = &arguments->items[i];
-        if (argument->kind != ARGUMENT_VALUE)
-            continue;
-        bool named = argument->name.text && strcmp(argument->name.text, name) == 0;
-        bool first = positional && i == 0 && !argument->name.text;
-        if (!named && !first)
-            continue;
-        *taken |= UINT64_C(1) << i;
-        return argument->value;
-    }
-    return NULL;
-}
-
-// `name`: of what PyTorch takes in this place.
-static void report_unnamed(struct resolver *r, const struct ast_argument *argument,
-                           const char *function, const char *name) {
-    struct diagnostic *d =
-        report(r->diagnostics, E105, argument->span, "`%s` takes its arguments by name", function);
-    if (!name || argument->kind != ARGUMENT_VALUE)
-        return;
-    const char *named =
-        arena_format(r->arena, "%s = %s", name, ast_value_text(r->arena, argument->value));
-    diagnostic_help(d, "did you mean `%s`?", named);
-    diagnostic_edit(d, argument->span, "%s", named);
-}
-
-// Whatever no reader took: a second time, misspelt, or without a name.
-static void report_untaken(struct resolver *r, const struct ast_arguments *arguments,
-                           uint64_t taken, const char *function, const char *const *names,
-                           size_t n) {
-    for (uint32_t i = 0; i < arguments->n; i++) {
-        const struct ast_argument *argument = &arguments->items[i];
-        if (i < 64 && taken >> i & 1)
-            continue;
-        bool known = false;
-        for (size_t k = 0; k < n && argument->name.text; k++)
-            known |= strcmp(names[k], argument->name.text) == 0;
-        if (known)
-            report(r->diagnostics, E108, argument->span, "`%s` is given twice",
-                   argument->name.text);
-        else if (argument->name.text)
-            report_unknown(r, E104, argument->name,
-                           arena_format(r->arena, "argument of `%s`", function), names, n);
-        else
-            report_unnamed(r, argument, function, i < n ? names[i] : NULL);
-    }
-}
-
-// Not given: what is there stays, a default or what was inherited.
-static void take_real(struct resolver *r, const struct ast_arguments *arguments, const char *name,
-                      double minimum, double maximum, uint64_t *taken, double *out) {
-    const struct ast_value *value = take_argument(arguments, name, false, taken);
-    if (value)
-        read_real(r, value, arena_format(r->arena, "`%s`", name), minimum, maximum, out);
-}
-
-// ---- optimizers -------------------------------------------------------------------------------
-
-// Linear warm-up to the peak, then half a cosine down to the minimum at `steps`.
-static void read_cosine(struct resolver *r, const struct ast_value *value,
-                        struct learning_rate *rate) {
-    static const char *const names[] = {"peak", "warmup", "steps", "minimum"};
-    const struct ast_arguments *arguments = &value->call.arguments;
-    uint64_t taken = 0;
-    const struct ast_value *peak = take_argument(arguments, names[0], true, &taken);
-    const struct ast_value *warmup = take_argument(arguments, names[1], false, &taken);
-    const struct ast_value *steps = take_argument(arguments, names[2], false, &taken);
-    rate->kind = RATE_COSINE;
-    if (peak)
-        read_real(r, peak, "the peak of `cosine`", 0, 1e6, &rate->base);
-    if (warmup)
-        read_integer(r, warmup, "`warmup`", 0, INT64_C(1) << 50, &rate->warmup_steps);
-    if (steps)
-        read_integer(r, steps, "`steps`", 1, INT64_C(1) << 50, &rate->steps);
-    take_real(r, arguments, names[3], 0, 1e6, &taken, &rate->minimum);
-    report_untaken(r, arguments, taken, "cosine", names, 4);
-    if (!peak || !steps)
-        report(r->diagnostics, E109, value->span,
-               "`cosine` needs a peak and `steps`: `cosine(3e-4, warmup = 100, steps = 1000)`");
-    else if (rate->steps <= rate->warmup_steps)
-        report(r->diagnostics, E107, value->span, "warm-up of %lld steps leaves none of %lld",
-               (long long)rate->warmup_steps, (long long)rate->steps);
-}
-
-// A constant, or a schedule over steps.
-static void read_rate(struct resolver *r, const struct ast_value *value,
-                      struct learning_rate *rate) {
-    if (value->kind == AST_CALL && strcmp(value->call.name.text, "cosine") == 0) {
-        *rate = (struct learning_rate){0};
-        read_cosine(r, value, rate);
-    } else if (value->kind == AST_NUMBER) {
-        *rate = (struct learning_rate){.kind = RATE_CONSTANT};
-        read_real(r, value, "`lr`", 0, 1e6, &rate->base);
-    } else {
-        static const char *const schedules[] = {"cosine"};
-        struct diagnostic *d = report_wrong_kind(r, value, "`lr`", "a number or `cosine(...)`");
-        if (value->kind == AST_CALL)
-            diagnostic_meant(d, value->call.name.span, value->call.name.text, schedules, 1);
-    }
-}
-
-// Decays of the two moments, as PyTorch writes them.
-static void read_betas(struct resolver *r, const struct ast_value *value,
-                       struct optimizer_config *optimizer) {
-    if (value->kind != AST_TUPLE || value->elements.n != 2) {
-        report_wrong_kind(r, value, "`betas`", "two numbers, `(0.9, 0.95)`");
-        return;
-    }
-    double largest = 1 - DBL_EPSILON; // 1 would never forget, and divide by zero
-    read_real(r, value->elements.items[0], "the first of `betas`", 0, largest, &optimizer->beta1);
-    read_real(r, value->elements.items[1], "the second of `betas`", 0, largest, &optimizer->beta2);
-}
-
-static const char *const adamw_arguments[] = {"lr", "betas", "eps", "weight_decay"};
-static const char *const sgd_arguments[] = {"lr", "momentum", "nesterov"};
-
-// Fields that are not named keep what the rule inherited.
-static void read_adamw(struct resolver *r, const struct ast_value *value,
-                       struct optimizer_config *optimizer) {
-    const char *const *names = adamw_arguments;
-    const struct ast_arguments *arguments = &value->call.arguments;
-    uint64_t taken = 0;
-    if (optimizer->kind != OPTIMIZER_ADAMW) // nothing to inherit: PyTorch's defaults
-        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_ADAMW,
-                                               .rate = optimizer->rate,
-                                               .beta1 = 0.9,
-                                               .beta2 = 0.999,
-                                               .eps = 1e-8,
-                                               .weight_decay = 0.01};
-    const struct ast_value *rate = take_argument(arguments, names[0], false, &taken);
-    const struct ast_value *betas = take_argument(arguments, names[1], false, &taken);
-    if (rate)
-        read_rate(r, rate, &optimizer->rate);
-    if (betas)
-        read_betas(r, betas, optimizer);
-    take_real(r, arguments, names[2], DBL_MIN, 1, &taken, &optimizer->eps);
-    take_real(r, arguments, names[3], 0, 1e6, &taken, &optimizer->weight_decay);
-    report_untaken(r, arguments, taken, "adamw", names, 4);
-}
-
-// Another kind than what is inherited takes over its learning rate, and nothing else of it.
-static void read_sgd(struct resolver *r, const struct ast_value *value,
-                     struct optimizer_config *optimizer) {
-    const char *const *names = sgd_arguments;
-    const struct ast_arguments *arguments = &value->call.arguments;
-    uint64_t taken = 0;
-    if (optimizer->kind != OPTIMIZER_SGD)
-        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_SGD, .rate = optimizer->rate};
-    const struct ast_value *rate = take_argument(arguments, names[0], false, &taken);
-    const struct ast_value *nesterov = take_argument(arguments, names[2], false, &taken);
-    if (rate)
-        read_rate(r, rate, &optimizer->rate);
-    take_real(r, arguments, names[1], 0, 1 - DBL_EPSILON, &taken, &optimizer->momentum);
-    if (nesterov)
-        read_flag(r, nesterov, "`nesterov`", &optimizer->nesterov);
-    report_untaken(r, arguments, taken, "sgd", names, 3);
-    if (optimizer->nesterov && !optimizer->momentum)
-        report(r->diagnostics, E121, value->span, "`nesterov` needs a momentum above 0");
-}
-
-// `none` and `adamw` without parentheses are names, with them calls: both are read as calls.
-static bool read_optimizer(struct resolver *r, const struct ast_value *value,
-                           struct optimizer_config *optimizer) {
-    static const char *const names[] = {"adamw", "sgd", "none", "muon", "lamb", "adafactor"};
-    const char *name = value->kind == AST_CALL   ? value->call.name.text
-                       : value->kind == AST_NAME ? value->name
-                                                 : NULL;
-    int kind = name ? table_find(names, 6, name) : -1;
-    struct ast_value called = {
-        .kind = AST_CALL, .span = value->span, .call.name = {name, value->span}};
-    const struct ast_value *call = value->kind == AST_CALL ? value : &called;
-    if (kind < 0 && name) {
-        struct span span = value->kind == AST_CALL ? value->call.name.span : value->span;
-        report_unknown(r, E103, (struct ast_name){name, span}, "optimizer", names, 3);
-    } else if (kind < 0) {
-        report_wrong_kind(r, value, "`optimizer`", "`adamw(...)`, `sgd(...)` or `none`");
-    } else if (kind == 0) {
-        read_adamw(r, call, optimizer);
-    } else if (kind == 1) {
-        read_sgd(r, call, optimizer);
-    } else if (kind == 2) {
-        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_NONE};
-    } else {
-        report_unsupported(r, value->span, UNSUPPORTED_OPTIMIZER_KIND);
-    }
-    return kind >= 0 && kind <= 2;
-}
-
-void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
-                          struct optimizer_config *out) {
-    struct optimizer_config outer = {.kind = OPTIMIZER_NONE};
-    uint32_t errors_before = r->diagnostics->n_errors;
-    if (!read_optimizer(r, value, &outer) || r->diagnostics->n_errors > errors_before)
-        return;
-    if (outer.kind == OPTIMIZER_NONE)
-        return; // as if nothing were said
-    if (outer.kind != OPTIMIZER_SGD || outer.rate.kind != RATE_CONSTANT)
-        report_unsupported(r, value->span, UNSUPPORTED_OUTER_OPTIMIZER);
-    else if (outer.rate.base <= 0)
-        report(r->diagnostics, E109, value->span,
-               "the outer optimizer's rate is not given: `sgd(lr = 0.7, ...)`");
-    else
-        *out = outer;
-}
 
 // True if every tensor that `inner` selects by its roles is one that `outer` does: the roles of
 // `outer` stand in `inner` in their order.
@@ -265,14 +52,19 @@ static bool is_within(const struct selector *inner, const struct selector *outer
     return k == outer->n_roles && !outer->has_slice;
 }
 
-// What rule `of` inherits from: the longest one before it that contains it.
-static const struct optimizer_rule *inherited_rule(const struct train_config *train, uint32_t of) {
-    const struct optimizer_rule *best = NULL;
+// What a rule inherits from: the longest one before it that contains it. `*rival`: another one of
+// that length, or NULL.
+static struct optimizer_rule *inherited_rule(const struct train_config *train, uint32_t of,
+                                             const struct optimizer_rule **rival) {
+    struct optimizer_rule *best = NULL;
+    *rival = NULL;
     for (uint32_t i = 0; i < of; i++) {
-        const struct optimizer_rule *rule = &train->optimizers[i];
-        if (is_within(&train->optimizers[of].selector, &rule->selector) &&
-            (!best || rule->selector.n_roles >= best->selector.n_roles))
-            best = rule;
+        struct optimizer_rule *rule = &train->optimizers[i];
+        if (!is_within(&train->optimizers[of].selector, &rule->selector))
+            continue;
+        bool equal = best && rule->selector.n_roles == best->selector.n_roles;
+        *rival = equal ? best : NULL;
+        best = rule;
     }
     return best;
 }
@@ -289,47 +81,93 @@ static bool same_selector(const struct selector *a, const struct selector *b) {
 static void take_optimizer(struct resolver *r, struct train_draft *draft,
                            const struct ast_field *field, const struct ast_path *path,
                            const struct origin *origin) {
-    struct train_config *train = draft->config;
-    struct optimizer_rule rule = {.origin = *origin};
-    struct selector everything = {.span = path->span};
-    if (!resolve_selector(r, path, 1, &everything, &rule.selector))
+    struct drafted_rule drafted = {.rule.origin = *origin, .value = field->value};
+    struct selector everything = {.span = path->span}, *selector = &drafted.rule.selector;
+    if (!resolve_selector(r, path, 1, &everything, selector))
         return;
     uint32_t at = 0;
-    while (at < train->n_optimizers &&
-           !same_selector(&train->optimizers[at].selector, &rule.selector))
+    while (at < draft->n_rules && !same_selector(&draft->rules[at].rule.selector, selector))
         at++;
-    if (at < train->n_optimizers && origin->kind != ORIGIN_COMMAND_LINE) {
-        report_twice(r, path->span, train->optimizers[at].selector.span, "the optimizer");
-        return;
-    }
-    if (at == train->n_optimizers) {
-        ARENA_PUSH(r->arena, train->optimizers, train->n_optimizers, draft->rules_capacity, rule);
-        ARENA_PUSH(r->arena, draft->optimizers, draft->n_optimizers, draft->optimizers_capacity,
-                   field->value);
-    }
-    train->optimizers[at] = rule;
-    draft->optimizers[at] = field->value;
+    if (at == draft->n_rules)
+        ARENA_PUSH(r->arena, draft->rules, draft->n_rules, draft->rules_capacity, drafted);
+    else if (origin->kind == ORIGIN_COMMAND_LINE)
+        draft->rules[at] = drafted;
+    else
+        report_twice(r, path->span, draft->rules[at].rule.selector.span, "the optimizer");
 }
 
-// Each on top of what it inherits, so those that others inherit from come first: the optimizer
-// without a selector, wherever it is said, then in order.
+// Names of what two optimizers have differently, as they are said.
+static const char *differences(struct resolver *r, const struct optimizer_config *a,
+                               const struct optimizer_config *b) {
+    const struct learning_rate *x = &a->rate, *y = &b->rate;
+    const struct {
+        const char *name;
+        bool differs;
+    } fields[] = {
+        {"lr", x->kind != y->kind || x->base != y->base || x->minimum != y->minimum ||
+                   x->warmup_steps != y->warmup_steps || x->steps != y->steps},
+        {"betas", a->beta1 != b->beta1 || a->beta2 != b->beta2},
+        {"eps", a->eps != b->eps},
+        {"momentum", a->momentum != b->momentum},
+        {"weight_decay", a->weight_decay != b->weight_decay || a->decays_all != b->decays_all},
+        {"nesterov", a->nesterov != b->nesterov},
+    };
+    const char *text = "";
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].differs)
+            text = arena_format(r->arena, "%s%s`%s`", text, *text ? ", " : "", fields[i].name);
+    return text;
+}
+
+// What would hold without a rule is not known where two others of equal rank contain it: then it
+// says itself what these say differently.
+static void check_inherits(struct resolver *r, const struct optimizer_rule *rule,
+                           const struct ast_value *value, const struct optimizer_rule *from,
+                           const struct optimizer_rule *rival) {
+    struct optimizer_config other = rival->optimizer;
+    uint32_t errors_before = r->diagnostics->n_errors;
+    read_optimizer(r, value, true, &other);
+    const char *open = differences(r, &rule->optimizer, &other);
+    if (r->diagnostics->n_errors > errors_before || !*open)
+        return;
+    struct diagnostic *d = report(r->diagnostics, E305, origin_span(&rule->origin),
+                                  "two optimizers of equal rank say what this one leaves open");
+    diagnostic_label(d, origin_span(&rival->origin), "one says this");
+    diagnostic_label(d, origin_span(&from->origin), "the other says this");
+    diagnostic_help(d, "say it here: %s", open);
+}
+
+// Shorter selectors first, since others inherit from them; else in the order of the text.
+static void sort_rules(struct train_draft *draft) {
+    for (uint32_t i = 1; i < draft->n_rules; i++) {
+        struct drafted_rule moved = draft->rules[i];
+        uint32_t at = i;
+        for (; at && draft->rules[at - 1].rule.selector.n_roles > moved.rule.selector.n_roles; at--)
+            draft->rules[at] = draft->rules[at - 1];
+        draft->rules[at] = moved;
+    }
+}
+
+// Each on top of what it inherits.
 static void read_optimizers(struct resolver *r, struct train_draft *draft) {
     struct train_config *train = draft->config;
-    for (uint32_t i = 1; i < train->n_optimizers; i++)
-        if (train->optimizers[i].selector.n_roles == 0) {
-            struct optimizer_rule base = train->optimizers[i];
-            const struct ast_value *value = draft->optimizers[i];
-            memmove(&train->optimizers[1], train->optimizers, i * sizeof base);
-            memmove(&draft->optimizers[1], draft->optimizers, i * sizeof value);
-            train->optimizers[0] = base;
-            draft->optimizers[0] = value;
+    sort_rules(draft);
+    train->optimizers = ARENA_ARRAY(r->arena, struct optimizer_rule, draft->n_rules);
+    train->n_optimizers = draft->n_rules;
+    for (uint32_t i = 0; i < draft->n_rules; i++) {
+        const struct ast_value *value = draft->rules[i].value;
+        struct optimizer_rule *rule = &train->optimizers[i];
+        *rule = draft->rules[i].rule;
+        const struct optimizer_rule *rival;
+        struct optimizer_rule *from = inherited_rule(train, i, &rival);
+        uint32_t errors_before = r->diagnostics->n_errors;
+        if (from) {
+            rule->optimizer = from->optimizer;
+            from->is_inherited = true;
         }
-    for (uint32_t i = 0; i < train->n_optimizers; i++) {
-        const struct optimizer_rule *inherited = inherited_rule(train, i);
-        struct optimizer_config *optimizer = &train->optimizers[i].optimizer;
-        *optimizer =
-            inherited ? inherited->optimizer : (struct optimizer_config){.kind = OPTIMIZER_NONE};
-        read_optimizer(r, draft->optimizers[i], optimizer);
+        read_optimizer(r, value, rule->selector.n_roles > 0, &rule->optimizer);
+        if (rival && r->diagnostics->n_errors == errors_before)
+            check_inherits(r, rule, value, from, rival);
     }
 }
 
@@ -345,24 +183,25 @@ static const struct {
     const char *name;
     size_t offset;
 } precision_rows[] = {
-    {"parameters", offsetof(struct precision_config, parameters)},
-    {"master", offsetof(struct precision_config, master)},
-    {"moments", offsetof(struct precision_config, moments)},
-    {"gradients", offsetof(struct precision_config, gradients)},
-    {"activations", offsetof(struct precision_config, activations)},
-    {"compute", offsetof(struct precision_config, compute)},
-    {"accumulate", offsetof(struct precision_config, accumulate)},
-    {"gather", offsetof(struct precision_config, gather)},
-    {"reduce", offsetof(struct precision_config, reduce)},
-    {"dispatch", SIZE_MAX}, // of experts
-    {"combine", SIZE_MAX},
+#define PRECISION_FIELD(name) {#name, offsetof(struct precision_config, name)},
+#define EXPERT_FIELD(name)    {#name, SIZE_MAX},
+#include "frontend/precision_fields.def"
+#undef PRECISION_FIELD
+#undef EXPERT_FIELD
 };
-enum { N_PRECISION_ROWS = sizeof precision_rows / sizeof *precision_rows, MASTER_ROW = 1 };
+enum {
+#define PRECISION_FIELD(name) PRECISION_##name,
+#define EXPERT_FIELD(name)    PRECISION_##name,
+#include "frontend/precision_fields.def"
+#undef PRECISION_FIELD
+#undef EXPERT_FIELD
+    N_PRECISION_ROWS
+};
 
 // All uses in one type; parameters that are wide enough serve as their own master copy.
 static void set_precision(struct precision_config *precision, enum dtype dtype) {
     for (int i = 0; i < N_PRECISION_ROWS; i++)
-        if (precision_rows[i].offset != SIZE_MAX && i != MASTER_ROW)
+        if (precision_rows[i].offset != SIZE_MAX && i != PRECISION_master)
             *(enum dtype *)((char *)precision + precision_rows[i].offset) = dtype;
     precision->master = DTYPE_NONE;
 }
@@ -385,9 +224,10 @@ static bool read_type(struct resolver *r, const struct ast_value *value, const c
     return true;
 }
 
-// Types by selector are read, and refused where they stand.
+// Types by selector are read, and refused where they stand. `said`: where each field was.
 static void take_precision_path(struct resolver *r, struct precision_config *precision,
-                                const struct ast_field *field, const struct ast_path *path) {
+                                const struct ast_field *field, const struct ast_path *path,
+                                struct span *said) {
     struct ast_name name = path->items[0].name;
     const char *names[N_PRECISION_ROWS];
     for (int i = 0; i < N_PRECISION_ROWS; i++)
@@ -398,13 +238,19 @@ static void take_precision_path(struct resolver *r, struct precision_config *pre
         return;
     }
     enum dtype type;
-    if (!read_type(r, field->value, arena_format(r->arena, "`%s`", name.text), row == MASTER_ROW,
-                   &type))
+    const char *what = arena_format(r->arena, "`%s`", name.text);
+    if (!read_type(r, field->value, what, row == PRECISION_master, &type))
         return;
-    if (path->n > 1)
+    if (path->n > 1) {
         report_unsupported(r, path->span, UNSUPPORTED_PRECISION_SELECTOR);
-    else if (precision_rows[row].offset != SIZE_MAX)
+    } else if (said[row].source != NO_SOURCE) {
+        report_twice(r, path->span, said[row], what);
+    } else if (precision_rows[row].offset == SIZE_MAX) {
+        report_unsupported(r, path->span, UNSUPPORTED_EXPERT_MODEL);
+    } else {
         *(enum dtype *)((char *)precision + precision_rows[row].offset) = type;
+        said[row] = path->span;
+    }
 }
 
 // All fields in one type: what is compiled today. A master copy in the parameters' own type is
@@ -415,7 +261,7 @@ static void check_uniform(struct resolver *r, struct precision_config *precision
         precision->master = DTYPE_NONE;
     bool uniform = precision->master == DTYPE_NONE;
     for (int i = 0; i < N_PRECISION_ROWS; i++)
-        if (precision_rows[i].offset != SIZE_MAX && i != MASTER_ROW)
+        if (precision_rows[i].offset != SIZE_MAX && i != PRECISION_master)
             uniform &= *(enum dtype *)((char *)precision + precision_rows[i].offset) ==
                        precision->parameters;
     if (!uniform)
@@ -440,12 +286,15 @@ static void take_precision(struct resolver *r, struct train_draft *draft,
             set_precision(precision, dtype);
         return;
     }
+    struct span said[N_PRECISION_ROWS];
+    for (int i = 0; i < N_PRECISION_ROWS; i++)
+        said[i] = span_nowhere();
     for (uint32_t i = 0; i < field->block.n; i++) {
         const struct ast_field *inner = &field->block.items[i];
         if (!inner->value)
             report(r->diagnostics, E104, inner->span, "`precision` has no block inside");
         for (uint32_t k = 0; k < inner->paths.n && inner->value; k++)
-            take_precision_path(r, precision, inner, &inner->paths.items[k]);
+            take_precision_path(r, precision, inner, &inner->paths.items[k], said);
     }
     if (r->diagnostics->n_errors == errors_before)
         check_uniform(r, precision, field->span);
@@ -469,18 +318,11 @@ static void take_reproducible(struct resolver *r, struct train_draft *draft,
         most.value = field->value->of.value;
     }
     if (take_field(r, train_field_rows, N_TRAIN_FIELDS, "field of `train`", &most, origin,
-                   draft->config, draft->said) != TRAIN_REPRODUCIBLE)
+                   draft->config, draft->said) != TRAIN_reproducible)
         return;
     uint32_t named = read_dimensions(r, of);
     draft->config->reproducible_of = draft->config->reproducible ? named : 0;
     draft->config->reproducible_span = most.value->span;
-}
-
-// What an optimizer takes as an argument.
-static bool is_optimizers(const struct ast_field *field) {
-    const char *name = field->paths.items[0].items[0].name.text;
-    return table_find(adamw_arguments, 4, name) >= 0 || table_find(sgd_arguments, 3, name) >= 0 ||
-           translated(name, adamw_arguments, 4);
 }
 
 // A field of the block or a `-D train.FIELD`: both come this way, with other origins.
@@ -498,7 +340,7 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
             report(r->diagnostics, E105, field->span, "`optimizer` takes a value: `= adamw(...)`");
     } else if (is_field(field, "reproducible")) {
         take_reproducible(r, draft, field, &here);
-    } else if (is_optimizers(field)) {
+    } else if (is_optimizer_argument(field->paths.items[0].items[0].name.text)) {
         const struct ast_name *name = &field->paths.items[0].items[0].name;
         struct diagnostic *d = report(r->diagnostics, E104, name->span,
                                       "no field of `train` is called `%s`", name->text);
@@ -521,9 +363,9 @@ static void check_train(struct resolver *r, const struct found_item *found,
                         const struct train_draft *draft) {
     const struct train_config *train = draft->config;
     const char *missing = "";
-    if (!draft->said[TRAIN_BATCH].said)
+    if (!draft->said[TRAIN_batch].said)
         missing = "`batch`";
-    if (!draft->said[TRAIN_SEQUENCE].said)
+    if (!draft->said[TRAIN_sequence].said)
         missing = arena_format(r->arena, "%s%s`sequence`", missing, *missing ? ", " : "");
     bool has_base = train->n_optimizers && train->optimizers[0].selector.n_roles == 0;
     if (!has_base)
@@ -532,8 +374,7 @@ static void check_train(struct resolver *r, const struct found_item *found,
         report(r->diagnostics, E109, found->item->name.span, "`train` does not say %s", missing);
     for (uint32_t i = 0; i < train->n_optimizers && has_base; i++) {
         const struct optimizer_rule *rule = &train->optimizers[i];
-        if (rule->optimizer.kind != OPTIMIZER_NONE && !rule->optimizer.rate.base &&
-            rule->optimizer.rate.kind == RATE_CONSTANT)
+        if (rule->optimizer.kind != OPTIMIZER_NONE && !rule->optimizer.rate.base)
             report_no_rate(r, rule);
     }
     check_reproducible(r, train);
@@ -562,10 +403,10 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
     for (uint32_t at = 0; next_setting(r, "train", &at, &field, &origin);)
         take_train_field(r, &draft, &field, &origin);
     read_optimizers(r, &draft);
-    draft.config->batch_origin = draft.said[TRAIN_BATCH].origin;
-    draft.config->sequence_origin = draft.said[TRAIN_SEQUENCE].origin;
-    draft.config->microbatch_origin = draft.said[TRAIN_MICROBATCH].origin;
-    draft.config->reproducible_origin = draft.said[TRAIN_REPRODUCIBLE].origin;
+    draft.config->batch_origin = draft.said[TRAIN_batch].origin;
+    draft.config->sequence_origin = draft.said[TRAIN_sequence].origin;
+    draft.config->microbatch_origin = draft.said[TRAIN_microbatch].origin;
+    draft.config->reproducible_origin = draft.said[TRAIN_reproducible].origin;
     if (r->diagnostics->n_errors == errors_before && !r->has_syntax_errors)
         check_train(r, found, &draft);
 }

@@ -80,9 +80,11 @@ struct learning_rate {
 struct optimizer_config {
     enum optimizer_kind kind;
     struct learning_rate rate;
-    double beta1, beta2, eps, weight_decay; // adamw
-    double momentum;                        // sgd; 0: without
+    double beta1, beta2, eps; // adamw
+    double momentum;          // sgd; 0: without
     bool nesterov;
+    double weight_decay;
+    bool decays_all; // gains and biases too, as it was said of what a selector selects
 };
 
 // `layers[0:16].attention.norm`: role names from ir/roles.def, outermost first, with an optional
@@ -96,9 +98,10 @@ struct selector {
     struct span span;
 };
 
-struct optimizer_rule { // later and longer selectors win; rule 0 has the empty selector
+struct optimizer_rule { // the longest selector wins; rule 0 has the empty selector
     struct selector selector;
     struct optimizer_config optimizer;
+    bool is_inherited; // another rule takes from it what it does not say itself
     struct origin origin;
 };
 

@@ -720,5 +720,5 @@ bool build(struct program *program, const struct pass_context *context) {
     push_forward(&b, STEP_EVALUATE, &sites, train_span);
     push_call(&b, &program->steps[STEP_EVALUATE].body, &mean);
     program_number(program);
-    return true;
+    return check_optimizers(program, config, context->diagnostics);
 }

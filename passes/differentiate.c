@@ -206,14 +206,13 @@ static void reverse_loop(struct tape *tape, const struct statement *statement,
 
 // ---- the pass ----------------------------------------------------------------------------------
 
-// Else the backward would be empty, and a step would do nothing.
+// Else the backward would be empty, and a step would do nothing. Of a file that is wrong `build`
+// has said so (optimizer_rules.c); a text may say it, too.
 static bool something_to_train(const struct program *program, const struct pass_context *context) {
     for (uint32_t i = 0; i < program->n_tensors; i++)
         if (program->tensors[i].trainable)
             return true;
-    struct span span = context->config ? origin_span(&context->config->train.origin)
-                                       : program->steps[STEP_TRAIN].span;
-    report(context->diagnostics, E121, span,
+    report(context->diagnostics, E121, program->steps[STEP_TRAIN].span,
            "every parameter is frozen: there is nothing to train");
     return false;
 }

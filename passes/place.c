@@ -39,9 +39,11 @@ struct axis_list effective_axes(const struct placing *p, const struct axis_list 
 // What the weighing needs to remember, so that every conflict is reported once.
 struct weighing {
     struct placing *placing;
-    bool *reported;   // of a pair of modes
-    uint32_t *placed; // tensors that a mode reached
-    uint32_t range;   // of the layers that are looked at
+    bool *reported;                        // of a pair of modes
+    uint32_t *placed;                      // tensors that a mode reached
+    uint32_t *decided;                     // of these, those that are there and follow it
+    const struct mode_statement **instead; // one that others follow
+    uint32_t range;                        // of the layers that are looked at
 };
 
 static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
@@ -135,6 +137,18 @@ static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t
     return !split;
 }
 
+// Of what is frozen there are parameters only.
+static void count_decided(struct weighing *w, enum state state, uint32_t t, unsigned axis,
+                          uint32_t winner) {
+    const struct strategy_config *strategy = &w->placing->config->strategy;
+    if (state != STATE_PARAMETERS && !w->placing->program->tensors[t].trainable)
+        return;
+    w->decided[winner]++;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (m != winner && applies(w, m, state, t, axis))
+            w->instead[m] = &strategy->modes[winner];
+}
+
 // The statement that decides about one state of one tensor on one axis.
 static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axis) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
@@ -155,6 +169,7 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
         report_tie_once(w, (uint32_t)winner, (uint32_t)rival, axis);
     if (winner < 0)
         return;
+    count_decided(w, state, t, axis, (uint32_t)winner);
     struct placed_extent *extent = &placed_here(w, t)->extents[state][axis];
     extent->mode = &strategy->modes[winner];
     extent->extent = extent->mode->extent;
@@ -281,28 +296,34 @@ static void place_tensor(struct weighing *w, uint32_t t) {
     place_wire(p, placed);
 }
 
-// A mode that reached no tensor says something about nothing.
-static void check_reach(struct weighing *w) {
+// A mode that reached no tensor says something about nothing; of one that others overrule wherever
+// it reaches, it is told if all else is well and the own text of the strategy says it.
+static void check_reach(struct weighing *w, bool well) {
     struct placing *p = w->placing;
     for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
         const struct mode_statement *mode = &p->config->strategy.modes[m];
-        if (mode->state == STATE_ACTIVATIONS || !mode->sets_extent || w->placed[m] ||
+        if (mode->state == STATE_ACTIVATIONS || !mode->sets_extent ||
             effective_axes(p, &mode->axes).n == 0)
             continue;
-        report_selects_nothing(p, mode, "no tensor of");
+        if (!w->placed[m])
+            report_selects_nothing(p, mode, "no tensor of");
+        else if (!w->decided[m] && mode->own_text && well)
+            report_decides_nothing(p, mode, w->instead[m]);
     }
 }
 
 static void place_storage(struct placing *p) {
-    uint32_t n = p->config->strategy.n_modes;
+    uint32_t n = p->config->strategy.n_modes, errors = p->diagnostics->n_errors;
     struct weighing w = {.placing = p,
                          .reported = ARENA_ARRAY(p->arena, bool, (size_t)n *n + 1),
-                         .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1)};
+                         .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
+                         .decided = ARENA_ARRAY(p->arena, uint32_t, n + 1),
+                         .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1)};
     for (w.range = 0; w.range < p->placement->n_ranges; w.range++)
         for (uint32_t t = 0; t < p->program->n_tensors; t++)
             place_tensor(&w, t);
     settle_ranges(p);
-    check_reach(&w);
+    check_reach(&w, p->diagnostics->n_errors == errors);
 }
 
 static bool check_microbatches(struct placing *p) {
@@ -378,6 +399,8 @@ bool placement_derive(const struct config *config, const struct program *program
         check_order(&p);
     if (diagnostics->n_errors == errors)
         check_gathers(&p);
+    if (diagnostics->n_errors == errors)
+        check_heard(&p);
     return diagnostics->n_errors == errors && check_microbatches(&p) && check_squares(&p);
 }
 

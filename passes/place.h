@@ -13,6 +13,7 @@
 //   place_sums.c    whether all gradients have it
 //   place_promised.c  which dimensions it lets a strategy divide
 //   place_sizes.c   which sizes divide
+//   place_heard.c   what is said without effect
 //   place_remedies.c  the edits that helps propose
 #ifndef PLACE_PASSES_PLACE_H
 #define PLACE_PASSES_PLACE_H
@@ -45,6 +46,9 @@ bool stored_alike(const struct placed_tensor *a, unsigned axis, const struct pla
 // E119: no part of what the model has, in these words, is one that the statement selects. At its
 // selector, where nothing brought it.
 void report_selects_nothing(struct placing *, const struct mode_statement *, const char *words);
+// W830: the statement decides about nothing, `instead` does; NULL: as there is no such state.
+void report_decides_nothing(struct placing *, const struct mode_statement *,
+                            const struct mode_statement *instead);
 // E199: understood, but not compiled yet.
 struct diagnostic *not_yet(struct placing *, const struct origin *origin, const char *what);
 
@@ -128,5 +132,7 @@ struct diagnostic *report_no_order(struct placing *, const struct origin *origin
                                    const char *message);
 void check_states(struct placing *);
 void check_nesting(struct placing *, const struct placed_tensor *);
+// Of a strategy that is right: what it says without effect.
+void check_heard(struct placing *);
 
 #endif

@@ -11,12 +11,12 @@
 
 void report_selects_nothing(struct placing *p, const struct mode_statement *mode,
                             const char *words) {
-    struct diagnostic *d = report(p->diagnostics, E119, mode->selector_span,
-                                  "%s model `%s` has this role", words, p->config->model.name);
+    bool own = mode->own_text && !mode->origin.inner;
+    struct diagnostic *d =
+        report_selects_no(words, p->diagnostics, &p->config->model, &mode->selector,
+                          mode->selector_span, own ? state_names[mode->state] : NULL);
     if (mode->origin.inner)
         diagnostic_origin(d, &mode->origin);
-    diagnostic_help(d,
-                    "select another part: `placec explain roles` prints all, with what each owns");
 }
 
 struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what) {

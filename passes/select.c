@@ -30,13 +30,32 @@ bool selector_is_partial(const struct selector *selector, int64_t layers) {
                                     selector->slice_step == 1);
 }
 
+struct diagnostic *report_selects_no(const char *words, struct diagnostics *diagnostics,
+                                     const struct model_config *model,
+                                     const struct selector *selector, struct span at,
+                                     const char *of) {
+    struct diagnostic *d =
+        report(diagnostics, E119, at, "%s model `%s` has this role", words, model->name);
+    bool tied = model->tied && selector->n_roles == 1 && selector->roles[0] == ROLE_HEAD;
+    if (tied) {
+        diagnostic_say(d, "tied: it is the embedding");
+        diagnostic_help(d, "select `embedding`, whose table the head reads too");
+    } else {
+        diagnostic_help(
+            d, "select another part: `placec explain roles` prints all, with what each owns");
+    }
+    if (tied && of)
+        diagnostic_edit(d, at, "%s.embedding", of);
+    return d;
+}
+
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor) {
     const struct optimizer_rule *best = NULL;
     for (uint32_t i = 0; i < train->n_optimizers; i++) {
         const struct optimizer_rule *rule = &train->optimizers[i];
         if (selector_matches(&rule->selector, tensor->roles, tensor->n_roles) &&
-            (!best || rule->selector.n_roles >= best->selector.n_roles))
+            (!best || rule->selector.n_roles > best->selector.n_roles))
             best = rule;
     }
     CHECK(best); // rule 0 has the empty selector

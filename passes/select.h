@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "ir/config.h"
+#include "ir/diagnostic.h"
 #include "ir/ir.h"
 
 // Do the selector's roles stand in the path, in this order? Steps may be left out between them
@@ -21,8 +22,14 @@ bool selectors_overlap(const struct selector *a, const struct selector *b);
 // Does the selector's slice leave out some of `layers` layers?
 bool selector_is_partial(const struct selector *selector, int64_t layers);
 
-// The optimizer rule that holds for a tensor: the longest selector that matches, of equally long
-// ones the last. Rule 0 matches everything.
+// E119: no part of what the model has, in these `words` ("no tensor of"), is selected. `of`: what
+// stands in front of the selector at `at`, where that is the user's to change; else NULL.
+struct diagnostic *report_selects_no(const char *words, struct diagnostics *,
+                                     const struct model_config *, const struct selector *,
+                                     struct span at, const char *of);
+
+// The optimizer rule that holds for a tensor: the longest selector that matches. Rule 0 matches
+// everything.
 const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
                                                const struct tensor *tensor);
 
@@ -44,5 +51,9 @@ const struct mode_statement *recomputes_layer(const struct strategy_config *, in
 // How many layers are recomputed at once, around this one: the input of every so many is kept. 1:
 // of each, or nothing is recomputed.
 int64_t layers_recomputed_at_once(const struct strategy_config *, int64_t layer);
+
+// ---- optimizer_rules.c ------------------------------------------------------------------------
+// What the optimizers of the `train` block say of the tensors that are there. False: reported.
+bool check_optimizers(const struct program *, const struct config *, struct diagnostics *);
 
 #endif

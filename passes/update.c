@@ -6,9 +6,10 @@
 //   update   `update_embedding`, `update_block`, `update_head`: each trainable tensor and its
 //            moments, in place, by the optimizer of the longest selector that matches it
 //
-// The formulas are PyTorch's (AdamW, SGD, clip_grad_norm_). Weight decay is for matrices: PyTorch's
-// users leave out what has fewer than two dimensions, which are the biases and the gains. Ours of
-// the heads have three, so they are told apart by what they are.
+// The formulas are PyTorch's (AdamW, SGD, clip_grad_norm_). What is said of all parameters decays
+// matrices and tables only: PyTorch's users leave out what has fewer than two dimensions, which are
+// the biases and the gains. Ours of the heads have three, so they are told apart by what they are.
+// What is said of a part by a selector is meant of all that it selects.
 #include <string.h>
 
 #include "ir/check.h"
@@ -16,8 +17,6 @@
 #include "passes/emit.h"
 #include "passes/passes.h"
 #include "passes/select.h"
-
-enum { MAX_RATES = 8 }; // different learning rates
 
 // Tensors that are updated by one unit.
 enum group { GROUP_EMBEDDING, GROUP_BLOCK, GROUP_HEAD, N_GROUPS };
@@ -42,7 +41,7 @@ struct updater {
     const struct config *config;
     struct trained *states;
     uint32_t n_states;
-    struct rate rates[MAX_RATES];
+    struct rate *rates; // at most one for each rule
     uint32_t n_rates;
     buffer_id norm2, clip, step;
     struct emitter emitter;
@@ -90,7 +89,7 @@ static buffer_id rate_buffer(struct updater *u, const struct learning_rate *rate
     for (uint32_t i = 0; i < u->n_rates; i++)
         if (same_rate(&u->rates[i].of, rate))
             return u->rates[i].buffer;
-    CHECK(u->n_rates < MAX_RATES);
+    CHECK(u->n_rates < u->config->train.n_optimizers);
     buffer_id buffer =
         u->n_rates == 0
             ? add_host_scalar(u, HOST_LEARNING_RATE)
@@ -145,21 +144,6 @@ static void collect_states(struct updater *u) {
         if (buffer->class == CLASS_PARAMETERS && program->tensors[buffer->tensor].trainable)
             u->states[u->n_states++] = state_of(u, i);
     }
-}
-
-// A unit is one text for all layers, so an optimizer cannot differ between layers yet.
-static bool rules_fit(const struct program *program, const struct pass_context *context) {
-    const struct train_config *train = &context->config->train;
-    bool fit = true;
-    for (uint32_t i = 0; i < train->n_optimizers; i++) {
-        const struct optimizer_rule *rule = &train->optimizers[i];
-        if (!selector_is_partial(&rule->selector, program->sizes.layers))
-            continue;
-        report(context->diagnostics, E199, origin_span(&rule->origin),
-               "an optimizer for some of the layers only is not compiled yet");
-        fit = false;
-    }
-    return fit;
 }
 
 // ---- writing units and their calls -------------------------------------------------------------
@@ -359,7 +343,7 @@ static void append_finish(struct updater *u) {
     struct program *program = u->program;
     double max_norm = u->config->train.clip;
     buffer_id grad_norm = add_host_scalar(u, HOST_GRAD_NORM);
-    begin_unit(u, "finish", MAX_RATES + 4);
+    begin_unit(u, "finish", u->n_rates + 4);
     struct emitter *e = &u->emitter;
     value_id norm2 = bind_operand(u, "norm2", u->norm2);
     value_id sum = bind_operand(u, "loss_sum", program_find_buffer(program, "loss_sum"));
@@ -379,9 +363,9 @@ static void append_finish(struct updater *u) {
 
 // ---- update ------------------------------------------------------------------------------------
 
-// PyTorch's habit: what has one dimension there is not decayed.
-static bool is_decayed(const struct tensor *tensor) {
-    return tensor->init == INIT_NORMAL;
+static double decay_of(const struct trained *state) {
+    bool decays = state->tensor->init == INIT_NORMAL || state->optimizer->decays_all;
+    return decays ? state->optimizer->weight_decay : 0;
 }
 
 struct bound { // one tensor's values in its update unit
@@ -408,7 +392,7 @@ static void emit_adamw(struct updater *u, const struct trained *state, const str
         {.name = ATTRIBUTE_BETA1, .real = o->beta1},
         {.name = ATTRIBUTE_BETA2, .real = o->beta2},
         {.name = ATTRIBUTE_EPS, .real = o->eps},
-        {.name = ATTRIBUTE_WEIGHT_DECAY, .real = is_decayed(state->tensor) ? o->weight_decay : 0},
+        {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)},
     };
     struct op made = *emit_with(
         &u->emitter, OP_ADAMW, short_name(u, state, ".updated"),
@@ -423,8 +407,7 @@ static void emit_sgd(struct updater *u, const struct trained *state, const struc
                      value_id rate, value_id clip, value_id step) {
     const struct optimizer_config *o = state->optimizer;
     const char *name = short_name(u, state, ".updated");
-    struct attribute decay = {.name = ATTRIBUTE_WEIGHT_DECAY,
-                              .real = is_decayed(state->tensor) ? o->weight_decay : 0};
+    struct attribute decay = {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)};
     if (o->momentum == 0) {
         value_id made = emit_with(&u->emitter, OP_SGD, name,
                                   OPERANDS(at->parameter, at->gradient, rate, clip), &decay, 1)
@@ -463,8 +446,8 @@ static void append_update(struct updater *u, enum group group) {
     if (group_is_empty(u, group))
         return;
     begin_unit(u, arena_format(u->program->arena, "update_%s", group_names[group]),
-               u->n_states * 4 + MAX_RATES + 2);
-    value_id rates[MAX_RATES] = {0};
+               u->n_states * 4 + u->n_rates + 2);
+    value_id *rates = ARENA_ARRAY(u->program->arena, value_id, u->n_rates);
     for (uint32_t i = 0; i < u->n_rates; i++)
         if (group_has_rate(u, group, u->rates[i].buffer))
             rates[i] =
@@ -489,9 +472,8 @@ static void append_update(struct updater *u, enum group group) {
 }
 
 bool append_updates(struct program *program, const struct pass_context *context) {
-    if (!rules_fit(program, context))
-        return false;
     struct updater u = {.program = program, .config = context->config};
+    u.rates = ARENA_ARRAY(program->arena, struct rate, context->config->train.n_optimizers);
     u.step = add_host_scalar(&u, HOST_STEP);
     u.norm2 = add_scalar(&u, "norm2", CLASS_TRANSIENT);
     u.clip = add_scalar(&u, "clip", CLASS_TRANSIENT);

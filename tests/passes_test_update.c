@@ -80,6 +80,46 @@ static void test_only_matrices_decay(void **state) {
     arena_free(&trial.arena);
 }
 
+// What is said of a part is meant of all of it, gains and biases too.
+static void test_selected_parts_decay(void **state) {
+    struct trial trial;
+    begin(&trial, FAMILY_GPT2);
+    struct optimizer_config *norms = &add_rule(&trial, ROLE_NORM, ROLE_NONE)->optimizer;
+    norms->weight_decay = 0.9;
+    norms->decays_all = true;
+    struct optimizer_config *mlp = &add_rule(&trial, ROLE_MLP, ROLE_UP)->optimizer;
+    *mlp = (struct optimizer_config){.kind = OPTIMIZER_SGD,
+                                     .rate = {.kind = RATE_CONSTANT, .base = 0.5},
+                                     .weight_decay = 0.7,
+                                     .decays_all = true};
+    assert_true(run(&trial));
+    assert_float_equal(decay_of(&trial, "update_block", "attention.norm.gain"), 0.9, 0);
+    assert_float_equal(decay_of(&trial, "update_block", "mlp.norm.bias"), 0.9, 0);
+    assert_float_equal(decay_of(&trial, "update_head", "norm.gain"), 0.9, 0);
+    assert_float_equal(decay_of(&trial, "update_block", "mlp.up.weight"), 0.7, 0);
+    assert_float_equal(decay_of(&trial, "update_block", "mlp.up.bias"), 0.7, 0);
+    assert_float_equal(decay_of(&trial, "update_block", "mlp.down.weight"), 0.1, 0);
+    assert_float_equal(decay_of(&trial, "update_block", "mlp.down.bias"), 0, 0);
+    arena_free(&trial.arena);
+}
+
+// As many rates as parts.
+static void test_a_rate_for_each_part(void **state) {
+    static const enum role parts[][2] = {
+        {ROLE_EMBEDDING, ROLE_NONE}, {ROLE_NORM, ROLE_NONE}, {ROLE_QKV, ROLE_UP},
+        {ROLE_QKV, ROLE_KV},         {ROLE_OUT, ROLE_NONE},  {ROLE_MLP, ROLE_GATE},
+        {ROLE_MLP, ROLE_UP},         {ROLE_DOWN, ROLE_NONE}, {ROLE_HEAD, ROLE_NONE}};
+    enum { N_PARTS = sizeof parts / sizeof *parts };
+    struct trial trial;
+    begin(&trial, FAMILY_LLAMA);
+    for (int i = 0; i < N_PARTS; i++)
+        add_rule(&trial, parts[i][0], parts[i][1])->optimizer.rate =
+            (struct learning_rate){.kind = RATE_CONSTANT, .base = 1 + i};
+    assert_true(run(&trial));
+    assert_int_not_equal(program_find_buffer(trial.program, "learning_rate.10"), NO_ID);
+    arena_free(&trial.arena);
+}
+
 static void test_longest_selector_wins(void **state) {
     struct trial trial;
     begin(&trial, FAMILY_LLAMA);
@@ -160,6 +200,8 @@ static void test_slice_of_all_layers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_matrices_decay),
+        cmocka_unit_test(test_selected_parts_decay),
+        cmocka_unit_test(test_a_rate_for_each_part),
         cmocka_unit_test(test_longest_selector_wins),
         cmocka_unit_test(test_mixed_optimizers),
         cmocka_unit_test(test_E121_everything_frozen),

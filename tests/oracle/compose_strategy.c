@@ -85,10 +85,12 @@ static void write_gather_options(struct composer *c) {
         fprintf(c->to, ", after_forward = kept%s", chance(c, 400) ? ", after_backward = kept" : "");
 }
 
-static void write_reduce_options(struct composer *c, bool bucket) {
+// Shards are never reduced after the last microbatch.
+static void write_reduce_options(struct composer *c, bool whole) {
     static const char *const when[] = {"", ", reduce = last", ", reduce = each"};
-    fprintf(c->to, "%s", when[pick(c, 3)]);
-    if (bucket && chance(c, 300))
+    int64_t picked = pick(c, 3);
+    fprintf(c->to, "%s", when[!whole && picked == 1 ? 0 : picked]);
+    if (whole && chance(c, 300))
         fprintf(c->to, ", bucket = %d KiB", 1 + (int)pick(c, 8));
 }
 

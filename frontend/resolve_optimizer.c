@@ -1,0 +1,283 @@
+// An optimizer as a value, `adamw(lr = cosine(...), ...)`; what it takes stands in optimizers.def.
+//
+// It is read on top of another one, of which it keeps what it does not say. Which one that is, is
+// known to those who read rules (resolve_train.c).
+#include "frontend/resolve.h"
+
+#include <float.h>
+#include <string.h>
+
+static const struct argument_row {
+    const char *of, *name;
+} argument_rows[] = {
+#define ARGUMENT(of, name) {of, name},
+#include "frontend/optimizers.def"
+};
+enum { N_ARGUMENT_ROWS = sizeof argument_rows / sizeof *argument_rows };
+
+static const char *const schedule_words[] = {
+#define SCHEDULE(name) name,
+#include "frontend/optimizers.def"
+};
+enum { N_SCHEDULES = sizeof schedule_words / sizeof *schedule_words };
+
+enum optimizer_word {
+#define OPTIMIZER(ID, name) WORD_##ID,
+#include "frontend/optimizers.def"
+    N_OPTIMIZER_WORDS
+};
+static const char *const optimizer_words[] = {
+#define OPTIMIZER(ID, name) name,
+#include "frontend/optimizers.def"
+};
+
+bool is_optimizer_argument(const char *name) {
+    for (int i = 0; i < N_ARGUMENT_ROWS; i++) {
+        const struct argument_row *row = &argument_rows[i];
+        if (table_find(schedule_words, N_SCHEDULES, row->of) < 0 &&
+            (strcmp(row->name, name) == 0 || translated(name, &row->name, 1)))
+            return true;
+    }
+    return false;
+}
+
+// ---- arguments of calls -----------------------------------------------------------------------
+
+// The arguments of one call while its readers take theirs; the rest is reported.
+struct taking {
+    struct resolver *r;
+    const struct ast_arguments *arguments;
+    const char *call;
+    uint64_t taken;
+};
+
+static struct taking begin_taking(struct resolver *r, const struct ast_value *value) {
+    return (struct taking){r, &value->call.arguments, value->call.name.text, 0};
+}
+
+// The argument of a name; the first may stand without its own, where `positional`. Returns the
+// value, NULL: not given.
+static const struct ast_value *take(struct taking *t, const char *name, bool positional) {
+    for (uint32_t i = 0; i < t->arguments->n && i < 64; i++) {
+        const struct ast_argument *argument = &t->arguments->items[i];
+        if (argument->kind != ARGUMENT_VALUE)
+            continue;
+        bool named = argument->name.text && strcmp(argument->name.text, name) == 0;
+        bool first = positional && i == 0 && !argument->name.text;
+        if (!named && !first)
+            continue;
+        t->taken |= UINT64_C(1) << i;
+        return argument->value;
+    }
+    return NULL;
+}
+
+// `name`: of what PyTorch takes in this place.
+static void report_unnamed(struct resolver *r, const struct ast_argument *argument,
+                           const char *function, const char *name) {
+    struct diagnostic *d =
+        report(r->diagnostics, E105, argument->span, "`%s` takes its arguments by name", function);
+    if (!name || argument->kind != ARGUMENT_VALUE)
+        return;
+    const char *named =
+        arena_format(r->arena, "%s = %s", name, ast_value_text(r->arena, argument->value));
+    diagnostic_help(d, "did you mean `%s`?", named);
+    diagnostic_edit(d, argument->span, "%s", named);
+}
+
+// Whatever no reader took: a second time, misspelt, or without a name.
+static void report_untaken(const struct taking *t) {
+    struct resolver *r = t->r;
+    const char *names[N_ARGUMENT_ROWS];
+    size_t n = 0;
+    for (int i = 0; i < N_ARGUMENT_ROWS; i++)
+        if (strcmp(argument_rows[i].of, t->call) == 0)
+            names[n++] = argument_rows[i].name;
+    for (uint32_t i = 0; i < t->arguments->n; i++) {
+        const struct ast_argument *argument = &t->arguments->items[i];
+        if (i < 64 && t->taken >> i & 1)
+            continue;
+        if (argument->name.text && table_find(names, (int)n, argument->name.text) >= 0)
+            report(r->diagnostics, E108, argument->span, "`%s` is given twice",
+                   argument->name.text);
+        else if (argument->name.text)
+            report_unknown(r, E104, argument->name,
+                           arena_format(r->arena, "argument of `%s`", t->call), names, n);
+        else if (n)
+            report_unnamed(r, argument, t->call, i < n ? names[i] : NULL);
+        else
+            report(r->diagnostics, E105, argument->span, "`%s` takes no argument", t->call);
+    }
+}
+
+// Not given: what is there stays, a default or what was inherited. False: not given.
+static bool take_real(struct taking *t, const char *name, double minimum, double maximum,
+                      double *out) {
+    const struct ast_value *value = take(t, name, false);
+    if (value)
+        read_real(t->r, value, arena_format(t->r->arena, "`%s`", name), minimum, maximum, out);
+    return value != NULL;
+}
+
+// ---- learning rates ---------------------------------------------------------------------------
+
+// A schedule that says what it says and comes to something else.
+static void check_cosine(struct resolver *r, const struct ast_value *value,
+                         const struct learning_rate *rate) {
+    if (rate->steps <= rate->warmup_steps)
+        report(r->diagnostics, E107, value->span, "warm-up of %lld steps leaves none of %lld",
+               (long long)rate->warmup_steps, (long long)rate->steps);
+    if (rate->minimum > rate->base) {
+        struct diagnostic *d = report(r->diagnostics, E107, value->span,
+                                      "the minimum of `cosine` is above its peak, %g", rate->base);
+        diagnostic_help(d, "the rate falls from the peak to the minimum: make the minimum smaller");
+    }
+}
+
+// Linear warm-up to the peak, then half a cosine down to the minimum at `steps`.
+static void read_cosine(struct resolver *r, const struct ast_value *value,
+                        struct learning_rate *rate) {
+    struct taking t = begin_taking(r, value);
+    uint32_t errors_before = r->diagnostics->n_errors;
+    const struct ast_value *peak = take(&t, "peak", true);
+    const struct ast_value *warmup = take(&t, "warmup", false);
+    const struct ast_value *steps = take(&t, "steps", false);
+    rate->kind = RATE_COSINE;
+    if (peak)
+        read_real(r, peak, "the peak of `cosine`", 0, 1e6, &rate->base);
+    if (warmup)
+        read_integer(r, warmup, "`warmup`", 0, INT64_C(1) << 50, &rate->warmup_steps);
+    if (steps)
+        read_integer(r, steps, "`steps`", 1, INT64_C(1) << 50, &rate->steps);
+    take_real(&t, "minimum", 0, 1e6, &rate->minimum);
+    report_untaken(&t);
+    if (!peak || !steps)
+        report(r->diagnostics, E109, value->span,
+               "`cosine` needs a peak and `steps`: `cosine(3e-4, warmup = 100, steps = 1000)`");
+    else if (r->diagnostics->n_errors == errors_before)
+        check_cosine(r, value, rate);
+}
+
+// A constant, or a schedule over steps.
+static void read_rate(struct resolver *r, const struct ast_value *value,
+                      struct learning_rate *rate) {
+    if (value->kind == AST_CALL && strcmp(value->call.name.text, "cosine") == 0) {
+        *rate = (struct learning_rate){0};
+        read_cosine(r, value, rate);
+    } else if (value->kind == AST_NUMBER) {
+        *rate = (struct learning_rate){.kind = RATE_CONSTANT};
+        read_real(r, value, "`lr`", 0, 1e6, &rate->base);
+    } else {
+        struct diagnostic *d = report_wrong_kind(r, value, "`lr`", "a number or `cosine(...)`");
+        if (value->kind == AST_CALL)
+            diagnostic_meant(d, value->call.name.span, value->call.name.text, schedule_words,
+                             N_SCHEDULES);
+    }
+}
+
+// ---- optimizers -------------------------------------------------------------------------------
+
+// Decays of the two moments, as PyTorch writes them.
+static void read_betas(struct resolver *r, const struct ast_value *value,
+                       struct optimizer_config *optimizer) {
+    if (value->kind != AST_TUPLE || value->elements.n != 2) {
+        report_wrong_kind(r, value, "`betas`", "two numbers, `(0.9, 0.95)`");
+        return;
+    }
+    double largest = 1 - DBL_EPSILON; // 1 would never forget, and divide by zero
+    read_real(r, value->elements.items[0], "the first of `betas`", 0, largest, &optimizer->beta1);
+    read_real(r, value->elements.items[1], "the second of `betas`", 0, largest, &optimizer->beta2);
+}
+
+// Of matrices and tables, as PyTorch's users group parameters; a statement that selects means all
+// that it selects.
+static void take_decay(struct taking *t, bool selects, struct optimizer_config *optimizer) {
+    if (take_real(t, "weight_decay", 0, 1e6, &optimizer->weight_decay))
+        optimizer->decays_all = selects;
+}
+
+// Fields that are not named keep what the rule inherited.
+static void read_adamw(struct resolver *r, const struct ast_value *value, bool selects,
+                       struct optimizer_config *optimizer) {
+    struct taking t = begin_taking(r, value);
+    if (optimizer->kind != OPTIMIZER_ADAMW) // nothing to inherit: PyTorch's defaults
+        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_ADAMW,
+                                               .rate = optimizer->rate,
+                                               .beta1 = 0.9,
+                                               .beta2 = 0.999,
+                                               .eps = 1e-8,
+                                               .weight_decay = 0.01};
+    const struct ast_value *rate = take(&t, "lr", false);
+    const struct ast_value *betas = take(&t, "betas", false);
+    if (rate)
+        read_rate(r, rate, &optimizer->rate);
+    if (betas)
+        read_betas(r, betas, optimizer);
+    take_real(&t, "eps", DBL_MIN, 1, &optimizer->eps);
+    take_decay(&t, selects, optimizer);
+    report_untaken(&t);
+}
+
+// Another kind than what is inherited takes over its learning rate, and nothing else of it.
+static void read_sgd(struct resolver *r, const struct ast_value *value, bool selects,
+                     struct optimizer_config *optimizer) {
+    struct taking t = begin_taking(r, value);
+    if (optimizer->kind != OPTIMIZER_SGD)
+        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_SGD, .rate = optimizer->rate};
+    const struct ast_value *rate = take(&t, "lr", false);
+    const struct ast_value *nesterov = take(&t, "nesterov", false);
+    if (rate)
+        read_rate(r, rate, &optimizer->rate);
+    take_real(&t, "momentum", 0, 1 - DBL_EPSILON, &optimizer->momentum);
+    take_decay(&t, selects, optimizer);
+    if (nesterov)
+        read_flag(r, nesterov, "`nesterov`", &optimizer->nesterov);
+    report_untaken(&t);
+    if (optimizer->nesterov && !optimizer->momentum)
+        report(r->diagnostics, E121, value->span, "`nesterov` needs a momentum above 0");
+}
+
+// `none` and `adamw` without parentheses are names, with them calls: both are read as calls.
+bool read_optimizer(struct resolver *r, const struct ast_value *value, bool selects,
+                    struct optimizer_config *optimizer) {
+    const char *name = value->kind == AST_CALL   ? value->call.name.text
+                       : value->kind == AST_NAME ? value->name
+                                                 : NULL;
+    int word = name ? table_find(optimizer_words, N_OPTIMIZER_WORDS, name) : -1;
+    struct ast_value called = {
+        .kind = AST_CALL, .span = value->span, .call.name = {name, value->span}};
+    const struct ast_value *call = value->kind == AST_CALL ? value : &called;
+    if (word < 0 && name) {
+        report_unknown(r, E103, call->call.name, "optimizer", optimizer_words, WORD_NONE + 1);
+    } else if (word < 0) {
+        report_wrong_kind(r, value, "`optimizer`", "`adamw(...)`, `sgd(...)` or `none`");
+    } else if (word == WORD_ADAMW) {
+        read_adamw(r, call, selects, optimizer);
+    } else if (word == WORD_SGD) {
+        read_sgd(r, call, selects, optimizer);
+    } else if (word == WORD_NONE) {
+        struct taking t = begin_taking(r, call);
+        report_untaken(&t);
+        *optimizer = (struct optimizer_config){.kind = OPTIMIZER_NONE};
+    } else {
+        report_unsupported(r, value->span, UNSUPPORTED_OPTIMIZER_KIND);
+    }
+    return word >= 0 && word <= WORD_NONE;
+}
+
+void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
+                          struct optimizer_config *out) {
+    struct optimizer_config outer = {.kind = OPTIMIZER_NONE};
+    uint32_t errors_before = r->diagnostics->n_errors;
+    if (!read_optimizer(r, value, false, &outer) || r->diagnostics->n_errors > errors_before)
+        return;
+    if (outer.kind == OPTIMIZER_NONE)
+        return; // as if nothing were said
+    if (outer.kind != OPTIMIZER_SGD || outer.rate.kind != RATE_CONSTANT || outer.weight_decay != 0)
+        report_unsupported(r, value->span, UNSUPPORTED_OUTER_OPTIMIZER);
+    else if (outer.rate.base <= 0)
+        report(r->diagnostics, E109, value->span,
+               "the outer optimizer's rate is not given: `sgd(lr = 0.7, ...)`");
+    else
+        *out = outer;
+}
