@@ -315,6 +315,22 @@ static double flops_per_token(const struct program *program) {
     return 6 * parameters;
 }
 
+// The first step at which a schedule that ends at 0 has ended; 0: none does.
+static int64_t rate_ends(const struct program *program) {
+    int64_t first = 0;
+    for (uint32_t u = 0; u < program->n_units; u++)
+        for (uint32_t i = 0; i < program->units[u].n_ops; i++) {
+            const struct op *op = &program->units[u].ops[i];
+            if (op->kind != OP_LEARNING_RATE ||
+                strcmp(op_attribute(op, ATTRIBUTE_RATE)->word, "cosine") != 0 ||
+                op_real(op, ATTRIBUTE_MINIMUM, 0) > 0)
+                continue;
+            int64_t steps = op_integer(op, ATTRIBUTE_STEPS, 0);
+            first = !first || steps < first ? steps : first;
+        }
+    return first;
+}
+
 struct place_program *descriptor_make(struct arena *arena, const struct program *program,
                                       const struct descriptor_facts *facts) {
     struct place_program *out = ARENA_NEW(arena, struct place_program);
@@ -333,6 +349,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .average_every = program->policy.average_every,
         .seed = facts->config ? facts->config->train.seed : 0,
         .flops_per_token = flops_per_token(program),
+        .rate_ends = rate_ends(program),
         .library_directory = library_directory(arena),
     };
     describe_mesh(arena, &program->mesh, out);

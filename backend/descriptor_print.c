@@ -202,8 +202,10 @@ static void print_predictions(FILE *to, const struct place_program *p) {
             m->peak, m->parameters, m->optimizer, m->gradients, m->activations, m->transient);
     fprintf(to,
             "    .batch = %" PRId64 ", .sequence = %" PRId64 ", .microbatches = %" PRId64
-            ", .vocab = %" PRId64 ",\n    .seed = UINT64_C(%" PRIu64 "), .flops_per_token = %a,\n",
-            p->batch, p->sequence, p->microbatches, p->vocab, p->seed, p->flops_per_token);
+            ", .vocab = %" PRId64 ",\n    .seed = UINT64_C(%" PRIu64 "), .flops_per_token = %a,\n"
+            "    .rate_ends = %" PRId64 ",\n",
+            p->batch, p->sequence, p->microbatches, p->vocab, p->seed, p->flops_per_token,
+            p->rate_ends);
 }
 
 // Features that the instructions of a level need beyond those of the level below; the words are

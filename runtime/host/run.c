@@ -186,6 +186,18 @@ static void print_header(const struct session *session, const struct launch *lau
     fflush(stdout);
 }
 
+/* A schedule of fewer steps than the run: what is left trains nothing, and looks as if it did. */
+static void warn_rate(const struct place_program *program, int64_t steps) {
+    if (program->rate_ends == 0 || steps <= program->rate_ends)
+        return;
+    fflush(stdout);
+    fprintf(stderr,
+            "warning: from step %lld on a learning rate is 0, as its schedule ends there; this run "
+            "has %lld steps\n"
+            "  give the schedule as many steps or a minimum, or run with --steps %lld\n",
+            (long long)program->rate_ends, (long long)steps, (long long)program->rate_ends);
+}
+
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
 struct rank_thread {
@@ -333,6 +345,8 @@ static int run_session(struct session *session, const struct launch *launch, cha
     bool quiet = session->options->quiet || launch->first != 0;
     if (!quiet)
         print_header(session, launch, cores);
+    if (launch->first == 0)
+        warn_rate(program, session->options->steps);
     progress_begin(&session->progress, program, session->options->steps, quiet);
     session->progress.terminal &= !launch->join; /* a launcher carries lines, whatever it says */
     if (!quiet && program->flops_per_token > 0)
