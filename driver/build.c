@@ -30,23 +30,48 @@ static bool write_output(struct compilation *c, const struct backend *backend, i
     return bytes && backend_write_file(&c->arena, path, bytes, size, why);
 }
 
-// What is made takes its name by a rename, which would put a file in the place of a device, or of
-// what the program was read from: its own text, an import, a config.json.
-static bool can_take_name(struct compilation *c, const char *path) {
-    struct stat status, read;
+// How what is made begins: what is there and begins otherwise was made by something else.
+static const struct {
+    const char *begins, *name;
+} forms[N_KINDS] = {[KIND_EXE] = {"\177ELF", "an executable"},
+                    [KIND_OBJECT] = {"\177ELF", "an object"},
+                    [KIND_ASSEMBLY] = {"\t.text\n", "assembly of ours"},
+                    [KIND_LLVM] = {"; ModuleID = ", "a text of LLVM"}};
+
+static bool begins_with(const char *path, const char *begins) {
+    char bytes[16];
+    size_t length = strlen(begins);
+    FILE *file = fopen(path, "rb");
+    size_t n = file ? fread(bytes, 1, length, file) : 0;
+    if (file)
+        fclose(file);
+    return n == length && memcmp(bytes, begins, length) == 0;
+}
+
+static bool is_text_of_program(struct compilation *c, const struct stat *status) {
+    const char *const *texts = native_texts(c);
+    struct stat text;
+    for (int i = 0; texts[i]; i++)
+        if (stat(texts[i], &text) == 0 && text.st_dev == status->st_dev &&
+            text.st_ino == status->st_ino)
+            return true;
+    return false;
+}
+
+// What is made takes its name by a rename, which would put a file in the place of a device, of what
+// the program was read from (its own text, an import, a config.json), or of anybody's work.
+static bool can_take_name(struct compilation *c, const char *path, int kind) {
+    struct stat status;
     if (stat(path, &status) != 0)
         return true;
-    const char *taken = S_ISDIR(status.st_mode)    ? "a folder"
-                        : !S_ISREG(status.st_mode) ? "not a regular file"
-                                                   : NULL;
-    const char *const *texts = native_texts(c);
-    for (int i = 0; texts[i] && !taken; i++)
-        if (stat(texts[i], &read) == 0 && read.st_dev == status.st_dev &&
-            read.st_ino == status.st_ino)
-            taken = "part of the program that is built";
+    const char *taken = S_ISDIR(status.st_mode)          ? "it is a folder"
+                        : !S_ISREG(status.st_mode)       ? "it is not a regular file"
+                        : is_text_of_program(c, &status) ? "it is part of the program that is built"
+                        : status.st_size > 0 && !begins_with(path, forms[kind].begins)
+                            ? arena_format(&c->arena, "it is there and is not %s", forms[kind].name)
+                            : NULL;
     if (taken)
-        fprintf(stderr,
-                "placec: cannot write `%s`: it is %s\n  give -o the name of a file of its own\n",
+        fprintf(stderr, "placec: cannot write `%s`: %s\n  give -o the name of a file of its own\n",
                 path, taken);
     return !taken;
 }
@@ -54,7 +79,7 @@ static bool can_take_name(struct compilation *c, const char *path) {
 static int write_build(struct compilation *c, const struct options *options) {
     const char *why = NULL, *path = options->values[OPTION_OUTPUT];
     const struct backend_options generate = {.level = options->values[OPTION_CPU]};
-    if (!can_take_name(c, path))
+    if (!can_take_name(c, path, kind_of(options)))
         return STATUS_REFUSED;
     struct backend *backend = native_backend(c, &why);
     if (backend && write_output(c, backend, kind_of(options), &generate, path, &why))

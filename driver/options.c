@@ -222,6 +222,19 @@ static int lacks_value(const char *given, int code) {
     return STATUS_USAGE;
 }
 
+// Words by which other commands read a file. Who asks for that is not led to an option that writes
+// one, however near it is: `--load` is near `--log`.
+static const char *const reading_words[] = {
+    "checkpoint", "continue", "finetune", "from",  "import",  "init",       "initial",
+    "input",      "load",     "model",    "open",  "params",  "pretrained", "read",
+    "restart",    "restore",  "resume",   "start", "weights",
+};
+
+static bool is_for_reading(const char *given) {
+    const char *word = given + strspn(given, "-");
+    return nearest_name(word, reading_words, sizeof reading_words / sizeof *reading_words);
+}
+
 // Compared with what this verb takes: an option of another verb is as wrong as a misspelt one.
 static int unknown_option(struct arena *arena, enum verb verb, const char *given) {
     const char *names[N_OPTIONS], *verb_name = verb_rows[verb].name;
@@ -237,7 +250,8 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
             return STATUS_USAGE;
         }
     }
-    complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name), name, names, n,
+    complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name), name, names,
+                     is_for_reading(name) ? 0 : n,
                      arena_format(arena, "placec %s --help lists them", verb_name));
     return STATUS_USAGE;
 }

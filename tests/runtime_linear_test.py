@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
 PROGRAM, LIBRARIES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 MPIRUN = sys.argv[3] if len(sys.argv) > 3 else None
@@ -381,15 +382,60 @@ class Linear(unittest.TestCase):
                              "no/such/file", "No such file or directory")
             self.assertFails(run("--data", self.data, "--steps", 1, option, self.folder), "Is a directory")
 
+    def test_what_is_of_another_kind_is_not_written_over(self):
+        """Of everything that a run writes, nothing is written over anything but its own kind, or nothing."""
+        written = {option: self.path(option) for option in ("--save", "--dump", "--log", "--memory", "--trace")}
+        options = [word for pair in written.items() for word in pair]
+        self.assertEqual(run("--data", self.data, "--steps", 2, *options, devices=2).returncode, 0)
+        os.truncate(written["--log"], 5)
+        # Each over its own kind (no statement of this program is in a timeline: it is empty); then over the others', over text, over nothing.
+        self.assertEqual(run("--data", self.data, "--steps", 2, *options, devices=2).returncode, 0)
+        contents = {option: Path(path).read_bytes() for option, path in written.items()}
+        contents["text"] = b"the cat sat on a mat"
+        contents["short"] = b"?"
+        contents["zeros"] = bytes(4096)
+        target = self.path("target")
+        for option in written:
+            for kind, content in contents.items():
+                if not content or kind == option or {kind, option} == {"--save", "--dump"}:
+                    continue
+                with open(target, "wb") as file:
+                    file.write(content)
+                self.assertFails(run("--data", self.data, "--steps", 1, option, target),
+                                 f"error: {target}: it is there and is not a", f"{option} does not write over it; name another")
+                with open(target, "rb") as file:
+                    self.assertEqual(file.read(), content, (option, kind))
+            with open(target, "wb"):
+                pass
+            self.assertEqual(run("--data", self.data, "--steps", 1, option, target).returncode, 0)
+
+    def test_a_flight_recorder_is_not_written_over_anything_else(self):
+        log = self.path("l")
+        with open(log + ".flight", "w") as file:
+            file.write("mine")
+        result = run("--data", self.data, "--steps", 9, "--log", log, devices=3, LINEAR_FAULT="deadlock")
+        self.assertFails(result, f"{log}.flight: it is there and is not a flight recorder")
+        self.assertEqual(Path(log + ".flight").read_text(), "mine")
+
+    def test_a_log_follows_no_link_that_was_planted(self):
+        """In a folder like /tmp, by another user; only root can be another."""
+        if os.geteuid() != 0:
+            self.skipTest("not root")
+        with open(self.path("theirs"), "w"):
+            os.symlink(self.path("theirs"), self.path("link"))
+        os.chown(self.path("link"), 4711, 4711, follow_symlinks=False)
+        os.chmod(self.folder, 0o1777)
+        self.assertFails(run("--data", self.data, "--steps", 1, "--log", self.path("link")), "Permission denied")
+
     def test_full_disk(self):
         self.assertFails(run("--data", self.data, "--steps", 2, "--log", "/dev/full"), "/dev/full", "No space left")
-        saved = self.path("p")
-        with open(saved, "w") as file:
-            file.write("what was there before")
+        saved, before = self.path("p"), struct.pack("<Q", 2) + b"{} and what was there before"
+        with open(saved, "wb") as file:
+            file.write(before)
         result = run("--data", self.data, "--steps", 2, "--save", saved, devices=2, limit=100000)
         self.assertFails(result, "cannot be written: File too large")
-        with open(saved) as file:
-            self.assertEqual(file.read(), "what was there before")
+        with open(saved, "rb") as file:
+            self.assertEqual(file.read(), before)
         self.assertEqual(self.files(), ["p", "text.txt"])
         with open("/dev/full", "w") as full:
             self.assertFails(run("--data", self.data, "--steps", 2, stdout=full), "standard output cannot be written")

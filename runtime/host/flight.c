@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/host/file.h"
 #include "runtime/host/flight.h"
+#include "runtime/host/kind.h"
 #include "runtime/host/progress.h"
 #include "runtime/transport/transport.h"
 
@@ -163,7 +164,10 @@ void flight_report(const struct flight *flight, const char *path, int processes,
         snprintf(name, sizeof name, "%s.flight.%d", path, flight->contexts[0]->rank);
     else
         snprintf(name, sizeof name, "%s.flight", path);
-    if (write_file(flight, name) == 0)
+    const char *missed = kind_missed(FILE_FLIGHT, name);
+    if (missed)
+        fprintf(to, "%s: it is there and is not %s, so it is not written over\n", name, missed);
+    else if (write_file(flight, name) == 0)
         fprintf(to, "all that is recorded is in %s\n", name);
     else
         fprintf(to, "%s: the flight recorder cannot be written: %s\n", name, strerror(errno));

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include "runtime/host/arena.h"
+#include "runtime/host/file.h"
 #include "runtime/host/log.h"
 
 enum { LINE_BYTES = 16384 };
@@ -118,9 +119,12 @@ static int write_header(struct run_log *log, const struct place_program *program
 
 int run_log_open(struct run_log *log, const char *path, const struct place_program *program,
                  char *message, size_t message_bytes) {
-    *log = (struct run_log){.path = path};
+    char place[FILE_PATH_BYTES];
+    *log = (struct run_log){.path = path, .descriptor = -1};
     /* A pipe that nobody reads is refused, not waited for; one that is read may be slow. */
-    log->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (follow_links(path, place) == 0)
+        log->descriptor =
+            open(place, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666);
     if (log->descriptor < 0) {
         snprintf(message, message_bytes, "%s: the log cannot be opened: %s; %s", path,
                  strerror(errno),

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include "runtime/host/file.h"
+#include "runtime/host/kind.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/targets.h"
 #include "runtime/host/tensors.h"
@@ -16,6 +17,7 @@
 struct named_file {
     const char *option, *path; /* path null: not given */
     bool written, whole;       /* whole: under another name, then renamed; else appended to */
+    enum file_kind kind;       /* of what is written */
     int64_t bytes;             /* that it will have, where that is known */
 };
 
@@ -94,6 +96,18 @@ static int check_room(const struct named_file *file, const char *place, char *me
     return -1;
 }
 
+/* What somebody else's file would lose is said before anything of it is. */
+static int check_kind(const struct named_file *file, char *message, size_t bytes) {
+    const char *missed = file->written && file->path ? kind_missed(file->kind, file->path) : NULL;
+    if (!missed)
+        return 0;
+    snprintf(message, bytes,
+             "%s: it is there and is not %s, so %s does not write over it; name another file, or "
+             "remove this one",
+             file->path, missed, file->option);
+    return -1;
+}
+
 static int check_writable(const struct named_file *file, char *message, size_t bytes) {
     if (file->path && !*file->path) {
         snprintf(message, bytes, "%s names no file; give it a name, or leave it out", file->option);
@@ -114,17 +128,24 @@ static int check_writable(const struct named_file *file, char *message, size_t b
 int targets_check(const struct place_program *program, const struct place_run_options *options,
                   char *message, size_t message_bytes) {
     const struct named_file files[] = {
-        {"--data", options->data, false, false, 0},
-        {"--eval", options->eval, false, false, 0},
-        {"--save", options->save, true, true, tensors_file_bytes(program, TENSORS_PARAMETERS)},
-        {"--dump", options->dump, true, true, tensors_file_bytes(program, TENSORS_ALL_STATES)},
-        {"--memory", options->memory, true, true, 0},
-        {"--trace", options->trace, true, true, 0},
-        {"--log", options->log, true, false, 0},
+        {.option = "--data", .path = options->data},
+        {.option = "--eval", .path = options->eval},
+        {"--save", options->save, true, true, FILE_TENSORS,
+         tensors_file_bytes(program, TENSORS_PARAMETERS)},
+        {"--dump", options->dump, true, true, FILE_TENSORS,
+         tensors_file_bytes(program, TENSORS_ALL_STATES)},
+        {"--memory", options->memory, true, true, FILE_TIMELINE, 0},
+        {"--trace", options->trace, true, true, FILE_TRACE, 0},
+        {"--log", options->log, true, false, FILE_LOG, 0},
     };
     enum { N_FILES = sizeof files / sizeof *files };
     for (int i = 0; i < N_FILES; i++)
         if (check_writable(&files[i], message, message_bytes) != 0)
             return -1;
-    return check_distinct(files, N_FILES, options->texts, message, message_bytes);
+    if (check_distinct(files, N_FILES, options->texts, message, message_bytes) != 0)
+        return -1;
+    for (int i = 0; i < N_FILES; i++)
+        if (check_kind(&files[i], message, message_bytes) != 0)
+            return -1;
+    return 0;
 }
