@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "driver/report.h"
+#include "driver/report_time.h"
 #include "ir/check.h"
 
 // Paths and quoted source need not be UTF-8: what is not becomes question marks.
@@ -270,11 +271,12 @@ static void set_program(struct compilation *c, json_t *root) {
     json_object_set_new(root, "memory", memory_json(c));
     json_object_set_new(root, "communication", communication_json(c));
     json_object_set_new(root, "communication_total", json_integer(c->account->total_bytes));
+    json_object_set_new(root, "time", time_json(c));
 }
 
 static void set_unknown(json_t *root) {
-    static const char *const names[] = {"modes", "placement", "memory", "communication",
-                                        "communication_total"};
+    static const char *const names[] = {"modes",         "placement",           "memory",
+                                        "communication", "communication_total", "time"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         json_object_set_new(root, names[i], json_null());
 }

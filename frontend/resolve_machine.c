@@ -18,6 +18,16 @@ static const struct field_row device_field_rows[] = {
 };
 enum { N_DEVICE_FIELDS = sizeof device_field_rows / sizeof *device_field_rows };
 
+// What a device has besides itself is of use to what is offloaded. `row` is -1 where that was
+// wrong.
+static void warn_idle(struct resolver *r, int row, struct span span) {
+    if (row < 0 || strncmp(device_field_rows[row].name, "host_", 5) != 0)
+        return;
+    struct diagnostic *d =
+        report(r->diagnostics, W830, span, "`%s` changes nothing", device_field_rows[row].name);
+    diagnostic_say(d, "nothing lives on the host: offloading is not compiled yet");
+}
+
 // No field is required: what a device has not is neither checked against nor estimated.
 void resolve_device(struct resolver *r, const struct found_item *found) {
     struct device_config *device = &r->config->device;
@@ -25,9 +35,11 @@ void resolve_device(struct resolver *r, const struct found_item *found) {
     struct field_said said[N_DEVICE_FIELDS] = {0};
     device->name = found->item->name.text;
     device->origin = origin_statement(found->item->name.span);
-    for (uint32_t i = 0; i < block->n; i++)
-        take_field(r, device_field_rows, N_DEVICE_FIELDS, "field of a device", &block->items[i],
-                   &device->origin, device, said);
+    for (uint32_t i = 0; i < block->n; i++) {
+        int row = take_field(r, device_field_rows, N_DEVICE_FIELDS, "field of a device",
+                             &block->items[i], &device->origin, device, said);
+        warn_idle(r, row, block->items[i].span);
+    }
 }
 
 // ---- axes -------------------------------------------------------------------------------------

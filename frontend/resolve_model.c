@@ -175,6 +175,13 @@ static void check_most(struct resolver *r, const struct model_draft *draft, int 
     diagnostic_help(d, "%s", remedy);
 }
 
+// Said by another file than what makes it idle: a block of fields stands over its config.json.
+static bool is_overruled(const struct model_draft *draft, int idle, int by) {
+    const struct origin *said = &draft->said[idle].origin;
+    return said->kind == ORIGIN_STATEMENT && draft->said[by].said &&
+           said->span.source != draft->said[by].origin.span.source;
+}
+
 // What the kernels and the passes rely on; they CHECK it.
 static void check_sizes(struct resolver *r, const struct model_draft *draft) {
     const struct model_config *model = draft->config;
@@ -200,6 +207,11 @@ static void check_sizes(struct resolver *r, const struct model_draft *draft) {
         report_contradiction(r, draft, MODEL_fused_gate_up, MODEL_activation,
                              "there is no gate to be fused with: the activation is not swiglu",
                              "leave out `fused_gate_up`, or take `activation = swiglu`");
+    if (model->position == POSITION_LEARNED && draft->said[MODEL_rope_theta].said &&
+        !is_overruled(draft, MODEL_rope_theta, MODEL_position))
+        report_contradiction(r, draft, MODEL_rope_theta, MODEL_position,
+                             "nothing is rotated: the model's positions are learned",
+                             "leave out `rope_theta`, or take `position = rope`");
     if (model->position == POSITION_LEARNED && !model->sequence_limit)
         report(r->diagnostics, E109, model->origin.span, "learned positions need `sequence_limit`");
 }

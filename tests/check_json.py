@@ -45,6 +45,8 @@ REPORT = {
                              "phase": str, "dtype": str, "group": int, "stage": int, "count": int,
                              "bytes": int, "every": int, "line": Maybe(int)}]),
     "communication_total": Maybe(int),
+    "time": Maybe({"compute": Maybe(int), "axes": Map(Maybe(int)), "memory": Maybe(int),
+                   "best": Maybe(int), "worst": Maybe(int)}),
     "pipeline": Maybe({"schedule": str, "bubble": [int], "in_flight": [int]}),
 }
 
@@ -83,6 +85,13 @@ def sums(report):
         yield "the peak is not that of the highest stage"
     if sum(transfer["bytes"] for transfer in report["communication"]) != report["communication_total"]:
         yield "the transfers do not sum to communication_total"
+    time = report["time"]
+    parts = [time["compute"], time["memory"], *time["axes"].values()]
+    known = [part for part in parts if part is not None]
+    if time["best"] != max(known, default=None):
+        yield "time: the best is not the longest of its parts"
+    if known and not 0 <= sum(known) - time["worst"] <= len(known):
+        yield "time: the worst is not the sum of its parts"
     if any(len(letters) != 4 for letters in report["modes"].values()):
         yield "modes: not a letter for each of four states"
 
