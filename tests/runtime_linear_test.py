@@ -84,9 +84,9 @@ class Linear(unittest.TestCase):
     def files(self):
         return sorted(os.listdir(self.folder))
 
-    def start(self, *options, devices=2, fault="slow"):
+    def start(self, *options, devices=2, fault="slow", **more):
         """A run in the background that has begun: its first line comes after its handlers are in place."""
-        process = subprocess.Popen([PROGRAM, "--data", self.data, *options], env=environment(devices, LINEAR_FAULT=fault),
+        process = subprocess.Popen([PROGRAM, "--data", self.data, *options], env=environment(devices, LINEAR_FAULT=fault, **more),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
@@ -300,6 +300,13 @@ class Linear(unittest.TestCase):
                      PLACE_TIMEOUT=1)
         self.assertFails(result, "step 1: before its first call for 1 seconds; it is stuck", "flight recorder")
         self.assertEqual(self.files(), ["text.txt"])
+
+    def test_a_stuck_rank_that_may_lack_memory(self):
+        with self.start("--steps", "9", fault="hang", PLACE_TIMEOUT=2) as process:
+            time.sleep(1)  # it has what it begins with
+            resource.prlimit(process.pid, resource.RLIMIT_AS, (1 << 20, 1 << 20))
+            self.assertRegex(process.communicate(timeout=60)[1],
+                             r"it is stuck.*\nnote: this process may map only 0 B of memory more, which may be why: raise")
 
     def test_a_rank_is_not_stuck_while_its_process_is_stopped(self):
         with subprocess.Popen([PROGRAM, "--data", self.data, "--steps", "9"], stdout=subprocess.DEVNULL,

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #include "runtime/host/arena.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
@@ -169,46 +167,4 @@ int64_t arena_held_bytes(const struct place_program *program, enum live_state st
         if (live_state_of(program->buffers[i].class) == state)
             bytes += layout_held_bytes(&program->buffers[i]);
     return bytes;
-}
-
-/* A number in a file of one line, or INT64_MAX ("max", no such file). */
-static int64_t number_in(const char *path) {
-    FILE *file = fopen(path, "r");
-    long long number = INT64_MAX;
-    if (!file)
-        return INT64_MAX;
-    if (fscanf(file, "%lld", &number) != 1)
-        number = INT64_MAX;
-    fclose(file);
-    return number;
-}
-
-static int64_t available_memory(void) {
-    FILE *file = fopen("/proc/meminfo", "r");
-    char line[128];
-    long long kib = -1;
-    while (file && kib < 0 && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %lld", &kib) != 1)
-            kib = -1;
-    if (file)
-        fclose(file);
-    return kib < 0 ? INT64_MAX : kib * 1024;
-}
-
-int64_t machine_free_bytes(void) {
-    int64_t free_bytes = available_memory();
-    int64_t limit = number_in("/sys/fs/cgroup/memory.max");
-    if (limit != INT64_MAX) {
-        int64_t used = number_in("/sys/fs/cgroup/memory.current");
-        limit -= used == INT64_MAX ? 0 : used;
-    }
-    return limit < free_bytes ? limit : free_bytes;
-}
-
-int64_t addresses_free_bytes(void) {
-    struct rlimit limit;
-    int64_t mapped = number_in("/proc/self/statm") * sysconf(_SC_PAGESIZE);
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return INT64_MAX;
-    return (int64_t)limit.rlim_cur > mapped ? (int64_t)limit.rlim_cur - mapped : 0;
 }

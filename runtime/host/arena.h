@@ -19,8 +19,3 @@ int32_t arena_initialize(struct place_context *context, uint64_t seed);
 
 /* Bytes of the buffers of a state on one device, as they are bound. */
 int64_t arena_held_bytes(const struct place_program *program, enum live_state state);
-
-/* Bytes that this process can still have: of the machine and the control group, the less. */
-int64_t machine_free_bytes(void);
-/* Bytes of addresses that it may still map, used or not (`ulimit -v`); INT64_MAX: any. */
-int64_t addresses_free_bytes(void);

@@ -13,6 +13,7 @@
 #include "runtime/host/file.h"
 #include "runtime/host/interrupts.h"
 #include "runtime/host/layout.h"
+#include "runtime/host/memory.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/host/session.h"
 #include "runtime/host/targets.h"
@@ -23,7 +24,12 @@
 #include "runtime/transport/transport.h"
 #include "runtime/workspace.h"
 
-enum { MESSAGE_BYTES = 1024, STACK_BYTES = 8 << 20 };
+enum {
+    MESSAGE_BYTES = 1024,
+    MALLOC_BYTES = 64 << 20, /* glibc's HEAP_MAX_SIZE: addresses, of which it uses what it needs */
+    MIB = 1 << 20,
+    ALIGNMENT_BYTES = 2 << 20, /* that arena_map maps more, for huge pages */
+};
 
 /* ---- before the ranks ----------------------------------------------------------------------- */
 
@@ -63,22 +69,37 @@ static int64_t message_bytes(const struct session *session) {
     return session->processes > 1 ? PLACE_MESSAGE_BYTES_PER_RANK : 0;
 }
 
+/* Of a thread that is given no other: of `ulimit -s`. */
+static int64_t stack_bytes(void) {
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (pthread_attr_init(&attributes) == 0) {
+        pthread_attr_getstacksize(&attributes, &bytes);
+        pthread_attr_destroy(&attributes);
+    }
+    return (int64_t)bytes;
+}
+
+/* What a thread of a rank maps: its stack, what malloc reserves for a thread that calls it, and
+ * what kernels work in. */
+static int64_t thread_addresses(const struct session *session) {
+    return stack_bytes() + MALLOC_BYTES + PLACE_WORKSPACE_BYTES_PER_THREAD +
+           PLACE_PRODUCT_ADDRESSES_PER_THREAD;
+}
+
 /* A limit on addresses, under which the product library would try for ever. `ranks` live in this
  * process. */
 static int check_addresses(const struct session *session, int ranks, char *message) {
-    int64_t each = session->program->arena_bytes + message_bytes(session) +
-                   session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD +
-                                       PLACE_PRODUCT_ADDRESSES_PER_THREAD + STACK_BYTES);
-    int64_t free_bytes = addresses_free_bytes();
-    if (each <= free_bytes / ranks)
+    int64_t each = session->program->arena_bytes + ALIGNMENT_BYTES + message_bytes(session) +
+                   session->threads * thread_addresses(session);
+    int64_t sentinel = stack_bytes() + MALLOC_BYTES, free_bytes = addresses_free_bytes();
+    if (free_bytes > sentinel && each <= (free_bytes - sentinel) / ranks)
         return 0;
-    char total[32], there[32];
     snprintf(message, MESSAGE_BYTES,
-             "%d rank%s of %d thread%s would map %s, but this process may map only %s more; raise "
-             "the limit (ulimit -v), or use fewer ranks or threads here",
+             "%d rank%s of %d thread%s would map %lld MiB, but this process may map only %lld MiB "
+             "more; raise the limit (ulimit -v, ulimit -d), or use fewer ranks or threads here",
              ranks, ranks == 1 ? "" : "s", session->threads, session->threads == 1 ? "" : "s",
-             format_bytes(total, sizeof total, each * ranks),
-             format_bytes(there, sizeof there, free_bytes));
+             (long long)((each * ranks + sentinel) / MIB + 1), (long long)(free_bytes / MIB));
     return -1;
 }
 
@@ -88,7 +109,7 @@ static int check_memory(const struct session *session, int ranks, char *message)
     int64_t each =
         session->program->arena_bytes + message_bytes(session) +
         session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD + PLACE_PRODUCT_BYTES_PER_THREAD);
-    int64_t free_bytes = machine_free_bytes();
+    int64_t free_bytes = machine_free_bytes("");
     if (each <= free_bytes / ranks)
         return 0;
     char total[32], one[32], there[32];

@@ -14,8 +14,11 @@
 #include "runtime/clock.h"
 #include "runtime/host/file.h"
 #include "runtime/host/interrupts.h"
+#include "runtime/host/memory.h"
+#include "runtime/host/progress.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/patience.h"
+#include "runtime/product.h"
 
 enum { DEFAULT_PATIENCE_SECONDS = 600 };
 
@@ -76,6 +79,17 @@ static int is_at_work(struct place_context *context) {
            !is_waiting_call(last.call);
 }
 
+/* A library that may not map what it works in may try again for ever. */
+static void say_what_lacks(void) {
+    char left[32];
+    int64_t bytes = addresses_free_bytes();
+    if (bytes < PLACE_PRODUCT_ADDRESSES_PER_THREAD)
+        fprintf(stderr,
+                "note: this process may map only %s of memory more, which may be why: raise the "
+                "limit (ulimit -v, ulimit -d), or use fewer ranks or threads here\n",
+                format_bytes(left, sizeof left, bytes));
+}
+
 static void give_up(const struct sentinel *sentinel, struct place_context *context) {
     char where[400];
     flight_describe_last(context, where, sizeof where);
@@ -85,6 +99,7 @@ static void give_up(const struct sentinel *sentinel, struct place_context *conte
             "PLACE_TIMEOUT to wait longer\n",
             context->rank, (long long)atomic_load(&context->recorder.step), where,
             sentinel->patience_seconds);
+    say_what_lacks();
     new_file_abandon();
     _exit(1);
 }
