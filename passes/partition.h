@@ -116,7 +116,7 @@ struct tensor_storage {
     buffer_id reduced;    // transient shard of it, when shards accumulate; NO_ID: none
     struct gradient_sums sums;
     struct axis_list wire; // summed as codes, behind all these
-    uint64_t summand;      // axes of the model among those of the scatters, which need summands
+    uint64_t summand;      // axes of all these, on which units leave a summand
 };
 
 // What makes a ring of a unit that is one op whose keys travel: further units of the reference.

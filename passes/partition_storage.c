@@ -136,10 +136,18 @@ struct axis_list without(const struct axis_list *axes, const struct axis_list *t
     return rest;
 }
 
+// The axes over which storage sums what units leave, in whichever way.
+static uint64_t summed_axes(const struct tensor_storage *storage) {
+    const struct gradient_sums *sums = &storage->sums;
+    return axis_list_mask(&sums->scatter_each) | axis_list_mask(&sums->scatter_last) |
+           axis_list_mask(&sums->reduce_each) | axis_list_mask(&sums->reduce_last) |
+           axis_list_mask(&storage->wire);
+}
+
 // Over which axes the gradient is summed, when, and how; on other axes gradients are copies, or cut
-// as their tensors are. Where the optimizer is cut only the owner needs the sum; on an axis of the
-// model units then leave a summand, a copy as one that all but the first have as zeros, so that one
-// collective goes over all axes of the shards.
+// as their tensors are. Where the optimizer is cut only the owner needs the sum. What is summed
+// must leave units as a summand: a copy, of an axis of the model or of what a scope divides
+// otherwise than the table that it reads, as one that all but the first have as zeros.
 static void plan_reduction(const struct partitioner *p, const struct placed_tensor *tensor,
                            struct tensor_storage *storage) {
     storage->sums = gradient_sums(&p->placement, tensor);
@@ -147,9 +155,7 @@ static void plan_reduction(const struct partitioner *p, const struct placed_tens
     // Codes are summed over their axes, to the whole that all of these have.
     storage->sums.scatter_last = without(&storage->sums.scatter_last, &tensor->wire);
     storage->sums.reduce_last = without(&storage->sums.reduce_last, &tensor->wire);
-    if (!p->placement.ordered)
-        storage->summand = axis_list_mask(&tensor->shards[STATE_OPTIMIZER]) &
-                           ~axis_list_mask(&p->placement.tokens);
+    storage->summand = summed_axes(storage);
 }
 
 // The axes of a sum's parts: what was kept of it and what was scattered, one inside the other.

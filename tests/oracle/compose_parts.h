@@ -7,7 +7,13 @@
 #include "tests/oracle/compose.h"
 
 // DATA axes split the batch, CONTEXT axes the sequence; states are kept on both alike.
-enum axis_use { AXIS_DATA = 1, AXIS_CONTEXT = 2, AXIS_TENSOR = 4, AXIS_TOKENS = 3 };
+enum axis_use {
+    AXIS_DATA = 1,
+    AXIS_CONTEXT = 2,
+    AXIS_TENSOR = 4,
+    AXIS_TOKENS = AXIS_DATA | AXIS_CONTEXT,
+    AXIS_ALL = AXIS_TOKENS | AXIS_TENSOR
+};
 struct composed_axis {
     const char *name;
     int64_t size;

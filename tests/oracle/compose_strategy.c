@@ -64,6 +64,18 @@ static void split_sequence(struct composer *c) {
         fprintf(c->to, "  in attention.core { split heads, kv_heads over %s }\n", some);
 }
 
+// A table of tokens, which the head reads too where it is tied, divided in one of the two or in
+// both, also over axes that divide tokens elsewhere.
+static void split_vocabulary_of_table(struct composer *c) {
+    static const char *const tables[] = {"head", "embedding"};
+    int both = chance(c, 250), which = chance(c, 700) ? 0 : 1;
+    for (int table = 0; table < 2; table++) {
+        const char *axes = chance(c, 600) ? one_axis_of(c, AXIS_ALL) : axes_of(c, AXIS_TOKENS);
+        if (axes && (both || table == which))
+            fprintf(c->to, "  in %s { split vocab over %s }\n", tables[table], axes);
+    }
+}
+
 // ---- storage ----------------------------------------------------------------------------------
 
 static const char *const states[] = {"parameters", "optimizer", "gradients"};

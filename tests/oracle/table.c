@@ -51,9 +51,12 @@ static void count_reason(struct table *table, const struct result *result) {
     strcpy(counted->text, text);
 }
 
+// A strategy that has a program is compiled to one that is proved: what the verifier refuses there
+// is our own mistake, in one or the other.
 static bool is_bad(const struct result *result) {
     bool accepted = result->judgement == JUDGED_ACCEPTED;
-    return result->outcome == OUTCOME_UNCLEAR ||
+    bool refused = result->judgement == JUDGED_REFUTED || result->judgement == JUDGED_UNPROVED;
+    return result->outcome == OUTCOME_UNCLEAR || (refused && result->part != PART_MUTANTS) ||
            (accepted && result->outcome != OUTCOME_RIGHT && result->outcome != OUTCOME_NO_PROGRAM);
 }
 
