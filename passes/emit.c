@@ -80,8 +80,16 @@ value_id emit_iota(struct emitter *emitter, const char *name, enum dimension dim
     return op->results[0];
 }
 
-uint32_t add_copying_unit(struct program *program, const char *name, const struct buffer *of,
+const char *name_of_unit(struct arena *arena, const char *verb, const char *buffer) {
+    char *name = arena_format(arena, "%s_%s", verb, buffer);
+    for (char *dot = name; (dot = strchr(dot, '.')); dot++)
+        *dot = '_';
+    return name;
+}
+
+uint32_t add_copying_unit(struct program *program, const char *verb, const struct buffer *of,
                           const struct op *like, enum phase phase) {
+    const char *name = name_of_unit(program->arena, verb, of->name);
     uint32_t made = program_add_unit(program, name, like->span);
     struct unit *unit = &program->units[made];
     struct tensor_type type = buffer_type(program, of);

@@ -36,9 +36,12 @@ value_id emit(struct emitter *, enum op_kind kind, const char *name, const value
 value_id emit_einsum(struct emitter *, const char *name, const char *labels, value_id a,
                      value_id b);
 value_id emit_sum_rows(struct emitter *, const char *name, value_id x, int keep);
-// A unit of its own that takes what a buffer holds to another place; `like`: the op of whose roles
-// it is, so that its work is divided alike.
-uint32_t add_copying_unit(struct program *, const char *name, const struct buffer *of,
+// `keep_hidden_0_2`, of a unit that does something with a buffer. Names of units are words, as a
+// file needs; those of buffers have dots.
+const char *name_of_unit(struct arena *, const char *verb, const char *buffer);
+// A unit of its own that takes what a buffer holds to another place, named by `verb`; `like`: the
+// op of whose roles it is, so that its work is divided alike.
+uint32_t add_copying_unit(struct program *, const char *verb, const struct buffer *of,
                           const struct op *like, enum phase);
 value_id emit_iota(struct emitter *, const char *name, enum dimension dimension, int64_t size);
 

@@ -8,6 +8,7 @@
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
+#include "passes/emit.h"
 #include "passes/partition.h"
 
 // ---- small helpers ----------------------------------------------------------------------------
@@ -122,7 +123,8 @@ static void sum_over_devices(struct partitioner *p, buffer_id buffer, uint64_t m
 static void add_variant(struct partitioner *p, buffer_id of, uint32_t i) {
     const struct buffer_state *state = &p->states[of];
     struct program *program = p->program;
-    const char *name = arena_format(p->arena, "add_%s_%u", p->reference->buffers[of].name, i + 1);
+    const char *added = arena_format(p->arena, "%s_%u", p->reference->buffers[of].name, i + 1);
+    const char *name = name_of_unit(p->arena, "add", added);
     uint32_t id = program_find_unit(program, name);
     if (id == NO_ID) {
         id = program_add_unit(program, name, state->zero_span);

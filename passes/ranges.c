@@ -299,8 +299,8 @@ static uint32_t border_unit(struct cutter *c, buffer_id id, uint32_t of, uint32_
     const struct unit *unit = &program->units[of];
     const struct op *made_by = unit_producer(unit, unit->results[i].value);
     CHECK(made_by);
-    const char *name = arena_format(program->arena, "border_%s", c->old[id].name);
-    return c->border_units[id] = add_copying_unit(program, name, &c->old[id], made_by, unit->phase);
+    return c->border_units[id] =
+               add_copying_unit(program, "border", &c->old[id], made_by, unit->phase);
 }
 
 // What the loop hands on, between its ranges.

@@ -155,8 +155,7 @@ static uint32_t copying_unit(struct group_cutter *c, const char *verb, enum phas
     const struct unit *unit = &c->program->units[c->group->forward->unit];
     const struct buffer *hidden = &c->program->buffers[c->group->hidden];
     uint32_t result = handed_on(c->program, c->group->forward);
-    return add_copying_unit(c->program,
-                            arena_format(c->program->arena, "%s_%s", verb, hidden->name), hidden,
+    return add_copying_unit(c->program, verb, hidden,
                             unit_producer(unit, unit->results[result].value), phase);
 }
 

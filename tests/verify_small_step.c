@@ -254,8 +254,8 @@ static const char units[] =
     "%y = row_max(%h) : " ROW
     " out }\n" ADD_ROWS("rows", "%s = add(%a, %b) : " ROWS "\n"
                                 "%n = einsum(%s, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
-        ADD_ROWS("rows.a", "%n = einsum(%a, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
-            ADD_ROWS("rows.b", "%n = einsum(%b, %z) {labels=\"bsh,h->h\"} : " ROW "\n");
+        ADD_ROWS("rows_a", "%n = einsum(%a, %z) {labels=\"bsh,h->h\"} : " ROW "\n")
+            ADD_ROWS("rows_b", "%n = einsum(%b, %z) {labels=\"bsh,h->h\"} : " ROW "\n");
 
 void small_step_begin(struct trial *t, const char *statements) {
     const char *train = strstr(statements, "train {") ? "" : "train {\n";

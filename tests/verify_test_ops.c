@@ -265,22 +265,22 @@ static const struct mistake mistakes[] = {
      NULL},
     {"the same over microbatches",
      ALL_ROWS SUMMED,
-     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(0, 8, "rows.a", "spare[0]")
-                            SUM_ROWS(0, 8, "rows.b", "spare[1]") JOINED)},
+     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(0, 8, "rows_a", "spare[0]")
+                            SUM_ROWS(0, 8, "rows_b", "spare[1]") JOINED)},
      NULL,
      NULL,
      NULL},
     {"of one product without the first microbatch",
      ALL_ROWS SUMMED,
-     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(0, 7, "rows.a", "spare[0]") SUM_ROWS(
-                            1, 7, "rows.b", "spare[1]") JOINED SUM_ROWS(7, 8, "rows", "spare[0]"))},
+     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(0, 7, "rows_a", "spare[0]") SUM_ROWS(
+                            1, 7, "rows_b", "spare[1]") JOINED SUM_ROWS(7, 8, "rows", "spare[0]"))},
      "E490",
      "%n = einsum(%a",
      NULL},
     {"of one product without the last microbatch",
      ALL_ROWS SUMMED,
-     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(1, 8, "rows.a", "spare[0]") SUM_ROWS(
-                            1, 7, "rows.b", "spare[1]") JOINED SUM_ROWS(0, 1, "rows", "spare[0]"))},
+     {REPLACE(ALL_ROWS, PARTS SUM_ROWS(1, 8, "rows_a", "spare[0]") SUM_ROWS(
+                            1, 7, "rows_b", "spare[1]") JOINED SUM_ROWS(0, 1, "rows", "spare[0]"))},
      "E490",
      "%n = einsum(%a",
      NULL},
