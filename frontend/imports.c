@@ -55,17 +55,21 @@ static bool same_declaration(const struct ast_item *a, const struct ast_item *b)
     return a->kind != ITEM_UNIT || strcmp(a->program.unit.text, b->program.unit.text) == 0;
 }
 
+static const char *declaration_text(struct resolver *r, const struct ast_item *item) {
+    if (item->kind == ITEM_TRAIN)
+        return "`train`";
+    if (item->kind == ITEM_UNIT)
+        return arena_format(r->arena, "unit `%s.%s`", item->name.text, item->program.unit.text);
+    return arena_format(r->arena, "%s `%s`", item_kind_word(item->kind), item->name.text);
+}
+
 // The first declaration counts; that of a second is reported with the first beside it.
 static void add_item(struct resolver *r, const struct ast_item *item, uint32_t file) {
     for (uint32_t i = 0; i < r->n_items; i++) {
         const struct ast_item *first = r->items[i].item;
         if (!same_declaration(first, item))
             continue;
-        const char *kind = item_kind_word(item->kind);
-        report_twice(r, item->name.span, first->name.span,
-                     item->kind == ITEM_TRAIN
-                         ? "`train`"
-                         : arena_format(r->arena, "%s `%s`", kind, item->name.text));
+        report_twice(r, item->name.span, first->name.span, declaration_text(r, item));
         return;
     }
     ARENA_PUSH(r->arena, r->items, r->n_items, r->items_capacity, (struct found_item){item, file});

@@ -44,17 +44,10 @@ void resolve_device(struct resolver *r, const struct found_item *found) {
 
 // ---- axes -------------------------------------------------------------------------------------
 
-static const struct mesh_product *find_product(const struct mesh *mesh, const char *name) {
-    for (uint32_t i = 0; i < mesh->n_products; i++)
-        if (strcmp(mesh->products[i].name, name) == 0)
-            return &mesh->products[i];
-    return NULL;
-}
-
 // An axis and a product share one space of names, since both may stand wherever an axis may.
 static bool is_declared(struct resolver *r, const struct mesh *mesh, struct ast_name name) {
     int axis = mesh_find_axis(mesh, name.text);
-    const struct mesh_product *product = find_product(mesh, name.text);
+    const struct mesh_product *product = mesh_find_product(mesh, name.text);
     if (axis >= 0)
         report_twice(r, name.span, mesh->axes[axis].span,
                      arena_format(r->arena, "axis `%s`", name.text));
@@ -112,7 +105,7 @@ static void add_axis(struct resolver *r, const struct ast_axis *ast, struct mesh
 static bool append_axes(struct resolver *r, const struct mesh *mesh, struct ast_name name,
                         const char *remedy, struct axis_list *list) {
     int axis = mesh_find_axis(mesh, name.text);
-    const struct mesh_product *product = find_product(mesh, name.text);
+    const struct mesh_product *product = mesh_find_product(mesh, name.text);
     if (axis < 0 && !product) {
         const char *names[2 * MAX_AXES];
         size_t n = 0;

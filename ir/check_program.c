@@ -3,6 +3,7 @@
 // program *means* is the verifier's matter. Returns the first thing that is wrong as a sentence.
 #include "ir/ir.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -57,9 +58,11 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
         const char *wrong = exchange_check(&exchange, from->dtype);
         if (op->kind != OP_SLICE && wrong)
             return arena_format(c->arena, "unit %s: %s", unit->name, wrong);
-        bool flat = exchange.dim < 0 && exchange.kind != COLLECTIVE_ALL_REDUCE &&
-                    exchange.kind != COLLECTIVE_PERMUTE; // units have no flat values
-        fits = !flat && exchange_fits(&exchange, &c->program->mesh, from, to);
+        if (exchange.dim < 0 && exchange.kind != COLLECTIVE_ALL_REDUCE &&
+            exchange.kind != COLLECTIVE_PERMUTE)
+            return arena_format(c->arena, "unit %s: `%s` lacks a `dim`: flat cuts are a step's",
+                                unit->name, op_rows[op->kind].text);
+        fits = exchange_fits(&exchange, &c->program->mesh, from, to);
     }
     return fits ? NULL
                 : arena_format(c->arena, "unit %s: the sizes of `%s` do not fit its axes",
@@ -145,8 +148,21 @@ static const char *check_op(struct checker *c, struct unit *unit, const struct o
     return wrong ? wrong : check_op_types(c, unit, op);
 }
 
+// As a file needs it, where it stands behind a strategy's name and a dot.
+static bool is_word(const char *name) {
+    for (const char *at = name; *at; at++)
+        if (!isalpha((unsigned char)*at) && *at != '_' &&
+            (at == name || !isdigit((unsigned char)*at)))
+            return false;
+    return *name;
+}
+
 // Flat and in SSA form: one walk over the ops sees every definition before its uses.
 static const char *check_unit(struct checker *c, struct unit *unit) {
+    c->at = unit->span;
+    if (!is_word(unit->name))
+        return arena_format(c->arena, "unit %s: a name of letters, digits and `_` is wanted",
+                            unit->name);
     bool *defined = ARENA_ARRAY(c->arena, bool, unit->n_values + 1);
     c->inferred = arena_copy(c->arena, unit->values, unit->n_values * sizeof *unit->values);
     for (uint32_t i = 0; i < unit->n_parameters; i++)
@@ -171,6 +187,10 @@ static const char *check_unit(struct checker *c, struct unit *unit) {
                                     unit->values[result->value].name);
         if (result->in_parameter == NO_ID)
             continue;
+        for (uint32_t k = 0; k < i; k++)
+            if (unit->results[k].in_parameter == result->in_parameter)
+                return arena_format(c->arena, "unit %s: two results take the place of `%%%s`",
+                                    unit->name, unit->values[result->in_parameter].name);
         if (result->in_parameter >= unit->n_parameters ||
             !type_equal(&unit->values[result->value].type,
                         &unit->values[result->in_parameter].type))

@@ -199,6 +199,8 @@ int64_t mesh_devices(const struct mesh *mesh);
 int64_t mesh_stride_of(const struct mesh *mesh, unsigned axis);                 // in ranks
 int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes); // product of sizes
 int mesh_find_axis(const struct mesh *mesh, const char *name); // -1: none of that name
+const struct mesh_product *mesh_find_product(const struct mesh *mesh,
+                                             const char *name); // NULL: none
 // "batch, heads", of bits 1 << dimension.
 const char *dimensions_text(uint32_t dimensions, struct arena *arena);
 // What a user calls the list: "dp" where a product of the mesh has that name, else as the language

@@ -100,40 +100,65 @@ static void parse_unit_at(struct parser *p, uint32_t at, const char *name, bool 
     p->program->units[id] = unit;
 }
 
+// `step STRATEGY` or `unit STRATEGY.UNIT`, as a file reads them too: words, and one dot. A text is
+// about one strategy.
+static struct program_part parse_part_name(struct parser *p) {
+    struct program_part part = {0};
+    bool step = text_accept_word(p, "step");
+    if (!step)
+        text_expect_word(p, "unit");
+    struct token at = p->token;
+    const char *name = text_name(p, "a strategy");
+    size_t length = strcspn(name, ".");
+    const char *dot = name[length] ? name + length : NULL;
+    if (step && dot)
+        text_fail_at(p, at.begin, at.end, "a step has the name of a strategy, without a dot");
+    else if (!step && (!dot || strchr(dot + 1, '.')))
+        text_fail_at(p, at.begin, at.end, "expected `unit STRATEGY.UNIT {` here, with one dot");
+    part.unit = dot ? dot + 1 : NULL;
+    const char *strategy = arena_string(p->arena, name, length);
+    if (!p->program->name[0])
+        p->program->name = strategy;
+    else if (strcmp(p->program->name, strategy) != 0)
+        text_fail_at(p, at.begin, at.end, "this text is about strategy `%s`, not `%s`",
+                     p->program->name, strategy);
+    return part;
+}
+
+static bool same_part(const struct program_part *a, const struct program_part *b) {
+    return a->unit && b->unit ? strcmp(a->unit, b->unit) == 0 : !a->unit && !b->unit;
+}
+
 // Splits a text into its parts: the name of the program, and where the braces of step and units
 // are.
 static void find_parts(struct parser *p, struct program_part **parts, uint32_t *n_parts) {
     uint32_t cap = 0;
     text_advance(p);
     while (!text_failed(p) && p->token.kind != TOKEN_END) {
-        struct program_part part = {0};
-        bool step = text_accept_word(p, "step");
-        if (!step)
-            text_expect_word(p, "unit");
-        const char *name = text_name(p, "a strategy");
-        const char *dot = strchr(name, '.');
-        if (!step && dot) {
-            part.unit = dot + 1;
-        } else if (!step) {
-            FAIL(p, "expected `unit STRATEGY.UNIT {` here");
-        } else if (dot || p->program->name[0]) {
-            FAIL(p, dot ? "a step has the name of a strategy, without a dot"
-                        : "a text holds one step");
-        } else {
-            p->program->name = name;
-        }
         uint32_t begin = p->token.begin;
+        struct program_part part = parse_part_name(p);
+        for (uint32_t i = 0; i < *n_parts; i++)
+            if (same_part(&(*parts)[i], &part))
+                text_fail_at(p, begin, p->last_end,
+                             part.unit ? "unit `%s` is given twice" : "a text holds one step",
+                             part.unit);
+        begin = p->token.begin;
         skip_braces(p);
         part.braces = text_span(p, begin);
         ARENA_PUSH(p->arena, *parts, *n_parts, cap, part);
     }
 }
 
+static bool has_step(const struct program_part *parts, uint32_t n_parts) {
+    for (uint32_t i = 0; i < n_parts; i++)
+        if (!parts[i].unit)
+            return true;
+    return false;
+}
+
 // Two rounds over the step with the units between them, whatever the order of the text.
 static void parse_parts(struct parser *p, const struct program_part *parts, uint32_t n_parts) {
-    bool step_given = false;
-    for (uint32_t i = 0; i < n_parts; i++)
-        step_given |= !parts[i].unit;
+    bool step_given = has_step(parts, n_parts);
     for (int round = ROUND_HEADER; round <= ROUND_SCHEDULE; round++) {
         for (uint32_t i = 0; i < n_parts && !text_failed(p); i++) {
             if (parts[i].unit)
@@ -142,6 +167,7 @@ static void parse_parts(struct parser *p, const struct program_part *parts, uint
                 p->program->n_tensors = p->program->n_buffers = 0;
             move_to(p, parts[i].braces.begin);
             if (round == ROUND_HEADER) {
+                p->lines = 0;
                 p->program->mesh = (struct mesh){.name = p->program->mesh.name};
                 p->program->arena_bytes = -1;
             } else {
@@ -190,7 +216,7 @@ struct program *program_parse(struct arena *arena, const char *text, size_t leng
     struct program_part *parts = NULL;
     uint32_t n_parts = 0;
     find_parts(&p, &parts, &n_parts);
-    if (!text_failed(&p) && n_parts == 0)
+    if (!text_failed(&p) && !has_step(parts, n_parts))
         text_fail_at(&p, 0, 1, "there is no `step NAME { ... }` in this text");
     parse_parts(&p, parts, n_parts);
     return finish(&p, parts, n_parts);

@@ -40,6 +40,7 @@ struct parser {
     struct token token; // the current one
     uint32_t last_end;  // of the token before
     struct program *program;
+    uint32_t lines;                          // that the step has had so far, of those of its header
     const char *variables[LIMIT_LOOP_DEPTH]; // of the loops around the token, outermost first
     int depth;
     struct text_error *error;

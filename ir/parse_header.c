@@ -2,14 +2,21 @@
 // tensors of the model and the buffers of a device.
 #include "ir/parse.h"
 
+// An axis and a product share one space of names: both may stand wherever an axis may.
+static void check_new_axis(struct parser *p, uint32_t begin, const char *name) {
+    const struct mesh *mesh = &p->program->mesh;
+    if (mesh_find_axis(mesh, name) >= 0 || mesh_find_product(mesh, name))
+        text_fail_at(p, begin, p->last_end, "axis `%s` is declared twice", name);
+}
+
 // `axis dp = 4 link 1e+10 1e-06`
 static void parse_axis(struct parser *p) {
     struct mesh *mesh = &p->program->mesh;
     uint32_t begin = p->token.begin;
     struct mesh_axis axis = {.name = text_name(p, "an axis")};
-    if (mesh->n_axes == MAX_AXES || mesh_find_axis(mesh, axis.name) >= 0)
-        text_fail_at(p, begin, p->last_end, "axis `%s` is declared twice, or is one too many",
-                     axis.name);
+    check_new_axis(p, begin, axis.name);
+    if (mesh->n_axes == MAX_AXES)
+        text_fail_at(p, begin, p->last_end, "a mesh has at most %d axes", MAX_AXES);
     text_expect(p, '=');
     axis.size = text_integer(p);
     if (axis.size < 1 || axis.size > INT32_MAX)
@@ -26,11 +33,12 @@ static void parse_axis(struct parser *p) {
         text_fail_at(p, begin, p->last_end, "this mesh has too many devices");
 }
 
-// `product dp = replica*shard`, of axes that stand above it.
+// `product dp = replica*shard`, of axes and products that stand above it.
 static void parse_product(struct parser *p) {
     struct mesh *mesh = &p->program->mesh;
     uint32_t begin = p->token.begin;
     struct mesh_product product = {.name = text_name(p, "a product")};
+    check_new_axis(p, begin, product.name);
     text_expect(p, '=');
     product.axes = text_axes(p);
     product.span = text_span(p, begin);
@@ -81,9 +89,13 @@ static struct wire parse_wire(struct parser *p) {
 static uint32_t parse_dimensions(struct parser *p) {
     uint32_t dimensions = 0;
     text_expect_word(p, "of");
-    do
-        dimensions |= 1u << text_choice(p, dimension_names, N_DIMENSIONS, "a dimension");
-    while (text_accept(p, ','));
+    do {
+        struct token at = p->token;
+        uint32_t dimension = 1u << text_choice(p, dimension_names, N_DIMENSIONS, "a dimension");
+        if (dimensions & dimension)
+            text_fail_at(p, at.begin, at.end, "`%s` is given twice", at.text);
+        dimensions |= dimension;
+    } while (text_accept(p, ','));
     return dimensions;
 }
 
@@ -178,17 +190,24 @@ static void parse_inner(struct parser *p, struct buffer *buffer) {
                      "microbatches stand around the innermost of the axes that cut the batch");
 }
 
+static int stack_here(const struct parser *p) {
+    static const char *const names[] = {"layers", "microbatches", "slots"};
+    return p->token.kind == TOKEN_WORD ? table_find(names, 3, p->token.text) : -1;
+}
+
 // How many items, and what they stand for; none of the words: one item.
 static void parse_stack(struct parser *p, struct buffer *buffer) {
-    static const char *const names[] = {"layers", "microbatches", "slots"};
+    int stack = stack_here(p);
     buffer->count = 1;
-    for (int i = 0; i < 3; i++)
-        if (text_accept_word(p, names[i])) {
-            buffer->stack = STACK_LAYERS + i;
-            buffer->count = text_integer(p);
-            if (buffer->count < 1)
-                FAIL(p, "a buffer has at least one item");
-        }
+    if (stack >= 0) {
+        text_advance(p);
+        buffer->stack = STACK_LAYERS + stack;
+        buffer->count = text_integer(p);
+        if (buffer->count < 1)
+            FAIL(p, "a buffer has at least one item");
+        if (stack_here(p) >= 0)
+            FAIL(p, "the items of a buffer stand for layers, microbatches or slots: one of these");
+    }
     if (buffer->stack == STACK_MICROBATCHES && text_accept_word(p, "around"))
         parse_inner(p, buffer);
     if (buffer->stack == STACK_LAYERS && text_accept_word(p, "from"))
@@ -250,30 +269,54 @@ static void parse_buffer(struct parser *p) {
         program_add_buffer(p->program, buffer);
 }
 
-static void expect_line(struct parser *p) {
-    static const char *const words[] = {"axis",   "product", "sizes", "policy",   "arena",
-                                        "tensor", "buffer",  "train", "evaluate", "average"};
-    text_meant(p, &p->token, TABLE(words, sizeof words / sizeof *words));
+static void parse_arena(struct parser *p) {
+    p->program->arena_bytes = text_bytes(p);
+}
+
+// The lines of a step, but for its schedules, by the word that each begins with.
+static const struct {
+    const char *word;
+    void (*parse)(struct parser *);
+    bool once;
+} lines[] = {
+    {"axis", parse_axis, false},     {"product", parse_product, false},
+    {"sizes", parse_sizes, true},    {"policy", parse_policy, true},
+    {"arena", parse_arena, true},    {"tensor", parse_tensor, false},
+    {"buffer", parse_buffer, false},
+};
+enum { N_LINES = sizeof lines / sizeof *lines };
+
+// Words of a line that is not at its end stand in one order, each once.
+static void fail_no_line(struct parser *p) {
+    static const char *const inner[] = {
+        "flat",  "of",      "host",   "layers", "microbatches", "around", "from",      "by",
+        "slots", "pad",     "window", "at",     "role",         "init",   "parts",     "frozen",
+        "saved", "columns", "link",   "relax",  "wire",         "zigzag", "transposed"};
+    const char *names[N_LINES + N_STEPS];
+    size_t n = 0;
+    for (int i = 0; i < N_LINES; i++)
+        names[n++] = lines[i].word;
+    for (int i = 0; i < N_STEPS; i++)
+        names[n++] = step_names[i];
+    text_meant(p, &p->token, TABLE(names, n));
+    if (p->token.kind == TOKEN_WORD &&
+        table_find(inner, sizeof inner / sizeof *inner, p->token.text) >= 0)
+        FAIL(p, "`%s` stands twice on this line, or out of its order", p->token.text);
     FAIL(p, "expected axis, product, sizes, policy, arena, tensor, buffer, train, evaluate or "
             "average");
 }
 
-// Each line begins with a word of its own; all that it declares is in the program when it ends.
+// All that a line declares is in the program when it ends.
 void parse_header(struct parser *p) {
-    if (text_accept_word(p, "axis"))
-        parse_axis(p);
-    else if (text_accept_word(p, "product"))
-        parse_product(p);
-    else if (text_accept_word(p, "sizes"))
-        parse_sizes(p);
-    else if (text_accept_word(p, "policy"))
-        parse_policy(p);
-    else if (text_accept_word(p, "arena"))
-        p->program->arena_bytes = text_bytes(p);
-    else if (text_accept_word(p, "tensor"))
-        parse_tensor(p);
-    else if (text_accept_word(p, "buffer"))
-        parse_buffer(p);
-    else
-        expect_line(p);
+    for (int i = 0; i < N_LINES; i++) {
+        if (!text_at_word(p, lines[i].word))
+            continue;
+        if (lines[i].once && p->lines >> i & 1)
+            FAIL(p, "`%s` is given twice", lines[i].word);
+        p->lines |= 1u << i;
+        text_advance(p);
+        lines[i].parse(p);
+        return;
+    }
+    fail_no_line(p);
 }

@@ -118,19 +118,44 @@ enum dtype text_dtype(struct parser *p) {
     return text_choice(p, dtype_names, N_DTYPES, "an element type");
 }
 
-// A product of axes; each at most once, since a device has one coordinate on it.
+static void fail_no_axis(struct parser *p) {
+    const struct mesh *mesh = &p->program->mesh;
+    const char *names[2 * MAX_AXES];
+    size_t n = 0;
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        names[n++] = mesh->axes[i].name;
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        names[n++] = mesh->products[i].name;
+    text_meant(p, &p->token, TABLE(names, n));
+    FAIL(p, "`%s` is not an axis of this mesh", p->token.text);
+}
+
+// The axes that one name stands for; none: it was no name of any.
+static struct axis_list named_axes(struct parser *p) {
+    const struct mesh *mesh = &p->program->mesh;
+    bool word = p->token.kind == TOKEN_WORD;
+    int axis = word ? mesh_find_axis(mesh, p->token.text) : -1;
+    const struct mesh_product *product = word ? mesh_find_product(mesh, p->token.text) : NULL;
+    if (product)
+        return product->axes;
+    if (axis >= 0)
+        return (struct axis_list){.n = 1, .axes = {(uint8_t)axis}};
+    fail_no_axis(p);
+    return (struct axis_list){0};
+}
+
+// A product of axes, or of names of products; each axis at most once, since a device has one
+// coordinate on it.
 struct axis_list text_axes(struct parser *p) {
     struct axis_list axes = {0};
     do {
-        int axis =
-            p->token.kind == TOKEN_WORD ? mesh_find_axis(&p->program->mesh, p->token.text) : -1;
-        if (axis < 0) {
-            text_meant(p, &p->token, COLUMN(p->program->mesh.axes, p->program->mesh.n_axes, name));
-            FAIL(p, "`%s` is not an axis of this mesh", p->token.text);
-        } else if (axis_list_mask(&axes) >> axis & 1)
-            FAIL(p, "axis `%s` stands twice in this product", p->token.text);
-        else
-            axes.axes[axes.n++] = (uint8_t)axis;
+        struct axis_list named = named_axes(p);
+        for (unsigned i = 0; i < named.n && !text_failed(p); i++) {
+            if (axis_list_has(&axes, named.axes[i]))
+                FAIL(p, "axis `%s` stands twice in this product",
+                     p->program->mesh.axes[named.axes[i]].name);
+            axis_list_add(&axes, named.axes[i]);
+        }
         text_advance(p);
     } while (!text_failed(p) && text_accept(p, '*'));
     return axes;

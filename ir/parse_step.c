@@ -262,7 +262,7 @@ void parse_step(struct parser *p, enum step_kind kind) {
     uint32_t begin = p->token.begin;
     text_advance(p);
     if (step->present)
-        FAIL(p, "step `%s` stands twice", step_names[kind]);
+        text_fail_at(p, begin, p->last_end, "`%s` is given twice", step_names[kind]);
     step->present = true;
     text_expect(p, '{');
     parse_block(p, step, &step->body);

@@ -19,6 +19,7 @@ static value_id parse_value_use(struct parser *p, const struct unit *unit) {
 // `name=value`, the value's form as attributes.def says of the name. Whether the op takes it, and
 // all that it needs, program_check asks.
 static void parse_attribute(struct parser *p, struct op *op) {
+    struct token at = p->token;
     struct attribute attribute = {
         .name = text_choice(p, attribute_names, N_ATTRIBUTES, "an attribute")};
     text_expect(p, '=');
@@ -41,6 +42,8 @@ static void parse_attribute(struct parser *p, struct op *op) {
         attribute.integer = text_choice(p, dimension_names, N_DIMENSIONS, "a dimension");
         break;
     }
+    if (op_attribute(op, attribute.name))
+        text_fail_at(p, at.begin, at.end, "attribute `%s` is given twice", at.text);
     if (!text_failed(p) && op->n_attributes < UINT8_MAX)
         op_set(p->program, op, attribute);
 }
@@ -163,6 +166,10 @@ static void resolve_result(struct parser *p, struct unit *unit,
         text_fail_at(p, pending->value.begin, pending->value.end,
                      "`%%%s` is not a value of this unit", pending->value.text);
     }
+    for (uint32_t i = 0; i < unit->n_results && value != NO_ID; i++)
+        if (unit->results[i].value == value)
+            text_fail_at(p, pending->value.begin, pending->value.end,
+                         "result `%%%s` is given twice", pending->value.text);
     if (pending->parameter.kind == TOKEN_VALUE) {
         parameter = unit_find_value(unit, pending->parameter.text);
         if (parameter == NO_ID || parameter >= unit->n_parameters) {
@@ -188,9 +195,37 @@ static void parse_frame(struct parser *p, struct unit *unit) {
     }
 }
 
+// One of the lines that stand once.
+static bool accept_once(struct parser *p, const char *word, bool *given) {
+    if (!text_at_word(p, word))
+        return false;
+    if (*given)
+        FAIL(p, "`%s` is given twice", word);
+    *given = true;
+    text_advance(p);
+    return true;
+}
+
+static struct token value_here(struct parser *p) {
+    struct token token = p->token;
+    if (token.kind != TOKEN_VALUE)
+        FAIL(p, "expected a `%%name` here");
+    text_advance(p);
+    return token;
+}
+
+// `result %y in %x`
+static struct pending_result parse_result(struct parser *p) {
+    struct pending_result result = {.value = value_here(p)};
+    if (text_accept_word(p, "in"))
+        result.parameter = value_here(p);
+    return result;
+}
+
 void parse_unit_body(struct parser *p, struct unit *unit) {
     struct pending_result *pending = NULL;
     uint32_t n_pending = 0, cap_pending = 0;
+    bool phase = false, frame = false;
     text_expect(p, '{');
     while (!text_failed(p) && !text_at(p, '}')) {
         if (text_accept_word(p, "parameter")) {
@@ -198,16 +233,10 @@ void parse_unit_body(struct parser *p, struct unit *unit) {
                 FAIL(p, "parameters stand before the ops");
             parse_parameter(p, unit);
         } else if (text_accept_word(p, "result")) {
-            struct pending_result result = {.value = p->token};
-            text_advance(p);
-            if (text_accept_word(p, "in")) {
-                result.parameter = p->token;
-                text_advance(p);
-            }
-            ARENA_PUSH(p->arena, pending, n_pending, cap_pending, result);
-        } else if (text_accept_word(p, "phase")) {
+            ARENA_PUSH(p->arena, pending, n_pending, cap_pending, parse_result(p));
+        } else if (accept_once(p, "phase", &phase)) {
             unit->phase = text_choice(p, phase_names, N_PHASES, "a phase of training");
-        } else if (text_accept_word(p, "frame")) {
+        } else if (accept_once(p, "frame", &frame)) {
             parse_frame(p, unit);
         } else {
             parse_op(p, unit);

@@ -36,6 +36,13 @@ int mesh_find_axis(const struct mesh *mesh, const char *name) {
     return -1;
 }
 
+const struct mesh_product *mesh_find_product(const struct mesh *mesh, const char *name) {
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        if (strcmp(mesh->products[i].name, name) == 0)
+            return &mesh->products[i];
+    return NULL;
+}
+
 // The longest product whose axes stand in the list from `at` on; NULL: none.
 static const struct mesh_product *longest_product(const struct mesh *mesh,
                                                   const struct axis_list *axes, unsigned at) {

@@ -175,6 +175,11 @@ static void results_have_places_of_their_own(void **state) {
     text = replaced(&arena, text, "ffn=5] out\n",
                     "ffn=5] out\n  %z = cast(%y) : f32[batch=2, sequence=4, ffn=5] in %y\n");
     expect_error_in(&arena, text, "results `%y` and `%z` lie in one place", NULL);
+    text = replaced(&arena, sample, ") -> (y = y)", ", o = y)");
+    text = replaced(&arena, text, "  result %y\n",
+                    "  parameter %o : f32[batch=2, sequence=4, ffn=5]\n"
+                    "  result %y in %o\n  result %p in %o\n");
+    expect_error_in(&arena, text, "two results take the place of `%o`", NULL);
     arena_free(&arena);
 }
 
@@ -233,9 +238,87 @@ static void says_what_is_wrong_and_where(void **state) {
     expect_error("shard dim 2 concat_dim 1", "shard dim 1 concat_dim 1", "do not fit the axes",
                  NULL);
     expect_error("operation max", "operation least", "`least`", "least");
+    expect_error("  %y = gelu",
+                 "  %q = all_gather(%p) {axes=shard} : f32[flat=80] out\n  %y = gelu",
+                 "`all_gather` lacks a `dim`", "%q = all_gather");
     expect_error("shift -1", "shift -1 operation max", "only an all_reduce has", NULL);
     expect_error("operation max", "shift 1", "only a permute has a `shift`", NULL);
     expect_error("{approximate=\"tanh\"", "{approximate=\"tanh", "does not end on its line", NULL);
+}
+
+// The second would stand in the place of the first, or beside it unread.
+static void takes_nothing_twice(void **state) {
+    expect_error("axis shard = 2\n", "axis replica = 2\n", "axis `replica` is declared twice",
+                 "replica = 2");
+    expect_error("  sizes", "  product dp = shard*replica\n  sizes", "axis `dp` is declared twice",
+                 "dp = shard");
+    expect_error("product dp", "product shard", "axis `shard` is declared twice", "shard =");
+    expect_error("  arena 4096\n", "  arena 4096\n  arena 8192\n", "`arena` is given twice",
+                 "arena 8192");
+    expect_error("  arena",
+                 "  sizes batch = 8 sequence = 4 microbatches = 2 layers = 3 vocab = 16\n  arena",
+                 "`sizes` is given twice", "sizes");
+    expect_error(
+        "  arena",
+        "  policy parameters = f32 master = none moments = f32 gradients = f32 compute = f32\n"
+        "  accumulate = f32 gather = f32 reduce = f32 reproducible = 0\n  arena",
+        "`policy` is given twice", "policy");
+    expect_error("of batch, ffn", "of batch, ffn, batch", "`batch` is given twice", "batch micro");
+    expect_error("buffer behind", "buffer x", "buffer `x` is declared twice", "x : activations");
+    expect_error("tensor block.g", "tensor block.w", "tensor `block.w` is declared twice",
+                 "block.w");
+    expect_error("slots 2 pad", "layers 2 slots 2 pad", "one of these", "slots");
+    expect_error("slots 2 pad", "slots 2 layers 3 pad", "one of these", "layers");
+    expect_error("pad 4 at 512", "pad 4 at 512 at 576", "`at` stands twice on this line", "at 576");
+    expect_error("pad 4 at 512", "at 512 pad 4", "or out of its order", "pad 4");
+    expect_error("  train {", "  train { }\n  train {", "`train` is given twice", "train {\n");
+    expect_error("{approximate=\"tanh\"", "{approximate=\"tanh\", approximate=\"none\"",
+                 "attribute `approximate` is given twice", "approximate=\"none");
+    expect_error("phase backward\n", "phase forward\n  phase backward\n", "`phase` is given twice",
+                 "phase backward");
+    expect_error("  frame 160 of frame\n", "  frame 160 of frame\n  frame 160\n",
+                 "`frame` is given twice", "frame 160\n");
+    expect_error("  result %y\n", "  result %y\n  result %y\n", "result `%y` is given twice",
+                 "%y\n  frame");
+    expect_error("  parameter consumed %w", "  parameter %x : f32[ffn=5]\n  parameter consumed %w",
+                 "expected a new `%name`", "%x : f32[ffn");
+    expect_error("unit main.project {", "unit main.project { }\nunit main.project {",
+                 "unit `project` is given twice", "unit main.project {\n");
+    expect_error("unit main.project {", "step main { }\nunit main.project {",
+                 "a text holds one step", "step main { }");
+}
+
+// What a file reads in front of the braces: words, and one dot between them.
+static void names_are_a_files(void **state) {
+    expect_error("unit main.project", "unit main.project.2", "with one dot", "main.project.2");
+    expect_error("unit main.project", "unit project", "with one dot", "project");
+    expect_error("unit main.project", "unit other.project", "about strategy `main`, not `other`",
+                 "other.project");
+    expect_error("result %y", "result y", "expected a `%name` here", "y\n");
+    expect_error("result %y", "result %y in x", "expected a `%name` here", "x\n");
+    struct arena arena = {0};
+    expect_error_in(&arena, strstr(sample, "unit main"), "there is no `step NAME", NULL);
+    arena_free(&arena);
+}
+
+// Wherever an axis may stand, a product's name stands for its axes.
+static void reads_names_of_products(void **state) {
+    struct arena arena = {0};
+    struct text_error error;
+    char *text = arena_format(&arena, "%s", sample);
+    char *at = strstr(text, "product dp = ") + strlen("product dp = ");
+    while ((at = strstr(at + 1, "replica*shard")))
+        memcpy(at, "dp           ", strlen("replica*shard"));
+    assert_null(strstr(strstr(text, "sizes"), "replica*shard"));
+    struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
+    if (!program)
+        fail_msg("%s", error.message);
+    assert_string_equal(program_text(program, &arena), sample);
+    expect_error("over shard dim 2", "over dp*shard dim 2", "axis `shard` stands twice",
+                 "shard dim");
+    expect_error("over shard dim 2", "over shard*dp dim 2", "axis `shard` stands twice", "dp dim");
+    expect_meant("shard operation", "dpp operation", "dp");
+    arena_free(&arena);
 }
 
 static void misspelt_words_are_guessed(void **state) {
@@ -349,6 +432,9 @@ int main(void) {
         cmocka_unit_test(says_what_is_wrong_and_where),
         cmocka_unit_test(blocks_are_a_power_of_two),
         cmocka_unit_test(results_have_places_of_their_own),
+        cmocka_unit_test(takes_nothing_twice),
+        cmocka_unit_test(names_are_a_files),
+        cmocka_unit_test(reads_names_of_products),
         cmocka_unit_test(misspelt_words_are_guessed),
         cmocka_unit_test(misspelt_values_are_guessed),
         cmocka_unit_test(prints_long_names),
