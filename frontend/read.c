@@ -10,9 +10,11 @@
 #include "ir/limits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 // Bytes of the UTF-8 character at `text`, 0 if it is none or must not be in a text.
 static size_t character_bytes(const unsigned char *text, size_t left) {
@@ -57,14 +59,30 @@ static struct span file_span(struct arena *arena, struct diagnostics *diagnostic
 // The remedy depends on why, and on who asked: paths in a file are relative to it.
 static void report_unreadable(struct arena *arena, struct diagnostics *diagnostics,
                               struct span from, const char *path, int error) {
-    struct diagnostic *d =
-        report(diagnostics, E100, file_span(arena, diagnostics, from, path), "cannot read `%s`: %s",
-               path, error == EINVAL ? "neither a file nor a pipe" : strerror(error));
+    struct diagnostic *d = report(diagnostics, E100, file_span(arena, diagnostics, from, path),
+                                  "cannot read `%s`: %s", path, strerror(error));
     diagnostic_help(d, error == ENOENT && from.source == NO_SOURCE
                            ? "check the path; it is taken from the current folder"
                        : error == ENOENT ? "check the path; it is taken from the file that names it"
                        : error == EACCES ? "its permissions must let you read it"
                                          : "name a text file");
+}
+
+static const char *kind_of(mode_t mode) {
+    return S_ISDIR(mode)    ? "a directory"
+           : S_ISFIFO(mode) ? "a named pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+static void report_no_file(struct arena *arena, struct diagnostics *diagnostics, struct span from,
+                           const char *path, mode_t mode) {
+    struct diagnostic *d = report(diagnostics, E100, file_span(arena, diagnostics, from, path),
+                                  "cannot read `%s`: it is %s, not a file", path, kind_of(mode));
+    if (from.source == NO_SOURCE && !S_ISDIR(mode))
+        diagnostic_help(d, "name a text file, or read standard input: `-`");
+    else
+        diagnostic_help(d, "name a text file");
 }
 
 // Where the byte stands, in a source that has a `?` for every byte that must not be shown.
@@ -126,17 +144,40 @@ char *read_bytes(FILE *file, size_t limit, size_t *length) {
     return bytes;
 }
 
-// Opens what can be read to its end: directories and devices cannot.
-static FILE *open_regular(const char *path) {
+// What a shell hands over open as `<(command)`, or as standard input by its other name.
+static bool is_handed_over(const char *path) {
+    return strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0 || strcmp(path, "/dev/stdin") == 0;
+}
+
+static bool has_an_end(mode_t mode, bool handed_over) {
+    return S_ISREG(mode) || (handed_over && S_ISFIFO(mode));
+}
+
+// Opens a file; whatever else has the path is refused before it is opened, since of files alone it
+// is certain that they end. The opening waits for nothing, in case the path means something else by
+// then. NULL: reported.
+static FILE *open_file(struct arena *arena, struct diagnostics *diagnostics, const char *path,
+                       struct span from) {
+    bool handed_over = from.source == NO_SOURCE && is_handed_over(path);
+    int flags = O_RDONLY | O_CLOEXEC | (handed_over ? 0 : O_NONBLOCK), file = -1;
     struct stat status;
-    FILE *file = fopen(path, "rb");
-    if (!file || fstat(fileno(file), &status) != 0)
-        return file;
-    if (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode))
-        return file;
-    fclose(file);
-    errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
-    return NULL;
+    FILE *opened = NULL;
+    bool known = stat(path, &status) == 0;
+    if (known && has_an_end(status.st_mode, handed_over)) {
+        file = open(path, flags);
+        known = file >= 0 && fstat(file, &status) == 0;
+    }
+    if (known && file >= 0 && has_an_end(status.st_mode, handed_over)) {
+        opened = fdopen(file, "rb");
+        known = opened != NULL;
+    }
+    if (!known)
+        report_unreadable(arena, diagnostics, from, path, errno);
+    else if (!opened)
+        report_no_file(arena, diagnostics, from, path, status.st_mode);
+    if (!opened && file >= 0)
+        close(file);
+    return opened;
 }
 
 // `-` is standard input for the command line only; in a file it is a name. Unlike all else of the
@@ -144,11 +185,9 @@ static FILE *open_regular(const char *path) {
 char *read_path(struct arena *arena, struct diagnostics *diagnostics, const char *path,
                 size_t limit, struct span from, size_t *length) {
     bool standard_input = strcmp(path, "-") == 0 && from.source == NO_SOURCE;
-    FILE *file = standard_input ? stdin : open_regular(path);
-    if (!file) {
-        report_unreadable(arena, diagnostics, from, path, errno);
+    FILE *file = standard_input ? stdin : open_file(arena, diagnostics, path, from);
+    if (!file)
         return NULL;
-    }
     char *bytes = read_bytes(file, limit, length);
     if (!bytes)
         report_unreadable(arena, diagnostics, from, path, errno);
