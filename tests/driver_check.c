@@ -1,0 +1,45 @@
+// See driver_check.h.
+#include "tests/driver_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/compile.h"
+#include "driver/report.h"
+#include "ir/check.h"
+
+static FILE *nowhere(void) {
+    FILE *to = fopen("/dev/null", "w");
+    CHECK(to);
+    return to;
+}
+
+bool driver_check(const char *text, size_t length) {
+    static const struct options options;
+    struct compilation c;
+    FILE *to = nowhere();
+    bool accepted = compile_text(&c, &options, "input.place", text, length, STAGE_JUDGED);
+    c.trial = false; // its fixes are tried
+    check_fixes(&c, &options);
+    if (accepted)
+        report_text(&c, to);
+    report_json(&c, to);
+    diagnostics_print(c.diagnostics, to, true);
+    CHECK(accepted == (c.diagnostics->n_errors == 0));
+    compilation_free(&c);
+    fclose(to);
+    return accepted;
+}
+
+char *driver_paste(struct arena *arena, const char *text, size_t *written) {
+    static const struct options options;
+    struct compilation c;
+    char *pasted = NULL;
+    if (compile_text(&c, &options, "input.place", text, strlen(text), STAGE_FINAL) && c.final) {
+        *written = strlen(text);
+        pasted = arena_format(arena, "%s%s", text, program_text(c.final, arena));
+    }
+    compilation_free(&c);
+    return pasted;
+}
