@@ -47,15 +47,17 @@ struct job {
     struct progress *progress;
 };
 
-// How much of each part: all tuples, 3,000 compositions, programs enough for 5,000 mutants; of the
-// sample some of each chunk only.
+// How much of each part: all tuples, 3,000 compositions, 150 programs, each spoilt in every way
+// twice; of the sample some of each chunk only.
 struct range { // of chunks every `stride`-th
     uint32_t end, stride, chunk_size;
 };
-static const struct range full[N_PARTS] = {
-    [PART_TUPLES] = {50, 1, 25}, [PART_COMPOSITIONS] = {252, 1, 12}, [PART_MUTANTS] = {200, 1, 34}};
-static const struct range sample[N_PARTS] = {
-    [PART_TUPLES] = {50, 5, 2}, [PART_COMPOSITIONS] = {252, 25, 2}, [PART_MUTANTS] = {12, 1, 34}};
+static const struct range full[N_PARTS] = {[PART_TUPLES] = {50, 1, 25},
+                                           [PART_COMPOSITIONS] = {252, 1, 12},
+                                           [PART_MUTANTS] = {150, 1, 2 * N_MUTATIONS}};
+static const struct range sample[N_PARTS] = {[PART_TUPLES] = {50, 5, 2},
+                                             [PART_COMPOSITIONS] = {252, 25, 2},
+                                             [PART_MUTANTS] = {9, 1, 2 * N_MUTATIONS}};
 
 static void add_cases(struct arena *arena, struct job *job, enum part part) {
     const struct range *range = job->full ? &full[part] : &sample[part];
