@@ -58,6 +58,38 @@ static void check_gathers(struct compilation *c) {
         axes(c, &first->start.exchange.axes));
 }
 
+// ---- W815: gathers of single tensors ----------------------------------------------------------
+
+// All gathers of a step, since those that other statements ask for are the same for both.
+static int64_t gathers(const struct compilation *c) {
+    int64_t count = 0;
+    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
+        const struct account_transfer *t = &c->account->transfers[i];
+        if (t->kind == COLLECTIVE_ALL_GATHER && t->state == STATE_PARAMETERS &&
+            t->phase != PHASE_UPDATE)
+            count += t->count;
+    }
+    return count;
+}
+
+// What a layer needs is gathered before the layer, be it at once or piece by piece.
+static void check_units(struct compilation *c) {
+    const struct strategy_config *strategy = &c->config.strategy;
+    for (uint32_t m = 0; m < strategy->n_modes && !c->edited; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (mode->state != STATE_PARAMETERS || !mode->sets_extent ||
+            mode->extent != EXTENT_GATHERED || mode->unit != UNIT_TENSOR || gathers(c) == 0)
+            continue;
+        struct diagnostic *d = report(c->diagnostics, W815, origin_span(&mode->origin),
+                                      "each tensor is gathered by a collective of its own");
+        diagnostic_say(d, "a step has %" PRId64 " gathers, of the same bytes", gathers(c));
+        diagnostic_note(d, "a layer waits for all of its tensors and holds them all: no memory is "
+                           "saved");
+        diagnostic_origin(d, &mode->origin);
+        diagnostic_help(d, "leave `unit` out: then one collective carries what a layer needs");
+    }
+}
+
 // ---- W812: sums of copies ---------------------------------------------------------------------
 
 // What is sent by the statements that stand at a place.
@@ -229,6 +261,7 @@ static void check_links(struct compilation *c) {
 
 void check_costs(struct compilation *c) {
     check_gathers(c);
+    check_units(c);
     check_sums_of_copies(c);
     check_whole_sums(c);
     check_links(c);

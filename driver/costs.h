@@ -4,7 +4,7 @@
 
 #include "driver/compile.h"
 
-// W811 to W814. The program is accounted, and accepted.
+// W811 to W815. The program is accounted, and accepted.
 void check_costs(struct compilation *);
 
 #endif

@@ -18,40 +18,119 @@ void report_decides_nothing(struct placing *p, const struct mode_statement *mode
     diagnostic_help(d, "leave it out, or give it a longer selector");
 }
 
-// Gradients whose sum every device gets whole; the others are reduced to the owners of parts, or
-// gathered as codes.
-static bool is_all_reduced(const struct placing *p, const struct placed_tensor *placed) {
-    struct gradient_sums sums = gradient_sums(p->placement, placed);
-    struct axis_list each = axes_without(&sums.reduce_each, &placed->wire);
-    struct axis_list last = axes_without(&sums.reduce_last, &placed->wire);
-    return each.n + last.n > 0;
-}
+// ---- options ----------------------------------------------------------------------------------
 
-static bool buckets_something(const struct placing *p, const struct mode_statement *mode) {
-    const struct placement *placement = p->placement;
-    for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++) {
-        const struct placed_tensor *placed = &placement->tensors[t];
-        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
-            if (placed->extents[STATE_GRADIENTS][axis].mode == mode && is_all_reduced(p, placed))
-                return true;
-    }
-    return false;
-}
-
-static void check_bucket(struct placing *p, const struct mode_statement *mode) {
-    if (!mode->bucket_bytes || effective_axes(p, &mode->axes).n == 0 || buckets_something(p, mode))
-        return;
+static struct diagnostic *report_option(struct placing *p, const struct mode_statement *mode,
+                                        const char *option, const char *why) {
     struct diagnostic *d = report(p->diagnostics, W830, origin_span(&mode->origin),
-                                  "`bucket` changes nothing: none of these gradients is sent by an "
-                                  "all_reduce");
-    diagnostic_say(
-        d, "%s", mode->wire.way ? "they travel as codes" : "each device gets its part of the sum");
+                                  "`%s` changes nothing here: %s", option, why);
     diagnostic_origin(d, &mode->origin);
-    diagnostic_help(d, "leave `bucket` out");
+    diagnostic_help(d, "leave `%s` out", option);
+    return d;
+}
+
+// The tensors, range by range, of which a statement says how a state is kept over some axis.
+struct walk {
+    const struct placing *p;
+    const struct mode_statement *mode;
+    uint32_t at; // the next one, in placement->tensors
+};
+
+static const struct placed_tensor *next_placed(struct walk *walk, unsigned *axis) {
+    const struct placement *placement = walk->p->placement;
+    enum state state = walk->mode->state;
+    while (walk->at < placement->n_ranges * placement->n_tensors) {
+        const struct placed_tensor *placed = &placement->tensors[walk->at++];
+        for (*axis = 0; *axis < walk->p->config->mesh.n_axes; ++*axis)
+            if (placed->extents[state][*axis].mode == walk->mode)
+                return placed;
+    }
+    return NULL;
+}
+
+// ---- gradients --------------------------------------------------------------------------------
+
+// Is the tensor's gradient summed over one of the statement's axes, and by an all_reduce?
+struct sums_found {
+    bool summed, all_reduced;
+};
+
+static bool sums_over(const struct axis_list *sum, const struct mode_statement *mode) {
+    return those_in(sum, &mode->axes).n > 0;
+}
+
+static struct sums_found find_sums(struct placing *p, const struct mode_statement *mode) {
+    struct sums_found found = {0};
+    struct walk walk = {.p = p, .mode = mode};
+    const struct placed_tensor *placed;
+    for (unsigned axis; (placed = next_placed(&walk, &axis));) {
+        struct gradient_sums sums = gradient_sums(p->placement, placed);
+        struct axis_list each = axes_without(&sums.reduce_each, &placed->wire);
+        struct axis_list last = axes_without(&sums.reduce_last, &placed->wire);
+        found.all_reduced |= each.n + last.n > 0;
+        found.summed |= sums_over(&sums.reduce_each, mode) || sums_over(&sums.reduce_last, mode) ||
+                        sums_over(&sums.scatter_each, mode) || sums_over(&sums.scatter_last, mode);
+    }
+    return found;
+}
+
+static void check_gradients(struct placing *p, const struct mode_statement *mode) {
+    bool says_when = mode->reduce == REDUCE_LAST || mode->reduce == REDUCE_EACH;
+    if (!says_when && !mode->bucket_bytes)
+        return;
+    struct sums_found found = find_sums(p, mode);
+    if (says_when && mode->axes.n && !found.summed)
+        report_option(p, mode, "reduce",
+                      arena_format(p->arena, "none of these gradients is summed over `%s`",
+                                   axes_text(p, &mode->axes)));
+    if (mode->bucket_bytes && !found.all_reduced)
+        report_option(p, mode, "bucket",
+                      mode->wire.way ? "gradients travel as codes, not by an all_reduce"
+                                     : "each device gets its part of the sum, by no all_reduce");
+}
+
+// ---- gathered parameters ----------------------------------------------------------------------
+
+// What is gathered together, all that a layer has, starts together: with the one that waits
+// longest.
+static int64_t prefetch_of_range(const struct placing *p, uint32_t range) {
+    const struct placement *placement = p->placement;
+    int64_t least = INT64_MAX;
+    for (uint32_t t = 0; t < placement->n_tensors; t++) {
+        const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
+        if (p->program->tensors[t].layers && placed->shards[STATE_PARAMETERS].n &&
+            placed->prefetch < least)
+            least = placed->prefetch;
+    }
+    return least;
+}
+
+static void check_gathered(struct placing *p, const struct mode_statement *mode) {
+    bool layers = false, followed = false;
+    struct walk walk = {.p = p, .mode = mode};
+    for (unsigned axis; next_placed(&walk, &axis);) {
+        uint32_t n = p->placement->n_tensors, at = walk.at - 1;
+        layers |= p->program->tensors[at % n].layers > 0;
+        followed |= prefetch_of_range(p, at / n) == mode->prefetch;
+    }
+    if (!layers && mode->unit > UNIT_LAYER)
+        report_option(p, mode, "unit", "no layer is among what is gathered");
+    if (!layers && mode->prefetch != 1)
+        report_option(p, mode, "prefetch", "no layer is among what is gathered");
+    else if (layers && !followed)
+        report_option(p, mode, "prefetch",
+                      "a layer is gathered as a whole, and other parts of it start later");
 }
 
 void check_heard(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        check_bucket(p, &strategy->modes[m]);
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (!mode->sets_extent || effective_axes(p, &mode->axes).n == 0)
+            continue;
+        if (mode->state == STATE_GRADIENTS && mode->extent == EXTENT_REPLICATED)
+            check_gradients(p, mode);
+        if (mode->state == STATE_PARAMETERS && mode->extent == EXTENT_GATHERED)
+            check_gathered(p, mode);
+    }
 }

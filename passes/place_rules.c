@@ -152,12 +152,17 @@ static void check_residency(struct placing *p, const struct mode_statement *mode
         check_recomputed(p, mode);
 }
 
+// To make the same again, in other groups of layers, is not the same.
+static bool live_alike(const struct mode_statement *a, const struct mode_statement *b) {
+    return a->residency == b->residency && a->unit == b->unit && a->unit_layers == b->unit_layers;
+}
+
 // E305: of two statements that no rank tells apart neither wins.
 static void check_residencies_agree(struct placing *p, const struct mode_statement *first,
                                     const struct mode_statement *second) {
     const struct selector *both[] = {&first->selector, &second->selector};
     if (!first->sets_residency || !second->sets_residency || first->state != second->state ||
-        first->residency == second->residency || compare_statements(first, second) != 0 ||
+        live_alike(first, second) || compare_statements(first, second) != 0 ||
         first->state != STATE_ACTIVATIONS || !reaches(p, both, 2) ||
         !selectors_overlap(&first->selector, &second->selector))
         return;

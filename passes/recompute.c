@@ -14,6 +14,7 @@
 #include <inttypes.h>
 
 #include "ir/check.h"
+#include "ir/diagnostic.h"
 #include "passes/layer_groups.h"
 #include "passes/recompute.h"
 #include "passes/select.h"
@@ -59,6 +60,8 @@ bool is_recomputed(const struct recomputing *r, const struct op *op,
                    const struct layer_range *layers) {
     const struct mode_statement *mode = residency_of(r->strategy, STATE_ACTIVATIONS, op->roles,
                                                      op->n_roles, layers ? layers->begin : 0);
+    if (mode)
+        r->heard[mode - r->strategy->modes] = true;
     return mode && mode->residency == RESIDENCY_MATERIALIZED;
 }
 
@@ -179,6 +182,21 @@ static bool recomputes_anything(const struct strategy_config *strategy) {
     return false;
 }
 
+// Of the head, and of the embedding, everything is there when backward comes; and of what no
+// backward reads nothing is kept anyway.
+static void report_unheard(const struct recomputing *r, struct diagnostics *diagnostics) {
+    for (uint32_t m = 0; m < r->strategy->n_modes; m++) {
+        const struct mode_statement *mode = &r->strategy->modes[m];
+        if (r->heard[m] || !mode->own_text || mode->state != STATE_ACTIVATIONS ||
+            !mode->sets_residency || mode->residency != RESIDENCY_MATERIALIZED)
+            continue;
+        struct diagnostic *d =
+            report(diagnostics, W830, origin_span(&mode->origin), "this recomputes nothing");
+        diagnostic_say(d, "nothing is kept of it from forward to backward, or others say what is");
+        diagnostic_help(d, "leave it out, or select a part of `layers`");
+    }
+}
+
 // ---- the pass ---------------------------------------------------------------------------------
 
 bool recompute(struct program *program, const struct pass_context *context) {
@@ -186,14 +204,15 @@ bool recompute(struct program *program, const struct pass_context *context) {
     if (!recomputes_anything(&context->config->strategy))
         return true;
     separate_ranges(program);
-    struct recomputing r = {.program = program,
-                            .strategy = &context->config->strategy,
-                            .n_buffers = n,
-                            .writer = ARENA_ARRAY(program->arena, const struct statement *, n + 1),
-                            .layers =
-                                ARENA_ARRAY(program->arena, const struct layer_range *, n + 1),
-                            .feeds_forward = ARENA_ARRAY(program->arena, bool, n + 1),
-                            .dropped = ARENA_ARRAY(program->arena, bool, n + 1)};
+    struct recomputing r = {
+        .program = program,
+        .strategy = &context->config->strategy,
+        .n_buffers = n,
+        .writer = ARENA_ARRAY(program->arena, const struct statement *, n + 1),
+        .layers = ARENA_ARRAY(program->arena, const struct layer_range *, n + 1),
+        .feeds_forward = ARENA_ARRAY(program->arena, bool, n + 1),
+        .dropped = ARENA_ARRAY(program->arena, bool, n + 1),
+        .heard = ARENA_ARRAY(program->arena, bool, context->config->strategy.n_modes + 1)};
     find_forward(&r);
     find_groups(&r);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
@@ -208,6 +227,7 @@ bool recompute(struct program *program, const struct pass_context *context) {
     forward_leaves_less(&r);
     cut_groups(&r);
     remove_dropped(&r);
+    report_unheard(&r, context->diagnostics);
     program_number(program);
     return true;
 }

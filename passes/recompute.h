@@ -28,6 +28,7 @@ struct recomputing {
     const struct layer_range **layers; // of buffers: over which their writer goes; NULL: none
     bool *feeds_forward;               // of buffers: a forward call reads it
     bool *dropped;                     // of buffers: forward leaves it no more
+    bool *heard;                       // of the strategy's modes: it was asked for what it decides
     struct layer_group *groups;
     uint32_t n_groups, cap_groups;
 };
