@@ -345,16 +345,19 @@ struct place_run_options {
     int64_t steps;            /* optimizer steps */
     int32_t has_seed;         /* 0: the program's */
     uint64_t seed;
-    const char *eval;   /* held-out data: its loss is reported at the end; null: none */
-    const char *save;   /* parameters are written here at the end; null: nowhere */
-    const char *dump;   /* parameters and optimizer states in logical form; null: nowhere */
-    const char *log;    /* JSON lines; null: none */
-    const char *memory; /* what is alive at every statement of the first step; null: nowhere */
-    const char *trace;  /* what every thread did when, as trace viewers read it; null: nowhere */
-    int64_t sample;     /* tokens to sample after the last step */
-    int32_t threads;    /* of each rank's team; 0: cores / ranks, at least one */
-    int32_t quiet;      /* no header, no progress */
-    int32_t profile;    /* print where the time of a step goes */
+    const char *eval;         /* held-out data: its loss is reported at the end; null: none */
+    const char *targets;      /* which tokens of data count as targets; null: all that are there */
+    const char *eval_targets; /* the same of eval */
+    const char *data_type; /* what data and eval hold: text, u16, u32; null: name or content say */
+    const char *save;      /* parameters are written here at the end; null: nowhere */
+    const char *dump;      /* parameters and optimizer states in logical form; null: nowhere */
+    const char *log;       /* JSON lines; null: none */
+    const char *memory;    /* what is alive at every statement of the first step; null: nowhere */
+    const char *trace;     /* what every thread did when, as trace viewers read it; null: nowhere */
+    int64_t sample;        /* tokens to sample after the last step */
+    int32_t threads;       /* of each rank's team; 0: cores / ranks, at least one */
+    int32_t quiet;         /* no header, no progress */
+    int32_t profile;       /* print where the time of a step goes */
 };
 
 /* The most that may be asked for: beyond is a slip of the hand. */

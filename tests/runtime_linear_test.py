@@ -93,6 +93,11 @@ class Linear(unittest.TestCase):
         self.assertIn("linear: mesh", process.stdout.readline())
         return process
 
+    def wait_for_steps(self, log):
+        """Until the data of a run were looked through, which a first signal ends at once; then its log begins."""
+        while not (os.path.exists(log) and os.path.getsize(log)):
+            time.sleep(0.01)
+
     def assertFails(self, result, *texts, status=1):
         self.assertEqual(result.returncode, status, result.stderr)
         for text in texts:
@@ -205,6 +210,7 @@ class Linear(unittest.TestCase):
     def test_interrupt_finishes_the_step_and_saves(self):
         saved, log = self.path("p"), self.path("l")
         process = self.start("--steps", "1000", "--save", saved, "--log", log)
+        self.wait_for_steps(log)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
@@ -228,13 +234,15 @@ class Linear(unittest.TestCase):
         self.assertIn("table.weight", read_tensors(saved))
 
     def test_second_interrupt_ends_at_once(self):
-        process = self.start("--steps", "1000", "--save", self.path("p"), fault="hang")
+        log = self.path("l")
+        process = self.start("--steps", "1000", "--save", self.path("p"), "--log", log, fault="hang")
+        self.wait_for_steps(log)
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=60), 130)
-        self.assertEqual(self.files(), ["text.txt"])
+        self.assertEqual(self.files(), [os.path.basename(log), "text.txt"])
 
     def test_a_loss_that_is_not_a_number_stops(self):
         log, saved = self.path("l"), self.path("p")

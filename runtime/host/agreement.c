@@ -6,7 +6,24 @@
 #include "runtime/transport/transport.h"
 
 /* Numbers that stand for what must be the same. */
-enum { PROGRAM, DEVICES, SEED, STEPS, DATA, EVAL, SAVE, DUMP, SAMPLE, PROFILE, TRACE, N_TERMS };
+enum {
+    PROGRAM,
+    DEVICES,
+    SEED,
+    STEPS,
+    DATA,
+    DATA_CONTENT,
+    TARGETS,
+    EVAL,
+    EVAL_CONTENT,
+    EVAL_TARGETS,
+    SAVE,
+    DUMP,
+    SAMPLE,
+    PROFILE,
+    TRACE,
+    N_TERMS
+};
 struct terms {
     uint64_t of[N_TERMS];
 };
@@ -16,7 +33,11 @@ static const char *const names[N_TERMS] = {
     [SEED] = "--seed",
     [STEPS] = "--steps",
     [DATA] = "how long the file of --data is",
+    [DATA_CONTENT] = "what the file of --data holds",
+    [TARGETS] = "what the file of --targets holds",
     [EVAL] = "how long the file of --eval is",
+    [EVAL_CONTENT] = "what the file of --eval holds",
+    [EVAL_TARGETS] = "what the file of --eval-targets holds",
     [SAVE] = "whether they have --save",
     [DUMP] = "whether they have --dump",
     [SAMPLE] = "--sample",
@@ -32,7 +53,11 @@ static struct terms terms_of(const struct session *session) {
         [SEED] = session->seed,
         [STEPS] = (uint64_t)options->steps,
         [DATA] = (uint64_t)session->data.tokens,
+        [DATA_CONTENT] = session->data.file.hash,
+        [TARGETS] = session->data.targets.hash,
         [EVAL] = (uint64_t)session->eval.tokens,
+        [EVAL_CONTENT] = session->eval.file.hash,
+        [EVAL_TARGETS] = session->eval.targets.hash,
         [SAVE] = options->save != NULL,
         [DUMP] = options->dump != NULL,
         [SAMPLE] = (uint64_t)options->sample,

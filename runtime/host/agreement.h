@@ -4,6 +4,6 @@
 #include "runtime/host/session.h"
 
 /* Called by all ranks, before anything else that ranks do together; those of one process have one
- * start. Where the program, the seed, the length of data, or an option in which ranks take part is
+ * start. Where the program, the seed, what the data hold, or an option in which ranks take part is
  * not that of rank 0, all fail and say what. */
 int32_t agreement_reach(struct session *session, struct place_context *context);

@@ -9,66 +9,90 @@
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
 
-static int token_width(const char *path) {
-    size_t length = strlen(path);
-    const char *end = length >= 4 ? path + length - 4 : "";
-    return strcmp(end, ".u16") == 0 ? 2 : strcmp(end, ".u32") == 0 ? 4 : 1;
-}
-
-static int check_file(struct dataset *set, char *message, size_t message_bytes) {
+static int file_open(struct data_file *file, const char *path, char *message,
+                     size_t message_bytes) {
     struct stat status;
-    if (fstat(set->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        snprintf(message, message_bytes, "%s: not a regular file; give a file of text or tokens",
-                 set->path);
+    /* A pipe must not wait for its writer. */
+    *file = (struct data_file){.path = path,
+                               .descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    if (file->descriptor < 0) {
+        snprintf(message, message_bytes, "%s: cannot be read: %s; name a file of text or tokens",
+                 path, strerror(errno));
         return -1;
     }
-    set->size_bytes = status.st_size;
+    if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        snprintf(message, message_bytes, "%s: not a regular file; give a file of text or tokens",
+                 path);
+        return -1;
+    }
+    file->bytes = status.st_size;
     return 0;
 }
 
+static void file_close(struct data_file *file) {
+    if (file->path && file->descriptor >= 0)
+        close(file->descriptor);
+    file->descriptor = -1;
+}
+
 static int check_length(struct dataset *set, char *message, size_t message_bytes) {
-    set->tokens = set->size_bytes / set->width;
+    const struct data_file *file = &set->file;
+    set->tokens = file->bytes / set->width;
     set->windows = set->tokens > 0 ? (set->tokens - 1) / set->sequence : 0;
-    if (set->size_bytes % set->width != 0) {
+    if (file->bytes % set->width != 0) {
         snprintf(
             message, message_bytes,
             "%s: %lld bytes are not a whole number of %d-byte tokens; the file is cut short or "
             "its name is wrong",
-            set->path, (long long)set->size_bytes, set->width);
+            file->path, (long long)file->bytes, set->width);
         return -1;
     }
     if (set->windows == 0) {
         snprintf(message, message_bytes,
                  "%s: %lld tokens are fewer than one sequence of %lld and its successor; give more "
                  "data or a shorter train.sequence",
-                 set->path, (long long)set->tokens, (long long)set->sequence);
+                 file->path, (long long)set->tokens, (long long)set->sequence);
         return -1;
     }
     return 0;
 }
 
-int dataset_open(struct dataset *set, const char *path, int64_t sequence, char *message,
-                 size_t message_bytes) {
-    *set = (struct dataset){.path = path, .width = token_width(path), .sequence = sequence};
-    /* A pipe must not wait for its writer. */
-    set->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (set->descriptor < 0) {
-        snprintf(message, message_bytes, "%s: cannot be read: %s; name a file of text or tokens",
-                 path, strerror(errno));
+static int open_targets(struct dataset *set, const struct data_request *request, char *message,
+                        size_t message_bytes) {
+    if (file_open(&set->targets, request->targets, message, message_bytes) != 0)
         return -1;
-    }
-    int status = check_file(set, message, message_bytes);
-    if (status == 0)
-        status = check_length(set, message, message_bytes);
-    if (status != 0)
-        dataset_close(set);
-    return status;
+    if (set->targets.bytes == set->tokens)
+        return 0;
+    snprintf(message, message_bytes,
+             "%s: it has %lld bytes, but %s has %lld tokens; %s takes a byte for each token, 1 "
+             "where it counts as a target, else 0",
+             request->targets, (long long)set->targets.bytes, request->path, (long long)set->tokens,
+             request->targets_option);
+    return -1;
+}
+
+int dataset_open(struct dataset *set, const struct data_request *request,
+                 const struct place_program *program, char *message, size_t message_bytes) {
+    *set = (struct dataset){.request = *request, .sequence = program->sequence};
+    if (file_open(&set->file, request->path, message, message_bytes) != 0 ||
+        data_kind_find(request->path, set->file.descriptor, request->type, program->vocab,
+                       &set->kind, message, message_bytes) != 0)
+        return -1;
+    set->width = data_kind_width(set->kind);
+    if (check_length(set, message, message_bytes) != 0)
+        return -1;
+    return request->targets ? open_targets(set, request, message, message_bytes) : 0;
 }
 
 void dataset_close(struct dataset *set) {
-    if (set->descriptor >= 0)
-        close(set->descriptor);
-    set->descriptor = -1;
+    file_close(&set->file);
+    file_close(&set->targets);
+}
+
+uint64_t dataset_hash(const struct dataset *set) {
+    /* Odd, so that each of the three changes the sum whatever the others are. */
+    return set->file.hash + (uint64_t)set->width * UINT64_C(0xD6E8FEB86659FD93) +
+           set->targets.hash * UINT64_C(0x9E3779B97F4A7C15);
 }
 
 int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) {
@@ -79,45 +103,35 @@ int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) 
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The part of the file that was read last: most tokens follow one another. */
+/* The part of a file that was read last: most tokens follow one another. */
 struct reader {
-    const struct dataset *set;
+    const struct data_file *file;
+    int width;        /* bytes of a token, or of what is said of one */
     int64_t first, n; /* tokens */
     unsigned char bytes[4096];
 };
 
-static int32_t fail_read(struct place_context *context, const struct dataset *set, int64_t position,
-                         int reason) {
+static int32_t fail_read(struct place_context *context, const struct data_file *file,
+                         int64_t position, int reason) {
     if (reason)
-        return context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be read: %s", set->path,
+        return context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be read: %s", file->path,
                             strerror(reason));
     return context_fail(context, -1, PLACE_ERROR_HOST,
                         "%s: token %lld is gone: the file was cut short while this run reads it; "
                         "give the run a file that nobody changes",
-                        set->path, (long long)position);
+                        file->path, (long long)position);
 }
 
 /* Reads on from `position`. */
 static int32_t reader_fill(struct place_context *context, struct reader *reader, int64_t position) {
-    const struct dataset *set = reader->set;
     ssize_t n;
     do
-        n = pread(set->descriptor, reader->bytes, sizeof reader->bytes, position * set->width);
+        n = pread(reader->file->descriptor, reader->bytes, sizeof reader->bytes,
+                  position * reader->width);
     while (n < 0 && errno == EINTR);
     reader->first = position;
-    reader->n = n < 0 ? 0 : n / set->width;
-    return reader->n > 0 ? PLACE_OK : fail_read(context, set, position, n < 0 ? errno : 0);
-}
-
-static int64_t token_at(const unsigned char *at, int width) {
-    if (width == 1)
-        return at[0];
-    if (width == 2) {
-        uint16_t token = (uint16_t)(at[0] | at[1] << 8);
-        return token == UINT16_MAX ? -1 : token;
-    }
-    uint32_t token = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-    return token == UINT32_MAX ? -1 : (int64_t)token;
+    reader->n = n < 0 ? 0 : n / reader->width;
+    return reader->n > 0 ? PLACE_OK : fail_read(context, reader->file, position, n < 0 ? errno : 0);
 }
 
 /* Token `position` of the file, -1 for a mask. */
@@ -127,38 +141,42 @@ static int32_t read_token(struct place_context *context, struct reader *reader, 
     if (position < reader->first || position >= reader->first + reader->n)
         status = reader_fill(context, reader, position);
     if (!status)
-        *token = token_at(reader->bytes + (position - reader->first) * reader->set->width,
-                          reader->set->width);
+        *token =
+            data_token(reader->bytes + (position - reader->first) * reader->width, reader->width);
     return status;
 }
 
-static int32_t fail_token(struct place_context *context, const struct dataset *set,
-                          int64_t position, int64_t token) {
-    return context_fail(context, -1, PLACE_ERROR_HOST,
-                        "%s: token %lld at position %lld (byte %lld) is not below the vocabulary's "
-                        "%lld; use data made for this model or set model.vocab",
-                        set->path, (long long)token, (long long)position,
-                        (long long)(position * set->width), (long long)context->program->vocab);
-}
-
-/* A token that the model knows, or a mask. */
+/* A token that the model knows, or a mask. The scan has seen others, if the file is still as it
+ * was. */
 static int32_t read_known_token(struct place_context *context, struct reader *reader,
                                 int64_t position, int64_t *token) {
     int32_t status = read_token(context, reader, position, token);
     if (!status && *token >= context->program->vocab)
-        status = fail_token(context, reader->set, position, *token);
+        status =
+            context_fail(context, -1, PLACE_ERROR_HOST,
+                         "%s: token %lld at position %lld (byte %lld) is not below the "
+                         "vocabulary's %lld; the file was changed while this run reads it",
+                         reader->file->path, (long long)*token, (long long)position,
+                         (long long)(position * reader->width), (long long)context->program->vocab);
     return status;
 }
 
-int32_t dataset_begin(struct place_context *context, const struct dataset *set, int64_t count,
+int32_t dataset_begin(struct place_context *context, const struct dataset *set, int64_t *count,
                       int32_t *tokens) {
-    struct reader reader = {.set = set};
-    int64_t token = 0;
+    struct reader reader = {.file = &set->file, .width = set->width};
+    int64_t token = 0, n = 0;
     int32_t status = PLACE_OK;
-    for (int64_t i = 0; i < count && !status; i++) {
-        status = read_known_token(context, &reader, i, &token);
-        tokens[i] = token < 0 ? 0 : (int32_t)token;
+    while (n < *count && !status && token >= 0) {
+        status = read_known_token(context, &reader, n, &token);
+        if (!status && token >= 0)
+            tokens[n++] = (int32_t)token;
     }
+    if (!status && n == 0)
+        status = context_fail(context, -1, PLACE_ERROR_HOST,
+                              "%s: it begins with the mask, so there is no token to go on from; "
+                              "give data that begin with tokens, or leave out --sample",
+                              set->file.path);
+    *count = n;
     return status;
 }
 
@@ -205,23 +223,45 @@ static int32_t *sample_row(struct place_context *context, const struct samples *
     return (int32_t *)layout_item(context, samples->buffer, item) + row * samples->width;
 }
 
-/* What follows the token at a position, or -1. Where nothing stands there is nothing to predict it
- * from. */
-static int32_t read_target(struct place_context *context, struct reader *reader, int64_t position,
+/* A dataset's readers: of the tokens, and of which count as targets. */
+struct readers {
+    struct reader tokens, targets;
+};
+
+static void readers_begin(struct readers *readers, const struct dataset *set) {
+    readers->tokens.file = &set->file;
+    readers->tokens.width = set->width;
+    readers->targets.file = &set->targets;
+    readers->targets.width = 1;
+    readers->tokens.n = readers->targets.n = 0;
+    readers->tokens.first = readers->targets.first = 0;
+}
+
+/* What follows the token at a position, or -1 where it does not count. Where nothing stands there
+ * is nothing to predict it from. */
+static int32_t read_target(struct place_context *context, struct readers *readers, int64_t position,
                            int64_t *token) {
-    int32_t status = read_token(context, reader, position, token);
-    return status || *token < 0 ? status : read_known_token(context, reader, position + 1, token);
+    int64_t counts = 1;
+    int32_t status = read_token(context, &readers->tokens, position, token);
+    if (!status && *token >= 0)
+        status = read_known_token(context, &readers->tokens, position + 1, token);
+    if (!status && readers->targets.file->path)
+        status = read_token(context, &readers->targets, position + 1, &counts);
+    if (!counts)
+        *token = -1;
+    return status;
 }
 
 /* Row of one sample: its tokens, or with `shift` 1 their targets. Masked tokens are read as 0. */
-static int32_t fill_row(struct place_context *context, struct reader *reader,
-                        const struct samples *samples, int64_t window, int shift, int32_t *row) {
+static int32_t fill_row(struct place_context *context, struct readers *readers,
+                        const struct samples *samples, int64_t window, int64_t sequence, int shift,
+                        int32_t *row) {
     int32_t status = PLACE_OK;
     for (int64_t i = 0; i < samples->width && !status; i++) {
-        int64_t position = window * reader->set->sequence + position_of(samples, i), token = -1;
+        int64_t position = window * sequence + position_of(samples, i), token = -1;
         if (window >= 0)
-            status = shift ? read_target(context, reader, position, &token)
-                           : read_known_token(context, reader, position, &token);
+            status = shift ? read_target(context, readers, position, &token)
+                           : read_known_token(context, &readers->tokens, position, &token);
         row[i] = token < 0 && !shift ? 0 : (int32_t)token;
     }
     return status;
@@ -231,14 +271,15 @@ static int32_t fill_buffer(struct place_context *context, const struct dataset *
                            enum data_order order, uint64_t seed, int64_t first, int32_t buffer,
                            int shift) {
     struct samples samples = samples_of(context, buffer);
-    struct reader reader = {.set = set};
+    struct readers readers;
+    readers_begin(&readers, set);
     for (int64_t item = 0; item < samples.buffer->count; item++)
         for (int64_t row = 0; row < samples.rows; row++) {
             int64_t index = first + samples.first + item * samples.step + row;
             int64_t window = order == DATA_SHUFFLED ? dataset_window(set, seed, index)
                              : index < set->windows ? index
                                                     : -1;
-            int32_t status = fill_row(context, &reader, &samples, window, shift,
+            int32_t status = fill_row(context, &readers, &samples, window, set->sequence, shift,
                                       sample_row(context, &samples, item, row));
             if (status)
                 return status;

@@ -2,26 +2,60 @@
 #pragma once
 #include <stdint.h>
 #include "runtime/context.h"
+#include "runtime/host/data_kind.h"
 
-/* Text has a byte a token; names that end in .u16 or .u32 hold little-endian tokens, whose largest
- * number is the mask: no token. It is no target, and what follows it is none. So a sequence that is
- * shorter is filled up with it. The file is read window by window, not mapped: a file that somebody
- * cuts short, or a disk that fails, is then an error of one read and not a signal. What is appended
- * after the start is left alone. */
-struct dataset {
-    const char *path;
-    int descriptor; /* set by dataset_open, whatever it returns; -1: not open */
-    int64_t size_bytes;
-    int64_t tokens;
-    int width;       /* bytes of a token: 1, 2, 4 */
-    int64_t windows; /* of sequence + 1 tokens, sequence apart */
-    int64_t sequence;
+/* A file that is read piece by piece, not mapped: one that somebody cuts short, or a disk that
+ * fails, is then an error of one read and not a signal. What is appended after the start is left
+ * alone. */
+struct data_file {
+    const char *path; /* null: there is none */
+    int descriptor;   /* -1: not open */
+    int64_t bytes;
+    uint64_t hash; /* of its content (content_hash.h); set by dataset_scan */
 };
 
-/* 0, or -1 with one line in `message` that says what to do. */
-int dataset_open(struct dataset *set, const char *path, int64_t sequence, char *message,
-                 size_t message_bytes);
+/* The token of so many bytes that stands here, -1 for the mask. */
+static inline int64_t data_token(const unsigned char *at, int width) {
+    if (width == 1)
+        return at[0];
+    if (width == 2) {
+        uint16_t token = (uint16_t)(at[0] | at[1] << 8);
+        return token == UINT16_MAX ? -1 : token;
+    }
+    uint32_t token = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    return token == UINT32_MAX ? -1 : (int64_t)token;
+}
+
+/* What a run is asked to read. */
+struct data_request {
+    const char *path;
+    const char *targets;        /* which of its tokens count; null: all that are there */
+    const char *type;           /* what --data-type says; null: nothing */
+    const char *targets_option; /* that names such a file */
+};
+
+/* The largest number of two or four bytes is the mask: no token. It is no target, and what follows
+ * it is none. So a sequence that is shorter is filled up with it. Beside data in which every token
+ * is there, the file of targets has one byte for each: 1 where it counts as a target, else 0. */
+struct dataset {
+    struct data_request request;
+    struct data_file file, targets;
+    enum data_kind kind;
+    int width; /* bytes of a token */
+    int64_t tokens;
+    int64_t windows; /* of sequence + 1 tokens, sequence apart */
+    int64_t sequence;
+    int64_t idle_windows; /* without any target; set by dataset_scan */
+};
+
+/* 0, or -1 with one line in `message` that says what to do. What is open is closed by
+ * dataset_close, whatever this returns. */
+int dataset_open(struct dataset *set, const struct data_request *request,
+                 const struct place_program *program, char *message, size_t message_bytes);
 void dataset_close(struct dataset *set);
+
+/* Of all that is read: the tokens, of how many bytes they are, and which count as targets. */
+uint64_t dataset_hash(const struct dataset *set);
 
 /* The window that is sample `index` of the run (step * batch + place in the batch, from 0): every
  * epoch is a permutation of all windows that depends on (seed, epoch) alone, and the next epoch
@@ -32,7 +66,9 @@ enum data_order {
     DATA_SHUFFLED,   /* samples of dataset_window */
     DATA_SEQUENTIAL, /* sample i is window i; those behind the last window are masked altogether */
 };
-/* Fills this rank's tokens and targets with samples first .. first + batch - 1. */
+/* Fills this rank's tokens and targets with samples first .. first + batch - 1. Where it fails, no
+ * more than these has been written: the training states are those after the step before, as long as
+ * no rank has begun this one. */
 int32_t dataset_fill(struct place_context *context, const struct dataset *set,
                      enum data_order order, uint64_t seed, int64_t first);
 /* Writes which sample of the step every one of this rank's is. */
@@ -45,6 +81,7 @@ int64_t data_targets(struct place_context *context);
  */
 void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count);
 
-/* The first tokens of the file, a mask as 0. */
-int32_t dataset_begin(struct place_context *context, const struct dataset *set, int64_t count,
+/* The first tokens of the file, up to *count, or to the first mask, where *count becomes less;
+ * there is at least one. */
+int32_t dataset_begin(struct place_context *context, const struct dataset *set, int64_t *count,
                       int32_t *tokens);

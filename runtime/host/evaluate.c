@@ -65,11 +65,11 @@ int32_t rank_evaluate(struct session *session, struct place_context *context) {
         return context_fail(context, -1, PLACE_ERROR_HOST,
                             "%s: every token is masked, so there is no loss to report; give "
                             "held-out data with tokens",
-                            set->path);
+                            set->file.path);
     double loss = sum / (double)tokens;
     if (context->rank == 0 && !stop)
         printf("eval: loss %.6f over %lld tokens of %s\n", unsigned_nan(loss), (long long)tokens,
-               set->path);
+               set->file.path);
     return stop || isfinite(loss)
                ? PLACE_OK
                : fail_not_a_number(context, "the loss of --eval is not a number: the model has "
@@ -156,17 +156,18 @@ static int32_t sample_token(struct session *session, struct place_context *conte
 /* Bytes of text as they are, other tokens as numbers. What a terminal would obey is printed as '?'.
  */
 static void print_token(const struct dataset *set, int64_t token) {
-    if (set->width != 1)
+    if (set->kind != DATA_TEXT)
         printf("%lld ", (long long)token);
     else
         putchar((token < 32 && token != '\n' && token != '\t') || token == 127 ? '?' : (int)token);
 }
 
-/* The prompt: the beginning of the data, a quarter of a sequence. */
+/* The prompt: the beginning of the data, a quarter of a sequence, or what there is before a mask.
+ */
 static int32_t sampler_prompt(struct place_context *context, struct sampler *sampler,
                               const struct dataset *set) {
     sampler->n = sampler->length / 4 > 0 ? sampler->length / 4 : 1;
-    return dataset_begin(context, set, sampler->n, sampler->tokens);
+    return dataset_begin(context, set, &sampler->n, sampler->tokens);
 }
 
 static int32_t sample_all(struct session *session, struct place_context *context,

@@ -11,6 +11,7 @@
 #include "runtime/cores.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
+#include "runtime/host/inputs.h"
 #include "runtime/host/interrupts.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/memory.h"
@@ -62,7 +63,7 @@ static const char *check_program(const struct place_program *program,
         return "--sample begins with the data's first tokens: give --data FILE";
     if (options->steps > 0 && !options->data)
         return "--steps needs --data FILE";
-    return NULL;
+    return inputs_check(options);
 }
 
 static int64_t message_bytes(const struct session *session) {
@@ -124,24 +125,14 @@ static int check_memory(const struct session *session, int ranks, char *message)
 
 /* Files, before time is spent. What is written belongs to the process of rank 0. */
 static int open_files(struct session *session, bool has_first_rank, char *message) {
-    const struct place_run_options *options = session->options;
-    int64_t sequence = session->program->sequence;
-    if (has_first_rank && targets_check(session->program, options, message, MESSAGE_BYTES) != 0)
+    if (has_first_rank &&
+        targets_check(session->program, session->options, message, MESSAGE_BYTES) != 0)
         return -1;
-    if (options->data &&
-        dataset_open(&session->data, options->data, sequence, message, MESSAGE_BYTES) != 0)
-        return -1;
-    if (options->eval &&
-        dataset_open(&session->eval, options->eval, sequence, message, MESSAGE_BYTES) != 0)
-        return -1;
-    return has_first_rank && options->log
-               ? run_log_open(&session->log, options->log, session->program, message, MESSAGE_BYTES)
-               : 0;
+    return inputs_open(session, message, MESSAGE_BYTES);
 }
 
 static void close_files(struct session *session) {
-    dataset_close(&session->data);
-    dataset_close(&session->eval);
+    inputs_close(session);
     run_log_close(&session->log);
 }
 
@@ -204,6 +195,7 @@ static void print_header(const struct session *session, const struct launch *lau
     print_relaxed(program);
     if (product_warning())
         printf("note: %s\n", product_warning());
+    inputs_print(session);
     fflush(stdout);
 }
 
@@ -360,12 +352,30 @@ static int prepare(struct session *session, const struct launch *launch, char *m
                : 0;
 }
 
+static bool is_quiet(const struct session *session, const struct launch *launch) {
+    return session->options->quiet || launch->first != 0;
+}
+
+/* The data as a whole; then the log that is there may begin anew. */
+static enum scan_end look_through(struct session *session, const struct launch *launch,
+                                  char *message) {
+    int cores = available_cores(), threads = cores / launch->neighbours;
+    if (!is_quiet(session, launch))
+        print_header(session, launch, cores);
+    enum scan_end end = inputs_scan(session, threads > 0 ? threads : 1, message, MESSAGE_BYTES);
+    if (end || launch->first != 0)
+        return end;
+    inputs_warn(session);
+    if (session->options->log && run_log_open(&session->log, session->options->log,
+                                              session->program, message, MESSAGE_BYTES) != 0)
+        return SCAN_REFUSED;
+    return end;
+}
+
 static int run_session(struct session *session, const struct launch *launch, char *message) {
     const struct place_program *program = session->program;
     int cores = available_cores();
-    bool quiet = session->options->quiet || launch->first != 0;
-    if (!quiet)
-        print_header(session, launch, cores);
+    bool quiet = is_quiet(session, launch);
     if (launch->first == 0)
         warn_rate(program, session->options->steps);
     progress_begin(&session->progress, program, session->options->steps, quiet);
@@ -386,14 +396,19 @@ static int report_common_failure(const char *message) {
     return place_speaks(1) ? report_failure(message) : 1;
 }
 
+static int report_interrupted(const struct launch *launch, const char *when, const char *saved) {
+    if (launch->first == 0)
+        fprintf(stderr, "interrupted %s%s%s\n", when, saved ? "; parameters are in " : "",
+                saved ? saved : "");
+    return 130;
+}
+
 static int run_program(const struct place_program *program,
                        const struct place_run_options *options) {
     struct session session = {.program = program,
                               .options = options,
                               .seed = options->has_seed ? options->seed : program->seed,
                               .patience_seconds = patience_seconds(),
-                              .data.descriptor = -1,
-                              .eval.descriptor = -1,
                               .log.descriptor = -1};
     char message[MESSAGE_BYTES] = "";
     struct launch launch;
@@ -407,21 +422,21 @@ static int run_program(const struct place_program *program,
         return report_common_failure(message);
     session.processes = launch.processes;
     interrupts_begin();
+    enum scan_end looked = SCAN_DONE;
     int status = prepare(&session, &launch, message);
-    if (status)
+    if (!status)
+        looked = look_through(&session, &launch, message);
+    if (status || looked == SCAN_REFUSED)
         status = report_common_failure(message);
+    else if (looked == SCAN_INTERRUPTED)
+        status = report_interrupted(&launch, "before the first step", NULL);
     else if (run_session(&session, &launch, message) != 0)
         status = atomic_load(&session.disagreed) ? report_common_failure(message)
                                                  : report_failure(message);
     else if ((fflush(stdout) != 0 || ferror(stdout)) && !atomic_load(&session.interrupted))
         status = report_failure("standard output cannot be written");
-    else if (atomic_load(&session.interrupted)) {
-        if (launch.first == 0)
-            fprintf(stderr, "interrupted after a whole step%s%s\n",
-                    options->save ? "; parameters are in " : "",
-                    options->save ? options->save : "");
-        status = 130;
-    }
+    else if (atomic_load(&session.interrupted))
+        status = report_interrupted(&launch, "after a whole step", options->save);
     interrupts_end();
     close_files(&session);
     launch_end(&launch, status);

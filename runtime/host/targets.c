@@ -130,6 +130,8 @@ int targets_check(const struct place_program *program, const struct place_run_op
     const struct named_file files[] = {
         {.option = "--data", .path = options->data},
         {.option = "--eval", .path = options->eval},
+        {.option = "--targets", .path = options->targets},
+        {.option = "--eval-targets", .path = options->eval_targets},
         {"--save", options->save, true, true, FILE_TENSORS,
          tensors_file_bytes(program, TENSORS_PARAMETERS)},
         {"--dump", options->dump, true, true, FILE_TENSORS,

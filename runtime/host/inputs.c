@@ -1,0 +1,84 @@
+/* What a run reads (see inputs.h). */
+#include <stdio.h>
+#include "runtime/host/inputs.h"
+
+const char *inputs_check(const struct place_run_options *options) {
+    if (options->targets && !options->data)
+        return "--targets says which tokens of the data count: give --data FILE, or leave it out";
+    if (options->eval_targets && !options->eval)
+        return "--eval-targets says which tokens of held-out data count: give --eval FILE, or "
+               "leave it out";
+    if (options->data_type && !options->data && !options->eval)
+        return "--data-type says what data hold: give --data FILE, or leave it out";
+    return NULL;
+}
+
+int inputs_open(struct session *session, char *message, size_t message_bytes) {
+    const struct place_run_options *options = session->options;
+    const struct data_request data = {options->data, options->targets, options->data_type,
+                                      "--targets"},
+                              eval = {options->eval, options->eval_targets, options->data_type,
+                                      "--eval-targets"};
+    if (data.path &&
+        dataset_open(&session->data, &data, session->program, message, message_bytes) != 0)
+        return -1;
+    return eval.path ? dataset_open(&session->eval, &eval, session->program, message, message_bytes)
+                     : 0;
+}
+
+void inputs_close(struct session *session) {
+    dataset_close(&session->data);
+    dataset_close(&session->eval);
+}
+
+/* ---- told ----------------------------------------------------------------------------------- */
+
+static void print_input(const char *name, const struct dataset *set) {
+    printf("%s: %s, %s; %lld token%s, %lld window%s of %lld", name, set->file.path,
+           data_kind_said(set->kind), (long long)set->tokens, set->tokens == 1 ? "" : "s",
+           (long long)set->windows, set->windows == 1 ? "" : "s", (long long)set->sequence);
+    if (set->targets.path)
+        printf("; targets by %s", set->targets.path);
+}
+
+void inputs_print(const struct session *session) {
+    const struct dataset *data = &session->data, *eval = &session->eval;
+    int64_t steps = session->options->steps;
+    if (data->file.path) {
+        print_input("data", data);
+        if (steps > 0)
+            printf("; %lld step%s: %.3g epochs", (long long)steps, steps == 1 ? "" : "s",
+                   (double)steps * (double)session->program->batch / (double)data->windows);
+        printf("\n");
+    }
+    if (eval->file.path) {
+        print_input("eval data", eval);
+        printf("\n");
+    }
+}
+
+/* ---- looked through ------------------------------------------------------------------------- */
+
+enum scan_end inputs_scan(struct session *session, int threads, char *message,
+                          size_t message_bytes) {
+    struct dataset *data = &session->data, *eval = &session->eval;
+    int64_t vocab = session->program->vocab;
+    enum scan_end end = SCAN_DONE;
+    if (data->file.path)
+        end = dataset_scan(data, vocab, threads, message, message_bytes);
+    if (!end && eval->file.path)
+        end = dataset_scan(eval, vocab, threads, message, message_bytes);
+    return end;
+}
+
+static void warn_of_idle(const struct dataset *set, const char *consequence) {
+    if (set->idle_windows == 0)
+        return;
+    fprintf(stderr, "warning: %s: %lld of %lld windows have no target: %s\n", set->file.path,
+            (long long)set->idle_windows, (long long)set->windows, consequence);
+}
+
+void inputs_warn(const struct session *session) {
+    warn_of_idle(&session->data, "nothing is learned from them");
+    warn_of_idle(&session->eval, "the loss does not count them");
+}
