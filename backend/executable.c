@@ -184,9 +184,9 @@ static bool make_parts(struct arena *arena, const struct backend *backend,
     if (!parts->object)
         return false;
     char *text;
-    FILE *to = open_memstream(&text, &parts->descriptor_bytes);
+    FILE *to = memory_given(open_memstream(&text, &parts->descriptor_bytes));
     descriptor_print(descriptor, program, backend_level(options, why), to);
-    fclose(to);
+    memory_written(to);
     parts->descriptor = arena_string(arena, text, parts->descriptor_bytes);
     free(text);
     return true;

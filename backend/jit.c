@@ -86,8 +86,7 @@ struct backend_code *jit_open(struct arena *arena, const struct program *program
     struct objects objects;
     if (!compile_objects(arena, program, options, &objects, why))
         return NULL;
-    struct backend_code *code = calloc(1, sizeof *code);
-    CHECK(code);
+    struct backend_code *code = memory_given(calloc(1, sizeof *code));
     bool good = succeeded(arena, LLVMOrcCreateLLJIT(&code->jit, NULL), why);
     CHECK(good); // without it the objects could not be disposed of in one place
     good = define_runtime(arena, code->jit, symbols, n_symbols, why) &&

@@ -162,7 +162,9 @@ static bool run_judge(struct compilation *c) {
     c->verdict = verify(c->reference, c->final, &c->arena, c->diagnostics);
     c->account = account(c->final, &c->arena);
     check_memory(c);
-    if (check_sent(c) && c->verdict.kind == VERDICT_ACCEPTED) {
+    if (c->account->too_long.statements)
+        report_too_long(c->diagnostics, &c->account->too_long);
+    else if (check_sent(c) && c->verdict.kind == VERDICT_ACCEPTED) {
         edited_check_storage(c);
         check_costs(c);
     }

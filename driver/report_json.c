@@ -16,8 +16,7 @@ static json_t *text_json(const char *text) {
     json_t *string = json_string(text);
     if (string)
         return string;
-    char *ascii = strdup(text);
-    CHECK(ascii);
+    char *ascii = memory_given(strdup(text));
     for (char *c = ascii; *c; c++)
         if (*c & 0x80)
             *c = '?';

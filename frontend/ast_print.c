@@ -137,10 +137,9 @@ static void print_value(FILE *out, const struct ast_value *value) {
 char *ast_value_text(struct arena *arena, const struct ast_value *value) {
     char *text = NULL;
     size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    CHECK(out);
+    FILE *out = memory_given(open_memstream(&text, &length));
     print_value(out, value);
-    CHECK(fclose(out) == 0);
+    memory_written(out);
     char *kept = arena_string(arena, text, length);
     free(text);
     return kept;

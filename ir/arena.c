@@ -61,17 +61,20 @@ static void free_block(struct arena_block *block) {
         free(block);
 }
 
+// Where there is no room for one as large as all before it, one that is just large enough may do.
+static struct arena_block *larger_block(size_t all_bytes, size_t needed) {
+    size_t capacity = all_bytes ? all_bytes : FIRST_BLOCK_BYTES;
+    struct arena_block *block = capacity > needed ? new_block(capacity) : NULL;
+    return block ? block : memory_given(new_block(needed));
+}
+
 // Every block is as large as all before it together, so their number grows with the logarithm of
 // the bytes, and at most half of what was taken, and a huge page, is unused.
 void *arena_alloc(struct arena *arena, size_t bytes) {
     CHECK(bytes < SIZE_MAX / 4);
     size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!arena->blocks || arena->blocks->capacity_bytes - arena->used_bytes < rounded) {
-        size_t capacity = arena->total_bytes ? arena->total_bytes : FIRST_BLOCK_BYTES;
-        if (capacity < rounded)
-            capacity = rounded;
-        struct arena_block *block = new_block(capacity);
-        CHECK(block);
+        struct arena_block *block = larger_block(arena->total_bytes, rounded);
         block->next = arena->blocks;
         arena->blocks = block;
         arena->used_bytes = 0;
@@ -131,6 +134,32 @@ void arena_free(struct arena *arena) {
         block = next;
     }
     *arena = (struct arena){0};
+}
+
+// Not by CHECK, for it is nobody's mistake; and at once, for whoever would be told needs memory,
+// too.
+static _Noreturn void end_without_memory(void) {
+    fputs("placec: there is no memory left on this machine, or for this process\n"
+          "  end other processes or raise its limit (`ulimit -v`, the limit of its container)\n",
+          stderr);
+    fflush(stderr);
+    exit(1);
+}
+
+void *memory_given(void *given) {
+    if (!given)
+        end_without_memory();
+    return given;
+}
+
+void memory_written(FILE *stream) {
+    if (fclose(stream) != 0)
+        end_without_memory();
+}
+
+size_t arena_used_bytes(const struct arena *arena) {
+    size_t unused = arena->blocks ? arena->blocks->capacity_bytes - arena->used_bytes : 0;
+    return arena->total_bytes - unused;
 }
 
 void check_failed(const char *file, int line, const char *condition) {

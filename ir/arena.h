@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct arena_block;
 
@@ -15,7 +16,7 @@ struct arena {
 };
 
 // An arena that is all zero is empty and ready for use.
-// Memory is zeroed and aligned to 16 bytes; exhaustion ends the process (CHECK), it is never NULL.
+// Memory is zeroed and aligned to 16 bytes; it is never NULL: see memory_given.
 void *arena_alloc(struct arena *arena, size_t bytes);
 void *arena_copy(struct arena *arena, const void *from, size_t bytes);
 // A NUL-terminated copy of `length` bytes.
@@ -23,6 +24,12 @@ char *arena_string(struct arena *arena, const char *text, size_t length);
 char *arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void arena_free(struct arena *arena);
+size_t arena_used_bytes(const struct arena *arena); // what was taken, and ends of older blocks
+
+// What the system gave. NULL, no memory is left: ends the process with a message and status 1.
+void *memory_given(void *given);
+// Closes a stream in memory (open_memstream); the same where it had no room for what was written.
+void memory_written(FILE *stream);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 #define ARENA_ARRAY(arena, type, count)                                                            \

@@ -531,10 +531,9 @@ void program_print(const struct program *program, FILE *to, const struct print_o
 char *program_text(const struct program *program, struct arena *arena) {
     char *text;
     size_t length;
-    FILE *to = open_memstream(&text, &length);
-    CHECK(to);
+    FILE *to = memory_given(open_memstream(&text, &length));
     program_print(program, to, NULL);
-    fclose(to);
+    memory_written(to);
     char *kept = arena_string(arena, text, length);
     free(text);
     return kept;

@@ -160,8 +160,7 @@ static bool is_shown(const struct printer *p, const struct mark *mark) {
 }
 
 static void print_excerpts(const struct printer *p, const struct diagnostic *d) {
-    struct mark *marks = calloc(d->n_labels + 1, sizeof *marks);
-    CHECK(marks);
+    struct mark *marks = memory_given(calloc(d->n_labels + 1, sizeof *marks));
     uint32_t n = 0;
     struct mark primary = mark_of(p, d->span, d->said, true);
     if (is_shown(p, &primary))
@@ -234,8 +233,7 @@ static void print_help(const struct printer *p, const struct diagnostic *d) {
     fprintf(p->out, "%s\n", d->help);
     if (!d->n_edits)
         return;
-    struct mark *edits = calloc(d->n_edits, sizeof *edits);
-    CHECK(edits);
+    struct mark *edits = memory_given(calloc(d->n_edits, sizeof *edits));
     for (uint32_t i = 0; i < d->n_edits; i++)
         edits[i] = mark_of(p, d->edits[i].span, d->edits[i].text, false);
     sort_marks(edits, d->n_edits);

@@ -408,7 +408,7 @@ struct account *account(const struct program *program, struct arena *arena) {
     result->sent = ARENA_ARRAY(arena, int64_t, program->n_ids + 1);
     struct counting counting = {program, arena, result, PHASE_FORWARD, STEP_TRAIN};
     account_memory(program, arena, result);
-    result->live = account_most_alive(program);
+    result->live = account_most_alive(program, &result->too_long);
     account_communication(&counting, &program->steps[STEP_TRAIN].body);
     double flops = result->flops;
     counting.step = STEP_AVERAGE;

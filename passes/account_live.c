@@ -106,11 +106,12 @@ static bool stands_for_several(const struct shortened *shortened,
     return false;
 }
 
-struct account_live account_most_alive(const struct program *program) {
+struct account_live account_most_alive(const struct program *program, struct too_long *too_long) {
     struct arena arena = {0};
     struct shortened shortened = shorten(program, STEP_TRAIN, &arena);
     struct uses uses = uses_of(shortened.program, STEP_TRAIN, &arena);
     struct account_live most = always_alive(program);
+    *too_long = uses.too_long;
     const struct account_live *moments = follow(program, &shortened, &uses, &arena);
     for (uint32_t i = 0; i < uses.n; i++)
         if (moments[i].sum > most.sum && !stands_for_several(&shortened, &uses.executions[i]))

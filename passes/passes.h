@@ -122,6 +122,14 @@ struct account_live {
     struct span span;
 };
 
+// A step of which even the short form (passes/shorten.h) has more than LIMIT_FOLLOWED statements to
+// be executed one by one: what is alive when is not found.
+struct too_long {
+    int64_t statements; // 0: it is not
+    struct span loop;   // of its loops the one with most iterations
+};
+void report_too_long(struct diagnostics *diagnostics, const struct too_long *too_long); // E491
+
 struct account {
     // At the moment when the most is alive: bytes of each state, and of the arena what is of none;
     // they sum to `peak`, for a byte that buffers share counts once.
@@ -131,6 +139,7 @@ struct account {
     // When the most is alive at once, item by item from its first write to its last use. What the
     // arena has beyond it are gaps, and items of a stack whose turn has not come or is over.
     struct account_live live;
+    struct too_long too_long; // then `live` is of no moment
     // Bytes that each state holds from step to step (or, of gradients, as long as they accumulate).
     int64_t held[N_STATES];
     struct account_transfer *transfers;
@@ -147,6 +156,6 @@ struct account *account(const struct program *program, struct arena *arena);
 // for frees. And the moment when that is most, the first of equal ones, without following all.
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n);
-struct account_live account_most_alive(const struct program *program);
+struct account_live account_most_alive(const struct program *program, struct too_long *too_long);
 
 #endif

@@ -361,10 +361,13 @@ static struct block with_frees(const struct releaser *r, const struct block *fro
 }
 
 bool release_by(struct program *program, enum step_kind kind, const struct shortened *shortened,
-                struct arena *arena) {
+                struct arena *arena, struct too_long *too_long) {
     struct step *step = &program->steps[kind];
     struct releaser r = {.program = program, .shortened = shortened, .arena = arena};
     r.uses = uses_of(shortened->program, kind, arena);
+    *too_long = r.uses.too_long;
+    if (too_long->statements)
+        return false;
     r.spots = find_spots(arena, program, step);
     r.ends = ARENA_ARRAY(arena, struct end, r.uses.n_lives + 1);
     for (buffer_id i = 0; i < program->n_buffers; i++)
@@ -384,12 +387,15 @@ bool release_by(struct program *program, enum step_kind kind, const struct short
 // followed as it is: none that is derived, but a person may write one.
 bool release(struct program *program, const struct pass_context *context) {
     struct arena arena = {0};
-    for (int kind = 0; kind < N_STEPS; kind++) {
+    struct too_long too_long = {0};
+    for (int kind = 0; kind < N_STEPS && !too_long.statements; kind++) {
         struct shortened shortened = shorten(program, kind, &arena), whole = not_shortened(program);
-        CHECK(release_by(program, kind, &shortened, &arena) ||
-              release_by(program, kind, &whole, &arena));
+        CHECK(release_by(program, kind, &shortened, &arena, &too_long) || too_long.statements ||
+              release_by(program, kind, &whole, &arena, &too_long) || too_long.statements);
     }
     arena_free(&arena);
+    if (too_long.statements)
+        report_too_long(context->diagnostics, &too_long);
     program_number(program);
-    return true;
+    return !too_long.statements;
 }

@@ -6,6 +6,7 @@
 
 // Places the frees of a step by the uses of items in the short one. False, and nothing is changed:
 // what stands for several items dies in no loop that would name them all.
-bool release_by(struct program *, enum step_kind, const struct shortened *, struct arena *);
+bool release_by(struct program *, enum step_kind, const struct shortened *, struct arena *,
+                struct too_long *);
 
 #endif

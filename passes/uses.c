@@ -4,7 +4,10 @@
 
 #include "passes/lifetimes.h"
 
+#include <inttypes.h>
+
 #include "ir/check.h"
+#include "ir/diagnostic.h"
 
 struct item_state {
     bool alive;
@@ -401,9 +404,41 @@ static void group_lives(struct tracer *t) {
     uses->first_life = first;
 }
 
+// Nothing is executed of a step whose statements are too many. Of its loops the one that goes round
+// most is to blame: whoever writes one by hand may have mistaken its bound.
+static struct too_long find_too_long(const struct step *step) {
+    struct too_long found = {0};
+    int64_t most = 0;
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk)) {
+        const struct statement *s = walk.statement;
+        int64_t trips = s->kind == STATEMENT_LOOP ? s->loop.end - s->loop.begin : 0;
+        if (s->kind != STATEMENT_LOOP && s->kind != STATEMENT_FREE)
+            found.statements = size_plus(found.statements, walk_trips(&walk));
+        if (trips > most)
+            found.loop = s->span;
+        most = trips > most ? trips : most;
+    }
+    return found.statements > LIMIT_FOLLOWED ? found : (struct too_long){0};
+}
+
+void report_too_long(struct diagnostics *diagnostics, const struct too_long *too_long) {
+    struct diagnostic *d = report(diagnostics, E491, too_long->loop,
+                                  "this step has %" PRId64 " statements to follow one by one, to "
+                                  "know when each buffer holds something; at most %d are",
+                                  too_long->statements, LIMIT_FOLLOWED);
+    diagnostic_help(d, "let fewer iterations of this loop differ from one another, or lower its "
+                       "bound");
+}
+
 struct uses uses_of(const struct program *program, enum step_kind step, struct arena *arena) {
     struct tracer t = {.program = program, .step = &program->steps[step], .arena = arena};
+    t.uses.too_long = find_too_long(t.step);
     allocate(&t);
+    if (t.uses.too_long.statements) {
+        group_lives(&t);
+        return t.uses;
+    }
     execute_block(&t, &t.step->body);
     for (uint32_t i = 0; i < program->n_buffers; i++)
         for (int64_t item = 0; t.followed[i] && item < program->buffers[i].count; item++)

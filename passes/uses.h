@@ -9,7 +9,7 @@
 #ifndef PLACE_PASSES_USES_H
 #define PLACE_PASSES_USES_H
 
-#include "ir/ir.h"
+#include "passes/passes.h"
 
 // One execution of a statement that is neither a loop nor a free.
 struct execution {
@@ -35,7 +35,8 @@ struct uses {
     struct life *lives;
     uint32_t n_lives, cap_lives;
     const uint32_t *first_life;
-    uint32_t *runs; // of every place: how often its statement was executed
+    uint32_t *runs;           // of every place: how often its statement was executed
+    struct too_long too_long; // then nothing was executed
 };
 
 // Every iteration of every loop: of a step that may be long, look at a shorter one (shorten.h).

@@ -26,7 +26,8 @@ static bool is_shorter(const struct program *program, struct arena *arena) {
 static struct account_live most_of_all(const struct program *program, struct arena *arena) {
     struct program idle = *program;
     idle.steps[STEP_TRAIN].body.n = 0;
-    struct account_live most = account_most_alive(&idle);
+    struct too_long too_long;
+    struct account_live most = account_most_alive(&idle, &too_long);
     uint32_t n;
     const struct account_live *moments = account_moments(program, arena, &n);
     for (uint32_t i = 0; i < n; i++)
@@ -37,7 +38,9 @@ static struct account_live most_of_all(const struct program *program, struct are
 
 static void check_account(const struct program *program, struct arena *arena, const char *name) {
     struct account_live expected = most_of_all(program, arena);
-    struct account_live found = account_most_alive(program);
+    struct too_long too_long;
+    struct account_live found = account_most_alive(program, &too_long);
+    assert_int_equal(too_long.statements, 0);
     if (found.sum != expected.sum || found.statement != expected.statement ||
         memcmp(found.states, expected.states, sizeof found.states) != 0 ||
         found.transient != expected.transient) {
@@ -50,8 +53,9 @@ static void check_account(const struct program *program, struct arena *arena, co
 static void check_release(struct program *program, struct arena *arena, const char *name) {
     struct program *other = program_clone(arena, program);
     struct shortened whole = not_shortened(other);
+    struct too_long too_long;
     for (int kind = 0; kind < N_STEPS; kind++)
-        assert_true(release_by(other, kind, &whole, arena));
+        assert_true(release_by(other, kind, &whole, arena, &too_long));
     program_number(other);
     release(program, &(struct pass_context){0});
     char *found = program_text(program, arena), *expected = program_text(other, arena);
@@ -334,12 +338,34 @@ static void as_long_for_any_depth(void **state) {
     }
 }
 
+// A step that is not shortened, and has more statements than are followed: nothing is, and the loop
+// that goes round most is named.
+static void too_many_statements_are_not_followed(void **state) {
+    struct arena arena = {0};
+    struct config config = tiny_strategy_config(&arena, FAMILY_LLAMA, 0, 12);
+    set_layers(&config, 24 * 40000);
+    struct program *program = derive_program(&arena, &config, PASS_MEMORY, NULL);
+    assert_non_null(program);
+    struct uses uses = uses_of(program, STEP_TRAIN, &arena);
+    assert_true(uses.too_long.statements > LIMIT_FOLLOWED);
+    assert_int_equal(uses.n, 0);
+    struct shortened whole = not_shortened(program);
+    struct too_long too_long;
+    assert_false(release_by(program, STEP_TRAIN, &whole, &arena, &too_long));
+    assert_int_equal(too_long.statements, uses.too_long.statements);
+    struct too_long none;
+    account_most_alive(program, &none);
+    assert_int_equal(none.statements, 0);
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_steps),
         cmocka_unit_test(tiny_strategies_of_any_depth),
         cmocka_unit_test(random_strategies_of_any_depth),
         cmocka_unit_test(as_long_for_any_depth),
+        cmocka_unit_test(too_many_statements_are_not_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -398,8 +398,7 @@ static void print_level(const struct digits *digits, FILE *to, const struct leve
 const char *form_text(const struct digits *digits, struct arena *arena, form_id form) {
     char *text;
     size_t length;
-    FILE *to = open_memstream(&text, &length);
-    CHECK(to);
+    FILE *to = memory_given(open_memstream(&text, &length));
     if (form == FORM_ANY) {
         fputs("zeros", to);
     } else if (form_is_code(digits, form)) {
@@ -420,7 +419,7 @@ const char *form_text(const struct digits *digits, struct arena *arena, form_id 
         if (key->rank == 0)
             fputs("a scalar", to);
     }
-    fclose(to);
+    memory_written(to);
     const char *kept = arena_string(arena, text, length);
     free(text);
     return kept;

@@ -113,12 +113,11 @@ struct words {
 };
 
 static void words_begin(struct words *words) {
-    words->to = open_memstream(&words->text, &words->length);
-    CHECK(words->to);
+    words->to = memory_given(open_memstream(&words->text, &words->length));
 }
 
 static const char *words_end(struct words *words, struct arena *arena) {
-    fclose(words->to);
+    memory_written(words->to);
     const char *kept = arena_string(arena, words->text, words->length);
     free(words->text);
     return kept;

@@ -58,16 +58,31 @@ bool judgement_alike(const struct judgement *a, const struct judgement *b) {
            a->clean == b->clean;
 }
 
-static bool held_joins(struct held *a, struct held *b, int32_t distance, uint8_t *moves) {
+static int32_t growth(const struct held *from, const struct held *to, enum held_number which) {
+    return *held_number((struct held *)to, which) - *held_number((struct held *)from, which);
+}
+
+static uint8_t moves_between(const struct held *from, const struct held *to) {
+    uint8_t moves = 0;
+    for (unsigned which = 0; which < N_HELD_NUMBERS; which++)
+        moves |= (uint8_t)((growth(from, to, which) != 0) << which);
+    return moves;
+}
+
+// What two runs hold at the same place, the first items of each.
+static bool joins_at(const struct run *left, const struct run *right, uint32_t i) {
+    const struct held *a = &left->held[i], *b = &right->held[i];
     const struct judgement *x = &a->value, *y = &b->value;
-    bool alike = judgement_alike(x, y) && x->value.of.node == y->value.of.node;
-    *moves = 0;
-    for (unsigned which = 0; which < N_HELD_NUMBERS && alike; which++) {
-        int32_t grown = *held_number(b, which) - *held_number(a, which);
-        alike = grown == 0 || grown == distance;
-        *moves |= (uint8_t)((grown != 0) << which);
+    if (!judgement_alike(x, y) || x->value.of.node != y->value.of.node)
+        return false;
+    for (unsigned which = 0; which < N_HELD_NUMBERS; which++) {
+        int32_t grown = growth(a, b, which);
+        if (grown != 0 && grown != right->begin - left->begin)
+            return false;
     }
-    return alike;
+    uint8_t moves = moves_between(a, b);
+    return (run_is_single(left) || a->moves == moves) &&
+           (run_is_single(right) || b->moves == moves);
 }
 
 // Makes `left` end where `right` does, if the two are one run.
@@ -75,15 +90,13 @@ static bool join(struct engine *e, struct run *left, const struct run *right) {
     if (left->state != right->state || left->start != right->start || left->by != right->by ||
         left->window != right->window || left->n_held != right->n_held)
         return false;
+    for (uint32_t i = 0; i < left->n_held; i++)
+        if (!joins_at(left, right, i))
+            return false;
     struct held *joined = arena_copy(e->arena, left->held, left->n_held * sizeof *joined);
     for (uint32_t i = 0; i < left->n_held; i++) {
         struct held other = right->held[i];
-        uint8_t moves;
-        if (!held_joins(&joined[i], &other, right->begin - left->begin, &moves) ||
-            (!run_is_single(left) && joined[i].moves != moves) ||
-            (!run_is_single(right) && other.moves != moves))
-            return false;
-        joined[i].moves = moves;
+        joined[i].moves = moves_between(&joined[i], &other);
         joined[i].value.fault = fault_first(joined[i].value.fault, other.value.fault);
         if (other.value.made > joined[i].value.made)
             joined[i].value.made = other.value.made;

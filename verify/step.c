@@ -165,10 +165,19 @@ void step_overrun(struct engine *e, struct span span, const char *why) {
     fault_insist(e, fault_make(e, E491, span, NULL, "%s", why));
 }
 
+// What is kept of each iteration may be much, whatever the budget of statements.
+static bool has_memory(const struct engine *e) {
+    return arena_used_bytes(e->arena) <= (size_t)LIMIT_CHECK_BYTES;
+}
+
 void block_execute(struct engine *e, const struct block *block) {
     for (uint32_t i = 0; i < block->n && !e->overrun; i++) {
         e->n_statements++;
-        if (e->budget-- <= 0)
+        if (!has_memory(e))
+            step_overrun(e, block->statements[i].span,
+                         "to follow this step takes more than 2 GiB of memory: too many of its "
+                         "iterations differ from one another");
+        else if (e->budget-- <= 0)
             step_overrun(
                 e, block->statements[i].span,
                 arena_format(e->arena,
@@ -202,6 +211,7 @@ bool step_execute(struct engine *e, enum step_kind kind) {
     e->depth = 0;
     store_init(e, e->step);
     block_execute(e, &e->step->body);
-    check_all_waited(e);
+    if (!e->overrun)
+        check_all_waited(e);
     return !e->overrun;
 }

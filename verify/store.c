@@ -150,6 +150,8 @@ struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t item)
 
 // Another one that is filled too and has some of the bytes. Nothing says which was last.
 static const struct buffer *filled_with(const struct engine *e, buffer_id id) {
+    if (e->region_of[id] == NO_ID) // it shares none
+        return NULL;
     for (buffer_id i = 0; i < e->program->n_buffers; i++)
         if (i != id && is_filled(buffer_of(e, i)) && buffers_meet(e, i, id))
             return buffer_of(e, i);
