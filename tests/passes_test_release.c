@@ -233,12 +233,12 @@ static void all_layers_at_once(void **state) {
 // Of loops that name nothing by their variables a few iterations stand for all.
 static void longer_than_can_be_followed(void **state) {
     static const char body[] = "    for g = 0 .. 3 {\n"
-                               "      for l = 1000000000*g .. 1000000000*g+1000000000 {\n"
+                               "      for l = 300000*g .. 300000*g+300000 {\n"
                                "        zero one\n"
                                "        free one\n"
                                "      }\n"
                                "    }\n"
-                               "    for m = 0 .. 1000000000000000 {\n"
+                               "    for m = 0 .. 1048576 {\n"
                                "      zero two\n"
                                "      call copy(a = two) -> (b = out)\n"
                                "      free two\n"
