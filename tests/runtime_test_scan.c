@@ -97,6 +97,14 @@ static void the_first_wrong_token_is_told(void **state) {
     uint64_t hash = dataset_hash(&set);
     assert_int_equal(scan_file(&set, path, NULL, 100, THREADS), SCAN_DONE);
     assert_int_equal(dataset_hash(&set), hash);
+    for (int i = 0; i < 1 << 17; i++) { /* two pieces change places */
+        uint16_t token = tokens[i];
+        tokens[i] = tokens[i + (1 << 17)];
+        tokens[i + (1 << 17)] = token;
+    }
+    path = write_file(".u16", tokens, TOKENS * sizeof *tokens);
+    assert_int_equal(scan_file(&set, path, NULL, 100, THREADS), SCAN_DONE);
+    assert_true(dataset_hash(&set) != hash);
     tokens[5000000] = 1000;
     tokens[5000001] = 1001;
     tokens[5200000] = 2000;

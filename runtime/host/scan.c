@@ -67,8 +67,7 @@ struct worker {
 
 static void find_in(struct worker *worker, const struct data_file *file, enum finding_kind kind,
                     int64_t at, int64_t other) {
-    if (!worker->finding.kind || at < worker->finding.at)
-        worker->finding = (struct finding){kind, file, at, other};
+    worker->finding = (struct finding){kind, file, at, other};
     atomic_store(&worker->pass->ended, true);
 }
 
