@@ -206,8 +206,14 @@ static const struct buffer *residual_of(const struct program *program, const cha
     return NULL;
 }
 
+static int64_t pad_of(const struct buffer *buffer) { // of what is not padded 0 or 1
+    return buffer->pad_elements > 1 ? buffer->pad_elements : 1;
+}
+
+// Padding moves the ends of flat shards.
 static bool lie_alike(const struct buffer *a, const struct buffer *b) {
-    bool alike = a->rank == b->rank && axis_list_equal(&a->layout.flat, &b->layout.flat);
+    bool alike = a->rank == b->rank && axis_list_equal(&a->layout.flat, &b->layout.flat) &&
+                 (a->layout.flat.n == 0 || pad_of(a) == pad_of(b));
     for (unsigned i = 0; alike && i < a->rank; i++)
         alike = a->dims[i].size == b->dims[i].size &&
                 axis_list_equal(&a->layout.cuts[i], &b->layout.cuts[i]);
