@@ -77,7 +77,8 @@ int64_t text_bytes(struct parser *); // a size or an offset: a whole number that
 double text_real(struct parser *);
 const char *text_string(struct parser *);
 int text_choice(struct parser *, const char *const *names, int n, const char *what);
-enum dtype text_dtype(struct parser *);
+enum dtype text_dtype(struct parser *);        // or `none`, of a state that there is not
+enum dtype text_element_type(struct parser *); // of what has elements
 // Several tokens: `dp*tp`; `[hidden=128, heads=4/tp]`, with cuts only where `layout` is given, to
 // the rank; an element type and such a list; `attention.qkv`, to the number of roles.
 struct axis_list text_axes(struct parser *);

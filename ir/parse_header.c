@@ -229,7 +229,7 @@ static void parse_buffer(struct parser *p) {
         text_fail_at(p, begin, p->last_end, "buffer `%s` is declared twice", buffer.name);
     text_expect(p, ':');
     buffer.class = text_choice(p, class_names, N_CLASSES, "a class of buffers");
-    buffer.dtype = text_dtype(p);
+    buffer.dtype = text_element_type(p);
     buffer.rank = (uint8_t)text_dims(p, buffer.dims, &buffer.layout);
     if (text_accept_word(p, "flat")) {
         text_expect(p, '/');

@@ -118,6 +118,14 @@ enum dtype text_dtype(struct parser *p) {
     return text_choice(p, dtype_names, N_DTYPES, "an element type");
 }
 
+enum dtype text_element_type(struct parser *p) {
+    struct token at = p->token;
+    enum dtype dtype = text_dtype(p);
+    if (dtype == DTYPE_NONE)
+        text_fail_at(p, at.begin, at.end, "`%s` is the type of no elements", at.text);
+    return dtype;
+}
+
 static void fail_no_axis(struct parser *p) {
     const struct mesh *mesh = &p->program->mesh;
     const char *names[2 * MAX_AXES];
@@ -211,7 +219,7 @@ unsigned text_dims(struct parser *p, struct dim dims[MAX_RANK], struct layout *l
 
 // A type of a unit's value: local sizes, no cuts.
 struct tensor_type text_type(struct parser *p) {
-    struct tensor_type type = {.dtype = text_dtype(p)};
+    struct tensor_type type = {.dtype = text_element_type(p)};
     type.rank = (uint8_t)text_dims(p, type.dims, NULL);
     return type;
 }

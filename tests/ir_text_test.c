@@ -321,6 +321,12 @@ static void reads_names_of_products(void **state) {
     arena_free(&arena);
 }
 
+static void elements_have_a_type(void **state) {
+    expect_error("transient f32[flat=40]", "transient none[flat=40]", "the type of no elements",
+                 "none[flat");
+    expect_error("%x : f32", "%x : none", "the type of no elements", "none[batch");
+}
+
 static void misspelt_words_are_guessed(void **state) {
     expect_meant("train {", "trian {", "train");
     expect_meant("buffer words", "bufer words", "buffer");
@@ -435,6 +441,7 @@ int main(void) {
         cmocka_unit_test(takes_nothing_twice),
         cmocka_unit_test(names_are_a_files),
         cmocka_unit_test(reads_names_of_products),
+        cmocka_unit_test(elements_have_a_type),
         cmocka_unit_test(misspelt_words_are_guessed),
         cmocka_unit_test(misspelt_values_are_guessed),
         cmocka_unit_test(prints_long_names),
