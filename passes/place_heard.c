@@ -122,6 +122,30 @@ static void check_gathered(struct placing *p, const struct mode_statement *mode)
                       "a layer is gathered as a whole, and other parts of it start later");
 }
 
+// ---- relaxations ------------------------------------------------------------------------------
+
+static bool gives_up(const struct mode_statement *mode, enum condition condition) {
+    return condition == CONDITION_GRADIENT_INTEGRITY
+               ? mode->reduce == REDUCE_NEVER || mode->wire.way != WIRE_NONE
+               : mode->average_every > 0 || mode->outer.kind != OPTIMIZER_NONE;
+}
+
+// Reports list what is relaxed, so a condition that nothing gives up would be listed for nothing.
+static void check_relaxed(struct placing *p, const struct relax_statement *relax,
+                          enum condition condition) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (gives_up(&strategy->modes[m], condition) &&
+            (!strategy->modes[m].axes.n || those_in(&strategy->modes[m].axes, &relax->axes).n))
+            return;
+    struct diagnostic *d =
+        report(p->diagnostics, W830, origin_span(&relax->origin), "nothing gives up `%s` over `%s`",
+               condition_names[condition], axes_text(p, &relax->axes));
+    diagnostic_say(d, "it is proved even so");
+    diagnostic_origin(d, &relax->origin);
+    diagnostic_help(d, "leave `%s` out", condition_names[condition]);
+}
+
 void check_heard(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
@@ -133,4 +157,8 @@ void check_heard(struct placing *p) {
         if (mode->state == STATE_PARAMETERS && mode->extent == EXTENT_GATHERED)
             check_gathered(p, mode);
     }
+    for (uint32_t i = 0; i < strategy->n_relaxations; i++)
+        for (int condition = 0; condition < N_CONDITIONS; condition++)
+            if (strategy->relaxations[i].conditions[condition])
+                check_relaxed(p, &strategy->relaxations[i], (enum condition)condition);
 }

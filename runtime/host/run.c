@@ -63,6 +63,9 @@ static const char *check_program(const struct place_program *program,
         return "--sample begins with the data's first tokens: give --data FILE";
     if (options->steps > 0 && !options->data)
         return "--steps needs --data FILE";
+    if (options->steps == 0 && (options->memory || options->profile || options->trace))
+        return "--memory, --profile and --trace are of steps; give --steps N and --data FILE, or "
+               "leave them out";
     return inputs_check(options);
 }
 
