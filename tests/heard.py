@@ -36,6 +36,7 @@ TABLES = [
     ("ir/roles.def", r'^ROLE\(\w+, "(\w+)"', "role.{}"),
     ("ir/ways.def", r'^WAY\(\w+, "(\w+)"', "wire.{}"),
     ("driver/options.def", r'^OPTION\(\w+, "([\w-]+)"', "option.{}"),
+    ("runtime/host/data_kinds.def", r'^DATA_KIND\(\w+, "(\w+)"', "data.{}"),
     ("runtime/options.def", r'^RUN_\w+\(\w+, \w+, "([\w-]+)"', "option.{}"),
 ]
 
@@ -145,6 +146,10 @@ def write_file(folder, text):
                  "".join(f"strategy {name} {{ {text} }}\n" for name, text in said.items()))
 
 
+# What commands may name: a text, and which of its tokens count as targets.
+DATA = {"text": "what is trained on, and held out; " * 40, "marks": "\1\0" * 17 * 40}
+
+
 # ---- what comes of it ----------------------------------------------------------------------------
 
 def placec(folder, *arguments):
@@ -175,8 +180,9 @@ def outcome(pair, side):
         if "command" in pair.ways or "words" in pair.ways:
             file, _, command = text.rpartition("}")
             write_file(folder, file + "}" if file else "")
-            with open(os.path.join(folder, "text"), "w", encoding="utf-8") as data:
-                data.write("what is trained on, and held out; " * 40)
+            for name, data in DATA.items():
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as to:
+                    to.write(data)
             before = set(os.listdir(folder))
             done = placec(folder, *shlex.split(command))
             if "words" in pair.ways:
