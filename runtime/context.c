@@ -23,11 +23,9 @@ void context_describe_statement(const struct place_program *program, int32_t sta
         snprintf(text, bytes, "%s, statement %d", what, statement);
 }
 
-int32_t context_fail(struct place_context *context, int32_t statement, enum place_status status,
-                     const char *format, ...) {
-    if (context->status != PLACE_OK)
-        return context->status;
-    context->status = status;
+/* The message is the first failure's, held or not. */
+static void describe_failure(struct place_context *context, int32_t statement, const char *format,
+                             va_list arguments) {
     char where[256] = "";
     if (statement >= 0)
         context_describe_statement(context->program, statement, where, sizeof where);
@@ -36,13 +34,37 @@ int32_t context_fail(struct place_context *context, int32_t statement, enum plac
         snprintf(step, sizeof step, ", step %lld", (long long)context->recorder.step);
     int used = snprintf(context->message, sizeof context->message, "rank %d%s%s%s: ", context->rank,
                         step, *where ? ", " : "", where);
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(context->message + used, sizeof context->message - (size_t)used, format, arguments);
-    va_end(arguments);
+}
+
+int32_t context_fail(struct place_context *context, int32_t statement, enum place_status status,
+                     const char *format, ...) {
+    if (context->status != PLACE_OK)
+        return context->status;
+    if (context->held == PLACE_OK) {
+        va_list arguments;
+        va_start(arguments, format);
+        describe_failure(context, statement, format, arguments);
+        va_end(arguments);
+    }
+    if (context->holds) {
+        context->held = context->held ? context->held : status;
+        return status;
+    }
+    context->status = status;
     if (context->transport)
         context->transport->abort(context);
     return status;
+}
+
+int32_t context_release(struct place_context *context) {
+    context->holds = 0;
+    if (context->held && !context->status) {
+        context->status = context->held;
+        if (context->transport)
+            context->transport->abort(context);
+    }
+    return context->status;
 }
 
 void context_set_rank(struct place_context *context, int32_t rank) {

@@ -22,8 +22,12 @@ struct place_context {
     struct mpi_rank *mpi;     /* and between processes (transport/mpi.c); null: there is one */
     struct live *live;        /* what its statements make alive; null: nobody counts */
     struct recorder recorder;
-    /* The first failure of this rank; later ones are consequences. */
+    /* The first failure of this rank; later ones are consequences. While `holds` is set a failure
+     * is taken down in `held`, and nobody is told: the ranks go on together until they can all end
+     * behind a whole step. */
     _Atomic enum place_status status;
+    int holds;
+    enum place_status held;
     char message[CONTEXT_MESSAGE_BYTES];
 };
 
@@ -31,6 +35,9 @@ struct place_context {
  * the other ranks to stop, and returns `status`. Statement -1: the failure belongs to none. */
 int32_t context_fail(struct place_context *context, int32_t statement, enum place_status status,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Makes a failure that was held one of the rank. Returns the rank's status. */
+int32_t context_release(struct place_context *context);
 
 /* Writes "file.place:13:5 (text)" of a statement, or "statement 7" if its line is not known. */
 void context_describe_statement(const struct place_program *program, int32_t statement, char *text,

@@ -324,7 +324,7 @@ struct place_program {
     const struct place_relaxed *relaxed;
     uint64_t seed;
     double flops_per_token; /* 0: not known */
-    int64_t rate_ends;      /* from this step on a learning rate is 0, by its schedule; 0: none is */
+    int64_t rate_ends; /* from this step on a learning rate is 0, by its schedule; 0: none is */
     /* Where the installation keeps its shared objects (the MPI transport); null: beside the
      * executable. */
     const char *library_directory;
@@ -342,22 +342,26 @@ struct place_run_options {
     const char *const *texts; /* files of the program's text, which nothing may be written over, and
                                * a null; null: not here */
     const char *data;         /* training data; needed when steps > 0 */
-    int64_t steps;            /* optimizer steps */
+    int64_t steps;            /* optimizer steps in all, those before a checkpoint included */
     int32_t has_seed;         /* 0: the program's */
     uint64_t seed;
     const char *eval;         /* held-out data: its loss is reported at the end; null: none */
     const char *targets;      /* which tokens of data count as targets; null: all that are there */
     const char *eval_targets; /* the same of eval */
-    const char *data_type; /* what data and eval hold: text, u16, u32; null: name or content say */
-    const char *save;      /* parameters are written here at the end; null: nowhere */
-    const char *dump;      /* parameters and optimizer states in logical form; null: nowhere */
-    const char *log;       /* JSON lines; null: none */
-    const char *memory;    /* what is alive at every statement of the first step; null: nowhere */
-    const char *trace;     /* what every thread did when, as trace viewers read it; null: nowhere */
-    int64_t sample;        /* tokens to sample after the last step */
-    int32_t threads;       /* of each rank's team; 0: cores / ranks, at least one */
-    int32_t quiet;         /* no header, no progress */
-    int32_t profile;       /* print where the time of a step goes */
+    const char *data_type;  /* what data and eval hold: text, u16, u32; null: name or content say */
+    const char *checkpoint; /* folder of checkpoints; null: that of `resume` */
+    int64_t save_every;     /* steps from one checkpoint to the next; 0: at the end alone */
+    int64_t keep;           /* how many stay; 0: some */
+    const char *resume; /* a checkpoint, or a folder of them, to go on from; null: from nothing */
+    const char *save;   /* parameters are written here at the end; null: nowhere */
+    const char *dump;   /* parameters and optimizer states in logical form; null: nowhere */
+    const char *log;    /* JSON lines; null: none */
+    const char *memory; /* what is alive at every statement of the first step; null: nowhere */
+    const char *trace;  /* what every thread did when, as trace viewers read it; null: nowhere */
+    int64_t sample;     /* tokens to sample after the last step */
+    int32_t threads;    /* of each rank's team; 0: cores / ranks, at least one */
+    int32_t quiet;      /* no header, no progress */
+    int32_t profile;    /* print where the time of a step goes */
 };
 
 /* The most that may be asked for: beyond is a slip of the hand. */

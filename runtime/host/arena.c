@@ -138,24 +138,29 @@ static void initialize_item(struct place_context *context, const struct place_bu
         team_run(context->team, init.run.length, INIT_GRAIN, initialize_tile, &init);
 }
 
+void arena_clear(struct place_context *context) {
+    const struct place_program *program = context->program;
+    for (int32_t i = 0; i < program->n_buffers; i++) {
+        const struct place_buffer *buffer = &program->buffers[i];
+        if (buffer->class <= PLACE_RESIDUAL && buffer->window_of < 0)
+            memset(layout_item(context, buffer, 0), 0, (size_t)layout_held_bytes(buffer));
+    }
+}
+
 int32_t arena_initialize(struct place_context *context, uint64_t seed) {
     const struct place_program *program = context->program;
-    for (int pass = 0; pass < 2;
-         pass++) /* all zeros first: padding, and windows into whole buffers */
-        for (int32_t i = 0; i < program->n_buffers; i++) {
-            const struct place_buffer *buffer = &program->buffers[i];
-            if (buffer->class > PLACE_RESIDUAL)
-                continue;
-            bool values = buffer->class <= PLACE_MASTER || buffer->class == PLACE_ANCHOR;
-            if (values && buffer->dtype != PLACE_F32 && buffer->dtype != PLACE_F64)
-                return context_fail(
-                    context, -1, PLACE_ERROR_HOST,
-                    "parameters of buffer %s have a type that cannot be initialized", buffer->name);
-            if (pass == 0 && buffer->window_of < 0)
-                memset(layout_item(context, buffer, 0), 0, (size_t)layout_held_bytes(buffer));
-            for (int64_t item = 0; pass == 1 && values && item < buffer->count; item++)
-                initialize_item(context, buffer, item, seed);
-        }
+    arena_clear(context);
+    for (int32_t i = 0; i < program->n_buffers; i++) {
+        const struct place_buffer *buffer = &program->buffers[i];
+        if (buffer->class > PLACE_MASTER && buffer->class != PLACE_ANCHOR)
+            continue;
+        if (buffer->dtype != PLACE_F32 && buffer->dtype != PLACE_F64)
+            return context_fail(context, -1, PLACE_ERROR_HOST,
+                                "parameters of buffer %s have a type that cannot be initialized",
+                                buffer->name);
+        for (int64_t item = 0; item < buffer->count; item++)
+            initialize_item(context, buffer, item, seed);
+    }
     return PLACE_OK;
 }
 

@@ -66,6 +66,8 @@ static const char *check_program(const struct place_program *program,
     if (options->steps == 0 && (options->memory || options->profile || options->trace))
         return "--memory, --profile and --trace are of steps; give --steps N and --data FILE, or "
                "leave them out";
+    if ((options->save_every || options->keep) && !options->checkpoint && !options->resume)
+        return "--save-every and --keep are about checkpoints: say where with --checkpoint DIR";
     return inputs_check(options);
 }
 
@@ -126,10 +128,32 @@ static int check_memory(const struct session *session, int ranks, char *message)
     return -1;
 }
 
+/* What the run goes on from, and where it leaves its own. The seed is part of what goes on. */
+static int open_checkpoints(struct session *session, bool has_first_rank, char *message) {
+    const struct place_run_options *options = session->options;
+    const struct resumption *resumption = &session->resumption;
+    if (options->resume) {
+        if (resumption_open(&session->resumption, options->resume, session->program, message,
+                            MESSAGE_BYTES) != 0)
+            return -1;
+        if (options->has_seed && session->seed != resumption->manifest.seed) {
+            snprintf(message, MESSAGE_BYTES,
+                     "%s: it was made with --seed %llu, which its data and draws depend on; leave "
+                     "out --seed",
+                     options->resume, (unsigned long long)resumption->manifest.seed);
+            return -1;
+        }
+        session->seed = resumption->manifest.seed;
+    }
+    return checkpoints_open(session, has_first_rank, message, MESSAGE_BYTES);
+}
+
 /* Files, before time is spent. What is written belongs to the process of rank 0. */
 static int open_files(struct session *session, bool has_first_rank, char *message) {
     if (has_first_rank &&
         targets_check(session->program, session->options, message, MESSAGE_BYTES) != 0)
+        return -1;
+    if (open_checkpoints(session, has_first_rank, message) != 0)
         return -1;
     return inputs_open(session, message, MESSAGE_BYTES);
 }
@@ -137,6 +161,8 @@ static int open_files(struct session *session, bool has_first_rank, char *messag
 static void close_files(struct session *session) {
     inputs_close(session);
     run_log_close(&session->log);
+    checkpoints_close(session);
+    resumption_close(&session->resumption);
 }
 
 /* What the product library reaches here on all cores: the best of a few products of a size that
@@ -177,6 +203,18 @@ static void print_relaxed(const struct place_program *program) {
     }
 }
 
+/* Where the run goes on. */
+static void print_resumption(const struct session *session) {
+    const struct resumption *resumption = &session->resumption;
+    const struct manifest *manifest = &resumption->manifest;
+    const struct place_run_options *options = session->options;
+    if (!*resumption->path)
+        return;
+    printf("resumed: %s, behind step %lld%s\n", resumption->path, (long long)manifest->step,
+           options->steps <= manifest->step ? "; no step is left to train (--steps is the total)"
+                                            : "");
+}
+
 static void print_header(const struct session *session, const struct launch *launch, int cores) {
     const struct place_program *program = session->program;
     char arena[32], messages[32], transport[64] = "local";
@@ -196,6 +234,7 @@ static void print_header(const struct session *session, const struct launch *lau
                format_bytes(messages, sizeof messages, message_bytes(session)));
     printf("\n");
     print_relaxed(program);
+    print_resumption(session);
     if (product_warning())
         printf("note: %s\n", product_warning());
     inputs_print(session);
@@ -359,6 +398,17 @@ static bool is_quiet(const struct session *session, const struct launch *launch)
     return session->options->quiet || launch->first != 0;
 }
 
+/* Other data than those of the steps before are somebody's will, or a slip. */
+static void warn_of_other_data(const struct session *session) {
+    const struct manifest *manifest = &session->resumption.manifest;
+    if (*session->resumption.path && session->options->steps > manifest->step &&
+        manifest->data_hash != dataset_hash(&session->data))
+        fprintf(stderr,
+                "warning: %s: these are not the data of the steps before; they are taken from "
+                "sample %lld on\n",
+                session->options->data, (long long)manifest->samples);
+}
+
 /* The data as a whole; then the log that is there may begin anew. */
 static enum scan_end look_through(struct session *session, const struct launch *launch,
                                   char *message) {
@@ -369,6 +419,7 @@ static enum scan_end look_through(struct session *session, const struct launch *
     if (end || launch->first != 0)
         return end;
     inputs_warn(session);
+    warn_of_other_data(session);
     if (session->options->log && run_log_open(&session->log, session->options->log,
                                               session->program, message, MESSAGE_BYTES) != 0)
         return SCAN_REFUSED;
@@ -394,6 +445,28 @@ static int report_failure(const char *message) {
     return 1;
 }
 
+/* Where the states are, of a run that had begun to train, and how it goes on. */
+static void report_states(const struct session *session, bool failed) {
+    const struct checkpoints *checkpoints = &session->checkpoints;
+    int64_t trained = atomic_load(&session->trained);
+    if (trained == 0)
+        return;
+    if (!checkpoints->is_on) {
+        if (failed)
+            fprintf(stderr, "note: no states were kept; with --checkpoint DIR a run can go on, and "
+                            "--save-every N keeps some on the way\n");
+    } else if (checkpoints->last < 0) {
+        fprintf(stderr,
+                "note: there is no checkpoint yet in %s; --save-every N writes some on the "
+                "way\n",
+                checkpoints->path);
+    } else {
+        FILE *to = failed || atomic_load(&session->interrupted) ? stderr : stdout;
+        fprintf(to, "the states of step %lld are in %s; go on with --resume %s\n",
+                (long long)checkpoints->last, checkpoints->path, checkpoints->path);
+    }
+}
+
 /* Of what every process finds as this one does. */
 static int report_common_failure(const char *message) {
     return place_speaks(1) ? report_failure(message) : 1;
@@ -408,11 +481,13 @@ static int report_interrupted(const struct launch *launch, const char *when, con
 
 static int run_program(const struct place_program *program,
                        const struct place_run_options *options) {
-    struct session session = {.program = program,
-                              .options = options,
-                              .seed = options->has_seed ? options->seed : program->seed,
-                              .patience_seconds = patience_seconds(),
-                              .log.descriptor = -1};
+    struct session session = {
+        .program = program,
+        .options = options,
+        .seed = options->has_seed ? options->seed : program->seed,
+        .patience_seconds = patience_seconds(),
+        .log.descriptor = -1,
+        .checkpoints = {.last = -1, .folder = {.descriptor = -1, .lock = -1}}};
     char message[MESSAGE_BYTES] = "";
     struct launch launch;
     const char *wrong = check_program(program, options);
@@ -440,6 +515,8 @@ static int run_program(const struct place_program *program,
         status = report_failure("standard output cannot be written");
     else if (atomic_load(&session.interrupted))
         status = report_interrupted(&launch, "after a whole step", options->save);
+    if (launch.first == 0 && (status || !options->quiet))
+        report_states(&session, status == 1);
     interrupts_end();
     close_files(&session);
     launch_end(&launch, status);

@@ -3,9 +3,11 @@
 #pragma once
 #include <stdatomic.h>
 #include "runtime/context.h"
+#include "runtime/host/checkpoint.h"
 #include "runtime/host/data.h"
 #include "runtime/host/log.h"
 #include "runtime/host/progress.h"
+#include "runtime/host/resume.h"
 
 struct session {
     const struct place_program *program;
@@ -16,9 +18,13 @@ struct session {
     int threads;             /* of each rank's team */
     double patience_seconds; /* after which who does not go on is given up */
     struct dataset data, eval;
+    struct resumption resumption;
+    struct checkpoints checkpoints;
     struct run_log log;
     struct progress progress;
     _Atomic int interrupted; /* the ranks agreed to stop after a step */
+    _Atomic int failed;      /* the same, since one of them holds a failure */
+    _Atomic int64_t trained; /* steps that are whole; 0: none since the start */
     _Atomic int disagreed;   /* processes were not started alike */
 };
 
@@ -27,6 +33,8 @@ struct session {
  * failed. Returns the context's status. */
 int32_t rank_run(struct session *session, struct place_context *context);
 
+/* Tells the program and the recorder which step of training is next. */
+void rank_begin_step(struct place_context *context, int64_t step);
 /* Executes a step on the data that is there, and measures what was alive in it. The key is for what
  * is drawn; 0: nothing is. */
 struct live_report;

@@ -1,0 +1,424 @@
+/* The tensors of files (see entries.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/host/entries.h"
+#include "runtime/transport/collective.h"
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+void entries_free(struct entries *entries) {
+    for (int32_t i = 0; i < entries->n; i++)
+        for (struct component *c = entries->items[i].components, *next; c; c = next) {
+            next = c->next;
+            free(c);
+        }
+    free(entries->items);
+    *entries = (struct entries){0};
+}
+
+int32_t entries_find(const struct entries *entries, const char *name, int32_t from) {
+    for (int32_t i = 0; i < entries->n; i++) {
+        int32_t at = (int32_t)(((int64_t)from + i) % entries->n);
+        if (strcmp(entries->items[at].name, name) == 0)
+            return at;
+    }
+    return -1;
+}
+
+/* The entry of that name, most likely a late one; a new one if there is none. Null: no memory. */
+static struct entry *entry_named(struct entries *entries, const char *name) {
+    for (int32_t i = entries->n; i-- > 0;)
+        if (strcmp(entries->items[i].name, name) == 0)
+            return &entries->items[i];
+    if (entries->n == entries->capacity) {
+        int32_t capacity = entries->capacity ? entries->capacity * 2 : 64;
+        struct entry *grown = realloc(entries->items, (size_t)capacity * sizeof *entries->items);
+        if (!grown)
+            return NULL;
+        entries->items = grown;
+        entries->capacity = capacity;
+    }
+    struct entry *entry = &entries->items[entries->n++];
+    memset(entry, 0, sizeof *entry);
+    snprintf(entry->name, sizeof entry->name, "%s", name);
+    return entry;
+}
+
+/* -1: it has no item of this layer. */
+static int64_t item_of_layer(const struct place_buffer *buffer, int64_t layer) {
+    int64_t distance = layer - buffer->first_item;
+    if (distance < 0 || distance % buffer->item_step ||
+        distance / buffer->item_step >= buffer->count)
+        return -1;
+    return distance / buffer->item_step;
+}
+
+static bool covers(const struct place_buffer *buffer, int32_t tensor, int64_t layer) {
+    return buffer->tensor == tensor && buffer->stack <= PLACE_STACK_LAYERS &&
+           item_of_layer(buffer, layer) >= 0;
+}
+
+/* The buffer of a class that holds a layer of a tensor: of a whole buffer and a window into it, the
+ * whole; of gradients the window, since the whole may still hold summands. */
+static const struct place_buffer *find_buffer(const struct place_program *program,
+                                              enum place_class class, int32_t tensor,
+                                              int64_t layer) {
+    const struct place_buffer *found = NULL;
+    for (int32_t i = 0; i < program->n_buffers; i++) {
+        const struct place_buffer *buffer = &program->buffers[i];
+        if (buffer->class != class || !covers(buffer, tensor, layer))
+            continue;
+        bool window = buffer->window_of >= 0;
+        if (!found || window == (class == PLACE_GRADIENTS))
+            found = buffer;
+    }
+    return found;
+}
+
+/* What a file of parameters holds: they themselves, or where there are none the copy that is
+ * updated. */
+static const struct place_buffer *find_parameters(const struct place_program *program,
+                                                  int32_t tensor, int64_t layer) {
+    const struct place_buffer *found = find_buffer(program, PLACE_PARAMETERS, tensor, layer);
+    return found ? found : find_buffer(program, PLACE_MASTER, tensor, layer);
+}
+
+/* Whether the memory plan gave these bytes to nothing else, so that they outlive the step. */
+static bool has_own_bytes(const struct place_program *program, const struct place_buffer *buffer) {
+    if (buffer->window_of >= 0)
+        buffer = &program->buffers[buffer->window_of];
+    int64_t begin = buffer->offset_bytes, end = begin + layout_held_bytes(buffer);
+    for (int32_t i = 0; i < program->n_buffers; i++) {
+        const struct place_buffer *other = &program->buffers[i];
+        if (other != buffer && other->window_of < 0 && other->offset_bytes < end &&
+            other->offset_bytes + layout_held_bytes(other) > begin)
+            return false;
+    }
+    return true;
+}
+
+static bool add_component(struct entry *entry, const struct place_buffer *buffer, int64_t item,
+                          int64_t begin, int64_t columns, const struct place_tensor *tensor) {
+    struct component *component = malloc(sizeof *component);
+    if (!component)
+        return false;
+    *component = (struct component){buffer, item, begin, columns, tensor, entry->components};
+    entry->components = component;
+    entry->dtype = buffer->dtype;
+    if (begin + columns > entry->columns)
+        entry->columns = begin + columns;
+    return true;
+}
+
+/* Logical shape, as one matrix of one row. Null: no memory. */
+static struct entry *add_logical(struct entries *entries, const char *name,
+                                 const struct place_buffer *buffer, int64_t item) {
+    struct entry *entry = entry_named(entries, name);
+    if (!entry)
+        return NULL;
+    entry->rows = 1;
+    entry->n_shape = buffer->rank;
+    for (int i = 0; i < buffer->rank; i++)
+        entry->shape[i] = buffer->dims[i].size;
+    return add_component(entry, buffer, item, 0, layout_whole_elements(buffer), NULL) ? entry
+                                                                                      : NULL;
+}
+
+/* `%d` of a saved name, by hand: the name is data, not a format. */
+static void format_name(char *to, size_t bytes, const char *prefix, const char *name,
+                        int64_t layer) {
+    const char *mark = strstr(name, "%d");
+    if (mark)
+        snprintf(to, bytes, "%s%.*s%lld%s", prefix, (int)(mark - name), name, (long long)layer,
+                 mark + 2);
+    else
+        snprintf(to, bytes, "%s%s", prefix, name);
+}
+
+/* As a file of parameters has it, behind a prefix of its name. Null: no memory. */
+static struct entry *add_saved(struct entries *entries, const char *prefix,
+                               const struct place_tensor *tensor, int64_t layer,
+                               const struct place_buffer *buffer) {
+    char name[ENTRY_NAME_BYTES];
+    int64_t item = item_of_layer(buffer, layer);
+    if (!tensor->saved_name) {
+        snprintf(name, sizeof name, tensor->layers ? "%s%s.%lld" : "%s%s", prefix, tensor->name,
+                 (long long)layer);
+        return add_logical(entries, name, buffer, item);
+    }
+    format_name(name, sizeof name, prefix, tensor->saved_name, layer);
+    struct entry *entry = entry_named(entries, name);
+    if (!entry)
+        return NULL;
+    entry->rows = tensor->saved_rows ? tensor->saved_rows : 1;
+    entry->transposed = tensor->saved_transposed;
+    int64_t columns = layout_whole_elements(buffer) / entry->rows;
+    if (!add_component(entry, buffer, item, tensor->saved_columns_begin, columns, tensor))
+        return NULL;
+    entry->n_shape = tensor->saved_rows ? 2 : 1;
+    entry->shape[0] = tensor->saved_rows && !entry->transposed ? entry->rows : entry->columns;
+    entry->shape[1] = entry->transposed ? entry->rows : entry->columns;
+    return entry;
+}
+
+static int64_t layers_of(const struct place_tensor *tensor) {
+    return tensor->layers ? tensor->layers : 1;
+}
+
+static bool list_parameters(const struct place_program *program, struct entries *entries) {
+    for (int32_t t = 0; t < program->n_tensors; t++)
+        for (int64_t layer = 0; layer < layers_of(&program->tensors[t]); layer++) {
+            const struct place_buffer *buffer = find_parameters(program, t, layer);
+            if (buffer && !add_saved(entries, "", &program->tensors[t], layer, buffer))
+                return false;
+        }
+    entries->parameters = entries->n;
+    return true;
+}
+
+static const char *const class_names[] = {"parameters",     "master",   "moment1",
+                                          "moment2",        "momentum", "anchor",
+                                          "outer_momentum", "residual", "gradients"};
+
+static struct entry *add_state(struct entries *entries, const char *prefix,
+                               const struct place_program *program,
+                               const struct place_buffer *buffer, int64_t layer) {
+    char name[ENTRY_NAME_BYTES];
+    const struct place_tensor *tensor = &program->tensors[buffer->tensor];
+    snprintf(name, sizeof name, tensor->layers ? "%s%s/%s/%lld" : "%s%s/%s", prefix,
+             class_names[buffer->class], tensor->name, (long long)layer);
+    return add_logical(entries, name, buffer, item_of_layer(buffer, layer));
+}
+
+static bool list_states(const struct place_program *program, struct entries *entries) {
+    for (int32_t class = PLACE_PARAMETERS; class <= PLACE_GRADIENTS; class ++)
+        for (int32_t t = 0; t < program->n_tensors; t++)
+            for (int64_t layer = 0; layer < layers_of(&program->tensors[t]); layer++) {
+                const struct place_buffer *buffer =
+                    find_buffer(program, (enum place_class) class, t, layer);
+                if (!buffer || (class == PLACE_GRADIENTS && !has_own_bytes(program, buffer)))
+                    continue;
+                if (!add_state(entries, "", program, buffer, layer))
+                    return false;
+            }
+    return true;
+}
+
+/* ---- what is resumed ------------------------------------------------------------------------ */
+
+static uint32_t mask_of(const struct place_axes *axes) {
+    uint32_t mask = 0;
+    for (int i = 0; i < axes->n; i++)
+        mask |= UINT32_C(1) << axes->axes[i];
+    return mask;
+}
+
+/* Those of `axes` along which the buffer is not cut. */
+static struct place_axes axes_not_cut(const struct place_buffer *buffer,
+                                      const struct place_axes *axes) {
+    uint32_t cut = mask_of(&buffer->flat);
+    for (int i = 0; i < buffer->rank; i++)
+        cut |= mask_of(&buffer->dims[i].cut);
+    struct place_axes left = {0};
+    for (int i = 0; i < axes->n; i++)
+        if (!(cut >> axes->axes[i] & 1))
+            left.axes[left.n++] = axes->axes[i];
+    return left;
+}
+
+static struct place_axes all_axes(const struct place_program *program) {
+    struct place_axes all = {0};
+    for (int i = 0; i < program->n_axes; i++)
+        if (program->axes[i].size > 1)
+            all.axes[all.n++] = (uint8_t)i;
+    return all;
+}
+
+/* "device/dp=1,tp=0/": whose it is. Where nobody else has one, nothing. */
+static void format_device(char *to, size_t bytes, const struct place_program *program,
+                          const struct place_axes *apart, int64_t place) {
+    size_t used = (size_t)snprintf(to, bytes, "%s", apart->n ? "device/" : "");
+    int64_t below = axes_parts(program, apart);
+    for (int i = 0; i < apart->n && used < bytes; i++) {
+        const struct place_axis *axis = &program->axes[apart->axes[i]];
+        below /= axis->size;
+        used +=
+            (size_t)snprintf(to + used, bytes - used, "%s=%lld%s", axis->name,
+                             (long long)(place / below % axis->size), i + 1 < apart->n ? "," : "/");
+    }
+}
+
+/* A residual is a device's own: what it has not sent yet of what it had to add. */
+static bool add_residuals(const struct place_program *program, struct entries *entries,
+                          const struct place_buffer *buffer, int64_t layer) {
+    struct place_axes all = all_axes(program), apart = axes_not_cut(buffer, &all);
+    for (int64_t place = 0; place < axes_parts(program, &apart); place++) {
+        char prefix[256];
+        format_device(prefix, sizeof prefix, program, &apart, place);
+        struct entry *entry = add_state(entries, prefix, program, buffer, layer);
+        if (!entry)
+            return false;
+        entry->apart = apart;
+        entry->place = place;
+    }
+    return true;
+}
+
+/* What the outer optimizer keeps is equal on all islands; all else is between two averages, or
+ * always, each one's own. */
+static bool differs_by_island(enum place_class class) {
+    return class <= PLACE_MOMENTUM;
+}
+
+static bool add_resumable(const struct place_program *program, struct entries *entries,
+                          const struct place_buffer *buffer, int64_t layer, int64_t island) {
+    char prefix[64], of_island[32] = "";
+    if (island > 0)
+        snprintf(of_island, sizeof of_island, "island/%lld/", (long long)island);
+    snprintf(prefix, sizeof prefix, "%s%s/", of_island, class_names[buffer->class]);
+    struct entry *entry =
+        add_saved(entries, prefix, &program->tensors[buffer->tensor], layer, buffer);
+    if (entry && differs_by_island(buffer->class)) {
+        entry->apart = axes_not_cut(buffer, &program->islands);
+        entry->place = island;
+    }
+    return entry != NULL;
+}
+
+static bool list_class(const struct place_program *program, struct entries *entries,
+                       enum place_class class, int64_t island) {
+    bool enough = true;
+    for (int32_t t = 0; t < program->n_tensors; t++)
+        for (int64_t layer = 0; layer < layers_of(&program->tensors[t]) && enough; layer++) {
+            const struct place_buffer *buffer = find_buffer(program, class, t, layer);
+            /* The first island's are the model's file's. */
+            if (!buffer || (island == 0 && buffer == find_parameters(program, t, layer)))
+                continue;
+            enough = class == PLACE_RESIDUAL
+                         ? add_residuals(program, entries, buffer, layer)
+                         : add_resumable(program, entries, buffer, layer, island);
+        }
+    return enough;
+}
+
+static bool list_resumable(const struct place_program *program, struct entries *entries) {
+    bool enough = list_parameters(program, entries);
+    int64_t islands = axes_parts(program, &program->islands);
+    for (int32_t i = 0; i < entries->n; i++) /* of which the model is the first's */
+        entries->items[i].apart =
+            axes_not_cut(entries->items[i].components->buffer, &program->islands);
+    for (int64_t island = 0; island < islands; island++)
+        for (int class = PLACE_PARAMETERS; class <= PLACE_RESIDUAL && enough; class ++)
+            if (island == 0 || differs_by_island((enum place_class) class))
+                enough = list_class(program, entries, (enum place_class) class, island);
+    return enough;
+}
+
+const struct place_buffer *entries_forgotten(const struct place_program *program) {
+    for (int32_t i = 0; i < program->n_buffers; i++) {
+        const struct place_buffer *buffer = &program->buffers[i];
+        if (buffer->class > PLACE_RESIDUAL || buffer->window_of >= 0)
+            continue;
+        if (buffer->tensor < 0 || buffer->stack > PLACE_STACK_LAYERS)
+            return buffer;
+        for (int64_t item = 0; item < buffer->count; item++)
+            if (find_buffer(program, buffer->class, buffer->tensor,
+                            buffer->first_item + item * buffer->item_step) != buffer)
+                return buffer;
+    }
+    return NULL;
+}
+
+bool entries_list(const struct place_program *program, enum entries_selection selection,
+                  struct entries *entries) {
+    *entries = (struct entries){0};
+    switch (selection) {
+    case ENTRIES_PARAMETERS:
+        return list_parameters(program, entries);
+    case ENTRIES_STATES:
+        return list_states(program, entries);
+    default:
+        return list_resumable(program, entries);
+    }
+}
+
+/* ---- elements ------------------------------------------------------------------------------- */
+
+int64_t entry_elements(const struct entry *entry) {
+    return entry->rows * entry->columns;
+}
+
+int64_t entry_bytes(const struct entry *entry) {
+    return entry_elements(entry) * dtype_size(entry->dtype);
+}
+
+int64_t entry_copy(const struct place_program *program, const struct entry *entry,
+                   const struct component *component, int32_t rank, int64_t *copies) {
+    uint32_t apart = mask_of(&entry->apart);
+    struct place_axes all = all_axes(program), alike = axes_not_cut(component->buffer, &all);
+    struct place_axes over = {0};
+    for (int i = 0; i < alike.n; i++)
+        if (!(apart >> alike.axes[i] & 1))
+            over.axes[over.n++] = alike.axes[i];
+    *copies = axes_parts(program, &over);
+    if (axes_place(program, &entry->apart, rank) != entry->place)
+        return -1;
+    return axes_place(program, &over, rank);
+}
+
+struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,
+                                   const struct component *component, int32_t rank) {
+    return (struct segment_walk){.entry = entry,
+                                 .component = component,
+                                 .walk = layout_walk_begin(program, component->buffer, rank)};
+}
+
+/* A component's matrix stands in its columns of the entry's; of each part all columns together. */
+bool segments_next(struct segment_walk *walk, struct segment *segment) {
+    const struct entry *entry = walk->entry;
+    const struct component *component = walk->component;
+    const struct place_tensor *tensor = component->tensor;
+    if (walk->done == walk->run.length) {
+        if (!layout_walk_next(&walk->walk, &walk->run))
+            return false;
+        walk->done = 0;
+    }
+    int64_t at = walk->run.global + walk->done, length = walk->run.length - walk->done;
+    int64_t row = at / component->columns, column = at % component->columns;
+    if (entry->transposed || component->columns != entry->columns ||
+        (tensor && tensor->n_parts > 0))
+        length = length < component->columns - column ? length : component->columns - column;
+    if (tensor && tensor->n_parts) {
+        struct layout_in_part in = layout_in_part(tensor, at);
+        const struct place_part *part = &tensor->parts[in.part];
+        int64_t planes = component->columns / tensor->plane; /* of a row */
+        length = length < in.length ? length : in.length;
+        column = planes * part->begin + in.index % (planes * part->elements);
+    }
+    column += component->begin;
+    *segment = (struct segment){.local = walk->run.local + walk->done,
+                                .in_entry = entry->transposed ? column * entry->rows + row
+                                                              : row * entry->columns + column,
+                                .length = length,
+                                .stride = entry->transposed ? entry->rows : 1};
+    walk->done += length;
+    return true;
+}
+
+void segments_place(const struct place_program *program, const struct entry *entry,
+                    const struct component *component, int32_t rank, const char *part,
+                    char *whole) {
+    size_t element = (size_t)dtype_size(entry->dtype);
+    struct segment_walk walk = segments_begin(program, entry, component, rank);
+    struct segment s;
+    while (segments_next(&walk, &s)) {
+        const char *from = part + s.local * (int64_t)element;
+        char *to = whole + s.in_entry * (int64_t)element;
+        if (s.stride == 1)
+            memcpy(to, from, (size_t)s.length * element);
+        else
+            for (int64_t i = 0; i < s.length; i++)
+                memcpy(to + i * s.stride * (int64_t)element, from + i * (int64_t)element, element);
+    }
+}

@@ -1,0 +1,84 @@
+/* The tensors of files, and which element of one lies where on which rank: what saving, dumping,
+ * checkpoints and going on from these have in common. All ranks make the same list from the
+ * descriptor, in the same order. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "runtime/context.h"
+#include "runtime/host/layout.h"
+
+/* What a list is of. */
+enum entries_selection {
+    ENTRIES_PARAMETERS, /* under the names and in the shapes of place_tensor.saved_* */
+    ENTRIES_STATES,     /* "moment1/NAME/LAYER" ..., logical shapes; gradients whose bytes are
+                           their own */
+    ENTRIES_RESUMABLE,  /* all that lives from step to step: parameters as in ENTRIES_PARAMETERS,
+                           first; then "moment1/" and so on before these names. What islands have
+                           each for themselves: those of the first so, of the others behind
+                           "island/1/"; what devices have, as in ENTRIES_STATES, behind
+                           "device/dp=1/". */
+};
+
+/* A tensor of a file. As a matrix it has `rows` rows of `columns`; what several logical tensors
+ * fill side by side has one component for each. Of a fused tensor the parts lie side by side. */
+struct component {
+    const struct place_buffer *buffer;
+    int64_t item;
+    int64_t begin, columns;
+    const struct place_tensor *tensor; /* null: as it lies in the whole tensor */
+    struct component *next;
+};
+enum { ENTRY_NAME_BYTES = 512 };
+struct entry {
+    char name[ENTRY_NAME_BYTES];
+    enum place_dtype dtype;
+    int n_shape;
+    int64_t shape[PLACE_RANK_LIMIT];
+    int64_t rows, columns;
+    bool transposed;
+    /* Ranks at another place along these axes have a tensor of their own, which is not this. */
+    struct place_axes apart;
+    int64_t place;
+    struct component *components;
+};
+struct entries {
+    struct entry *items;
+    int32_t n, capacity;
+    int32_t parameters; /* so many at the beginning are those of the model */
+};
+
+/* False: no memory. To be freed in any case. */
+bool entries_list(const struct place_program *program, enum entries_selection selection,
+                  struct entries *entries);
+void entries_free(struct entries *entries);
+/* The entry of that name, looked for from `from` on and then from the beginning; -1: none. */
+int32_t entries_find(const struct entries *entries, const char *name, int32_t from);
+
+int64_t entry_elements(const struct entry *entry);
+int64_t entry_bytes(const struct entry *entry);
+/* Which of the copies of its part of a component a rank has, from 0; -1: it has none, for what it
+ * has is another tensor. `copies`: how many there are. */
+int64_t entry_copy(const struct place_program *program, const struct entry *entry,
+                   const struct component *component, int32_t rank, int64_t *copies);
+
+/* A state that lives from step to step and is in no list of ENTRIES_RESUMABLE; null: none. */
+const struct place_buffer *entries_forgotten(const struct place_program *program);
+
+/* Elements that lie side by side on a rank, and in the entry `stride` elements apart. */
+struct segment {
+    int64_t local, in_entry, length, stride;
+};
+struct segment_walk {
+    const struct entry *entry;
+    const struct component *component;
+    struct layout_walk walk;
+    struct layout_run run;
+    int64_t done; /* of the run */
+};
+/* Over what a rank has of a component. */
+struct segment_walk segments_begin(const struct place_program *program, const struct entry *entry,
+                                   const struct component *component, int32_t rank);
+bool segments_next(struct segment_walk *walk, struct segment *segment);
+/* Puts a rank's part of a component where it belongs in the whole entry. */
+void segments_place(const struct place_program *program, const struct entry *entry,
+                    const struct component *component, int32_t rank, const char *part, char *whole);

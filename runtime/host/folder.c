@@ -1,0 +1,214 @@
+/* A folder of checkpoints (see folder.h). */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "runtime/host/folder.h"
+
+#define LOCK_NAME ".lock"
+#define STEM      "step-"
+/* Behind the name of a checkpoint, with a dot in front of it: on its way in, and out. */
+#define UNFINISHED ".part"
+#define REMOVED    ".removed"
+
+/* The number of a checkpoint's name, or -1. */
+static int64_t step_of(const char *name) {
+    char expected[64];
+    if (strncmp(name, STEM, sizeof STEM - 1) != 0)
+        return -1;
+    long long step = strtoll(name + sizeof STEM - 1, NULL, 10);
+    snprintf(expected, sizeof expected, STEM "%09lld", step);
+    return step >= 0 && strcmp(name, expected) == 0 ? step : -1;
+}
+
+void folder_name(char *name, size_t bytes, const char *path, int64_t step) {
+    snprintf(name, bytes, "%s/" STEM "%09lld", path, (long long)step);
+}
+
+bool folder_of(const char *checkpoint, char folder[FILE_PATH_BYTES], int64_t *step) {
+    size_t n = strlen(checkpoint);
+    if (n >= FILE_PATH_BYTES)
+        return false;
+    strcpy(folder, checkpoint);
+    while (n > 1 && folder[n - 1] == '/')
+        folder[--n] = 0;
+    char *slash = strrchr(folder, '/');
+    *step = step_of(slash ? slash + 1 : folder);
+    if (*step < 0)
+        return false;
+    if (!slash)
+        strcpy(folder, ".");
+    else if (slash == folder)
+        slash[1] = 0;
+    else
+        *slash = 0;
+    return true;
+}
+
+/* ---- removing ------------------------------------------------------------------------------- */
+
+/* A folder of files; what is in folders inside it is nobody's of ours, and stays. */
+static void remove_tree(int parent, const char *name) {
+    int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *list = descriptor < 0 ? NULL : fdopendir(descriptor);
+    struct dirent *entry;
+    while (list && (entry = readdir(list)))
+        unlinkat(descriptor, entry->d_name, 0);
+    if (list)
+        closedir(list);
+    else if (descriptor >= 0)
+        close(descriptor);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* The folder's names, one after another. */
+static DIR *open_list(int descriptor) {
+    int again = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again < 0 ? NULL : fdopendir(again);
+    if (!list && again >= 0)
+        close(again);
+    return list;
+}
+
+static bool ends_with(const char *name, const char *end) {
+    size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* What runs that have died left half made or half removed. */
+static void remove_stale(int descriptor) {
+    DIR *list = open_list(descriptor);
+    struct dirent *entry;
+    while (list && (entry = readdir(list)))
+        if (strncmp(entry->d_name, "." STEM, sizeof STEM) == 0 &&
+            (ends_with(entry->d_name, UNFINISHED) || ends_with(entry->d_name, REMOVED)))
+            remove_tree(descriptor, entry->d_name);
+    if (list)
+        closedir(list);
+}
+
+/* ---- the folder ----------------------------------------------------------------------------- */
+
+static int fail(struct folder *folder, const char *what, char *message, size_t message_bytes) {
+    snprintf(message, message_bytes,
+             "%s: %s: %s; name a folder for checkpoints that may be written", folder->path, what,
+             strerror(errno));
+    folder_close(folder);
+    return -1;
+}
+
+int folder_open(struct folder *folder, const char *path, char *message, size_t message_bytes) {
+    *folder = (struct folder){.descriptor = -1, .lock = -1};
+    snprintf(folder->path, sizeof folder->path, "%s", path);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return fail(folder, "cannot be made", message, message_bytes);
+    folder->descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->descriptor < 0)
+        return fail(folder, "cannot be opened", message, message_bytes);
+    folder->lock = openat(folder->descriptor, LOCK_NAME,
+                          O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (folder->lock < 0)
+        return fail(folder, "cannot be written", message, message_bytes);
+    if (flock(folder->lock, LOCK_EX | LOCK_NB) != 0) {
+        snprintf(message, message_bytes,
+                 "%s: another run writes its checkpoints there; give this one a folder of its own",
+                 path);
+        folder_close(folder);
+        return -1;
+    }
+    remove_stale(folder->descriptor);
+    return 0;
+}
+
+void folder_close(struct folder *folder) {
+    folder_discard(folder);
+    if (folder->lock >= 0)
+        close(folder->lock);
+    if (folder->descriptor >= 0)
+        close(folder->descriptor);
+    folder->lock = folder->descriptor = -1;
+}
+
+int64_t folder_last(const char *path) {
+    DIR *list = opendir(path);
+    struct dirent *entry;
+    int64_t last = -1;
+    while (list && (entry = readdir(list))) {
+        int64_t step = step_of(entry->d_name);
+        last = step > last ? step : last;
+    }
+    if (list)
+        closedir(list);
+    errno = list ? 0 : errno;
+    return last;
+}
+
+/* ---- making one ----------------------------------------------------------------------------- */
+
+void folder_unfinished(char *name, size_t bytes, int64_t step) {
+    snprintf(name, bytes, "." STEM "%09lld" UNFINISHED, (long long)step);
+}
+
+int folder_begin(struct folder *folder, int64_t step) {
+    char name[sizeof folder->unfinished];
+    folder_unfinished(name, sizeof name, step);
+    if (mkdirat(folder->descriptor, name, 0777) != 0)
+        return -1;
+    strcpy(folder->unfinished, name);
+    return 0;
+}
+
+void folder_discard(struct folder *folder) {
+    int reason = errno;
+    if (*folder->unfinished)
+        remove_tree(folder->descriptor, folder->unfinished);
+    *folder->unfinished = 0;
+    errno = reason;
+}
+
+/* Without a second name: what is there is never written over. */
+int folder_commit(struct folder *folder, int64_t step) {
+    char name[64];
+    snprintf(name, sizeof name, STEM "%09lld", (long long)step);
+    if (renameat(folder->descriptor, folder->unfinished, folder->descriptor, name) != 0)
+        return -1;
+    *folder->unfinished = 0;
+    return fsync(folder->descriptor);
+}
+
+static int64_t first_and_count(int descriptor, int64_t *count) {
+    DIR *list = open_list(descriptor);
+    struct dirent *entry;
+    int64_t first = -1;
+    *count = 0;
+    while (list && (entry = readdir(list))) {
+        int64_t step = step_of(entry->d_name);
+        if (step < 0)
+            continue;
+        first = first < 0 || step < first ? step : first;
+        ++*count;
+    }
+    if (list)
+        closedir(list);
+    return first;
+}
+
+void folder_prune(struct folder *folder, int64_t keep) {
+    char name[64], removed[80];
+    for (;;) {
+        int64_t count, first = first_and_count(folder->descriptor, &count);
+        if (count <= keep)
+            return;
+        snprintf(name, sizeof name, STEM "%09lld", (long long)first);
+        snprintf(removed, sizeof removed, ".%s" REMOVED, name);
+        if (renameat(folder->descriptor, name, folder->descriptor, removed) != 0)
+            return;
+        remove_tree(folder->descriptor, removed);
+    }
+}

@@ -1,0 +1,233 @@
+/* A rank's parts of the tensors of files (see parts.h). */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/host/parts.h"
+#include "runtime/transport/collective.h"
+
+enum {
+    PANEL_ELEMENTS = 1 << 20,
+    /* What is not the rank's, and is shorter than this, is read along with what is. */
+    GAP_ELEMENTS = 1 << 10,
+    ELEMENT_BYTES = 8 /* of the widest type */
+};
+
+struct panel {
+    int64_t begin, end;                /* elements of the entry that it stands for */
+    unsigned char has[PANEL_ELEMENTS]; /* 1: the element is the rank's */
+    _Alignas(64) char data[PANEL_ELEMENTS * ELEMENT_BYTES];
+};
+
+struct panel *panel_new(void) {
+    size_t bytes = (sizeof(struct panel) + 63) / 64 * 64;
+    return aligned_alloc(64, bytes);
+}
+
+void panel_free(struct panel *panel) {
+    free(panel);
+}
+
+/* ---- what lies where ------------------------------------------------------------------------ */
+
+/* Of a segment, what falls into the panel. False: nothing. */
+static bool clip(const struct panel *panel, struct segment *s) {
+    int64_t before = 0, upto = s->length;
+    if (s->in_entry < panel->begin)
+        before = (panel->begin - s->in_entry + s->stride - 1) / s->stride;
+    if (s->in_entry + (upto - 1) * s->stride >= panel->end)
+        upto = s->in_entry >= panel->end ? 0 : (panel->end - 1 - s->in_entry) / s->stride + 1;
+    if (before >= upto)
+        return false;
+    s->local += before;
+    s->in_entry += before * s->stride;
+    s->length = upto - before;
+    return true;
+}
+
+/* Copies elements that are `to_stride` and `from_stride` apart. */
+static void copy_apart(char *to, int64_t to_stride, const char *from, int64_t from_stride,
+                       int64_t n, size_t element) {
+    if (to_stride == 1 && from_stride == 1)
+        memcpy(to, from, (size_t)n * element);
+    else if (element == 4)
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * to_stride * 4, from + i * from_stride * 4, 4);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + i * to_stride * (int64_t)element, from + i * from_stride * (int64_t)element,
+                   element);
+}
+
+enum direction { MARK, TAKE, GIVE }; /* mark; mark and copy to the panel; copy from it */
+
+/* Goes over what the rank has of the panel. Whether there is anything. */
+static bool visit(struct place_context *context, struct panel *panel, const struct entry *entry,
+                  const struct component *component, enum direction direction) {
+    size_t element = (size_t)dtype_size(entry->dtype);
+    char *item = layout_item(context, component->buffer, component->item);
+    struct segment_walk walk = segments_begin(context->program, entry, component, context->rank);
+    struct segment s;
+    bool any = false;
+    while (segments_next(&walk, &s)) {
+        if (!clip(panel, &s))
+            continue;
+        int64_t at = s.in_entry - panel->begin;
+        char *own = item + s.local * (int64_t)element;
+        char *there = panel->data + at * (int64_t)element;
+        if (direction == GIVE)
+            copy_apart(own, 1, there, s.stride, s.length, element);
+        else if (s.stride == 1)
+            memset(panel->has + at, 1, (size_t)s.length);
+        else
+            for (int64_t i = 0; i < s.length; i++)
+                panel->has[at + i * s.stride] = 1;
+        if (direction == TAKE)
+            copy_apart(there, s.stride, own, 1, s.length, element);
+        any = true;
+    }
+    return any;
+}
+
+/* The next stretch, from `*at` on, of elements that the rank has. */
+static bool next_stretch(const struct panel *panel, int64_t *at, int64_t *length) {
+    int64_t n = panel->end - panel->begin;
+    const unsigned char *first = memchr(panel->has + *at, 1, (size_t)(n - *at));
+    if (!first)
+        return false;
+    *at = first - panel->has;
+    const unsigned char *behind = memchr(first, 0, (size_t)(n - *at));
+    *length = (behind ? behind : panel->has + n) - first;
+    return true;
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+/* Finalizer of SplitMix64 (Steele et al., OOPSLA 2014). */
+static inline uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+static content_sum sum_stretch(const struct panel *panel, size_t element, int64_t at, int64_t n) {
+    content_sum sum = 0;
+    const char *from = panel->data + at * (int64_t)element;
+    uint64_t number = (uint64_t)(panel->begin + at);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, from + i * (int64_t)element, element);
+        sum += mix((number + (uint64_t)i + 1) * UINT64_C(0x9E3779B97F4A7C15) ^ bits);
+    }
+    return sum;
+}
+
+/* As one loop for each size, which the compiler makes vectors of. */
+static content_sum sum_of(const struct panel *panel, size_t element, int64_t at, int64_t n) {
+    switch (element) {
+    case 8:
+        return sum_stretch(panel, 8, at, n);
+    case 4:
+        return sum_stretch(panel, 4, at, n);
+    default:
+        return sum_stretch(panel, element, at, n);
+    }
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static int write_all(int descriptor, const char *data, size_t bytes, int64_t offset) {
+    while (bytes > 0) {
+        ssize_t n = pwrite(descriptor, data, bytes, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        data += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+static int read_all(int descriptor, char *data, size_t bytes, int64_t offset) {
+    while (bytes > 0) {
+        ssize_t n = pread(descriptor, data, bytes, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = 0;
+        if (n <= 0)
+            return -1;
+        data += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+static int64_t byte_of(const struct place_in_file *file, const struct panel *panel, size_t element,
+                       int64_t at) {
+    return file->offset + (panel->begin + at) * (int64_t)element;
+}
+
+static void move_panel(struct panel *panel, const struct entry *entry, int64_t begin) {
+    int64_t end = entry_elements(entry);
+    panel->begin = begin;
+    panel->end = end - begin < PANEL_ELEMENTS ? end : begin + PANEL_ELEMENTS;
+    memset(panel->has, 0, (size_t)(panel->end - begin));
+}
+
+int part_write(struct place_context *context, struct panel *panel, const struct entry *entry,
+               const struct component *component, const struct place_in_file *file,
+               content_sum *sum) {
+    size_t element = (size_t)dtype_size(entry->dtype);
+    for (int64_t begin = 0; begin < entry_elements(entry); begin = panel->end) {
+        move_panel(panel, entry, begin);
+        if (!visit(context, panel, entry, component, TAKE))
+            continue;
+        for (int64_t at = 0, n; next_stretch(panel, &at, &n); at += n) {
+            *sum += sum_of(panel, element, at, n);
+            if (write_all(file->descriptor, panel->data + at * (int64_t)element,
+                          (size_t)n * element, byte_of(file, panel, element, at)) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* Reads what is marked, and short gaps along with it. */
+static int read_marked(struct panel *panel, size_t element, const struct place_in_file *file) {
+    int64_t at = 0, n, begin, end = -1;
+    bool more = next_stretch(panel, &at, &n);
+    while (more) {
+        begin = at;
+        do {
+            end = at + n;
+            at = end;
+            more = next_stretch(panel, &at, &n);
+        } while (more && at - end < GAP_ELEMENTS);
+        if (read_all(file->descriptor, panel->data + begin * (int64_t)element,
+                     (size_t)(end - begin) * element, byte_of(file, panel, element, begin)) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
+              const struct component *component, const struct place_in_file *file,
+              content_sum *sum) {
+    size_t element = (size_t)dtype_size(entry->dtype);
+    for (int64_t begin = 0; begin < entry_elements(entry); begin = panel->end) {
+        move_panel(panel, entry, begin);
+        if (!visit(context, panel, entry, component, MARK))
+            continue;
+        if (read_marked(panel, element, file) != 0)
+            return -1;
+        visit(context, panel, entry, component, GIVE);
+        for (int64_t at = 0, n; next_stretch(panel, &at, &n); at += n)
+            *sum += sum_of(panel, element, at, n);
+    }
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* A rank's parts of the tensors of files, written and read where they belong, without the other
+ * ranks. Both go through a panel: a stretch of the tensor in the file's order, in which is marked
+ * what the rank has of it; so also of a transposed tensor whole stretches are written, and no more
+ * memory is taken than a panel's. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include "runtime/host/entries.h"
+
+struct panel; /* the memory; null: none can be had */
+struct panel *panel_new(void);
+void panel_free(struct panel *panel);
+
+/* A sum over elements of a function of the element's bits and its number in the tensor: it does not
+ * depend on who has which, and the sums of parts add up to the whole's. */
+typedef uint64_t content_sum;
+
+/* Where an entry's bytes are: from `offset` on in an open file. */
+struct place_in_file {
+    int descriptor;
+    int64_t offset;
+};
+
+/* Writes what the context's rank has of a component, and adds its elements to `sum`. 0, or -1 with
+ * errno set. */
+int part_write(struct place_context *context, struct panel *panel, const struct entry *entry,
+               const struct component *component, const struct place_in_file *file,
+               content_sum *sum);
+/* Reads it. A file that has become shorter: -1 with errno 0. */
+int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
+              const struct component *component, const struct place_in_file *file,
+              content_sum *sum);

@@ -1,0 +1,110 @@
+/* Reports of a step (see reports.h). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime/host/arena.h"
+#include "runtime/host/checkpoint.h"
+#include "runtime/host/interrupts.h"
+#include "runtime/host/layout.h"
+#include "runtime/host/reports.h"
+#include "runtime/transport/transport.h"
+
+bool reports_allocate(struct reports *reports, const struct place_program *program) {
+    size_t n = (size_t)program->n_groups + 1;
+    reports->bytes = sizeof(struct report) + n * sizeof(int64_t);
+    reports->mine = calloc(1, reports->bytes);
+    reports->all = calloc((size_t)program->devices, reports->bytes);
+    reports->sent_before = calloc(n, sizeof(int64_t));
+    reports->sent_most = calloc(n, sizeof(int64_t));
+    return reports->mine && reports->all && reports->sent_before && reports->sent_most;
+}
+
+void reports_free(struct reports *reports) {
+    free(reports->mine);
+    free(reports->all);
+    free(reports->sent_before);
+    free(reports->sent_most);
+}
+
+static double scalar_of(struct place_context *context, int32_t buffer) {
+    if (buffer < 0)
+        return NAN;
+    return *(double *)layout_item(context, &context->program->buffers[buffer], 0);
+}
+
+void report_results(struct place_context *context, struct reports *reports) {
+    const struct place_wellknown *known = &context->program->wellknown;
+    struct report *mine = reports->mine;
+    mine->loss.loss = scalar_of(context, known->loss);
+    mine->grad_norm = scalar_of(context, known->grad_norm);
+    mine->learning_rate = scalar_of(context, known->learning_rate);
+}
+
+void report_measures(struct place_context *context, struct reports *reports) {
+    const struct place_program *program = context->program;
+    struct report *mine = reports->mine;
+    mine->peak_bytes = arena_touched_bytes(context);
+    mine->interrupted = interrupts_seen();
+    mine->failed = context->held != PLACE_OK;
+    for (int32_t i = 0; i < program->n_groups; i++) {
+        int64_t sent = context->transport->sent_bytes(context, i);
+        mine->sent_bytes[i] = sent - reports->sent_before[i];
+        reports->sent_before[i] = sent;
+    }
+}
+
+void report_forget_sent(struct place_context *context, struct reports *reports) {
+    for (int32_t i = 0; i < context->program->n_groups; i++)
+        reports->sent_before[i] = context->transport->sent_bytes(context, i);
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static void merge_live(struct live_report *all, const struct live_report *one) {
+    struct live_report most = one->peak.sum > all->peak.sum ? *one : *all;
+    most.end = larger(all->end, one->end);
+    most.overlapping = larger(all->overlapping, one->overlapping);
+    most.unfreed = larger(all->unfreed, one->unfreed);
+    most.unused = larger(all->unused, one->unused);
+    *all = most;
+}
+
+static void merge_agreed(struct agreed *agreed, const struct report *report) {
+    agreed->interrupted |= report->interrupted != 0;
+    agreed->failed |= report->failed != 0;
+    agreed->checkpoint_waits |= report->checkpoint == CHECKPOINT_ON_ITS_WAY;
+    if (report->checkpoint < agreed->checkpoint)
+        agreed->checkpoint = report->checkpoint;
+}
+
+/* Norms differ between islands only. */
+struct agreed reports_merge(const struct place_program *program, struct reports *reports,
+                            struct step_record *record) {
+    const struct report *first = (const struct report *)reports->all;
+    struct rank_loss loss = loss_of_all(program, reports->all, reports->bytes);
+    struct agreed agreed = {.checkpoint = first->checkpoint};
+    record->peak_bytes = 0;
+    record->grad_norm = first->grad_norm;
+    record->live = (struct live_report){0};
+    memset(reports->sent_most, 0, (size_t)program->n_groups * sizeof(int64_t));
+    for (int64_t rank = 0; rank < program->devices; rank++) {
+        const struct report *report =
+            (const struct report *)(reports->all + (size_t)rank * reports->bytes);
+        merge_agreed(&agreed, report);
+        if (isnan(report->grad_norm) || report->grad_norm > record->grad_norm)
+            record->grad_norm = report->grad_norm;
+        record->peak_bytes = larger(record->peak_bytes, report->peak_bytes);
+        merge_live(&record->live, &report->live);
+        for (int32_t i = 0; i < program->n_groups; i++)
+            reports->sent_most[i] = larger(reports->sent_most[i], report->sent_bytes[i]);
+    }
+    record->loss = loss.loss;
+    record->tokens = loss.targets;
+    record->learning_rate = first->learning_rate;
+    record->sent_bytes = reports->sent_most;
+    agreed.has_no_loss = program->wellknown.loss >= 0 && !isfinite(record->loss);
+    agreed.has_no_norm = program->wellknown.grad_norm >= 0 && !isfinite(record->grad_norm);
+    return agreed;
+}

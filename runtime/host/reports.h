@@ -1,0 +1,51 @@
+/* What every rank tells the others after a step, and what all together then know. */
+#pragma once
+#include <stdbool.h>
+#include "runtime/context.h"
+#include "runtime/host/islands.h"
+#include "runtime/host/log.h"
+
+/* `sent_bytes` has an entry for every group. */
+struct report {
+    struct rank_loss loss; /* the first member */
+    double grad_norm, learning_rate;
+    int64_t peak_bytes;
+    struct live_report live;
+    int64_t interrupted;
+    int64_t failed;     /* it has failed, and holds it */
+    int64_t checkpoint; /* how far its last one is (checkpoint.h) */
+    int64_t sent_bytes[];
+};
+
+/* A rank's records of the step, allocated once. */
+struct reports {
+    size_t bytes;        /* of one */
+    struct report *mine; /* sent_bytes: since the rank was born until it is made a difference */
+    char *all;
+    int64_t *sent_before;
+    int64_t *sent_most; /* maximum over ranks */
+};
+/* False: no memory. To be freed in any case. */
+bool reports_allocate(struct reports *reports, const struct place_program *program);
+void reports_free(struct reports *reports);
+
+/* What the step has left behind for the host; others may not yet have ended it, but have read all
+ * they read from here. */
+void report_results(struct place_context *context, struct reports *reports);
+/* What the step took, and whether this rank wants to stop. */
+void report_measures(struct place_context *context, struct reports *reports);
+/* What is sent from now on is of the next step. */
+void report_forget_sent(struct place_context *context, struct reports *reports);
+
+/* What all ranks find alike. */
+struct agreed {
+    bool interrupted, failed;
+    bool has_no_loss; /* it is not a number: neither are the states */
+    bool has_no_norm; /* of the gradients: the states may not be either, as the next loss would show
+                       */
+    bool checkpoint_waits; /* some rank's is on its way */
+    int64_t checkpoint;    /* the least of all */
+};
+/* Over all ranks: maxima, the loss, and what is agreed. */
+struct agreed reports_merge(const struct place_program *program, struct reports *reports,
+                            struct step_record *record);

@@ -1,0 +1,350 @@
+/* Going on from a checkpoint (see resume.h). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "runtime/host/folder.h"
+#include "runtime/host/resume.h"
+#include "runtime/host/safetensors.h"
+#include "runtime/transport/transport.h"
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* A regular file; a pipe is not waited for. -1 with errno set. */
+static int open_file(const char *folder, const char *name, int64_t *bytes) {
+    char path[FILE_PATH_BYTES];
+    struct stat status;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return -1;
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(descriptor);
+        errno = EINVAL;
+        return -1;
+    }
+    *bytes = status.st_size;
+    return descriptor;
+}
+
+/* False, with errno 0 where the file has become shorter. */
+static bool read_from_start(int descriptor, char *to, size_t bytes) {
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = pread(descriptor, to + done, bytes - done, (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        errno = n == 0 ? 0 : errno;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+static const char *reason(void) {
+    return errno ? strerror(errno) : "it became shorter meanwhile";
+}
+
+/* ---- the manifest --------------------------------------------------------------------------- */
+
+static int read_manifest(struct resumption *resumption, char *message, size_t message_bytes) {
+    enum { MOST_BYTES = 1 << 28 };
+    char why[256];
+    int64_t bytes;
+    int descriptor = open_file(resumption->path, MANIFEST_NAME, &bytes), status = -1;
+    if (descriptor < 0) {
+        snprintf(message, message_bytes,
+                 "%s: its " MANIFEST_NAME " cannot be read: %s; name a checkpoint, or a folder of "
+                 "them",
+                 resumption->path, strerror(errno));
+        return -1;
+    }
+    char *text = bytes <= MOST_BYTES ? malloc((size_t)bytes + 1) : NULL;
+    if (!text)
+        snprintf(message, message_bytes, "%s/" MANIFEST_NAME ": no memory for its %lld bytes",
+                 resumption->path, (long long)bytes);
+    else if (!read_from_start(descriptor, text, (size_t)bytes))
+        snprintf(message, message_bytes, "%s/" MANIFEST_NAME ": cannot be read: %s",
+                 resumption->path, reason());
+    else if (manifest_parse(&resumption->manifest, text, (size_t)bytes, why, sizeof why) != 0)
+        snprintf(message, message_bytes, "%s/" MANIFEST_NAME ", %s; go on from another checkpoint",
+                 resumption->path, why);
+    else
+        status = 0;
+    free(text);
+    close(descriptor);
+    return status;
+}
+
+/* The last of a folder, or the one that was named. */
+static int find_checkpoint(struct resumption *resumption, const char *path, char *message,
+                           size_t message_bytes) {
+    char inside[FILE_PATH_BYTES + sizeof MANIFEST_NAME];
+    int64_t last = folder_last(path);
+    if (strlen(path) >= FILE_PATH_BYTES - 64 || (last < 0 && errno)) {
+        snprintf(message, message_bytes,
+                 "%s: cannot be read: %s; --resume takes a checkpoint, or a folder of them", path,
+                 errno ? strerror(errno) : strerror(ENAMETOOLONG));
+        return -1;
+    }
+    snprintf(inside, sizeof inside, "%s/" MANIFEST_NAME, path);
+    if (last >= 0)
+        folder_name(resumption->path, sizeof resumption->path, path, last);
+    else if (access(inside, F_OK) == 0)
+        snprintf(resumption->path, sizeof resumption->path, "%s", path);
+    else {
+        snprintf(message, message_bytes,
+                 "%s: there is no whole checkpoint in it; leave out --resume to begin anew", path);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- what the program needs ----------------------------------------------------------------- */
+
+static void format_shape(char *text, size_t bytes, const struct entry *entry) {
+    size_t used = (size_t)snprintf(text, bytes, "%s [", safetensors_dtype(entry->dtype));
+    for (int i = 0; i < entry->n_shape && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%lld", i ? ", " : "",
+                                 (long long)entry->shape[i]);
+    snprintf(text + used, used < bytes ? bytes - used : 0, "]");
+}
+
+static bool is_alike(const struct entry *a, const struct entry *b) {
+    return a->dtype == b->dtype && a->n_shape == b->n_shape &&
+           memcmp(a->shape, b->shape, (size_t)a->n_shape * sizeof a->shape[0]) == 0;
+}
+
+#define MASTER_PREFIX "master/"
+
+/* The copy that is updated is the most exact there is; where a program keeps none beside its
+ * parameters, they are it. */
+static int32_t find_source(const struct entries *there, const struct entry *entry, int32_t hint) {
+    enum { PREFIX = sizeof MASTER_PREFIX - 1 };
+    char name[ENTRY_NAME_BYTES + PREFIX];
+    int32_t found = -1;
+    if (entry->components->buffer->class == PLACE_MASTER) {
+        bool has_prefix = strncmp(entry->name, MASTER_PREFIX, PREFIX) == 0;
+        snprintf(name, sizeof name, "%s%s", has_prefix ? "" : MASTER_PREFIX, entry->name);
+        found = entries_find(there, name, hint);
+        return found >= 0 ? found : entries_find(there, name + PREFIX, hint);
+    }
+    return entries_find(there, entry->name, hint);
+}
+
+/* A tensor that no state takes would be lost without a word. What is wrong, or null. */
+static const struct entry *find_unused(const struct resumption *resumption) {
+    const struct entries *there = &resumption->manifest.files.entries;
+    const struct entry *unused = NULL;
+    char *used = calloc((size_t)there->n + 1, 1);
+    for (int32_t i = 0; used && i < resumption->wanted.n; i++) {
+        used[resumption->sources[i]] = 1;
+        int32_t named = entries_find(there, resumption->wanted.items[i].name, i);
+        if (named >= 0) /* parameters, where the copy that is updated was taken */
+            used[named] = 1;
+    }
+    for (int32_t i = there->n; used && i-- > 0;)
+        if (!used[i] && strncmp(there->items[i].name, MASTER_PREFIX, sizeof MASTER_PREFIX - 1) != 0)
+            unused = &there->items[i];
+    free(used);
+    return unused;
+}
+
+static int match_entry(struct resumption *resumption, int32_t i, char *message,
+                       size_t message_bytes) {
+    const struct entries *there = &resumption->manifest.files.entries;
+    const struct entry *entry = &resumption->wanted.items[i];
+    char is[128], wanted[128];
+    int32_t source = there->n ? find_source(there, entry, i) : -1;
+    resumption->sources[i] = source;
+    if (source >= 0 && is_alike(&there->items[source], entry))
+        return 0;
+    if (source < 0) {
+        snprintf(message, message_bytes,
+                 "%s: it has no %s, which this program needs: it is of another model, optimizer or "
+                 "mesh of devices with states of their own; go on with a file that has the same",
+                 resumption->path, entry->name);
+        return -1;
+    }
+    format_shape(is, sizeof is, &there->items[source]);
+    format_shape(wanted, sizeof wanted, entry);
+    snprintf(message, message_bytes,
+             "%s: %s is %s there, and %s in this program: it is of another model", resumption->path,
+             entry->name, is, wanted);
+    return -1;
+}
+
+static int match(struct resumption *resumption, const struct place_program *program, char *message,
+                 size_t message_bytes) {
+    int64_t islands = axes_parts(program, &program->islands);
+    const struct place_buffer *forgotten = entries_forgotten(program);
+    if (forgotten) {
+        snprintf(message, message_bytes,
+                 "%s cannot be read from a checkpoint (an error of the compiler); report it",
+                 forgotten->name);
+        return -1;
+    }
+    if (resumption->manifest.islands != islands) {
+        snprintf(message, message_bytes,
+                 "%s: it is of %lld models that are trained apart between averages, and this "
+                 "program has %lld; go on with as many (or train from its model.safetensors anew)",
+                 resumption->path, (long long)resumption->manifest.islands, (long long)islands);
+        return -1;
+    }
+    bool enough = entries_list(program, ENTRIES_RESUMABLE, &resumption->wanted);
+    resumption->sources = calloc((size_t)resumption->wanted.n + 1, sizeof(int32_t));
+    if (!enough || !resumption->sources) {
+        snprintf(message, message_bytes, "%s: no memory to read it", resumption->path);
+        return -1;
+    }
+    for (int32_t i = 0; i < resumption->wanted.n; i++)
+        if (match_entry(resumption, i, message, message_bytes) != 0)
+            return -1;
+    const struct entry *unused = find_unused(resumption);
+    if (!unused)
+        return 0;
+    snprintf(message, message_bytes,
+             "%s: it has %s, for which this program has no place: it is of another model, "
+             "optimizer or mesh of devices with states of their own; go on with a file that has "
+             "the same",
+             resumption->path, unused->name);
+    return -1;
+}
+
+/* Whether a file is the one that was written: of its size, and with its header. */
+static int check_file(struct resumption *resumption, int32_t i, char *message,
+                      size_t message_bytes) {
+    const struct tensor_file *file = &resumption->manifest.files.items[i];
+    int64_t bytes;
+    int descriptor = open_file(resumption->path, file->name, &bytes);
+    resumption->descriptors[i] = descriptor;
+    if (descriptor < 0) {
+        snprintf(message, message_bytes, "%s/%s: cannot be read: %s", resumption->path, file->name,
+                 strerror(errno));
+        return -1;
+    }
+    if (bytes != file->bytes) {
+        snprintf(message, message_bytes,
+                 "%s/%s: it has %lld bytes, and had %lld when it was written; go on from another "
+                 "checkpoint",
+                 resumption->path, file->name, (long long)bytes, (long long)file->bytes);
+        return -1;
+    }
+    char *header = malloc(file->header_bytes);
+    bool read = header && read_from_start(descriptor, header, file->header_bytes);
+    bool same = read && memcmp(header, file->header, file->header_bytes) == 0;
+    if (!read)
+        snprintf(message, message_bytes, "%s/%s: cannot be read: %s", resumption->path, file->name,
+                 header ? reason() : "no memory");
+    else if (!same)
+        snprintf(message, message_bytes,
+                 "%s/%s: its header is not the one that was written: it is damaged, or of another "
+                 "checkpoint; go on from another",
+                 resumption->path, file->name);
+    free(header);
+    return same ? 0 : -1;
+}
+
+int resumption_open(struct resumption *resumption, const char *path,
+                    const struct place_program *program, char *message, size_t message_bytes) {
+    if (find_checkpoint(resumption, path, message, message_bytes) != 0 ||
+        read_manifest(resumption, message, message_bytes) != 0)
+        return -1;
+    int32_t n = resumption->manifest.files.n;
+    resumption->descriptors = malloc(((size_t)n + 1) * sizeof(int));
+    for (int32_t i = 0; resumption->descriptors && i < n; i++)
+        resumption->descriptors[i] = -1;
+    if (!resumption->descriptors) {
+        snprintf(message, message_bytes, "%s: no memory to read it", resumption->path);
+        return -1;
+    }
+    if (match(resumption, program, message, message_bytes) != 0)
+        return -1;
+    for (int32_t i = 0; i < n; i++)
+        if (check_file(resumption, i, message, message_bytes) != 0)
+            return -1;
+    return 0;
+}
+
+void resumption_close(struct resumption *resumption) {
+    for (int32_t i = 0; resumption->descriptors && i < resumption->manifest.files.n; i++)
+        if (resumption->descriptors[i] >= 0)
+            close(resumption->descriptors[i]);
+    free(resumption->descriptors);
+    free(resumption->sources);
+    entries_free(&resumption->wanted);
+    manifest_free(&resumption->manifest);
+    *resumption = (struct resumption){0};
+}
+
+/* ---- states --------------------------------------------------------------------------------- */
+
+/* Reads what the rank has of a tensor. Of copies the first is added to its sum. */
+static int32_t read_entry(const struct resumption *resumption, struct place_context *context,
+                          struct panel *panel, int32_t i, content_sum *sum) {
+    const struct entry *entry = &resumption->wanted.items[i];
+    const struct tensor_files *files = &resumption->manifest.files;
+    int32_t source = resumption->sources[i], file = tensor_files_of(files, source);
+    struct place_in_file place = {resumption->descriptors[file], files->offsets[source]};
+    for (const struct component *c = entry->components; c; c = c->next) {
+        int64_t copies, copy = entry_copy(context->program, entry, c, context->rank, &copies);
+        content_sum unused = 0;
+        if (copy >= 0 &&
+            part_read(context, panel, entry, c, &place, copy == 0 ? sum : &unused) != 0)
+            return context_fail(context, -1, PLACE_ERROR_HOST, "%s/%s: %s cannot be read: %s",
+                                resumption->path, files->items[file].name,
+                                files->entries.items[source].name, reason());
+    }
+    return PLACE_OK;
+}
+
+/* `sums` of all ranks, in order. */
+static int32_t check_sums(const struct resumption *resumption, struct place_context *context,
+                          const content_sum *sums) {
+    const struct tensor_files *files = &resumption->manifest.files;
+    int32_t n = resumption->wanted.n;
+    for (int32_t i = 0; i < n; i++) {
+        content_sum sum = 0;
+        int32_t source = resumption->sources[i];
+        for (int64_t rank = 0; rank < context->program->devices; rank++)
+            sum += sums[rank * n + i];
+        if (sum == resumption->manifest.sums[source])
+            continue;
+        if (context->rank != 0)
+            return PLACE_ERROR_ABORTED; /* rank 0 says it */
+        return context_fail(context, -1, PLACE_ERROR_HOST,
+                            "%s/%s: the content of %s is not what was written: the file is "
+                            "damaged, or of another checkpoint; go on from another",
+                            resumption->path, files->items[tensor_files_of(files, source)].name,
+                            files->entries.items[source].name);
+    }
+    return PLACE_OK;
+}
+
+int32_t resumption_read(const struct resumption *resumption, struct place_context *context) {
+    size_t n = (size_t)resumption->wanted.n;
+    struct panel *panel = panel_new();
+    content_sum *mine = calloc(n + 1, sizeof *mine);
+    content_sum *all = malloc((n * (size_t)context->program->devices + 1) * sizeof *all);
+    int32_t status = panel && mine && all
+                         ? PLACE_OK
+                         : context_fail(context, -1, PLACE_ERROR_HOST, "%s: no memory to read it",
+                                        resumption->path);
+    for (int32_t i = 0; i < resumption->wanted.n && !status; i++)
+        status = read_entry(resumption, context, panel, i, &mine[i]);
+    if (!status)
+        status = host_share(context, mine, all, n * sizeof *mine);
+    if (!status)
+        status = check_sums(resumption, context, all);
+    panel_free(panel);
+    free(mine);
+    free(all);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* Going on from a checkpoint: what the next step needs, read by any mesh, each rank the bytes that
+ * it holds. Opened once for each process, then read by all of its ranks. */
+#pragma once
+#include "runtime/host/file.h"
+#include "runtime/host/manifest.h"
+
+struct resumption {
+    char path[FILE_PATH_BYTES]; /* of the checkpoint; empty: the run begins anew */
+    struct manifest manifest;
+    int *descriptors;      /* of its files; null: none is open */
+    struct entries wanted; /* what this program has to get */
+    int32_t *sources;      /* of each, which tensor of the manifest it is */
+};
+
+/* `path`: a checkpoint, or a folder of them, whose last it is. Looks at everything but the content
+ * of tensors. 0, or -1 with one line in `message`. To be closed in any case. */
+int resumption_open(struct resumption *resumption, const char *path,
+                    const struct place_program *program, char *message, size_t message_bytes);
+void resumption_close(struct resumption *resumption);
+
+/* Fills the rank's states, which are zero, and holds what was read against the manifest's sums.
+ * Called by all ranks. */
+int32_t resumption_read(const struct resumption *resumption, struct place_context *context);

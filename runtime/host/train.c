@@ -1,0 +1,282 @@
+/* The steps of a run. All ranks take the same way through these functions; what they decide
+ * together (stop after Ctrl-C, or on a failure, or on a loss that is no number; name a checkpoint
+ * that has reached the disk) they decide from records that all have seen.
+ *
+ * The data of a step are read before the ranks meet behind the step before, so that a failure to
+ * read them ends the run between two steps, with states that are whole: who fails there holds it
+ * (context_fail), says so in its report, and goes on with the others to the end. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "runtime/clock.h"
+#include "runtime/host/interrupts.h"
+#include "runtime/host/islands.h"
+#include "runtime/host/layout.h"
+#include "runtime/host/profiling.h"
+#include "runtime/host/random.h"
+#include "runtime/host/reports.h"
+#include "runtime/host/session.h"
+#include "runtime/host/timeline.h"
+#include "runtime/host/train.h"
+#include "runtime/transport/transport.h"
+
+/* What a rank goes through the steps with. */
+struct training {
+    struct reports reports;
+    struct checkpoint_writer writer;
+    int64_t step;    /* the last that is whole */
+    int64_t targets; /* of the data that are there for the next */
+    struct agreed agreed;
+};
+
+static int64_t steps_before(const struct session *session) {
+    return session->resumption.manifest.step;
+}
+
+/* Of the data, what was taken up to a step. */
+static int64_t samples_before(const struct session *session, int64_t step) {
+    return session->resumption.manifest.samples +
+           (step - steps_before(session)) * session->program->batch;
+}
+
+/* A whole number below 2^53, so that a double holds it, and never 0, which says that nothing is
+ * drawn. */
+static double draw_key(uint64_t seed, int64_t step) {
+    return 1 + floor(random_uniform(random_key(seed, "draw"), (uint64_t)step) * (0x1p53 - 1));
+}
+
+/* What cannot be written is held: this step is whole, and so will be the next. */
+static void show_step(struct session *session, struct place_context *context,
+                      const struct step_record *record) {
+    char message[512];
+    context->holds = 1;
+    progress_step(&session->progress, record);
+    if (session->log.descriptor >= 0 &&
+        run_log_step(&session->log, session->program, record, message, sizeof message) != 0)
+        context_fail(context, -1, PLACE_ERROR_HOST, "%s", message);
+    if (ferror(stdout) && !interrupts_seen()) /* a terminal that is gone: what is done is saved */
+        context_fail(context, -1, PLACE_ERROR_HOST, "standard output cannot be written: %s",
+                     strerror(errno));
+    context->holds = 0;
+}
+
+static bool is_poisoned(const struct agreed *agreed) {
+    return agreed->has_no_loss || agreed->has_no_norm;
+}
+
+static int32_t fail_poisoned(struct place_context *context, const struct agreed *agreed) {
+    return fail_not_a_number(
+        context, agreed->has_no_loss
+                     ? "the loss is not a number; nothing was saved. A lower learning rate, a "
+                       "longer warmup or train.clip may help"
+                     : "the norm of the gradients is not a number; nothing was saved. A lower "
+                       "learning rate, a longer warmup or train.clip may help");
+}
+
+/* The first step of rank 0 leaves its timeline where it was asked for. */
+static int32_t execute_observed(struct session *session, struct place_context *context,
+                                int64_t step, struct live_report *report) {
+    const char *path = session->options->memory;
+    bool is_first = step == steps_before(session) + 1;
+    double key = draw_key(session->seed, step);
+    struct timeline timeline;
+    if (!path || !is_first || context->rank != 0)
+        return rank_execute(context, session->program->train, key, report);
+    if (timeline_begin(&timeline, context, path) != 0)
+        return context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
+                            strerror(errno));
+    int32_t status = rank_execute(context, session->program->train, key, report);
+    if (timeline_end(&timeline, context) != 0 && !status)
+        status = context_fail(context, -1, PLACE_ERROR_HOST, "%s: cannot be written: %s", path,
+                              strerror(errno));
+    return status;
+}
+
+static int32_t execute_step(struct session *session, struct place_context *context, int64_t step,
+                            struct live_report *report) {
+    struct profile *profile = context->recorder.profile;
+    if (!profile || !profiling_counts_step(session, step))
+        return execute_observed(session, context, step, report);
+    profile_begin_step(profile);
+    int32_t status = execute_observed(session, context, step, report);
+    profile_end_step(profile);
+    return status;
+}
+
+/* What the islands have made of parameters becomes one model; counted with the step before. */
+static int32_t average(struct session *session, struct place_context *context,
+                       struct live_report *step) {
+    struct live_report here;
+    int32_t status = rank_execute(context, session->program->average, 0, &here);
+    step->unfreed = here.unfreed > step->unfreed ? here.unfreed : step->unfreed;
+    step->overlapping = here.overlapping > step->overlapping ? here.overlapping : step->overlapping;
+    return status;
+}
+
+/* The data of the next step, and how many targets they have: before it uses their bytes. */
+static int32_t fill(struct session *session, struct place_context *context,
+                    struct training *training) {
+    int32_t status = dataset_fill(context, &session->data, DATA_SHUFFLED, session->seed,
+                                  samples_before(session, training->step));
+    if (!status)
+        training->targets = data_targets(context);
+    return status;
+}
+
+/* A failure is held until all ranks stop. */
+static void fill_ahead(struct session *session, struct place_context *context,
+                       struct training *training) {
+    if (training->step == session->options->steps)
+        return;
+    context->holds = 1;
+    atomic_store(&context->recorder.step, training->step + 1);
+    fill(session, context, training);
+    atomic_store(&context->recorder.step, training->step);
+    context->holds = 0;
+}
+
+/* ---- checkpoints ---------------------------------------------------------------------------- */
+
+/* A run that goes on says what failed; the next checkpoint may do better. */
+static void warn_of_failure(struct session *session, const struct place_context *context) {
+    struct checkpoints *checkpoints = &session->checkpoints;
+    if (context->rank != 0 || !*checkpoints->failure)
+        return;
+    progress_end(&session->progress);
+    fprintf(stderr, "warning: %s; training goes on, and the next is tried as planned\n",
+            checkpoints->failure);
+    *checkpoints->failure = 0;
+}
+
+static int32_t write_checkpoint(struct session *session, struct place_context *context,
+                                struct training *training) {
+    int32_t status = checkpoint_finish(session, context, &training->writer);
+    warn_of_failure(session, context);
+    if (!status)
+        status = checkpoint_begin(session, context, &training->writer, training->step,
+                                  samples_before(session, training->step));
+    return status;
+}
+
+/* Behind a step: what has reached the disk gets its name, and what is due is begun. The last step's
+ * is written at the end. */
+static int32_t go_on_with_checkpoints(struct session *session, struct place_context *context,
+                                      struct training *training) {
+    const struct checkpoints *checkpoints = &session->checkpoints;
+    const struct agreed *agreed = &training->agreed;
+    int32_t status = PLACE_OK;
+    if (agreed->checkpoint != CHECKPOINT_NONE && !agreed->checkpoint_waits)
+        checkpoint_settle(session, context, &training->writer, agreed->checkpoint);
+    if (checkpoints->is_on && checkpoints->every > 0 && training->step % checkpoints->every == 0 &&
+        training->step < session->options->steps)
+        status = write_checkpoint(session, context, training);
+    warn_of_failure(session, context);
+    return status;
+}
+
+/* The last one, which has to be whole. */
+static int32_t end_checkpoints(struct session *session, struct place_context *context,
+                               struct training *training) {
+    bool due = session->checkpoints.is_on && !is_poisoned(&training->agreed) &&
+               training->step > steps_before(session) && training->writer.written != training->step;
+    int32_t status = due ? write_checkpoint(session, context, training) : PLACE_OK;
+    if (!status)
+        status = checkpoint_finish(session, context, &training->writer);
+    if (!status && context->rank == 0 && *session->checkpoints.failure) {
+        context->holds = 1; /* other files may be written yet */
+        context_fail(context, -1, PLACE_ERROR_HOST, "%s", session->checkpoints.failure);
+        context->holds = 0;
+    }
+    return status;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+static bool stops(const struct agreed *agreed) {
+    return agreed->interrupted || agreed->failed || is_poisoned(agreed);
+}
+
+static int32_t share_reports(struct session *session, struct place_context *context,
+                             struct training *training, double begin) {
+    struct reports *reports = &training->reports;
+    struct step_record record = {.step = training->step};
+    report_measures(context, reports);
+    reports->mine->checkpoint = atomic_load(&training->writer.state);
+    int32_t status = host_share(context, reports->mine, reports->all, reports->bytes);
+    if (status)
+        return status;
+    record.seconds = clock_seconds() - begin;
+    training->agreed = reports_merge(session->program, reports, &record);
+    atomic_store(&session->trained, training->step);
+    if (context->rank == 0)
+        show_step(session, context, &record);
+    return PLACE_OK;
+}
+
+/* Behind the last step all islands are one model, but a checkpoint is of what goes on. */
+static bool averages(const struct session *session, int64_t step) {
+    bool last = step == session->options->steps && !session->checkpoints.is_on;
+    return averages_after(session->program, step, last);
+}
+
+static int32_t train_step(struct session *session, struct place_context *context,
+                          struct training *training) {
+    int64_t step = training->step + 1;
+    struct report *mine = training->reports.mine;
+    rank_begin_step(context, step);
+    mine->loss.targets = training->targets;
+    double begin = clock_seconds();
+    int32_t status = execute_step(session, context, step, &mine->live);
+    if (!status)
+        report_results(context, &training->reports);
+    if (!status && averages(session, step))
+        status = average(session, context, &mine->live);
+    if (status)
+        return status;
+    training->step = step;
+    fill_ahead(session, context, training);
+    status = share_reports(session, context, training, begin);
+    if (!status && !stops(&training->agreed))
+        status = go_on_with_checkpoints(session, context, training);
+    return status;
+}
+
+/* Once the steps are over, in whatever way but a failure in the midst of one. */
+static int32_t end_steps(struct session *session, struct place_context *context,
+                         struct training *training) {
+    const struct agreed *agreed = &training->agreed;
+    int32_t status = end_checkpoints(session, context, training);
+    if (!status && is_poisoned(agreed))
+        status = fail_poisoned(context, agreed);
+    if (!status && training->step > steps_before(session) && !averages(session, training->step) &&
+        averages_after(session->program, training->step, true))
+        status = average(session, context, &training->reports.mine->live);
+    if (!status)
+        atomic_store(&context->recorder.step, 0);
+    return status;
+}
+
+int32_t train_steps(struct session *session, struct place_context *context) {
+    struct training training = {.step = steps_before(session)};
+    int32_t status = PLACE_OK;
+    if (!reports_allocate(&training.reports, session->program))
+        status = context_fail(context, -1, PLACE_ERROR_HOST, "no memory for reports");
+    if (!status && training.step < session->options->steps)
+        status = fill(session, context, &training);
+    while (training.step < session->options->steps && !status && !stops(&training.agreed))
+        status = train_step(session, context, &training);
+    if (!status)
+        status = end_steps(session, context, &training);
+    checkpoint_abandon(&training.writer);
+    reports_free(&training.reports);
+    bool ends_early = training.agreed.interrupted || training.agreed.failed;
+    if (training.agreed.interrupted)
+        atomic_store(&session->interrupted, 1);
+    if (training.agreed.failed)
+        atomic_store(&session->failed, 1);
+    if (context->rank == 0 && progress_end(&session->progress) != 0 && !status && !ends_early)
+        status = context_fail(context, -1, PLACE_ERROR_HOST,
+                              "standard output cannot be written: %s", strerror(errno));
+    return status;
+}

@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Drives the hand-written program of runtime_linear.c through checkpoints: stopped in every way it goes on with the bits
+of a run that never stopped, on any number of devices; what is damaged, of something else or of someone else is refused
+with what and where; and a checkpoint that cannot be written leaves nothing behind.
+
+usage: runtime_checkpoint_test.py PROGRAM LIBRARY_FOLDER [MPIRUN]"""
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM, LIBRARIES = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+MPIRUN = sys.argv[3] if len(sys.argv) > 3 else None
+del sys.argv[1:]
+STEPS = 6
+
+
+class Checkpoints(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="place_checkpoint_")
+        self.addCleanup(shutil.rmtree, self.folder)
+        choose = random.Random(1).choice
+        with open(self.path("text"), "w") as file:
+            file.write("".join(choose(["the cat ", "sat on ", "a mat. ", "dogs "]) for _ in range(500)))
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def read(self, *names):
+        with open(self.path(*names), "rb") as file:
+            return file.read()
+
+    def write(self, data, *names):
+        with open(self.path(*names), "wb") as file:
+            file.write(data)
+
+    def command(self, *options, devices=1, data="text", prefix=(), **more):
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI_", "PMIX_"))}
+        env.update({"LINEAR_DEVICES": str(devices), "PLACE_TRANSPORT_PATH": LIBRARIES}, **more)
+        return [*prefix, PROGRAM, *map(str, options), *(["--data", data] if data else [])], env
+
+    def run_it(self, *options, status=0, limit=None, **more):
+        command, env = self.command(*options, **more)
+        set_limit = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None
+        done = subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              preexec_fn=set_limit, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def train(self, *options, steps=STEPS, **more):
+        return self.run_it("--steps", steps, "--quiet", *options, **more)
+
+    def kept(self, folder="kept"):
+        return sorted(name for name in os.listdir(self.path(folder)) if name != ".lock")
+
+    def saved(self, *options, **more):
+        """What the model is, of the last checkpoint or behind the steps of the options."""
+        self.run_it("--save", "saved", "--quiet", *options, **more)
+        return self.read("saved")
+
+    def refused(self, *options, **more):
+        done = self.run_it(*options, status=1, **more)
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, "^(error|note): ")
+        return done.stderr
+
+    # ---- going on
+
+    def test_a_run_that_went_on_has_the_bits_of_one_that_never_stopped(self):
+        for devices in (1, 2, 3):
+            whole = self.saved("--steps", STEPS, devices=devices)
+            for stop in range(1, STEPS):
+                self.train("--checkpoint", "kept", steps=stop, devices=devices)
+                self.assertEqual(self.saved("--steps", STEPS, "--resume", "kept", devices=devices), whole)
+                shutil.rmtree(self.path("kept"))
+
+    def test_any_number_of_devices_reads_what_another_wrote(self):
+        self.train("--checkpoint", "kept", devices=3)
+        whole = self.read("kept", "step-000000006", "model.safetensors")
+        for devices in (1, 2, 3, 5):
+            self.assertEqual(self.saved("--resume", "kept", data=None, devices=devices)[-4 * 65536:], whole[-4 * 65536:])
+
+    def test_copies_write_and_read_too(self):
+        whole = self.saved("--steps", STEPS, devices=2, LINEAR_COPIES="2")
+        self.train("--checkpoint", "kept", steps=2, devices=2, LINEAR_COPIES="2")
+        self.assertEqual(self.saved("--steps", STEPS, "--resume", "kept", devices=2, LINEAR_COPIES="2"), whole)
+
+    def test_checkpoints_are_written_on_the_way_and_the_last_stay(self):
+        self.train("--checkpoint", "kept", "--save-every", 1)
+        self.assertEqual(self.kept(), [f"step-00000000{i}" for i in (4, 5, 6)])
+        self.train("--checkpoint", "two", "--save-every", 2, "--keep", 1, steps=5)
+        self.assertEqual(self.kept("two"), ["step-000000005"])
+        whole = self.saved("--steps", STEPS)
+        for step in (4, 5, 6):
+            self.assertEqual(self.saved("--steps", STEPS, "--resume", f"kept/step-00000000{step}", "--checkpoint",
+                                        f"from{step}"), whole)
+
+    def test_files_are_divided_and_indexed(self):
+        self.train("--checkpoint", "kept", steps=2, PLACE_SHARD_BYTES="1000")
+        self.assertEqual(sorted(os.listdir(self.path("kept", "step-000000002"))), ["manifest.json", "model.safetensors"])
+        done = self.train("--checkpoint", "other", status=1, PLACE_SHARD_BYTES="1k")
+        self.assertIn("PLACE_SHARD_BYTES is not a number of bytes above 0", done.stderr)
+
+    def test_the_line_of_the_end_says_how_to_go_on(self):
+        done = self.run_it("--steps", 3, "--checkpoint", "kept")
+        self.assertIn("the states of step 3 are in kept; go on with --resume kept\n", done.stdout)
+        done = self.run_it("--steps", 3, "--resume", "kept")
+        self.assertIn("resumed: kept/step-000000003, behind step 3; no step is left to train (--steps is the total)",
+                      done.stdout)
+        self.assertEqual(self.kept(), ["step-000000003"])
+
+    def test_the_seed_goes_on_too(self):
+        whole = self.saved("--steps", STEPS, "--seed", 5)
+        self.train("--checkpoint", "kept", "--seed", 5, steps=3)
+        self.assertIn("it was made with --seed 5", self.refused("--steps", STEPS, "--resume", "kept", "--seed", 6))
+        self.assertEqual(self.saved("--steps", STEPS, "--resume", "kept"), whole)
+
+    def test_other_data_are_said(self):
+        self.train("--checkpoint", "kept", steps=3)
+        self.write(self.read("text") * 2, "more")
+        done = self.run_it("--steps", 4, "--resume", "kept", data="more")
+        self.assertIn("warning: more: these are not the data of the steps before; they are taken from sample 48 on\n",
+                      done.stderr)
+        shutil.copy(self.path("text"), self.path("same"))
+        self.assertEqual(self.run_it("--steps", 5, "--resume", "kept/step-000000003", "--checkpoint", "on",
+                                     data="same").stderr, "")
+
+    # ---- ends
+
+    def test_an_interrupt_leaves_a_checkpoint(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            command, env = self.command("--steps", 1000, "--checkpoint", "kept", "--log", "log", devices=2,
+                                        LINEAR_FAULT="slow")
+            run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   text=True)
+            while not os.path.exists(self.path("log")) or self.read("log").count(b"\n") < 3:
+                time.sleep(0.02)
+            run.send_signal(number)
+            errors = run.communicate(timeout=60)[1]
+            self.assertEqual(run.returncode, 130, errors)
+            (name,) = self.kept()
+            step = int(name[5:])
+            self.assertIn(f"the states of step {step} are in kept; go on with --resume kept\n", errors)
+            self.assertEqual(self.saved("--resume", "kept", data=None, devices=2),
+                             self.saved("--steps", step, devices=2))
+            shutil.rmtree(self.path("kept"))
+            os.unlink(self.path("log"))
+
+    def test_data_that_break_off_leave_a_checkpoint(self):
+        for devices in (1, 2, 4):
+            shutil.copy(self.path("text"), self.path("cut"))
+            command, env = self.command("--steps", 1000, "--checkpoint", "kept", "--log", "log", "--save", "model",
+                                        data="cut", devices=devices, LINEAR_FAULT="slow")
+            run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   text=True)
+            while not os.path.exists(self.path("log")) or self.read("log").count(b"\n") < 3:
+                time.sleep(0.02)
+            os.truncate(self.path("cut"), 0)
+            errors = run.communicate(timeout=60)[1]
+            self.assertEqual(run.returncode, 1, errors)
+            self.assertRegex(errors, r"^error: rank \d, step \d+: cut: token \d+ is gone: .*\n"
+                             r"the states of step \d+ are in kept; go on with --resume kept\n$")
+            (name,) = self.kept()
+            failed = int(re.search(r"step (\d+):", errors)[1])
+            self.assertEqual(int(name[5:]), failed - 1)
+            whole = self.saved("--steps", failed - 1, devices=devices)
+            self.assertEqual(self.read("model"), whole)
+            self.assertEqual(self.saved("--resume", "kept", data=None, devices=devices), whole)
+            shutil.rmtree(self.path("kept"))
+            os.unlink(self.path("log"))
+            os.unlink(self.path("model"))
+
+    def test_a_log_that_nobody_takes_leaves_a_checkpoint(self):
+        os.mkfifo(self.path("pipe"))
+        command, env = self.command("--steps", 1000, "--checkpoint", "kept", "--log", "pipe", LINEAR_FAULT="slow")
+        reader = os.open(self.path("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(reader, True)
+        run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+        time.sleep(0.2)
+        os.read(reader, 100)
+        os.close(reader)
+        errors = run.communicate(timeout=60)[1]
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("pipe: the log cannot be written", errors)
+        (name,) = self.kept()
+        self.assertIn(f"the states of step {int(name[5:])} are in kept", errors)
+
+    def test_states_that_are_no_numbers_replace_nothing(self):
+        done = self.train("--checkpoint", "kept", "--save-every", 1, "--keep", 1, status=1, LINEAR_FAULT="nan")
+        self.assertIn("the loss is not a number", done.stderr)
+        self.assertIn("the states of step 2 are in kept; go on with --resume kept\n", done.stderr)
+        self.assertEqual(self.kept(), ["step-000000002"])
+
+    def test_a_failure_inside_a_step_names_the_last_checkpoint(self):
+        done = self.train("--checkpoint", "kept", "--save-every", 1, status=1, devices=2, LINEAR_FAULT="break")
+        self.assertIn("broken", done.stderr)
+        self.assertIn("are in kept; go on with --resume kept\n", done.stderr)
+        done = self.train("--checkpoint", "none", status=1, devices=2, LINEAR_FAULT="break")
+        self.assertIn("note: there is no checkpoint yet in none; --save-every N writes some on the way", done.stderr)
+        done = self.train(status=1, devices=2, LINEAR_FAULT="break")
+        self.assertIn("note: no states were kept; with --checkpoint DIR a run can go on", done.stderr)
+
+    def test_a_full_disk_leaves_nothing_behind_and_training_goes_on(self):
+        done = self.train("--checkpoint", "kept", "--save-every", 2, status=1, limit=100000)
+        self.assertEqual(done.stderr.count("warning: kept: the checkpoint of step "), 2)
+        self.assertIn("error: rank 0, step 6: kept: the checkpoint of step 6 cannot be written: model.safetensors: File too "
+                      "large", done.stderr)
+        self.assertEqual(self.kept(), [])
+        self.train("--checkpoint", "kept", steps=3)
+        self.train("--resume", "kept", "--save-every", 1, status=1, limit=100000)
+        self.assertEqual(self.kept(), ["step-000000003"])
+
+    # ---- folders
+
+    def test_a_folder_is_of_one_run(self):
+        self.train("--checkpoint", "kept", steps=3)
+        self.assertIn("kept: there are checkpoints of another run in it; go on from them with --resume kept, or name "
+                      "another folder", self.refused("--steps", 4, "--checkpoint", "kept"))
+        self.train("--resume", "kept", "--save-every", 1)
+        self.assertIn("it has a later checkpoint, of step 6, than the one to go on from",
+                      self.refused("--steps", 7, "--resume", "kept/step-000000005"))
+        self.assertIn("cannot be made", self.refused("--steps", 7, "--checkpoint", "no/such/folder"))
+        self.assertIn("cannot be opened", self.refused("--steps", 7, "--checkpoint", "text"))
+
+    def test_two_runs_do_not_share_a_folder(self):
+        command, env = self.command("--steps", 1000, "--checkpoint", "kept", LINEAR_FAULT="slow")
+        run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(self.path("kept", ".lock")):
+            time.sleep(0.02)
+        time.sleep(0.1)
+        self.assertIn("kept: another run writes its checkpoints there", self.refused("--steps", 3, "--checkpoint", "kept"))
+        run.send_signal(signal.SIGINT)
+        run.wait(timeout=60)
+
+    def test_what_dead_runs_left_is_removed(self):
+        self.train("--checkpoint", "kept", steps=2)
+        for name in (".step-000000004.part", ".step-000000001.removed"):
+            os.mkdir(self.path("kept", name))
+            self.write(b"half", "kept", name, "model.safetensors")
+        self.write(b"mine", "kept", "notes.txt")
+        self.train("--resume", "kept", steps=4)
+        self.assertEqual(self.kept(), ["notes.txt", "step-000000002", "step-000000004"])
+
+    def test_a_planted_link_is_not_followed(self):
+        self.write(b"precious", "victim")
+        os.mkdir(self.path("kept"))
+        os.symlink(self.path("victim"), self.path("kept", ".lock"))
+        self.assertIn("kept: cannot be written", self.refused("--steps", 2, "--checkpoint", "kept"))
+        self.assertEqual(self.read("victim"), b"precious")
+
+    # ---- what is refused
+
+    def resume_refused(self, *options, **more):
+        return self.refused("--steps", STEPS, "--resume", "kept", *options, **more)
+
+    def test_damage_is_named(self):
+        self.train("--checkpoint", "kept", steps=2)
+        self.train("--checkpoint", "other", steps=3)
+        good = self.path("good")
+        shutil.copytree(self.path("kept"), good)
+        name = "step-000000002/model.safetensors"
+        manifest = "step-000000002/manifest.json"
+        model, text = self.read("kept", name), self.read("kept", manifest)
+
+        def content(offset, byte):
+            return model[:offset] + bytes([byte ^ model[offset]]) + model[offset + 1:]
+        files = f"kept/{name}: "
+        cases = [
+            (name, content(5000, 1), files + "the content of table.weight is not what was written"),
+            (name, content(len(model) - 1, 128), files + "the content of table.weight is not what was written"),
+            (name, self.read("other", "step-000000003/model.safetensors"), files + "the content of table.weight"),
+            (name, content(3, 1), files + "its header is not the one that was written"),
+            (name, content(40, 1), files + "its header is not the one that was written"),
+            (name, model[:-1], files + f"it has {len(model) - 1} bytes, and had {len(model)} when it was written"),
+            (name, model + b"x", files + f"it has {len(model) + 1} bytes"),
+            (name, None, files + "cannot be read: No such file"),
+            (manifest, None, "kept/step-000000002: its manifest.json cannot be read: No such file"),
+            (manifest, text[:-1], "its sum is not that of its text"),
+            (manifest, text[:50], "its sum is not that of its text"),
+            (manifest, b"", "line 1: an object should begin"),
+            (manifest, text.replace(b'"step": 2', b'"step": 3'), "its sum is not that of its text: it is damaged or was edited"),
+            (manifest, text.replace(b'"version": 1', b'"version": 2'), "it was written by a newer version of Place"),
+            (manifest, b"[" * 100000, "line 1: an object should begin"),
+        ]
+        for file, data, expected in cases:
+            shutil.rmtree(self.path("kept"))
+            shutil.copytree(good, self.path("kept"))
+            os.unlink(self.path("kept", file))
+            if data is not None:
+                self.write(data, "kept", file)
+            for devices in (1, 2):
+                self.assertIn(expected, self.resume_refused(devices=devices))
+        os.unlink(self.path("kept", manifest))
+        os.mkfifo(self.path("kept", manifest))
+        self.assertIn("its manifest.json cannot be read", self.resume_refused())
+
+    def test_what_is_no_checkpoint_is_refused(self):
+        os.mkdir(self.path("empty"))
+        self.assertIn("empty: there is no whole checkpoint in it; leave out --resume to begin anew",
+                      self.refused("--steps", 3, "--resume", "empty"))
+        self.assertIn("missing: cannot be read: No such file", self.refused("--steps", 3, "--resume", "missing"))
+        self.assertIn("text: cannot be read: Not a directory", self.refused("--steps", 3, "--resume", "text"))
+
+    def test_another_model_is_refused(self):
+        self.train("--checkpoint", "kept", steps=2)
+        folder = "kept/step-000000002/"
+        for old, new, expected in [(b"table.weight", b"other.weight", "it has no table.weight, which this program needs"),
+                                   (b"[256, 256]", b"[128, 512]", "table.weight is F32 [128, 512] there, and F32 [256, 256] "
+                                    "in this program: it is of another model"),
+                                   (b"F32", b"F64", "table.weight is F64 [256, 256] there")]:
+            shutil.copytree(self.path("kept"), self.path("copy"))
+            self.forge("copy/step-000000002/", old, new)
+            self.assertIn(expected, self.refused("--steps", 3, "--resume", "copy"))
+            shutil.rmtree(self.path("copy"))
+        self.assertTrue(os.path.exists(self.path(folder)))
+
+    def forge(self, folder, old, new):
+        """Another text, which is whole."""
+        text = self.read(folder + "manifest.json").replace(old, new)
+        if old == b"F32":
+            text = text.replace(b'"bytes": 262272', b'"bytes": 524416')
+        body = text[:text.rindex(b',\n"sum"')]
+        value = 14695981039346656037
+        for byte in body:
+            value = (value ^ byte) * 1099511628211 & (1 << 64) - 1
+        self.write(body + b',\n"sum": "%016x"}\n' % value, folder + "manifest.json")
+
+    def test_usage(self):
+        self.assertIn("--save-every and --keep are about checkpoints: say where with --checkpoint DIR",
+                      self.refused("--steps", 3, "--save-every", 2))
+
+
+if __name__ == "__main__":
+    unittest.main()
