@@ -6,11 +6,6 @@
 
 #include "ir/ir.h"
 
-static const char *const op_names[] = {
-#define OP(NAME, text, ...) text,
-#include "ir/ops.def"
-#undef OP
-};
 // Words of the grammar that stand in each other's place, and those of ops' attributes.
 static const char *const statements[] = {"call", "start", "wait", "zero", "free"};
 static const char *const stacks[] = {"layers", "microbatches", "slots"};
@@ -35,7 +30,6 @@ static const struct word_table tables[] = {
     TABLE_OF("step", step_names),
     TABLE_OF("initial values", init_names),
     TABLE_OF("attribute", attribute_names),
-    TABLE_OF("op", op_names),
     TABLE_OF("statement", statements),
     TABLE_OF("stack", stacks),
     TABLE_OF("place", places),
@@ -83,9 +77,19 @@ static const struct word_table *axes_of(struct arena *arena, const char *text, s
     return table;
 }
 
+static const struct word_table *ops_of(struct arena *arena) {
+    struct word_table *table = ARENA_NEW(arena, struct word_table);
+    const char **names = ARENA_ARRAY(arena, const char *, N_OPS);
+    for (int op = 0; op < N_OPS; op++)
+        names[op] = op_rows[op].text;
+    *table = (struct word_table){"op", names, N_OPS};
+    return table;
+}
+
 struct step_words step_words_of(struct arena *arena, const char *text, size_t begin, size_t end) {
     struct step_words words = {0};
     const struct word_table *axes = axes_of(arena, text + begin, end - begin);
+    const struct word_table *ops = ops_of(arena);
     for (size_t at = begin, behind; at < end; at = behind) {
         behind = at + 1;
         if (!is_of_word(text[at]))
@@ -96,6 +100,7 @@ struct step_words step_words_of(struct arena *arena, const char *text, size_t be
             continue;
         for (size_t i = 0; i < N_TABLES; i++)
             add(arena, &words, text, at, behind, &tables[i]);
+        add(arena, &words, text, at, behind, ops);
         add(arena, &words, text, at, behind, axes);
     }
     return words;
