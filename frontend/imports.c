@@ -48,13 +48,6 @@ char *path_beside(struct arena *arena, const char *path, const char *name) {
 // ---- duplicates -------------------------------------------------------------------------------
 
 // Names are per kind: a mesh and a model may share one. There is one `train`, which has none.
-static bool same_declaration(const struct ast_item *a, const struct ast_item *b) {
-    if (strcmp(item_kind_word(a->kind), item_kind_word(b->kind)) != 0 ||
-        strcmp(a->name.text, b->name.text) != 0)
-        return false;
-    return a->kind != ITEM_UNIT || strcmp(a->program.unit.text, b->program.unit.text) == 0;
-}
-
 static const char *declaration_text(struct resolver *r, const struct ast_item *item) {
     if (item->kind == ITEM_TRAIN)
         return "`train`";
@@ -65,13 +58,13 @@ static const char *declaration_text(struct resolver *r, const struct ast_item *i
 
 // The first declaration counts; that of a second is reported with the first beside it.
 static void add_item(struct resolver *r, const struct ast_item *item, uint32_t file) {
-    for (uint32_t i = 0; i < r->n_items; i++) {
-        const struct ast_item *first = r->items[i].item;
-        if (!same_declaration(first, item))
-            continue;
-        report_twice(r, item->name.span, first->name.span, declaration_text(r, item));
+    const char *name = declaration_text(r, item);
+    uint32_t first = names_find(&r->declared, name);
+    if (first != NOT_NAMED) {
+        report_twice(r, item->name.span, r->items[first].item->name.span, name);
         return;
     }
+    names_add(&r->declared, name, r->n_items);
     ARENA_PUSH(r->arena, r->items, r->n_items, r->items_capacity, (struct found_item){item, file});
 }
 
@@ -199,6 +192,7 @@ static void load_file(struct resolver *r, uint32_t file, const struct import_cha
 void load_items(struct resolver *r, const struct ast_file *file) {
     const char *path = r->diagnostics->sources->items[file->source].name;
     struct loaded_file first = {path, identity_of(r->arena, path), *file};
+    r->declared.arena = r->arena;
     ARENA_PUSH(r->arena, r->files, r->n_files, r->files_capacity, first);
     load_file(r, 0, NULL);
 }

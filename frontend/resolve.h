@@ -6,6 +6,7 @@
 #include "frontend/frontend.h"
 #include "frontend/parser.h"
 #include "ir/limits.h"
+#include "ir/names.h"
 
 struct loaded_file {
     const char *path;     // as messages show it
@@ -35,6 +36,7 @@ struct resolver {
     uint32_t n_files, files_capacity;
     struct found_item *items; // of all files, in the order of reading
     uint32_t n_items, items_capacity;
+    struct names declared;  // `items`, as messages call them
     bool has_syntax_errors; // what is missing may have been written and not understood
     bool import_failed;     // some items are not there for a reason that has been said
     struct setting *settings;

@@ -12,6 +12,7 @@
 
 #include "ir/ir.h"
 #include "ir/limits.h"
+#include "ir/names.h"
 
 enum token_kind {
     TOKEN_END,
@@ -41,6 +42,7 @@ struct parser {
     uint32_t last_end;  // of the token before
     struct program *program;
     uint32_t lines;                          // that the step has had so far, of those of its header
+    struct names buffers;                    // of the program, as far as they are known
     const char *variables[LIMIT_LOOP_DEPTH]; // of the loops around the token, outermost first
     int depth;
     struct text_error *error;
@@ -85,7 +87,8 @@ struct axis_list text_axes(struct parser *);
 unsigned text_dims(struct parser *, struct dim dims[MAX_RANK], struct layout *layout);
 struct tensor_type text_type(struct parser *);
 unsigned text_roles(struct parser *, uint8_t roles[MAX_ROLES]);
-struct span text_span(const struct parser *, uint32_t begin); // to the end of the token before
+buffer_id text_find_buffer(struct parser *, const char *name); // NO_ID: none of that name
+struct span text_span(const struct parser *, uint32_t begin);  // to the end of the token before
 
 // ---- parts ------------------------------------------------------------------------------------
 // One line of a step that is no schedule (parse_header.c).

@@ -225,7 +225,7 @@ static void parse_buffer(struct parser *p) {
     uint32_t begin = p->token.begin;
     struct buffer buffer = {
         .name = text_name(p, "a buffer"), .tensor = NO_ID, .window_of = NO_ID, .offset_bytes = -1};
-    if (program_find_buffer(p->program, buffer.name) != NO_ID)
+    if (text_find_buffer(p, buffer.name) != NO_ID)
         text_fail_at(p, begin, p->last_end, "buffer `%s` is declared twice", buffer.name);
     text_expect(p, ':');
     buffer.class = text_choice(p, class_names, N_CLASSES, "a class of buffers");
@@ -256,7 +256,7 @@ static void parse_buffer(struct parser *p) {
     if (text_accept_word(p, "window")) {
         text_expect_word(p, "of");
         struct token at = p->token;
-        buffer.window_of = program_find_buffer(p->program, text_name(p, "a buffer"));
+        buffer.window_of = text_find_buffer(p, text_name(p, "a buffer"));
         if (buffer.window_of == NO_ID) {
             text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
             text_fail_at(p, at.begin, at.end, "there is no buffer of this name above");

@@ -256,6 +256,16 @@ unsigned text_roles(struct parser *p, uint8_t roles[MAX_ROLES]) {
     return n;
 }
 
+// The table follows the program's list, which the header of a step begins anew.
+buffer_id text_find_buffer(struct parser *p, const char *name) {
+    const struct program *program = p->program;
+    if (!p->buffers.arena || p->buffers.n > program->n_buffers)
+        p->buffers = (struct names){.arena = p->arena};
+    for (buffer_id id; (id = p->buffers.n) < program->n_buffers;)
+        names_add(&p->buffers, program->buffers[id].name, id);
+    return names_find(&p->buffers, name);
+}
+
 struct span text_span(const struct parser *p, uint32_t begin) {
     return (struct span){p->source, begin, p->last_end > begin ? p->last_end : begin + 1};
 }

@@ -38,8 +38,7 @@ static struct index parse_index(struct parser *p) {
 static struct reference parse_reference(struct parser *p) {
     struct token at = p->token;
     const char *name = text_name(p, "a buffer");
-    struct reference reference = {.buffer = program_find_buffer(p->program, name),
-                                  .index = index_constant(0)};
+    struct reference reference = {.buffer = text_find_buffer(p, name), .index = index_constant(0)};
     if (reference.buffer == NO_ID) {
         text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
         text_fail_at(p, at.begin, at.end, "there is no buffer `%s`", name);

@@ -187,7 +187,7 @@ static void parse_frame(struct parser *p, struct unit *unit) {
     unit->frame_bytes = text_bytes(p);
     if (text_accept_word(p, "of")) {
         struct token at = p->token;
-        unit->frame = program_find_buffer(p->program, text_name(p, "a buffer"));
+        unit->frame = text_find_buffer(p, text_name(p, "a buffer"));
         if (unit->frame == NO_ID) {
             text_meant(p, &at, COLUMN(p->program->buffers, p->program->n_buffers, name));
             text_fail_at(p, at.begin, at.end, "there is no buffer of this name");
