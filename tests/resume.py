@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """A run that stops and goes on from its checkpoint has the bits of one that never stopped: losses, norms, parameters
-and optimizer states, behind every one of some steps.
+and optimizer states, behind two steps or, with PLACE_TEST_FULL in the environment, each. With --elsewhere, which may be given several times, it goes on in
+another way: by these words in place of the others (`-D dp=1 --strategy divided`), under the launcher that stands
+before a `:`.
 
-usage: resume.py PLACEC FILE [-D...] [--strategy S]   stops behind step 1, 2 ... of 5, and goes on alike
+usage: resume.py PLACEC FILE [-D...] [--strategy S] [--elsewhere "[LAUNCHER :] WORDS"]...
 """
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,30 +16,58 @@ import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PLACEC, FILE, *SETTINGS = sys.argv[1:]
+FILE, PLACEC = os.path.abspath(FILE), os.path.abspath(PLACEC)
 DATA = os.path.join(ROOT, "README.md")
 STEPS = 5
+ELSEWHERE = []
+while "--elsewhere" in SETTINGS:
+    place = SETTINGS.index("--elsewhere")
+    ELSEWHERE.append(SETTINGS[place + 1])
+    del SETTINGS[place:place + 2]
+STOPS = (2,) if ELSEWHERE else range(1, STEPS) if os.environ.get("PLACE_TEST_FULL") else (2, 3)
 
 
-def run(folder, steps, *options):
-    done = subprocess.run([PLACEC, "run", FILE, *SETTINGS, "--data", DATA, "--steps", str(steps), "--quiet",
+def states_of(dump):
+    """Each tensor's bytes; of gradients nothing goes on, and another mesh has others of its own."""
+    length = int.from_bytes(dump[:8], "little")
+    header, data = json.loads(dump[8:8 + length]), dump[8 + length:]
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()
+            if name != "__metadata__" and not name.startswith("gradients/")}
+
+
+def run(folder, steps, *options, launcher=(), settings=None):
+    words = SETTINGS if settings is None else settings
+    done = subprocess.run([*launcher, PLACEC, "run", FILE, *words, "--data", DATA, "--steps", str(steps), "--quiet",
                            "--log", "log", "--dump", "dump", *options],
                           capture_output=True, text=True, cwd=folder, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
-        sys.exit(f"{options}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        sys.exit(f"{words} {options}: status {done.returncode}\n{done.stdout}{done.stderr}")
     with open(os.path.join(folder, "log"), encoding="utf-8") as lines:
         steps = [step for step in map(json.loads, lines) if "step" in step]
     with open(os.path.join(folder, "dump"), "rb") as file:
-        return [(step["step"], step["loss"], step["grad_norm"]) for step in steps], file.read()
+        return [(step["step"], step["loss"], step["grad_norm"]) for step in steps], states_of(file.read())
 
 
-FILE, PLACEC = os.path.abspath(FILE), os.path.abspath(PLACEC)
+def ways():
+    """How a run goes on: its launcher and settings."""
+    if not ELSEWHERE:
+        return [((), None)]
+    split = [text.rsplit(":", 1) for text in ELSEWHERE]
+    return [(shlex.split(parts[0]) if len(parts) > 1 else (), shlex.split(parts[-1])) for parts in split]
+
+
 with tempfile.TemporaryDirectory() as temporary:
     losses, states = run(temporary, STEPS)
-    for stop in range(1, STEPS):
+    went_on = 0
+    for stop in STOPS:
         first, _ = run(temporary, stop, "--checkpoint", "kept")
-        second, resumed = run(temporary, STEPS, "--resume", "kept")
-        if first + second != losses or resumed != states:
-            sys.exit(f"stopped behind step {stop}: {first + second}, not {losses}; states "
-                     f"{'are the same' if resumed == states else 'differ'}")
+        for launcher, settings in ways():
+            second, resumed = run(temporary, STEPS, "--resume", f"kept/step-{stop:09}", "--checkpoint", "on",
+                                  launcher=launcher, settings=settings)
+            went_on += 1
+            if first + second != losses or resumed != states:
+                sys.exit(f"stopped behind step {stop}, went on as {settings}: {first + second}, not {losses}; states "
+                         f"{'are the same' if resumed == states else 'differ'}")
+            shutil.rmtree(os.path.join(temporary, "on"))
         shutil.rmtree(os.path.join(temporary, "kept"))
-print(f"stopped and went on: {STEPS - 1} times, to the same bits")
+print(f"stopped and went on: {went_on} times, to the same bits")

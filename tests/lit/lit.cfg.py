@@ -2,7 +2,7 @@
 #
 # Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
 # what it writes, %examples, %lib, %inputs folders, %mpirun N a launcher for N processes, %python, %chroot,
-# %edit, %alike, %same_bits and %trace scripts of this folder's parent; `%exits N COMMAND` holds that a command ends with status N; `not`
+# %edit, %alike, %same_bits, %resume and %trace scripts of this folder's parent; `%exits N COMMAND` holds that a command ends with status N; `not`
 # and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full, mount (a
 # private tmpfs may be mounted).
 import os
@@ -42,6 +42,7 @@ config.substitutions += [
     ("%edit", " ".join([config.python, os.path.join(config.source_root, "tests", "edit.py"), config.placec])),
     ("%alike", " ".join([config.python, os.path.join(config.source_root, "tests", "trains_alike.py"), config.placec])),
     ("%same_bits", os.path.join(config.source_root, "tests", "same_bits.py") + " --library " + config.no_products),
+    ("%resume", " ".join([config.python, os.path.join(config.source_root, "tests", "resume.py")])),
     ("%trace", " ".join([config.python, os.path.join(config.source_root, "tests", "trace.py")])),
     ("%exits", os.path.join(config.source_root, "tests", "exits.sh")),
     ("%chroot", os.path.join(config.source_root, "tests", "chroot.sh")),
