@@ -219,6 +219,44 @@ class Checkpoints(unittest.TestCase):
         self.train("--resume", "kept", "--save-every", 1, status=1, limit=100000)
         self.assertEqual(self.kept(), ["step-000000003"])
 
+    # ---- evaluation on the way
+
+    def test_evaluations_change_nothing_and_are_told(self):
+        for devices in (1, 2):
+            whole = self.saved("--steps", STEPS, devices=devices)
+            done = self.run_it("--steps", STEPS, "--eval", "text", "--eval-every", 2, "--save", "model", "--log", "log",
+                               "--quiet", devices=devices)
+            self.assertEqual(self.read("model"), whole)
+            told = re.findall(r"^eval: (?:step (\d) )? ?loss ([\d.]+) over \d+ tokens of text$|.+", done.stdout, re.M)
+            self.assertEqual([step for step, _ in told], ["2", "4", ""], done.stdout)
+            lines = [json.loads(line) for line in self.read("log").splitlines()][1:]
+            found = [line["eval"] for line in lines if "eval" in line]
+            self.assertEqual([(line["step"], f"{line['loss']:.6f}") for line in found],
+                             [(int(step), loss) for step, loss in told[:2]])
+            self.assertEqual([line["step"] for line in lines if "eval" not in line], list(range(1, STEPS + 1)))
+            for step, loss in ((2, told[0][1]), (4, told[1][1])):
+                self.assertIn(f"eval: loss {loss} over", self.run_it("--steps", step, "--eval", "text", devices=devices).stdout)
+
+    def test_held_out_data_that_break_off_leave_a_checkpoint(self):
+        for devices in (1, 2):
+            shutil.copy(self.path("text"), self.path("cut"))
+            command, env = self.command("--steps", 1000, "--checkpoint", "kept", "--log", "log", "--eval", "cut",
+                                        "--eval-every", "2", devices=devices, LINEAR_FAULT="slow")
+            run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   text=True)
+            while not os.path.exists(self.path("log")) or self.read("log").count(b"\n") < 3:
+                time.sleep(0.02)
+            os.truncate(self.path("cut"), 0)
+            errors = run.communicate(timeout=60)[1]
+            self.assertEqual(run.returncode, 1, errors)
+            self.assertRegex(errors, r"^error: rank \d, step \d+: cut: token \d+ is gone: .*\n"
+                             r"the states of step \d+ are in kept; go on with --resume kept\n$")
+            (name,) = self.kept()
+            self.assertEqual(self.saved("--resume", "kept", data=None, devices=devices),
+                             self.saved("--steps", int(name[5:]), devices=devices))
+            shutil.rmtree(self.path("kept"))
+            os.unlink(self.path("log"))
+
     # ---- folders
 
     def test_a_folder_is_of_one_run(self):
@@ -337,6 +375,8 @@ class Checkpoints(unittest.TestCase):
     def test_usage(self):
         self.assertIn("--save-every and --keep are about checkpoints: say where with --checkpoint DIR",
                       self.refused("--steps", 3, "--save-every", 2))
+        self.assertIn("--eval-every needs held-out data: give --eval FILE, or leave it out",
+                      self.refused("--steps", 3, "--eval-every", 2))
 
 
 if __name__ == "__main__":

@@ -12,24 +12,31 @@
 #include "runtime/live.h"
 #include "runtime/transport/transport.h"
 
-/* What every rank tells the others after an evaluation. */
+/* What every rank tells the others between two batches. */
 struct evaluated {
     struct rank_loss loss; /* the first member */
-    int64_t interrupted;
+    int64_t interrupted, failed;
 };
 
-/* Whether anybody was interrupted, which all ranks find out together, and the loss of all. */
+/* Whether anybody was interrupted, or holds a failure, which all ranks find out together; and the
+ * loss of all. */
 static int32_t agree_to_stop(struct session *session, struct place_context *context, bool *stop,
                              struct rank_loss *loss) {
     int64_t n = context->program->devices;
-    struct evaluated mine = {*loss, interrupts_seen()}, *all = calloc((size_t)n, sizeof *all);
+    struct evaluated mine = {*loss, interrupts_seen(), context->held != PLACE_OK};
+    struct evaluated *all = calloc((size_t)n, sizeof *all);
     int32_t status = all ? host_share(context, &mine, all, sizeof mine)
                          : context_fail(context, -1, PLACE_ERROR_HOST, "no memory to agree");
-    *stop = false;
-    for (int64_t i = 0; i < n && !status; i++)
-        *stop |= all[i].interrupted != 0;
-    if (*stop)
+    bool interrupted = false, failed = false;
+    for (int64_t i = 0; i < n && !status; i++) {
+        interrupted |= all[i].interrupted != 0;
+        failed |= all[i].failed != 0;
+    }
+    *stop = interrupted || failed;
+    if (interrupted)
         atomic_store(&session->interrupted, 1);
+    if (failed)
+        atomic_store(&session->failed, 1);
     if (!status)
         *loss = loss_of_all(context->program, all, sizeof *all);
     free(all);
@@ -38,39 +45,62 @@ static int32_t agree_to_stop(struct session *session, struct place_context *cont
 
 /* ---- loss ----------------------------------------------------------------------------------- */
 
-int32_t rank_evaluate(struct session *session, struct place_context *context) {
-    const struct place_program *program = session->program;
+/* The batch that begins with a window, and how many of this rank's targets it has; a failure is
+ * held until the ranks meet. */
+static int64_t fill_batch(struct session *session, struct place_context *context, int64_t first) {
     const struct dataset *set = &session->eval;
+    if (first >= set->windows)
+        return 0;
+    context->holds = 1;
+    int32_t status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
+    context->holds = 0;
+    return status ? 0 : data_targets(context);
+}
+
+int32_t rank_evaluate(struct session *session, struct place_context *context,
+                      struct evaluation *evaluation) {
+    const struct place_program *program = session->program;
     struct live_report unused;
     double sum = 0;
-    int64_t tokens = 0;
     bool stop = false;
-    for (int64_t first = 0; first < set->windows && !stop; first += program->batch) {
-        int32_t status = dataset_fill(context, set, DATA_SEQUENTIAL, 0, first);
-        struct rank_loss loss = {.targets = status ? 0 : data_targets(context)};
-        if (!status)
-            status = rank_execute(context, program->evaluate, 0, &unused);
+    struct rank_loss none = {0, 0};
+    *evaluation = (struct evaluation){0};
+    int64_t targets = fill_batch(session, context, 0);
+    int32_t status = agree_to_stop(session, context, &stop, &none);
+    for (int64_t first = 0; first < session->eval.windows && !stop && !status;) {
+        struct rank_loss loss = {.targets = targets};
+        status = rank_execute(context, program->evaluate, 0, &unused);
         if (!status)
             loss.loss =
                 *(double *)layout_item(context, &program->buffers[program->wellknown.loss], 0);
-        if (!status) /* also: nobody fills the next batch while a peer may read this one */
+        first += program->batch;
+        if (!status)
+            targets = fill_batch(session, context, first);
+        if (!status)
             status = agree_to_stop(session, context, &stop, &loss);
-        if (status)
-            return status;
-        if (loss.targets > 0)
+        if (!status && loss.targets > 0)
             sum += loss.loss * (double)loss.targets;
-        tokens += loss.targets;
+        evaluation->tokens += status ? 0 : loss.targets;
     }
-    if (!stop && tokens == 0)
+    evaluation->is_whole = !stop && !status;
+    evaluation->loss = sum / (double)evaluation->tokens;
+    if (evaluation->is_whole && evaluation->tokens == 0)
         return context_fail(context, -1, PLACE_ERROR_HOST,
                             "%s: every token is masked, so there is no loss to report; give "
                             "held-out data with tokens",
-                            set->file.path);
-    double loss = sum / (double)tokens;
-    if (context->rank == 0 && !stop)
-        printf("eval: loss %.6f over %lld tokens of %s\n", unsigned_nan(loss), (long long)tokens,
-               set->file.path);
-    return stop || isfinite(loss)
+                            session->eval.file.path);
+    return status;
+}
+
+int32_t rank_report_evaluation(struct session *session, struct place_context *context) {
+    struct evaluation evaluation;
+    int32_t status = rank_evaluate(session, context, &evaluation);
+    if (status || !evaluation.is_whole)
+        return status;
+    if (context->rank == 0)
+        printf("eval: loss %.6f over %lld tokens of %s\n", unsigned_nan(evaluation.loss),
+               (long long)evaluation.tokens, session->eval.file.path);
+    return isfinite(evaluation.loss)
                ? PLACE_OK
                : fail_not_a_number(context, "the loss of --eval is not a number: the model has "
                                             "parameters that are none, or too large");

@@ -187,6 +187,15 @@ int run_log_step(struct run_log *log, const struct place_program *program,
     return line_write(log, &line, message, message_bytes);
 }
 
+int run_log_evaluation(struct run_log *log, int64_t step, double loss, int64_t tokens,
+                       char *message, size_t message_bytes) {
+    struct line line = {.used = 0};
+    line_add(&line, "{\"eval\": {\"step\": %lld", (long long)step);
+    line_number(&line, "loss", loss);
+    line_add(&line, ", \"tokens\": %lld}}", (long long)tokens);
+    return line_write(log, &line, message, message_bytes);
+}
+
 void run_log_close(struct run_log *log) {
     if (log->descriptor >= 0)
         close(log->descriptor);

@@ -27,6 +27,9 @@ int run_log_open(struct run_log *log, const char *path, const struct place_progr
                  char *message, size_t message_bytes);
 int run_log_step(struct run_log *log, const struct place_program *program,
                  const struct step_record *record, char *message, size_t message_bytes);
+/* A line of an evaluation behind a step. */
+int run_log_evaluation(struct run_log *log, int64_t step, double loss, int64_t tokens,
+                       char *message, size_t message_bytes);
 void run_log_close(struct run_log *log);
 
 /* Appends a JSON string with its quotes. Returns the characters written, at most bytes - 1. */

@@ -81,7 +81,7 @@ static int32_t finish(struct session *session, struct place_context *context) {
     if (!status && options->dump)
         status = tensors_write(context, options->dump, ENTRIES_STATES);
     if (!status && options->eval && !ends_early)
-        status = rank_evaluate(session, context);
+        status = rank_report_evaluation(session, context);
     if (!status)
         status = profiling_report(session, context);
     if (!status && options->sample > 0 && !ends_early)

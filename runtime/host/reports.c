@@ -4,7 +4,6 @@
 #include <string.h>
 #include "runtime/host/arena.h"
 #include "runtime/host/checkpoint.h"
-#include "runtime/host/interrupts.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/reports.h"
 #include "runtime/transport/transport.h"
@@ -44,8 +43,6 @@ void report_measures(struct place_context *context, struct reports *reports) {
     const struct place_program *program = context->program;
     struct report *mine = reports->mine;
     mine->peak_bytes = arena_touched_bytes(context);
-    mine->interrupted = interrupts_seen();
-    mine->failed = context->held != PLACE_OK;
     for (int32_t i = 0; i < program->n_groups; i++) {
         int64_t sent = context->transport->sent_bytes(context, i);
         mine->sent_bytes[i] = sent - reports->sent_before[i];

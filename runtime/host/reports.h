@@ -32,7 +32,7 @@ void reports_free(struct reports *reports);
 /* What the step has left behind for the host; others may not yet have ended it, but have read all
  * they read from here. */
 void report_results(struct place_context *context, struct reports *reports);
-/* What the step took, and whether this rank wants to stop. */
+/* What the step took. */
 void report_measures(struct place_context *context, struct reports *reports);
 /* What is sent from now on is of the next step. */
 void report_forget_sent(struct place_context *context, struct reports *reports);

@@ -68,6 +68,8 @@ static const char *check_program(const struct place_program *program,
                "leave them out";
     if ((options->save_every || options->keep) && !options->checkpoint && !options->resume)
         return "--save-every and --keep are about checkpoints: say where with --checkpoint DIR";
+    if (options->eval_every && !options->eval)
+        return "--eval-every needs held-out data: give --eval FILE, or leave it out";
     return inputs_check(options);
 }
 

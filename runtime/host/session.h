@@ -44,7 +44,15 @@ int32_t rank_execute(struct place_context *context, place_entry *entry, double k
 /* Ends every rank for what all have found; rank 0 says it. */
 int32_t fail_not_a_number(struct place_context *context, const char *what);
 
-/* The mean loss over a file, printed by rank 0. */
-int32_t rank_evaluate(struct session *session, struct place_context *context);
+/* The mean loss over a file. */
+struct evaluation {
+    bool is_whole; /* false: it was broken off, by an interrupt or a failure that a rank holds */
+    double loss;
+    int64_t tokens;
+};
+int32_t rank_evaluate(struct session *session, struct place_context *context,
+                      struct evaluation *evaluation);
+/* Printed by rank 0. */
+int32_t rank_report_evaluation(struct session *session, struct place_context *context);
 /* Samples tokens after a prompt from the start of the data, printed by rank 0. */
 int32_t rank_sample(struct session *session, struct place_context *context);

@@ -28,6 +28,7 @@ struct training {
     int64_t step;    /* the last that is whole */
     int64_t targets; /* of the data that are there for the next */
     struct agreed agreed;
+    struct evaluation evaluation; /* behind the last step; not whole: there was none */
 };
 
 static int64_t steps_before(const struct session *session) {
@@ -197,11 +198,44 @@ static bool stops(const struct agreed *agreed) {
     return agreed->interrupted || agreed->failed || is_poisoned(agreed);
 }
 
+/* On data of its own, so that the next step's are to be read behind it; the step's measures are
+ * taken before. */
+static int32_t evaluate(struct session *session, struct place_context *context,
+                        struct training *training) {
+    const struct place_run_options *options = session->options;
+    training->evaluation.is_whole = false;
+    if (options->eval_every == 0 || training->step % options->eval_every != 0 ||
+        training->step == options->steps) /* the last is reported at the end */
+        return PLACE_OK;
+    int32_t status = rank_evaluate(session, context, &training->evaluation);
+    if (!status)
+        report_forget_sent(context, &training->reports);
+    return status;
+}
+
+static void show_evaluation(struct session *session, struct place_context *context,
+                            const struct training *training) {
+    const struct evaluation *evaluation = &training->evaluation;
+    char message[512];
+    if (!evaluation->is_whole)
+        return;
+    context->holds = 1;
+    progress_end(&session->progress);
+    printf("eval: step %lld  loss %.6f over %lld tokens of %s\n", (long long)training->step,
+           unsigned_nan(evaluation->loss), (long long)evaluation->tokens, session->eval.file.path);
+    if (session->log.descriptor >= 0 &&
+        run_log_evaluation(&session->log, training->step, evaluation->loss, evaluation->tokens,
+                           message, sizeof message) != 0)
+        context_fail(context, -1, PLACE_ERROR_HOST, "%s", message);
+    context->holds = 0;
+}
+
 static int32_t share_reports(struct session *session, struct place_context *context,
                              struct training *training, double begin) {
     struct reports *reports = &training->reports;
     struct step_record record = {.step = training->step};
-    report_measures(context, reports);
+    reports->mine->interrupted = interrupts_seen();
+    reports->mine->failed = context->held != PLACE_OK;
     reports->mine->checkpoint = atomic_load(&training->writer.state);
     int32_t status = host_share(context, reports->mine, reports->all, reports->bytes);
     if (status)
@@ -211,6 +245,8 @@ static int32_t share_reports(struct session *session, struct place_context *cont
     atomic_store(&session->trained, training->step);
     if (context->rank == 0)
         show_step(session, context, &record);
+    if (context->rank == 0)
+        show_evaluation(session, context, training);
     return PLACE_OK;
 }
 
@@ -235,6 +271,12 @@ static int32_t train_step(struct session *session, struct place_context *context
     if (status)
         return status;
     training->step = step;
+    report_measures(context, &training->reports);
+    double before = clock_seconds();
+    status = evaluate(session, context, training);
+    if (status)
+        return status;
+    begin += clock_seconds() - before; /* which is no part of the step */
     fill_ahead(session, context, training);
     status = share_reports(session, context, training, begin);
     if (!status && !stops(&training->agreed))
