@@ -128,7 +128,8 @@ static void agrees_on_mistakes(void **state) {
     assert_true(n_judged > depths * (n_wrong_mutants + n_harmless_mutants));
 }
 
-static bool agrees_on_random_mistake(uint64_t seed, unsigned *n_judged) {
+// Of that kind; N_MUTATIONS: of any.
+static bool agrees_on_random_mistake(uint64_t seed, enum mutation kind, unsigned *n_judged) {
     struct trial t = {0};
     uint64_t random = seed * 91 + 7;
     enum model_family family = random_bits(&random) % 2 ? FAMILY_GPT2 : FAMILY_LLAMA;
@@ -141,9 +142,9 @@ static bool agrees_on_random_mistake(uint64_t seed, unsigned *n_judged) {
     assert_true(trial_derive(&t, N_PASSES - 1));
     assert_true(trial_edit(&t, no_edits));
     struct mutant mutant;
-    enum mutation mutation = random_bits(&random) % N_MUTATIONS;
+    enum mutation any = random_bits(&random) % N_MUTATIONS;
     bool right = true;
-    if (mutate(&t.arena, t.program, mutation, random, &mutant)) {
+    if (mutate(&t.arena, t.program, kind == N_MUTATIONS ? any : kind, random, &mutant)) {
         t.program = mutant.program;
         ++*n_judged;
         right = agrees(&t, arena_format(&t.arena, "seed %d: %s", (int)seed, mutant.what));
@@ -157,7 +158,7 @@ static void agrees_on_random_mistakes(void **state) {
     uint64_t n = getenv("SEED") ? 1 : getenv("PLACE_TEST_FULL") ? 2000 : 50;
     unsigned n_judged = 0, n_failed = 0;
     for (uint64_t seed = first; seed < first + n; seed += (uint64_t)sample_every())
-        n_failed += !agrees_on_random_mistake(seed, &n_judged);
+        n_failed += !agrees_on_random_mistake(seed, N_MUTATIONS, &n_judged);
     print_message("%u mutants, %u disagreements\n", n_judged, n_failed);
     assert_int_equal(n_failed, 0);
 }
@@ -165,11 +166,15 @@ static void agrees_on_random_mistakes(void **state) {
 // What a wrong value in a loop is compared with stands in other layers than its own; and what a
 // remembered call makes is no sum of all that the call is given.
 static void agrees_where_once_it_did_not(void **state) {
-    static const uint64_t seeds[] = {547, 1482, 1571};
+    static const struct {
+        uint64_t seed;
+        enum mutation kind;
+    } mistakes[] = {
+        {547, MUTATION_WRONG_SHARD}, {1482, MUTATION_SWAP_GROUP}, {1571, MUTATION_SWAP_GROUP}};
     unsigned n_judged = 0;
-    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
-        assert_true(agrees_on_random_mistake(seeds[i], &n_judged));
-    assert_int_equal(n_judged, sizeof seeds / sizeof *seeds);
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
+        assert_true(agrees_on_random_mistake(mistakes[i].seed, mistakes[i].kind, &n_judged));
+    assert_int_equal(n_judged, sizeof mistakes / sizeof *mistakes);
 }
 
 // A buffer is put elsewhere in the plan, mostly where others are: into some layers' items of them.
