@@ -11,6 +11,7 @@
 #include "backend/effects.h"
 #include "backend/handles.h"
 #include "backend/installation.h"
+#include "backend/products.h"
 #include "ir/config.h"
 #include "ir/diagnostic.h"
 #include "ir/source.h"
@@ -331,6 +332,14 @@ static int64_t rate_ends(const struct program *program) {
     return first;
 }
 
+static bool has_library_products(const struct program *program) {
+    for (uint32_t u = 0; u < program->n_units; u++)
+        for (uint32_t i = 0; i < program->units[u].n_ops; i++)
+            if (is_library_product(program, &program->units[u].ops[i]))
+                return true;
+    return false;
+}
+
 struct place_program *descriptor_make(struct arena *arena, const struct program *program,
                                       const struct descriptor_facts *facts) {
     struct place_program *out = ARENA_NEW(arena, struct place_program);
@@ -350,6 +359,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .seed = facts->config ? facts->config->train.seed : 0,
         .flops_per_token = flops_per_token(program),
         .rate_ends = rate_ends(program),
+        .library_products = has_library_products(program),
         .library_directory = library_directory(arena),
     };
     describe_mesh(arena, &program->mesh, out);

@@ -184,7 +184,8 @@ static void print_counts(FILE *to, const struct place_program *p) {
     fprintf(to, "    .n_groups = %d, .groups = groups,\n", p->n_groups);
     fprintf(to, "    .n_relaxed = %d, .relaxed = relaxed,\n    ", p->n_relaxed);
     print_axes(to, "islands", &p->islands);
-    fprintf(to, ".average_every = %" PRId64 ",\n", p->average_every);
+    fprintf(to, ".average_every = %" PRId64 ", .library_products = %d,\n", p->average_every,
+            p->library_products);
 }
 
 static void print_predictions(FILE *to, const struct place_program *p) {

@@ -6,6 +6,7 @@
 // are innermost in the result, with the operands exchanged. Loops around it go over all other runs.
 // Products that models need have no others; what a person writes may have.
 #include "backend/emitter.h"
+#include "backend/products.h"
 
 #include <string.h>
 
@@ -244,7 +245,6 @@ struct product {
     enum dtype dtype;
 };
 
-// By the library, unless sums have a promised order, which only our own kernel keeps.
 static void call_product(struct emitter *e, const struct op *op, const struct matrices *m,
                          const struct product *p) {
     LLVMValueRef dtype = place_dtype_constant(e, p->dtype);
@@ -256,7 +256,7 @@ static void call_product(struct emitter *e, const struct op *op, const struct ma
     LLVMValueRef a = p->places[m->exchange], lda = constant_i64(e, m->lda);
     LLVMValueRef b = p->places[!m->exchange], ldb = constant_i64(e, m->ldb);
     LLVMValueRef c = p->places[RESULT], ldc = constant_i64(e, m->ldc);
-    if (!e->program->policy.reproducible && !op_attribute(op, ATTRIBUTE_BLOCKS))
+    if (is_library_product(e->program, op))
         CALL_RUNTIME(e, product, op->id, dtype, transpose_a, transpose_b, rows, columns, contracted,
                      a, lda, b, ldb, p->accumulate, c, ldc);
     else

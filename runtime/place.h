@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 17
+#define PLACE_ABI_VERSION 18
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -325,6 +325,7 @@ struct place_program {
     uint64_t seed;
     double flops_per_token; /* 0: not known */
     int64_t rate_ends; /* from this step on a learning rate is 0, by its schedule; 0: none is */
+    int32_t library_products; /* 0: it needs no product library, for all its products are ours */
     /* Where the installation keeps its shared objects (the MPI transport); null: beside the
      * executable. */
     const char *library_directory;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/clock.h"
 #include "runtime/cores.h"
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
@@ -15,6 +14,7 @@
 #include "runtime/host/interrupts.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/memory.h"
+#include "runtime/host/peak.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/host/session.h"
 #include "runtime/host/targets.h"
@@ -91,8 +91,8 @@ static int64_t stack_bytes(void) {
 /* What a thread of a rank maps: its stack, what malloc reserves for a thread that calls it, and
  * what kernels work in. */
 static int64_t thread_addresses(const struct session *session) {
-    return stack_bytes() + MALLOC_BYTES + PLACE_WORKSPACE_BYTES_PER_THREAD +
-           PLACE_PRODUCT_ADDRESSES_PER_THREAD;
+    int64_t products = session->program->library_products ? PLACE_PRODUCT_ADDRESSES_PER_THREAD : 0;
+    return stack_bytes() + MALLOC_BYTES + PLACE_WORKSPACE_BYTES_PER_THREAD + products;
 }
 
 /* A limit on addresses, under which the product library would try for ever. `ranks` live in this
@@ -114,9 +114,9 @@ static int check_addresses(const struct session *session, int ranks, char *messa
 /* Refuses before anything is allocated; the numbers say why. `ranks` live in this process's
  * machine. */
 static int check_memory(const struct session *session, int ranks, char *message) {
-    int64_t each =
-        session->program->arena_bytes + message_bytes(session) +
-        session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD + PLACE_PRODUCT_BYTES_PER_THREAD);
+    int64_t products = session->program->library_products ? PLACE_PRODUCT_BYTES_PER_THREAD : 0;
+    int64_t each = session->program->arena_bytes + message_bytes(session) +
+                   session->threads * (PLACE_WORKSPACE_BYTES_PER_THREAD + products);
     int64_t free_bytes = machine_free_bytes("");
     if (each <= free_bytes / ranks)
         return 0;
@@ -167,33 +167,6 @@ static void close_files(struct session *session) {
     resumption_close(&session->resumption);
 }
 
-/* What the product library reaches here on all cores: the best of a few products of a size that
- * stays in cache, a few milliseconds in all. */
-static double measure_peak(int cores) {
-    enum { SIZE = 384 };
-    float *memory = calloc(3 * SIZE * SIZE, sizeof *memory);
-    double best = 0;
-    for (int i = 0; memory && i < 4; i++) {
-        struct product product = {.dtype = PLACE_F32,
-                                  .m = SIZE,
-                                  .n = SIZE,
-                                  .k = SIZE,
-                                  .a = memory,
-                                  .lda = SIZE,
-                                  .b = memory + SIZE * SIZE,
-                                  .ldb = SIZE,
-                                  .c = memory + 2 * SIZE * SIZE,
-                                  .ldc = SIZE};
-        double begin = clock_seconds();
-        if (!product_compute(&product))
-            break;
-        double rate = 2.0 * SIZE * SIZE * SIZE / (clock_seconds() - begin);
-        best = rate > best ? rate : best;
-    }
-    free(memory);
-    return best * cores;
-}
-
 /* What was asked for that does not train as one device would. */
 static void print_relaxed(const struct place_program *program) {
     for (int32_t i = 0; i < program->n_relaxed; i++) {
@@ -229,15 +202,16 @@ static void print_header(const struct session *session, const struct launch *lau
            program->devices == 1 ? "" : "s", session->threads, session->threads == 1 ? "" : "s",
            cores, cores == 1 ? "" : "s", transport,
            program->devices > cores ? ": more ranks than cores" : "");
-    printf("products: %s; kernels: x86-64-%s; memory: %s per rank", product_description(),
-           session->kernels->version, format_bytes(arena, sizeof arena, program->arena_bytes));
+    printf("products: %s; kernels: x86-64-%s; memory: %s per rank",
+           program->library_products ? product_description() : "own", session->kernels->version,
+           format_bytes(arena, sizeof arena, program->arena_bytes));
     if (message_bytes(session) > 0)
         printf(", and for messages %s, or as much as one collective takes",
                format_bytes(messages, sizeof messages, message_bytes(session)));
     printf("\n");
     print_relaxed(program);
     print_resumption(session);
-    if (product_warning())
+    if (program->library_products && product_warning())
         printf("note: %s\n", product_warning());
     inputs_print(session);
     fflush(stdout);
@@ -385,7 +359,8 @@ static int prepare(struct session *session, const struct launch *launch, char *m
                        : cores > ranks           ? cores / ranks
                                                  : 1;
     session->kernels = kernels_select(&why);
-    if (!session->kernels || product_load(&why) != PLACE_OK) {
+    if (!session->kernels ||
+        (session->program->library_products && product_load(&why) != PLACE_OK)) {
         snprintf(message, MESSAGE_BYTES, "%s", why);
         return -1;
     }
@@ -437,7 +412,8 @@ static int run_session(struct session *session, const struct launch *launch, cha
     progress_begin(&session->progress, program, session->options->steps, quiet);
     session->progress.terminal &= !launch->join; /* a launcher carries lines, whatever it says */
     if (!quiet && program->flops_per_token > 0)
-        session->progress.peak_flops = measure_peak(cores);
+        session->progress.peak_flops =
+            measure_peak(session->kernels, program->library_products, cores);
     return run_threads(session, launch, message);
 }
 

@@ -1,0 +1,13 @@
+// Who makes a product.
+#ifndef PLACE_BACKEND_PRODUCTS_H
+#define PLACE_BACKEND_PRODUCTS_H
+
+#include "ir/ir.h"
+
+// By the product library, unless sums have a promised order, which only our own kernel keeps.
+static inline bool is_library_product(const struct program *program, const struct op *op) {
+    return op->kind == OP_EINSUM && !program->policy.reproducible &&
+           !op_attribute(op, ATTRIBUTE_BLOCKS);
+}
+
+#endif
