@@ -398,6 +398,7 @@ static LLVMValueRef build_tile(struct tree *tree, const struct op *op) {
         arena_format(e->arena, "tile_%s_%s", e->unit->name, e->unit->values[op->results[0]].name);
     LLVMValueRef tile = LLVMAddFunction(e->module, name, e->tile_type);
     LLVMSetLinkage(tile, LLVMInternalLinkage);
+    set_attribute(e, tile, "sspstrong");
     prefer_widest_vectors(e, tile);
     LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->llvm, tile, "entry"));
     tile_body(tree, op, tile);

@@ -168,6 +168,7 @@ LLVMTypeRef function_type(struct emitter *e, unsigned n_pointers) {
 void function_begin(struct emitter *e, LLVMValueRef llvm) {
     struct function *f = &e->function;
     *f = (struct function){.llvm = llvm, .context = LLVMGetParam(llvm, 0)};
+    set_attribute(e, llvm, "sspstrong"); // as -fstack-protector-strong
     f->entry = LLVMAppendBasicBlockInContext(e->llvm, llvm, "entry");
     f->failure = LLVMAppendBasicBlockInContext(e->llvm, llvm, "failure");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(e->llvm, llvm, "body");

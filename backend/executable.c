@@ -145,6 +145,10 @@ static bool link_executable(struct arena *arena, const struct workshop *w, const
     const char *library = library_directory(arena);
     char *command[] = {"cc",
                        "-O1",
+                       "-fPIE",
+                       "-fstack-protector-strong",
+                       "-pie",
+                       "-Wl,-z,relro,-z,now",
                        "-I",
                        arena_format(arena, "%s/../include", library),
                        "-o",
