@@ -583,6 +583,22 @@ class Processes(Linear):
             _, errors = job.communicate(timeout=100)
         self.assertEqual((job.returncode, errors), (0, ""))
 
+    def outlive(self, script):
+        """A shell that is called as a launcher is, and goes on when what it has started has failed."""
+        launcher = self.path("mpirun")
+        shutil.copy("/bin/sh", launcher)
+        env = environment(2, OMPI_COMM_WORLD_SIZE=2, PLACE_TIMEOUT=1)
+        result = subprocess.run([launcher, "-c", script + "while :; do sleep 1; done", PROGRAM, self.data], env=env,
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100)
+        self.assertIn("the launcher started 2 processes, but MPI sees 1", result.stderr)
+        return result.returncode
+
+    def test_a_launcher_that_does_not_end_is_ended(self):
+        """As mpirun, which waits for hosts that it cannot reach; also where a shell is between them."""
+        self.assertEqual(self.outlive('"$0" --data "$1" --steps 1;'), -signal.SIGTERM)
+        self.assertEqual(self.outlive('sh -c \'"$0" --data "$1" --steps 1; true\' "$0" "$1";'), -signal.SIGTERM)
+        self.assertEqual(self.outlive('trap "" TERM; "$0" --data "$1" --steps 1;'), -signal.SIGKILL)
+
     def test_a_killed_process_ends_the_job(self):
         for devices in 3, 6:
             self.assertIn("rank 1", self.lose(signal.SIGKILL, 60, devices))

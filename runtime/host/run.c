@@ -474,8 +474,11 @@ static int run_program(const struct place_program *program,
                 "PLACE_TIMEOUT=60";
     if (wrong)
         return report_common_failure(wrong);
-    if (launch_find(program, session.patience_seconds, &launch, message, sizeof message) != 0)
-        return report_common_failure(message);
+    if (launch_find(program, session.patience_seconds, &launch, message, sizeof message) != 0) {
+        int failed = report_common_failure(message);
+        launch_end(&launch, failed);
+        return failed;
+    }
     session.processes = launch.processes;
     interrupts_begin();
     enum scan_end looked = SCAN_DONE;

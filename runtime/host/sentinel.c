@@ -19,6 +19,7 @@
 #include "runtime/host/sentinel.h"
 #include "runtime/patience.h"
 #include "runtime/product.h"
+#include "runtime/transport/job.h"
 
 enum { DEFAULT_PATIENCE_SECONDS = 600 };
 
@@ -100,6 +101,8 @@ static void give_up(const struct sentinel *sentinel, struct place_context *conte
             context->rank, (long long)atomic_load(&context->recorder.step), where,
             sentinel->patience_seconds);
     say_what_lacks();
+    if (sentinel->processes > 1)
+        job_end_after(sentinel->patience_seconds);
     new_file_abandon();
     _exit(1);
 }

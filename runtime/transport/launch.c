@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "runtime/clock.h"
 #include "runtime/patience.h"
+#include "runtime/transport/job.h"
 #include "runtime/transport/launch.h"
 
 static const char module_name[] = "libplace_mpi.so";
@@ -112,6 +113,7 @@ static void *watch_start(void *argument) {
                     "MPI; start all of them with one command line, or set PLACE_TIMEOUT to wait "
                     "longer\n",
                     watch->patience_seconds);
+        job_end_after(watch->patience_seconds);
         _exit(1); /* the thread that waits cannot be ended */
     }
     return NULL;
@@ -184,12 +186,17 @@ int launch_find(const struct place_program *program, double patience_seconds, st
         return -1;
     }
     launch->processes = processes;
+    launch->patience_seconds = patience_seconds;
     launch->ranks /= processes;
     launch->neighbours = environment_number(launcher->local_processes, processes);
     return join_others(program, patience_seconds, launch, message, message_bytes);
 }
 
 void launch_end(const struct launch *launch, int status) {
+    if (launch->end && status != 0 && status != 130 && !job_end_after(launch->patience_seconds) &&
+        place_speaks(0))
+        fprintf(stderr,
+                "note: if the job goes on, end it by its launcher's means (scancel, kill)\n");
     if (launch->end)
         launch->end(status);
 }

@@ -17,6 +17,7 @@ struct launch {
     int32_t processes, neighbours;               /* in all; on this machine */
     void (*join)(struct place_context *context); /* null: no launcher; after local_join */
     void (*end)(int status);
+    double patience_seconds;
 };
 
 /* What the shared object exports as `place_transport_mpi`. */
