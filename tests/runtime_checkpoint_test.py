@@ -96,7 +96,10 @@ class Checkpoints(unittest.TestCase):
     def test_checkpoints_are_written_on_the_way_and_the_last_stay(self):
         self.train("--checkpoint", "kept", "--save-every", 1)
         self.assertEqual(self.kept(), [f"step-00000000{i}" for i in (4, 5, 6)])
-        self.train("--checkpoint", "two", "--save-every", 2, "--keep", 1, steps=5)
+        self.train("--checkpoint", "two", "--save-every", 2, "--keep", 1, "--log", "log", steps=5)
+        lines = [json.loads(line) for line in self.read("log").splitlines()]
+        told = [line["checkpoint"] for line in lines if "checkpoint" in line]
+        self.assertEqual([(line["step"], line["bytes"]) for line in told], [(step, 262272) for step in (2, 4, 5)])
         self.assertEqual(self.kept("two"), ["step-000000005"])
         whole = self.saved("--steps", STEPS)
         for step in (4, 5, 6):

@@ -196,6 +196,15 @@ int run_log_evaluation(struct run_log *log, int64_t step, double loss, int64_t t
     return line_write(log, &line, message, message_bytes);
 }
 
+int run_log_checkpoint(struct run_log *log, int64_t step, double seconds, int64_t bytes,
+                       char *message, size_t message_bytes) {
+    struct line line = {.used = 0};
+    line_add(&line, "{\"checkpoint\": {\"step\": %lld", (long long)step);
+    line_number(&line, "seconds", seconds);
+    line_add(&line, ", \"bytes\": %lld}}", (long long)bytes);
+    return line_write(log, &line, message, message_bytes);
+}
+
 void run_log_close(struct run_log *log) {
     if (log->descriptor >= 0)
         close(log->descriptor);

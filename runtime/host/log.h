@@ -30,6 +30,9 @@ int run_log_step(struct run_log *log, const struct place_program *program,
 /* A line of an evaluation behind a step. */
 int run_log_evaluation(struct run_log *log, int64_t step, double loss, int64_t tokens,
                        char *message, size_t message_bytes);
+/* A line of a checkpoint that is whole: how long training waited for it. */
+int run_log_checkpoint(struct run_log *log, int64_t step, double seconds, int64_t bytes,
+                       char *message, size_t message_bytes);
 void run_log_close(struct run_log *log);
 
 /* Appends a JSON string with its quotes. Returns the characters written, at most bytes - 1. */

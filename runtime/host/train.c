@@ -28,6 +28,7 @@ struct training {
     int64_t step;    /* the last that is whole */
     int64_t targets; /* of the data that are there for the next */
     struct agreed agreed;
+    double waited;                /* seconds, for the last checkpoint */
     struct evaluation evaluation; /* behind the last step; not whole: there was none */
 };
 
@@ -150,13 +151,47 @@ static void warn_of_failure(struct session *session, const struct place_context 
     *checkpoints->failure = 0;
 }
 
+/* The log has those that are whole. */
+static void log_checkpoint(struct session *session, struct place_context *context,
+                           struct training *training, int64_t step) {
+    char message[512];
+    if (context->rank != 0 || step == 0 || session->checkpoints.last != step ||
+        session->log.descriptor < 0)
+        return;
+    context->holds = 1;
+    if (run_log_checkpoint(&session->log, step, training->waited,
+                           tensor_files_bytes(&session->checkpoints.files), message,
+                           sizeof message) != 0)
+        context_fail(context, -1, PLACE_ERROR_HOST, "%s", message);
+    context->holds = 0;
+}
+
+/* Ends what is on its way, by what all ranks know or by waiting for it. */
+static int32_t end_checkpoint(struct session *session, struct place_context *context,
+                              struct training *training, bool is_known) {
+    struct checkpoint_writer *writer = &training->writer;
+    bool is_any = atomic_load(&writer->state) != CHECKPOINT_NONE;
+    int64_t step = is_any ? writer->step : 0;
+    double begin = clock_seconds();
+    int32_t status = PLACE_OK;
+    if (is_any && is_known)
+        checkpoint_settle(session, context, writer, training->agreed.checkpoint);
+    else
+        status = checkpoint_finish(session, context, writer);
+    training->waited += clock_seconds() - begin;
+    log_checkpoint(session, context, training, step);
+    return status;
+}
+
 static int32_t write_checkpoint(struct session *session, struct place_context *context,
                                 struct training *training) {
-    int32_t status = checkpoint_finish(session, context, &training->writer);
+    int32_t status = end_checkpoint(session, context, training, false);
     warn_of_failure(session, context);
+    double begin = clock_seconds();
     if (!status)
         status = checkpoint_begin(session, context, &training->writer, training->step,
                                   samples_before(session, training->step));
+    training->waited = clock_seconds() - begin;
     return status;
 }
 
@@ -168,9 +203,9 @@ static int32_t go_on_with_checkpoints(struct session *session, struct place_cont
     const struct agreed *agreed = &training->agreed;
     int32_t status = PLACE_OK;
     if (agreed->checkpoint != CHECKPOINT_NONE && !agreed->checkpoint_waits)
-        checkpoint_settle(session, context, &training->writer, agreed->checkpoint);
-    if (checkpoints->is_on && checkpoints->every > 0 && training->step % checkpoints->every == 0 &&
-        training->step < session->options->steps)
+        status = end_checkpoint(session, context, training, true);
+    if (!status && checkpoints->is_on && checkpoints->every > 0 &&
+        training->step % checkpoints->every == 0 && training->step < session->options->steps)
         status = write_checkpoint(session, context, training);
     warn_of_failure(session, context);
     return status;
@@ -183,7 +218,7 @@ static int32_t end_checkpoints(struct session *session, struct place_context *co
                training->step > steps_before(session) && training->writer.written != training->step;
     int32_t status = due ? write_checkpoint(session, context, training) : PLACE_OK;
     if (!status)
-        status = checkpoint_finish(session, context, &training->writer);
+        status = end_checkpoint(session, context, training, false);
     if (!status && context->rank == 0 && *session->checkpoints.failure) {
         context->holds = 1; /* other files may be written yet */
         context_fail(context, -1, PLACE_ERROR_HOST, "%s", session->checkpoints.failure);
