@@ -184,7 +184,8 @@ static void write_object(int directory, const char *name, const void *bytes, siz
     uint64_t random;
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return;
-    snprintf(temporary.text, sizeof temporary.text, "%s.%016" PRIx64, name, random);
+    snprintf(temporary.text, sizeof temporary.text, "%.*s.%016" PRIx64,
+             KEY_DIGITS + (int)sizeof suffix - 1, name, random);
     int file = openat(directory, temporary.text,
                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file < 0)
