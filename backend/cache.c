@@ -3,9 +3,9 @@
 // by their keys.
 //
 // An object is code that will run, so one is believed only if nobody else can have put it there:
-// directory and file belong to this user, no one else may write them, and no link leads to them.
-// Inside a file are its key, so that one object under another's name is as good as none, and the
-// hash of all, so that a damaged one is. Whatever goes wrong here is silent: the object is
+// directory and file belong to this user, no one else may write them, and no link leads to the
+// file. Inside a file are its key, so that one object under another's name is as good as none, and
+// the hash of all, so that a damaged one is. Whatever goes wrong here is silent: the object is
 // compiled.
 #include "backend/compile.h"
 
