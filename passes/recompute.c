@@ -56,12 +56,29 @@ static value_id left_value(const struct recomputing *r, buffer_id buffer) {
     CHECK(false);
 }
 
+static const struct mode_statement *residency_of_op(const struct recomputing *r,
+                                                    const struct op *op, int64_t layer) {
+    return residency_of(r->strategy, STATE_ACTIVATIONS, op->roles, op->n_roles, layer);
+}
+
+// Layers that are treated alike may be so by several statements.
+static void hear(const struct recomputing *r, const struct op *op,
+                 const struct layer_range *layers) {
+    static const struct layer_range no_layer = {0, 1, 1};
+    layers = layers ? layers : &no_layer;
+    for (uint32_t m = 0; m < r->strategy->n_modes; m++) {
+        const struct mode_statement *mode = &r->strategy->modes[m];
+        if (mode->state != STATE_ACTIVATIONS || !mode->sets_residency)
+            continue;
+        for (int64_t i = layers->begin; i < layers->end && !r->heard[m]; i += layers->step)
+            r->heard[m] = selector_covers(&mode->selector, i) && residency_of_op(r, op, i) == mode;
+    }
+}
+
 bool is_recomputed(const struct recomputing *r, const struct op *op,
                    const struct layer_range *layers) {
-    const struct mode_statement *mode = residency_of(r->strategy, STATE_ACTIVATIONS, op->roles,
-                                                     op->n_roles, layers ? layers->begin : 0);
-    if (mode)
-        r->heard[mode - r->strategy->modes] = true;
+    const struct mode_statement *mode = residency_of_op(r, op, layers ? layers->begin : 0);
+    hear(r, op, layers);
     return mode && mode->residency == RESIDENCY_MATERIALIZED;
 }
 
