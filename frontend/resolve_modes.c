@@ -203,7 +203,8 @@ static void report_last_of_shards(const struct mode_reader *m) {
                     "= last)`",
                     axes, axes);
     struct span mode = m->out->origin.span;
-    if (m->out->origin.kind == ORIGIN_STATEMENT)
+    bool alone = m->out->statement_span.source != NO_SOURCE; // else the edit is about others, too
+    if (m->out->origin.kind == ORIGIN_STATEMENT && alone)
         diagnostic_edit(d,
                         span_of(mode.source, mode.begin, mode.begin + (uint32_t)strlen("sharded")),
                         "replicated");
