@@ -52,23 +52,6 @@ static bool is_within(const struct selector *inner, const struct selector *outer
     return k == outer->n_roles && !outer->has_slice;
 }
 
-// What a rule inherits from: the longest one before it that contains it. `*rival`: another one of
-// that length, or NULL.
-static struct optimizer_rule *inherited_rule(const struct train_config *train, uint32_t of,
-                                             const struct optimizer_rule **rival) {
-    struct optimizer_rule *best = NULL;
-    *rival = NULL;
-    for (uint32_t i = 0; i < of; i++) {
-        struct optimizer_rule *rule = &train->optimizers[i];
-        if (!is_within(&train->optimizers[of].selector, &rule->selector))
-            continue;
-        bool equal = best && rule->selector.n_roles == best->selector.n_roles;
-        *rival = equal ? best : NULL;
-        best = rule;
-    }
-    return best;
-}
-
 // By what they select, not by how it is spelt: `[0:4]` and `[:4]` of four layers are one.
 static bool same_selector(const struct selector *a, const struct selector *b) {
     return a->n_roles == b->n_roles && memcmp(a->roles, b->roles, a->n_roles) == 0 &&
@@ -96,45 +79,37 @@ static void take_optimizer(struct resolver *r, struct train_draft *draft,
         report_twice(r, path->span, draft->rules[at].rule.selector.span, "the optimizer");
 }
 
-// Names of what two optimizers have differently, as they are said.
-static const char *differences(struct resolver *r, const struct optimizer_config *a,
-                               const struct optimizer_config *b) {
-    const struct learning_rate *x = &a->rate, *y = &b->rate;
-    const struct {
-        const char *name;
-        bool differs;
-    } fields[] = {
-        {"lr", x->kind != y->kind || x->base != y->base || x->minimum != y->minimum ||
-                   x->warmup_steps != y->warmup_steps || x->steps != y->steps},
-        {"betas", a->beta1 != b->beta1 || a->beta2 != b->beta2},
-        {"eps", a->eps != b->eps},
-        {"momentum", a->momentum != b->momentum},
-        {"weight_decay", a->weight_decay != b->weight_decay || a->decays_all != b->decays_all},
-        {"nesterov", a->nesterov != b->nesterov},
-    };
-    const char *text = "";
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i].differs)
-            text = arena_format(r->arena, "%s%s`%s`", text, *text ? ", " : "", fields[i].name);
-    return text;
+// What a rule inherits from: of those before it that contain it the longest; of several the last,
+// which comes to the same (check_inherits).
+static struct optimizer_rule *inherited_rule(const struct train_config *train, uint32_t of) {
+    for (uint32_t i = of; i > 0; i--)
+        if (is_within(&train->optimizers[of].selector, &train->optimizers[i - 1].selector))
+            return &train->optimizers[i - 1];
+    return NULL;
 }
 
-// What would hold without a rule is not known where two others of equal rank contain it: then it
-// says itself what these say differently.
-static void check_inherits(struct resolver *r, const struct optimizer_rule *rule,
-                           const struct ast_value *value, const struct optimizer_rule *from,
-                           const struct optimizer_rule *rival) {
-    struct optimizer_config other = rival->optimizer;
+// What would hold without a rule is not known where others of the rank of the one that it inherits
+// from contain it, too: then it says itself what these say differently.
+static void check_inherits(struct resolver *r, uint32_t of, const struct ast_value *value,
+                           const struct optimizer_rule *from) {
+    const struct optimizer_rule *rules = r->config->train.optimizers, *rule = &rules[of];
     uint32_t errors_before = r->diagnostics->n_errors;
-    read_optimizer(r, value, true, &other);
-    const char *open = differences(r, &rule->optimizer, &other);
-    if (r->diagnostics->n_errors > errors_before || !*open)
-        return;
-    struct diagnostic *d = report(r->diagnostics, E305, origin_span(&rule->origin),
-                                  "two optimizers of equal rank say what this one leaves open");
-    diagnostic_label(d, origin_span(&rival->origin), "one says this");
-    diagnostic_label(d, origin_span(&from->origin), "the other says this");
-    diagnostic_help(d, "say it here: %s", open);
+    for (uint32_t i = 0; i < of && r->diagnostics->n_errors == errors_before; i++) {
+        const struct optimizer_rule *rival = &rules[i];
+        struct optimizer_config other = rival->optimizer;
+        if (rival == from || rival->selector.n_roles != from->selector.n_roles ||
+            !is_within(&rule->selector, &rival->selector) ||
+            !read_optimizer(r, value, true, &other))
+            continue;
+        const char *open = optimizer_differences(r->arena, &rule->optimizer, &other);
+        if (r->diagnostics->n_errors > errors_before || !*open)
+            continue;
+        struct diagnostic *d = report(r->diagnostics, E305, origin_span(&rule->origin),
+                                      "two optimizers of equal rank say what this one leaves open");
+        diagnostic_label(d, origin_span(&rival->origin), "one says this");
+        diagnostic_label(d, origin_span(&from->origin), "the other says this");
+        diagnostic_help(d, "say it here: %s", open);
+    }
 }
 
 // Shorter selectors first, since others inherit from them; else in the order of the text.
@@ -158,16 +133,15 @@ static void read_optimizers(struct resolver *r, struct train_draft *draft) {
         const struct ast_value *value = draft->rules[i].value;
         struct optimizer_rule *rule = &train->optimizers[i];
         *rule = draft->rules[i].rule;
-        const struct optimizer_rule *rival;
-        struct optimizer_rule *from = inherited_rule(train, i, &rival);
+        struct optimizer_rule *from = inherited_rule(train, i);
         uint32_t errors_before = r->diagnostics->n_errors;
         if (from) {
             rule->optimizer = from->optimizer;
             from->is_inherited = true;
         }
         read_optimizer(r, value, rule->selector.n_roles > 0, &rule->optimizer);
-        if (rival && r->diagnostics->n_errors == errors_before)
-            check_inherits(r, rule, value, from, rival);
+        if (from && r->diagnostics->n_errors == errors_before)
+            check_inherits(r, i, value, from);
     }
 }
 

@@ -87,6 +87,11 @@ struct optimizer_config {
     bool decays_all; // gains and biases too, as it was said of what a selector selects
 };
 
+bool learning_rate_equal(const struct learning_rate *, const struct learning_rate *);
+// What two optimizers do differently, as a file calls it: "`lr`, `eps`"; empty: nothing.
+const char *optimizer_differences(struct arena *, const struct optimizer_config *,
+                                  const struct optimizer_config *);
+
 // `layers[0:16].attention.norm`: role names from ir/roles.def, outermost first, with an optional
 // slice on `layers`. No step: everything.
 struct selector {

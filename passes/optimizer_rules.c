@@ -63,10 +63,12 @@ static void report_rules_tie(const struct rules *r, const struct optimizer_rule 
                         both_selectors(r, tensor, &first->selector, &second->selector));
 }
 
-// Once for the two, however many tensors both select. An even longer selector settles it.
+// Once for the two, however many tensors both select. An even longer selector settles it, and so
+// does that they do the same.
 static void check_tie(const struct rules *r, const struct optimizer_rule *first,
                       const struct optimizer_rule *second) {
-    if (first->selector.n_roles != second->selector.n_roles)
+    if (first->selector.n_roles != second->selector.n_roles ||
+        !*optimizer_differences(r->program->arena, &first->optimizer, &second->optimizer))
         return;
     for (uint32_t t = 0; t < r->program->n_tensors; t++) {
         const struct tensor *tensor = &r->program->tensors[t];
@@ -81,7 +83,7 @@ static void check_tie(const struct rules *r, const struct optimizer_rule *first,
 
 // ---- what decides nothing ---------------------------------------------------------------------
 
-// Longer selectors have all that it selects, and take nothing from it.
+// Others hold for all that it selects, and take nothing from it.
 static void check_decides(const struct rules *r, const struct optimizer_rule *rule) {
     const struct train_config *train = &r->config->train;
     const struct optimizer_rule *instead = NULL;
@@ -97,7 +99,7 @@ static void check_decides(const struct rules *r, const struct optimizer_rule *ru
         return;
     struct diagnostic *d =
         report(r->diagnostics, W830, origin_span(&rule->origin), "this optimizer updates nothing");
-    diagnostic_say(d, "longer selectors have all that it selects");
+    diagnostic_say(d, "others hold for all that it selects");
     diagnostic_label(d, origin_span(&instead->origin), "this one, among them");
     diagnostic_help(d, "leave it out, or give it a longer selector");
 }

@@ -38,11 +38,6 @@ static struct axis_list unmatched(const struct placing *p, mode_test one, mode_t
     return axes;
 }
 
-static bool same_optimizer(const struct optimizer_config *a, const struct optimizer_config *b) {
-    return a->kind == b->kind && a->rate.base == b->rate.base && a->momentum == b->momentum &&
-           a->nesterov == b->nesterov;
-}
-
 // ---- E310: both or neither --------------------------------------------------------------------
 
 static void report_never_averaged(struct placing *p, const struct axis_list *axes) {
@@ -156,7 +151,7 @@ static void check_alike(struct placing *p) {
         }
         first = first || !averages(mode) ? first : mode;
         if (!averages(mode) || (mode->average_every == first->average_every &&
-                                same_optimizer(&mode->outer, &first->outer)))
+                                !*optimizer_differences(p->arena, &mode->outer, &first->outer)))
             continue;
         not_yet(p, &mode->origin, "averaging over several axes, over each in its own way,");
         return;

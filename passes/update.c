@@ -79,15 +79,10 @@ static buffer_id add_moment(struct updater *u, buffer_id parameter, enum buffer_
     return program_add_buffer(u->program, buffer);
 }
 
-static bool same_rate(const struct learning_rate *a, const struct learning_rate *b) {
-    return a->kind == b->kind && a->base == b->base && a->minimum == b->minimum &&
-           a->warmup_steps == b->warmup_steps && a->steps == b->steps;
-}
-
 // The buffer of a learning rate; the first one, of rule 0, is the one that is reported.
 static buffer_id rate_buffer(struct updater *u, const struct learning_rate *rate) {
     for (uint32_t i = 0; i < u->n_rates; i++)
-        if (same_rate(&u->rates[i].of, rate))
+        if (learning_rate_equal(&u->rates[i].of, rate))
             return u->rates[i].buffer;
     CHECK(u->n_rates < u->config->train.n_optimizers);
     buffer_id buffer =

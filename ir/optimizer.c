@@ -1,0 +1,33 @@
+// Whether two optimizers do the same. Decay of nothing is alike whatever it is said of.
+#include "ir/config.h"
+
+bool learning_rate_equal(const struct learning_rate *a, const struct learning_rate *b) {
+    return a->kind == b->kind && a->base == b->base && a->minimum == b->minimum &&
+           a->warmup_steps == b->warmup_steps && a->steps == b->steps;
+}
+
+static bool decay_equal(const struct optimizer_config *a, const struct optimizer_config *b) {
+    return a->weight_decay == b->weight_decay &&
+           (a->decays_all == b->decays_all || a->weight_decay == 0);
+}
+
+const char *optimizer_differences(struct arena *arena, const struct optimizer_config *a,
+                                  const struct optimizer_config *b) {
+    const struct {
+        const char *name;
+        bool differs;
+    } fields[] = {
+        {"optimizer", a->kind != b->kind},
+        {"lr", !learning_rate_equal(&a->rate, &b->rate)},
+        {"betas", a->beta1 != b->beta1 || a->beta2 != b->beta2},
+        {"eps", a->eps != b->eps},
+        {"momentum", a->momentum != b->momentum},
+        {"weight_decay", !decay_equal(a, b)},
+        {"nesterov", a->nesterov != b->nesterov},
+    };
+    const char *text = "";
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].differs)
+            text = arena_format(arena, "%s%s`%s`", text, *text ? ", " : "", fields[i].name);
+    return text;
+}
