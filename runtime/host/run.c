@@ -14,10 +14,10 @@
 #include "runtime/host/interrupts.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/memory.h"
+#include "runtime/host/outputs.h"
 #include "runtime/host/peak.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/host/session.h"
-#include "runtime/host/targets.h"
 #include "runtime/kernels/kernels.h"
 #include "runtime/product.h"
 #include "runtime/team.h"
@@ -153,7 +153,7 @@ static int open_checkpoints(struct session *session, bool has_first_rank, char *
 /* Files, before time is spent. What is written belongs to the process of rank 0. */
 static int open_files(struct session *session, bool has_first_rank, char *message) {
     if (has_first_rank &&
-        targets_check(session->program, session->options, message, MESSAGE_BYTES) != 0)
+        run_outputs_check(session->program, session->options, message, MESSAGE_BYTES) != 0)
         return -1;
     if (open_checkpoints(session, has_first_rank, message) != 0)
         return -1;

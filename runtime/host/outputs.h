@@ -6,5 +6,5 @@
 #include "runtime/place.h"
 
 /* 0, or -1 with one line in `message`. */
-int targets_check(const struct place_program *program, const struct place_run_options *options,
-                  char *message, size_t message_bytes);
+int run_outputs_check(const struct place_program *program, const struct place_run_options *options,
+                      char *message, size_t message_bytes);

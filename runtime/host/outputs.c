@@ -1,4 +1,4 @@
-/* What a run is asked to write (see targets.h). A log that emptied the data, or parameters in the
+/* What a run is asked to write (see outputs.h). A log that emptied the data, or parameters in the
  * place of the program, would be found out too late. */
 #include <errno.h>
 #include <libgen.h>
@@ -10,7 +10,7 @@
 #include "runtime/host/file.h"
 #include "runtime/host/kind.h"
 #include "runtime/host/progress.h"
-#include "runtime/host/targets.h"
+#include "runtime/host/outputs.h"
 #include "runtime/host/tensors.h"
 
 /* A file of the run, by the option that names it. */
@@ -125,8 +125,8 @@ static int check_writable(const struct named_file *file, char *message, size_t b
     return -1;
 }
 
-int targets_check(const struct place_program *program, const struct place_run_options *options,
-                  char *message, size_t message_bytes) {
+int run_outputs_check(const struct place_program *program, const struct place_run_options *options,
+                      char *message, size_t message_bytes) {
     const struct named_file files[] = {
         {.option = "--data", .path = options->data},
         {.option = "--eval", .path = options->eval},
