@@ -319,6 +319,12 @@ static int32_t train_step(struct session *session, struct place_context *context
     return status;
 }
 
+/* Whether the islands are one model: as this run left them, or as the checkpoint has them. */
+static bool is_averaged(const struct session *session, int64_t step) {
+    return step > steps_before(session) ? averages(session, step)
+                                        : averages_after(session->program, step, false);
+}
+
 /* Once the steps are over, in whatever way but a failure in the midst of one. */
 static int32_t end_steps(struct session *session, struct place_context *context,
                          struct training *training) {
@@ -326,7 +332,7 @@ static int32_t end_steps(struct session *session, struct place_context *context,
     int32_t status = end_checkpoints(session, context, training);
     if (!status && is_poisoned(agreed))
         status = fail_poisoned(context, agreed);
-    if (!status && training->step > steps_before(session) && !averages(session, training->step) &&
+    if (!status && training->step > 0 && !is_averaged(session, training->step) &&
         averages_after(session->program, training->step, true))
         status = average(session, context, &training->reports.mine->live);
     if (!status)
