@@ -81,6 +81,13 @@ class Linear(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def endless_data(self):
+        """Options of data that no scan gets to the end of, most of which is on no disk."""
+        endless = self.path("endless")
+        with open(endless, "w") as file:
+            file.truncate(1 << 42)
+        return "--data", endless, "--data-type", "text"
+
     def files(self):
         return sorted(os.listdir(self.folder))
 
@@ -232,6 +239,25 @@ class Linear(unittest.TestCase):
         _, status = os.waitpid(process, 0)
         self.assertEqual(os.waitstatus_to_exitcode(status), 130)
         self.assertIn("table.weight", read_tensors(saved))
+
+    def test_an_interrupt_before_the_first_step_says_what_it_does(self):
+        process, terminal = pty.fork()
+        if process == 0:
+            os.execve(PROGRAM, [PROGRAM, *self.endless_data(), "--steps", "1000"], environment(2))
+        seen = b""
+        while b"data: " not in seen:
+            seen += os.read(terminal, 1000)
+        os.write(terminal, b"\x03")
+        with open(terminal, "rb", buffering=0) as rest:
+            try:
+                while piece := rest.read(1000):
+                    seen += piece
+            except OSError:  # the terminal's last user is gone
+                pass
+        _, status = os.waitpid(process, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 130)
+        self.assertIn(b"interrupted: the run ends before its first step; once more ends it at once", seen)
+        self.assertIn(b"interrupted before the first step", seen)
 
     def test_second_interrupt_ends_at_once(self):
         log = self.path("l")
@@ -538,15 +564,15 @@ class Processes(Linear):
                 found[int(words[b"OMPI_COMM_WORLD_RANK"])] = int(name)
         return found
 
-    def lose(self, number, timeout, devices):
-        """A job of three processes of which one is sent a signal after the first steps. Its errors."""
+    def lose(self, number, timeout, devices, data=(), after="step 1/"):
+        """A job of three processes of which one is sent a signal after a line of output. Its errors."""
         mark = f"{os.getpid()}.{number}.{devices}"
         command = [MPIRUN, "-n", "3", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", PROGRAM,
-                   "--data", self.data, "--steps", "100000"]
+                   *(data or ("--data", self.data)), "--steps", "100000"]
         env = environment(devices, LINEAR_FAULT="slow", PLACE_TIMEOUT=timeout, LINEAR_MARK=mark)
         with subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as job:
-            while not job.stdout.readline().startswith("step 1/"):
+            while not job.stdout.readline().startswith(after):
                 self.assertIsNone(job.poll())
             os.kill(self.processes_of(mark)[1], number)
             _, errors = job.communicate(timeout=100)
@@ -602,6 +628,9 @@ class Processes(Linear):
     def test_a_killed_process_ends_the_job(self):
         for devices in 3, 6:
             self.assertIn("rank 1", self.lose(signal.SIGKILL, 60, devices))
+
+    def test_who_is_interrupted_alone_before_the_first_step_ends_the_job(self):
+        self.assertNotIn("no answer", self.lose(signal.SIGTERM, 20, 3, self.endless_data(), "data: "))
 
     def test_flight_recorder_on_request(self):
         """Of one process, and of the launcher, which asks all; MPI has threads of its own by then."""

@@ -396,6 +396,6 @@ int main(int argc, char **argv) {
     for (int32_t i = 0; i < n_here; i++)
         if (ranks[i].context.status)
             failed = fprintf(stderr, "%s\n", ranks[i].context.message) > 0;
-    launch_end(&launch, failed);
+    launch_end(&launch, failed, !failed);
     return failed;
 }

@@ -161,7 +161,7 @@ static void a_signal_ends_it(void **state) {
     uint16_t tokens[1000] = {0};
     struct dataset set;
     const char *path = write_file(".u16", tokens, sizeof tokens);
-    interrupts_begin();
+    interrupts_begin("");
     raise(SIGINT);
     assert_int_equal(scan_file(&set, path, NULL, 10, THREADS), SCAN_INTERRUPTED);
     interrupts_end();

@@ -4,25 +4,32 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 #include "runtime/host/file.h"
 #include "runtime/host/interrupts.h"
 
 static _Atomic int interrupts;
-static bool is_watched; /* by a person, who is told what the first Ctrl-C does */
+static bool is_watched;             /* by a person, who is told: */
+static const char *_Atomic promise; /* what the first Ctrl-C does */
 
 /* Signals that are held while a program runs, and what they did before. */
 static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 enum { HELD = sizeof held / sizeof held[0] };
 static struct sigaction previous[HELD];
 
+static void tell(const char *text) {
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
 static void on_interrupt(int signal_number) {
-    static const char told[] =
-        "\ninterrupted: the step is ended and files are written first; once more ends it at once\n";
     if (atomic_fetch_add(&interrupts, 1) == 0) {
         int before = errno; /* of whatever was interrupted */
-        if (is_watched)
-            (void)!write(STDERR_FILENO, told, sizeof told - 1);
+        if (is_watched) {
+            tell("\ninterrupted: ");
+            tell(atomic_load(&promise));
+            tell("; once more ends it at once\n");
+        }
         errno = before;
         return;
     }
@@ -30,7 +37,12 @@ static void on_interrupt(int signal_number) {
     _exit(130);
 }
 
-void interrupts_begin(void) {
+void interrupts_promise(const char *first) {
+    atomic_store(&promise, first);
+}
+
+void interrupts_begin(const char *first) {
+    interrupts_promise(first);
     atomic_store(&interrupts, 0);
     is_watched = isatty(STDERR_FILENO);
     for (int i = 0; i < HELD; i++) {

@@ -3,6 +3,9 @@
  */
 #pragma once
 
-void interrupts_begin(void);
+/* `first`: what the first Ctrl-C does, in a few words, for who is at a terminal; a literal. */
+void interrupts_begin(const char *first);
+/* From here on it does this. */
+void interrupts_promise(const char *first);
 void interrupts_end(void);
 int interrupts_seen(void);

@@ -407,6 +407,7 @@ static int run_session(struct session *session, const struct launch *launch, cha
     const struct place_program *program = session->program;
     int cores = available_cores();
     bool quiet = is_quiet(session, launch);
+    interrupts_promise("the step is ended and files are written first");
     if (launch->first == 0)
         warn_rate(program, session->options->steps);
     progress_begin(&session->progress, program, session->options->steps, quiet);
@@ -476,11 +477,11 @@ static int run_program(const struct place_program *program,
         return report_common_failure(wrong);
     if (launch_find(program, session.patience_seconds, &launch, message, sizeof message) != 0) {
         int failed = report_common_failure(message);
-        launch_end(&launch, failed);
+        launch_end(&launch, failed, 0);
         return failed;
     }
     session.processes = launch.processes;
-    interrupts_begin();
+    interrupts_begin("the run ends before its first step");
     enum scan_end looked = SCAN_DONE;
     int status = prepare(&session, &launch, message);
     if (!status)
@@ -500,7 +501,8 @@ static int run_program(const struct place_program *program,
         report_states(&session, status == 1);
     interrupts_end();
     close_files(&session);
-    launch_end(&launch, status);
+    /* Who is interrupted before the first step has told nobody. */
+    launch_end(&launch, status, status == 0 || (status == 130 && looked == SCAN_DONE));
     return status;
 }
 

@@ -192,11 +192,10 @@ int launch_find(const struct place_program *program, double patience_seconds, st
     return join_others(program, patience_seconds, launch, message, message_bytes);
 }
 
-void launch_end(const struct launch *launch, int status) {
-    if (launch->end && status != 0 && status != 130 && !job_end_after(launch->patience_seconds) &&
-        place_speaks(0))
+void launch_end(const struct launch *launch, int status, int together) {
+    if (launch->end && !together && !job_end_after(launch->patience_seconds) && place_speaks(0))
         fprintf(stderr,
                 "note: if the job goes on, end it by its launcher's means (scancel, kill)\n");
     if (launch->end)
-        launch->end(status);
+        launch->end(status, together);
 }

@@ -16,7 +16,7 @@ struct launch {
     int32_t first, ranks;                        /* of this process; without a launcher all */
     int32_t processes, neighbours;               /* in all; on this machine */
     void (*join)(struct place_context *context); /* null: no launcher; after local_join */
-    void (*end)(int status);
+    void (*end)(int status, int together);
     double patience_seconds;
 };
 
@@ -28,10 +28,10 @@ struct transport_module {
     int (*begin)(const struct place_program *program, int32_t processes, double patience_seconds,
                  int32_t *first, char *message, size_t message_bytes);
     void (*join)(struct place_context *context);
-    /* status 0: leaves in peace; else ends all processes. */
-    void (*end)(int status);
+    /* `together`: all processes end now, and leave in peace; else this one ends them all. */
+    void (*end)(int status, int together);
 };
 
 int launch_find(const struct place_program *program, double patience_seconds, struct launch *launch,
                 char *message, size_t message_bytes);
-void launch_end(const struct launch *launch, int status);
+void launch_end(const struct launch *launch, int status, int together);

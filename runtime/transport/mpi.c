@@ -360,9 +360,9 @@ static void module_join(struct place_context *context) {
 
 /* Without MPI_Abort: when several ranks call it at once, Open MPI's launcher may crash, or hang
  * after all processes are gone. A process that ends without MPI_Finalize ends the job as well. */
-static void module_end(int status) {
+static void module_end(int status, int together) {
     fflush(NULL);
-    if (status == 0 || status == 130)
+    if (together)
         messages_end();
     else
         _exit(status);
