@@ -272,6 +272,16 @@ class Checkpoints(unittest.TestCase):
         self.assertIn("cannot be made", self.refused("--steps", 7, "--checkpoint", "no/such/folder"))
         self.assertIn("cannot be opened", self.refused("--steps", 7, "--checkpoint", "text"))
 
+    def test_a_folder_of_another_run_stays_as_it_is(self):
+        self.train("--checkpoint", "other", "--save-every", 1, steps=3)
+        self.train("--checkpoint", "kept", steps=4)
+        self.assertIn("other: there are checkpoints of another run in it",
+                      self.refused("--steps", 5, "--resume", "kept", "--checkpoint", "other"))
+        self.assertEqual(self.kept("other"), [f"step-00000000{i}" for i in (1, 2, 3)])
+        os.symlink("kept", self.path("link"))
+        self.train("--resume", "kept", "--checkpoint", "link", steps=5)
+        self.assertEqual(self.kept(), ["step-000000004", "step-000000005"])
+
     def test_two_runs_do_not_share_a_folder(self):
         command, env = self.command("--steps", 1000, "--checkpoint", "kept", LINEAR_FAULT="slow")
         run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -58,8 +58,18 @@ static int check_room(const struct checkpoints *checkpoints, char *message, size
     return -1;
 }
 
+/* Whether the run goes on from a checkpoint that is in this folder. */
+static bool goes_on_inside(const struct session *session) {
+    char path[FILE_PATH_BYTES];
+    struct stat of_folder, of_last;
+    int64_t step;
+    return folder_of(session->resumption.path, path, &step) && stat(path, &of_last) == 0 &&
+           fstat(session->checkpoints.folder.descriptor, &of_folder) == 0 &&
+           of_folder.st_dev == of_last.st_dev && of_folder.st_ino == of_last.st_ino;
+}
+
 /* A run goes on behind the last checkpoint of its folder, or begins in one that has none: so none
- * is written over, and the last is always the one to go on from. */
+ * is written over, no other run's is removed, and the last is always the one to go on from. */
 static int check_order(struct session *session, char *message, size_t message_bytes) {
     struct checkpoints *checkpoints = &session->checkpoints;
     const char *path = checkpoints->folder.path;
@@ -67,7 +77,7 @@ static int check_order(struct session *session, char *message, size_t message_by
     checkpoints->last = -1;
     if (last < 0)
         return 0;
-    if (!session->options->resume) {
+    if (!goes_on_inside(session)) {
         snprintf(message, message_bytes,
                  "%s: there are checkpoints of another run in it; go on from them with --resume "
                  "%s, or name another folder",
