@@ -1,7 +1,6 @@
 /* Writing checkpoints (see checkpoint.h). */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,14 +159,8 @@ static int write_text(const struct checkpoints *checkpoints, const char *name, c
     char path[2 * FILE_PATH_BYTES];
     path_in(checkpoints, name, path);
     int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    size_t done = 0;
-    while (descriptor >= 0 && done < bytes) {
-        ssize_t n = write(descriptor, text + done, bytes - done);
-        if (n < 0 && errno != EINTR)
-            break;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    bool whole = descriptor >= 0 && done == bytes && fsync(descriptor) == 0;
+    bool whole = descriptor >= 0 && file_write(descriptor, text, bytes, 0) == 0 &&
+                 file_flush(descriptor) == 0;
     int reason = errno;
     if (descriptor >= 0)
         close(descriptor);
@@ -182,10 +175,12 @@ static int make_file(const struct checkpoints *checkpoints, const struct tensor_
     int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor < 0)
         return -1;
-    int reason = posix_fallocate(descriptor, 0, file->bytes);
-    ssize_t n = reason ? -1 : pwrite(descriptor, file->header, file->header_bytes, 0);
-    if (!reason && n != (ssize_t)file->header_bytes)
-        reason = n < 0 ? errno : ENOSPC;
+    int reason;
+    do
+        reason = posix_fallocate(descriptor, 0, file->bytes);
+    while (reason == EINTR);
+    if (!reason && file_write(descriptor, file->header, file->header_bytes, 0) != 0)
+        reason = errno;
     close(descriptor);
     errno = reason;
     return reason ? -1 : 0;
@@ -254,7 +249,7 @@ static bool prepare(struct checkpoints *checkpoints, int64_t step) {
 static int sync_folder(const struct checkpoints *checkpoints) {
     int descriptor = openat(checkpoints->folder.descriptor, checkpoints->folder.unfinished,
                             O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int status = descriptor < 0 ? -1 : fsync(descriptor);
+    int status = descriptor < 0 ? -1 : file_flush(descriptor);
     int reason = errno;
     if (descriptor >= 0)
         close(descriptor);
@@ -343,7 +338,7 @@ static void *flush(void *argument) {
     struct checkpoint_writer *writer = argument;
     int64_t state = CHECKPOINT_ON_DISK;
     for (int i = 0; writer->descriptors[i] >= 0; i++)
-        if (fsync(writer->descriptors[i]) != 0)
+        if (file_flush(writer->descriptors[i]) != 0)
             state = -errno;
     atomic_store(&writer->state, state);
     return NULL;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/host/data.h"
+#include "runtime/host/file.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/random.h"
 
@@ -124,14 +125,11 @@ static int32_t fail_read(struct place_context *context, const struct data_file *
 
 /* Reads on from `position`. */
 static int32_t reader_fill(struct place_context *context, struct reader *reader, int64_t position) {
-    ssize_t n;
-    do
-        n = pread(reader->file->descriptor, reader->bytes, sizeof reader->bytes,
-                  position * reader->width);
-    while (n < 0 && errno == EINTR);
+    size_t n = file_read(reader->file->descriptor, reader->bytes, sizeof reader->bytes,
+                         position * reader->width);
     reader->first = position;
-    reader->n = n < 0 ? 0 : n / reader->width;
-    return reader->n > 0 ? PLACE_OK : fail_read(context, reader->file, position, n < 0 ? errno : 0);
+    reader->n = (int64_t)n / reader->width;
+    return reader->n > 0 ? PLACE_OK : fail_read(context, reader->file, position, errno);
 }
 
 /* Token `position` of the file, -1 for a mask. */

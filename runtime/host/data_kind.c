@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "runtime/host/data_kind.h"
+#include "runtime/host/file.h"
 
 static const struct kind {
     const char *word, *said;
@@ -67,15 +67,12 @@ static enum data_kind kind_of_name(const char *path) {
 
 static int head_read(struct head *head, const char *path, int descriptor, char *message,
                      size_t message_bytes) {
-    ssize_t n;
     head->path = path;
-    do
-        n = pread(descriptor, head->bytes, sizeof head->bytes, 0);
-    while (n < 0 && errno == EINTR);
-    head->n = n < 0 ? 0 : (size_t)n;
-    if (n < 0)
-        snprintf(message, message_bytes, "%s: cannot be read: %s", path, strerror(errno));
-    return n < 0 ? -1 : 0;
+    head->n = file_read(descriptor, head->bytes, sizeof head->bytes, 0);
+    if (head->n == sizeof head->bytes || !errno)
+        return 0;
+    snprintf(message, message_bytes, "%s: cannot be read: %s", path, strerror(errno));
+    return -1;
 }
 
 /* ---- what is known -------------------------------------------------------------------------- */

@@ -45,6 +45,46 @@ void standard_files_hold(void) {
             (void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* ---- open files ---- */
+
+int file_write(int descriptor, const void *data, size_t bytes, int64_t offset) {
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t n = pwrite(descriptor, at, bytes, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        at += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+size_t file_read(int descriptor, void *data, size_t bytes, int64_t offset) {
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = pread(descriptor, (char *)data + done, bytes - done, offset + (int64_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = 0;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+int file_flush(int descriptor) {
+    int failed;
+    do
+        failed = fsync(descriptor);
+    while (failed && errno == EINTR);
+    return failed;
+}
+
 /* ---- what is written over ----
  * A new file takes the name of an old one, which is to seem as if it had been written itself. */
 
@@ -247,7 +287,7 @@ static void flush_folder_of(const char *path) {
     int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return;
-    (void)!fsync(folder);
+    (void)!file_flush(folder);
     close(folder);
 }
 
@@ -259,7 +299,7 @@ static void close_part(struct new_file *file) {
 }
 
 int new_file_commit(struct new_file *file) {
-    int failed = fsync(file->descriptor);
+    int failed = file_flush(file->descriptor);
     if (!failed)
         failed = rename(file->temporary, file->path);
     if (failed) {

@@ -29,6 +29,13 @@ void new_file_discard(struct new_file *file);
 /* Removes what is unfinished of this process, whoever writes it: before _exit. */
 void new_file_abandon(void);
 
+/* All bytes, from `offset` on in an open file, whatever interrupts: 0, or -1 with errno set. */
+int file_write(int descriptor, const void *data, size_t bytes, int64_t offset);
+/* How many of the bytes could be read. Where it is not all, errno says why; 0: the file ends. */
+size_t file_read(int descriptor, void *data, size_t bytes, int64_t offset);
+/* What is written is on the disk: 0, or -1 with errno set. */
+int file_flush(int descriptor);
+
 /* Takes the places of standard files that are closed (`>&-`), so that no file of the run gets the
  * number of one, and messages with it. Writing to them goes on failing. */
 void standard_files_hold(void);

@@ -179,7 +179,7 @@ int folder_commit(struct folder *folder, int64_t step) {
     if (renameat(folder->descriptor, folder->unfinished, folder->descriptor, name) != 0)
         return -1;
     *folder->unfinished = 0;
-    return fsync(folder->descriptor);
+    return file_flush(folder->descriptor);
 }
 
 static int64_t first_and_count(int descriptor, int64_t *count) {

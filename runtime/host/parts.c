@@ -1,9 +1,8 @@
 /* A rank's parts of the tensors of files (see parts.h). */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "runtime/host/file.h"
 #include "runtime/host/parts.h"
 #include "runtime/transport/collective.h"
 
@@ -137,36 +136,6 @@ static content_sum sum_of(const struct panel *panel, size_t element, int64_t at,
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static int write_all(int descriptor, const char *data, size_t bytes, int64_t offset) {
-    while (bytes > 0) {
-        ssize_t n = pwrite(descriptor, data, bytes, offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        data += n;
-        offset += n;
-        bytes -= (size_t)n;
-    }
-    return 0;
-}
-
-static int read_all(int descriptor, char *data, size_t bytes, int64_t offset) {
-    while (bytes > 0) {
-        ssize_t n = pread(descriptor, data, bytes, offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0)
-            errno = 0;
-        if (n <= 0)
-            return -1;
-        data += n;
-        offset += n;
-        bytes -= (size_t)n;
-    }
-    return 0;
-}
-
 static int64_t byte_of(const struct place_in_file *file, const struct panel *panel, size_t element,
                        int64_t at) {
     return file->offset + (panel->begin + at) * (int64_t)element;
@@ -189,8 +158,8 @@ int part_write(struct place_context *context, struct panel *panel, const struct 
             continue;
         for (int64_t at = 0, n; next_stretch(panel, &at, &n); at += n) {
             *sum += sum_of(panel, element, at, n);
-            if (write_all(file->descriptor, panel->data + at * (int64_t)element,
-                          (size_t)n * element, byte_of(file, panel, element, at)) != 0)
+            if (file_write(file->descriptor, panel->data + at * (int64_t)element,
+                           (size_t)n * element, byte_of(file, panel, element, at)) != 0)
                 return -1;
         }
     }
@@ -208,8 +177,9 @@ static int read_marked(struct panel *panel, size_t element, const struct place_i
             at = end;
             more = next_stretch(panel, &at, &n);
         } while (more && at - end < GAP_ELEMENTS);
-        if (read_all(file->descriptor, panel->data + begin * (int64_t)element,
-                     (size_t)(end - begin) * element, byte_of(file, panel, element, begin)) != 0)
+        size_t bytes = (size_t)(end - begin) * element;
+        if (file_read(file->descriptor, panel->data + begin * (int64_t)element, bytes,
+                      byte_of(file, panel, element, begin)) != bytes)
             return -1;
     }
     return 0;

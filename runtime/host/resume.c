@@ -33,21 +33,7 @@ static int open_file(const char *folder, const char *name, int64_t *bytes) {
     return descriptor;
 }
 
-/* False, with errno 0 where the file has become shorter. */
-static bool read_from_start(int descriptor, char *to, size_t bytes) {
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t n = pread(descriptor, to + done, bytes - done, (off_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        errno = n == 0 ? 0 : errno;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
+/* Of a file that could not be read to its end. */
 static const char *reason(void) {
     return errno ? strerror(errno) : "it became shorter meanwhile";
 }
@@ -70,7 +56,7 @@ static int read_manifest(struct resumption *resumption, char *message, size_t me
     if (!text)
         snprintf(message, message_bytes, "%s/" MANIFEST_NAME ": no memory for its %lld bytes",
                  resumption->path, (long long)bytes);
-    else if (!read_from_start(descriptor, text, (size_t)bytes))
+    else if (file_read(descriptor, text, (size_t)bytes, 0) != (size_t)bytes)
         snprintf(message, message_bytes, "%s/" MANIFEST_NAME ": cannot be read: %s",
                  resumption->path, reason());
     else if (manifest_parse(&resumption->manifest, text, (size_t)bytes, why, sizeof why) != 0)
@@ -238,7 +224,8 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
         return -1;
     }
     char *header = malloc(file->header_bytes);
-    bool read = header && read_from_start(descriptor, header, file->header_bytes);
+    bool read =
+        header && file_read(descriptor, header, file->header_bytes, 0) == file->header_bytes;
     bool same = read && memcmp(header, file->header, file->header_bytes) == 0;
     if (!read)
         snprintf(message, message_bytes, "%s/%s: cannot be read: %s", resumption->path, file->name,

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "runtime/host/content_hash.h"
+#include "runtime/host/file.h"
 #include "runtime/host/interrupts.h"
 #include "runtime/host/scan.h"
 
@@ -78,18 +78,10 @@ static void find(struct worker *worker, enum finding_kind kind, int64_t at, int6
 /* Whether all of it could be read. */
 static bool read_piece(struct worker *worker, const struct data_file *file, int width, int64_t at,
                        unsigned char *to, int64_t bytes) {
-    int64_t done = 0;
-    while (done < bytes) {
-        ssize_t n = pread(file->descriptor, to + done, (size_t)(bytes - done), at + done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            find_in(worker, file, FOUND_UNREADABLE, (at + done) / width, n < 0 ? errno : 0);
-            return false;
-        }
-        done += n;
-    }
-    return true;
+    int64_t done = (int64_t)file_read(file->descriptor, to, (size_t)bytes, at);
+    if (done < bytes)
+        find_in(worker, file, FOUND_UNREADABLE, (at + done) / width, errno);
+    return done == bytes;
 }
 
 /* ---- every byte ----------------------------------------------------------------------------- */
