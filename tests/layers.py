@@ -4,7 +4,7 @@
     layers.py ROOT FOLDER=LIBRARY...
 
 For every static library: the symbols that it leaves open are defined by itself, by a library that its
-folder may use, or by an outside library that it may use. A compiler library keeps no writable data
+folder may use, or by an outside library that it may use, and no two define the same. A compiler library keeps no writable data
 (all state is passed in) and calls exit only where no memory is left. For every folder: it includes only folders it
 may use, and of those only what they expose."""
 import os
@@ -33,8 +33,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/([^"]+)"', re.M)
 # What others may include of a folder: the header of its name. Of ir that is a vocabulary in several; of the
 # runtime also what generated code and it agree on. Every other header is between the files of its folder.
 EXPOSED = {
-    "ir": {"ir.h", "arena.h", "check.h", "config.h", "diagnostic.h", "limits.h", "placement.h", "source.h", "span.h",
-           "interpreter/interpreter.h"},
+    "ir": {"ir.h", "arena.h", "check.h", "config.h", "diagnostic.h", "limits.h", "names.h", "placement.h", "source.h",
+           "span.h", "interpreter/interpreter.h"},
     "frontend": {"frontend.h"},
     "passes": {"passes.h"},
     "verify": {"verify.h"},
@@ -43,8 +43,8 @@ EXPOSED = {
     "driver": set(),
 }
 # Who may look inside a folder beside itself. The grammar is the frontend's; a test, the folder it is named after;
-# the harness of the backend plays the runtime's host.
-INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runtime"}}
+# the harness of the backend plays the runtime's host, and a fuzzer may go for any part.
+INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runtime"}, "tests/fuzz": {"runtime"}}
 
 
 def run(*command):
@@ -108,6 +108,16 @@ def linked(folder, library, libraries, from_c):
             yield f"{folder} keeps {name} in {section}: state that is not passed in"
 
 
+def named_twice(libraries):
+    """Complaints about names that two libraries define: a linker takes the first, and says nothing."""
+    owners = {}
+    for folder, library in libraries.items():
+        for name in sorted(symbols(library)[0]):
+            if name in owners:
+                yield f"{folder} and {owners[name]} both define {name}"
+            owners[name] = folder
+
+
 def included(root, folder):
     """Complaints about what the files of `folder` include."""
     for directory, _, names in os.walk(os.path.join(root, folder)):
@@ -135,6 +145,7 @@ def main():
     found = [line for folder in folders for line in included(root, folder)]
     for folder, library in libraries.items():
         found += linked(folder, library, libraries, from_c)
+    found += named_twice(libraries)
     print("\n".join(found))
     return 1 if found or not libraries else 0
 
