@@ -13,15 +13,23 @@
 static const struct field_row device_field_rows[] = {
 #define DEVICE_FIELD(name, kind, member)                                                           \
     {#name, FIELD_##kind, offsetof(struct device_config, member)},
+#define HOST_FIELD DEVICE_FIELD
 #include "frontend/device_fields.def"
 #undef DEVICE_FIELD
+#undef HOST_FIELD
 };
 enum { N_DEVICE_FIELDS = sizeof device_field_rows / sizeof *device_field_rows };
+static const bool is_of_host[N_DEVICE_FIELDS] = {
+#define DEVICE_FIELD(name, kind, member) false,
+#define HOST_FIELD(name, kind, member)   true,
+#include "frontend/device_fields.def"
+#undef DEVICE_FIELD
+#undef HOST_FIELD
+};
 
-// What a device has besides itself is of use to what is offloaded. `row` is -1 where that was
-// wrong.
+// `row` is -1 where the field was wrong.
 static void warn_idle(struct resolver *r, int row, struct span span) {
-    if (row < 0 || strncmp(device_field_rows[row].name, "host_", 5) != 0)
+    if (row < 0 || !is_of_host[row])
         return;
     struct diagnostic *d =
         report(r->diagnostics, W830, span, "`%s` changes nothing", device_field_rows[row].name);

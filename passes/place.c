@@ -145,7 +145,7 @@ static void count_decided(struct weighing *w, enum state state, uint32_t t, unsi
         return;
     w->decided[winner]++;
     for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (m != winner && applies(w, m, state, t, axis))
+        if (m != winner && !w->instead[m] && applies(w, m, state, t, axis))
             w->instead[m] = &strategy->modes[winner];
 }
 
