@@ -165,10 +165,14 @@ def steady(text):
 
 
 def files_of(folder, before):
-    """What a command left behind, by name."""
+    """What a command left behind, by name; of folders the folders in them."""
     left = {}
     for name in sorted(set(os.listdir(folder)) - before):
-        with open(os.path.join(folder, name), "rb") as made:
+        path = os.path.join(folder, name)
+        if os.path.isdir(path):
+            left[name] = sorted(os.path.relpath(at, path) for at, _, _ in os.walk(path))
+            continue
+        with open(path, "rb") as made:
             left[name] = steady(made.read().decode("latin-1"))
     return left
 
@@ -184,7 +188,8 @@ def outcome(pair, side):
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as to:
                     to.write(data)
             before = set(os.listdir(folder))
-            done = placec(folder, *shlex.split(command))
+            for part in command.split("&&"):
+                done = placec(folder, *shlex.split(part))
             if "words" in pair.ways:
                 heads = set(re.findall(r"^[a-z]+", done.stdout, re.M))
                 return [], [done.returncode, heads, set(os.listdir(folder)) - before]
