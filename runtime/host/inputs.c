@@ -68,7 +68,13 @@ enum scan_end inputs_scan(struct session *session, int threads, char *message,
         end = dataset_scan(data, vocab, threads, message, message_bytes);
     if (!end && eval->file.path)
         end = dataset_scan(eval, vocab, threads, message, message_bytes);
-    return end;
+    if (end || !eval->file.path || eval->idle_windows < eval->windows)
+        return end;
+    snprintf(message, message_bytes,
+             "%s: no token of it counts as a target, so there is no loss to report; give held-out "
+             "data with targets",
+             eval->file.path);
+    return SCAN_REFUSED;
 }
 
 static void warn_of_idle(const struct dataset *set, const char *consequence) {
