@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/host/content_hash.h"
 #include "runtime/host/manifest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -49,14 +50,12 @@ static void parse(const char *text, size_t bytes) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    uint64_t sum = UINT64_C(14695981039346656037);
     char *text = malloc(size + 64);
     check(text != NULL);
     memcpy(text, data, size);
     parse(text, size);
-    for (size_t i = 0; i < size; i++)
-        sum = (sum ^ data[i]) * UINT64_C(1099511628211);
-    int end = snprintf(text + size, 64, ",\n\"sum\": \"%016" PRIx64 "\"}\n", sum);
+    int end = snprintf(text + size, 64, ",\n\"sum\": \"%016" PRIx64 "\"}\n",
+                       content_hash(data, (int64_t)size));
     parse(text, size + (size_t)end);
     free(text);
     return 0;

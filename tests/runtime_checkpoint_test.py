@@ -23,6 +23,21 @@ del sys.argv[1:]
 STEPS = 6
 
 
+def content_hash(content):
+    """As runtime/host/content_hash.h has it."""
+    mask, total = (1 << 64) - 1, 0
+    steps = (0xA0761D6478BD642F, 0x8EBC6AF09C88C6E3), (0xE7037ED1A0B428DB, 0x589965CC75374CC3)
+
+    def fold(a, b):
+        product = (a & mask) * (b & mask)
+        return product & mask ^ product >> 64
+    for i in range(0, len(content), 16):
+        pair = content[i:i + 16].ljust(16, b"\0")
+        words = [int.from_bytes(pair[j:j + 8], "little") for j in (0, 8)]
+        total += fold(*(word + first + i // 16 * step for word, (first, step) in zip(words, steps)))
+    return fold(total + steps[0][0], len(content) + steps[1][0])
+
+
 class Checkpoints(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="place_checkpoint_")
@@ -132,6 +147,10 @@ class Checkpoints(unittest.TestCase):
         done = self.run_it("--steps", 4, "--resume", "kept", data="more")
         self.assertIn("warning: more: these are not the data of the steps before; they are taken from sample 48 on\n",
                       done.stderr)
+        shutil.copytree(self.path("kept", "step-000000003"), self.path("copy", "step-000000003"))
+        self.forge("copy/step-000000003/", b'"sequence": 16', b'"sequence": 8')
+        self.assertIn("sequences have 16 tokens, and had 8 in the steps before: an epoch has other windows",
+                      self.run_it("--steps", 4, "--resume", "copy").stderr)
         shutil.copy(self.path("text"), self.path("same"))
         self.assertEqual(self.run_it("--steps", 5, "--resume", "kept/step-000000003", "--checkpoint", "on",
                                      data="same").stderr, "")
@@ -367,7 +386,8 @@ class Checkpoints(unittest.TestCase):
         for old, new, expected in [(b"table.weight", b"other.weight", "it has no table.weight, which this program needs"),
                                    (b"[256, 256]", b"[128, 512]", "table.weight is F32 [128, 512] there, and F32 [256, 256] "
                                     "in this program: it is of another model"),
-                                   (b"F32", b"F64", "table.weight is F64 [256, 256] there")]:
+                                   (b"F32", b"F64", "table.weight is F64 [256, 256] there"),
+                                   (b'"samples": 32', b'"samples": 9223372036854775807', "a number is too large")]:
             shutil.copytree(self.path("kept"), self.path("copy"))
             self.forge("copy/step-000000002/", old, new)
             self.assertIn(expected, self.refused("--steps", 3, "--resume", "copy"))
@@ -380,10 +400,7 @@ class Checkpoints(unittest.TestCase):
         if old == b"F32":
             text = text.replace(b'"bytes": 262272', b'"bytes": 524416')
         body = text[:text.rindex(b',\n"sum"')]
-        value = 14695981039346656037
-        for byte in body:
-            value = (value ^ byte) * 1099511628211 & (1 << 64) - 1
-        self.write(body + b',\n"sum": "%016x"}\n' % value, folder + "manifest.json")
+        self.write(body + b',\n"sum": "%016x"}\n' % content_hash(body), folder + "manifest.json")
 
     def test_usage(self):
         self.assertIn("--save-every and --keep are about checkpoints: say where with --checkpoint DIR",

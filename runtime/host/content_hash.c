@@ -1,4 +1,4 @@
-/* A hash of a file's content (see content_hash.h). */
+/* A hash of content (see content_hash.h). */
 #include <string.h>
 #include "runtime/host/content_hash.h"
 
@@ -34,4 +34,8 @@ uint64_t content_hash_part(const unsigned char *part, int64_t at, int64_t bytes)
 
 uint64_t content_hash_whole(uint64_t sum, int64_t bytes) {
     return fold(sum + FIRST, (uint64_t)bytes + SECOND);
+}
+
+uint64_t content_hash(const unsigned char *content, int64_t bytes) {
+    return content_hash_whole(content_hash_part(content, 0, bytes), bytes);
 }

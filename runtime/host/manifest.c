@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/host/content_hash.h"
 #include "runtime/host/json_reader.h"
 #include "runtime/host/log.h"
 #include "runtime/host/manifest.h"
@@ -13,14 +14,6 @@
 /* The last line; its digits are a sum of all that stands before it. */
 #define SUM_FORMAT ",\n\"sum\": \"%016" PRIx64 "\"}\n"
 enum { SUM_BYTES = sizeof ",\n\"sum\": \"0123456789abcdef\"}\n" - 1, TENSOR_TEXT_BYTES = 4096 };
-
-/* FNV-1a. */
-static uint64_t sum_text(const char *text, size_t bytes) {
-    uint64_t sum = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < bytes; i++)
-        sum = (sum ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
-    return sum;
-}
 
 /* ---- printing ------------------------------------------------------------------------------- */
 
@@ -116,7 +109,8 @@ char *manifest_print(const struct manifest *manifest, const struct place_program
     text_add(&text, "}");
     print_files(&text, manifest);
     if (text.capacity)
-        text_add(&text, SUM_FORMAT, sum_text(text.bytes, text.n));
+        text_add(&text, SUM_FORMAT,
+                 content_hash((const unsigned char *)text.bytes, (int64_t)text.n));
     *bytes = text.n;
     return text.bytes;
 }
@@ -295,6 +289,12 @@ static bool parse_files(struct json_reader *reader, struct manifest *manifest) {
     return !reader->wrong;
 }
 
+/* Samples of this run are counted on from there. */
+static bool parse_samples(struct json_reader *reader, int64_t *samples) {
+    return reader_integer(reader, samples) &&
+           (*samples <= INT64_MAX / 2 || reader_fail(reader, "a number is too large"));
+}
+
 /* Of another version nothing but this is read. */
 static bool parse_version(struct json_reader *reader) {
     char format[MANIFEST_TEXT_BYTES];
@@ -317,16 +317,19 @@ static bool parse_fields(struct json_reader *reader, struct manifest *manifest) 
     static const char *const names[N] = {"step",      "samples",   "seed",     "data_tokens",
                                          "data_hash", "batch",     "sequence", "islands",
                                          "strategy",  "plan_hash", "files"};
-    int64_t *const integers[N] = {
-        [STEP] = &manifest->step,          [SAMPLES] = &manifest->samples,
-        [TOKENS] = &manifest->data_tokens, [BATCH] = &manifest->batch,
-        [SEQUENCE] = &manifest->sequence,  [ISLANDS] = &manifest->islands};
+    int64_t *const integers[N] = {[STEP] = &manifest->step,
+                                  [TOKENS] = &manifest->data_tokens,
+                                  [BATCH] = &manifest->batch,
+                                  [SEQUENCE] = &manifest->sequence,
+                                  [ISLANDS] = &manifest->islands};
     unsigned seen = 0;
     int which;
     bool first = false; /* format and version were read */
     while (reader_next(reader, '{', &first) && take_key(reader, names, N, &seen, &which)) {
         if (which < N && integers[which])
             reader_integer(reader, integers[which]);
+        else if (which == SAMPLES)
+            parse_samples(reader, &manifest->samples);
         else if (which == SEED || which == HASH)
             parse_hex(reader, which == SEED ? &manifest->seed : &manifest->data_hash);
         else if (which == STRATEGY)
@@ -344,7 +347,7 @@ static bool parse_fields(struct json_reader *reader, struct manifest *manifest) 
 static bool check_sum(struct json_reader *reader, uint64_t *sum) {
     char end[SUM_BYTES + 1];
     size_t n = reader->n < SUM_BYTES ? 0 : reader->n - SUM_BYTES;
-    *sum = sum_text(reader->text, n);
+    *sum = content_hash((const unsigned char *)reader->text, (int64_t)n);
     snprintf(end, sizeof end, SUM_FORMAT, *sum);
     return (reader->n - n == SUM_BYTES && memcmp(end, reader->text + n, SUM_BYTES) == 0) ||
            reader_fail(reader, "its sum is not that of its text: it is damaged or was edited");

@@ -378,8 +378,15 @@ static bool is_quiet(const struct session *session, const struct launch *launch)
 /* Other data than those of the steps before are somebody's will, or a slip. */
 static void warn_of_other_data(const struct session *session) {
     const struct manifest *manifest = &session->resumption.manifest;
-    if (*session->resumption.path && session->options->steps > manifest->step &&
-        manifest->data_hash != dataset_hash(&session->data))
+    int64_t sequence = session->program->sequence;
+    if (!*session->resumption.path || session->options->steps <= manifest->step)
+        return;
+    if (manifest->sequence != sequence)
+        fprintf(stderr,
+                "warning: %s: sequences have %lld tokens, and had %lld in the steps before: an "
+                "epoch has other windows, so what was taken may come again\n",
+                session->options->data, (long long)sequence, (long long)manifest->sequence);
+    if (manifest->data_hash != dataset_hash(&session->data))
         fprintf(stderr,
                 "warning: %s: these are not the data of the steps before; they are taken from "
                 "sample %lld on\n",
