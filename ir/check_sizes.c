@@ -33,13 +33,15 @@ static const char *items_text(struct arena *arena, int64_t items) {
     return items > 1 ? arena_format(arena, ", %" PRId64 " times", items) : "";
 }
 
-// `whole`: on all devices together. One that is within the limit has factors that are.
+// `whole`: on all devices together. One that is within the limit has factors that are. `kind` and
+// `name` make one name, which is put together for a message only: this is asked after every pass.
 static void check_bytes(struct size_checker *c, const struct tensor_type *whole, int64_t items,
-                        int64_t bytes, const char *name, struct span at) {
+                        int64_t bytes, const char *kind, const char *name, struct span at) {
     if (is_beyond(bytes))
         found(c, at, has_batch(whole->dims, whole->rank),
-              arena_format(c->arena, "%s is too large: %s%s; at most 2^60 bytes can be counted",
-                           name, tensor_type_text(c->arena, whole), items_text(c->arena, items)));
+              arena_format(c->arena, "%s %s is too large: %s%s; at most 2^60 bytes can be counted",
+                           kind, name, tensor_type_text(c->arena, whole),
+                           items_text(c->arena, items)));
 }
 
 static void check_tensor(struct size_checker *c, const struct tensor *tensor) {
@@ -47,8 +49,8 @@ static void check_tensor(struct size_checker *c, const struct tensor *tensor) {
     for (unsigned i = 0; i < tensor->rank; i++)
         type.dims[i] = tensor->dims[i];
     int64_t items = tensor->layers ? tensor->layers : 1;
-    check_bytes(c, &type, items, size_times(type_bytes(&type), items),
-                arena_format(c->arena, "tensor %s", tensor->name), tensor->span);
+    check_bytes(c, &type, items, size_times(type_bytes(&type), items), "tensor", tensor->name,
+                tensor->span);
 }
 
 static void check_items(struct size_checker *c, const struct buffer *buffer) {
@@ -64,15 +66,17 @@ static int64_t check_buffer(struct size_checker *c, const struct buffer *buffer)
     struct tensor_type whole = {.dtype = buffer->dtype, .rank = buffer->rank};
     for (unsigned i = 0; i < buffer->rank; i++)
         whole.dims[i] = buffer->dims[i];
-    const char *name = arena_format(c->arena, "buffer %s", buffer->name);
-    check_bytes(c, &whole, 1, type_bytes(&whole), name, buffer->span);
+    static const char kind[] = "buffer";
+    const char *name = buffer->name;
+    check_bytes(c, &whole, 1, type_bytes(&whole), kind, name, buffer->span);
     check_items(c, buffer);
     if (c->found.what)
         return 0;
     int64_t parts = mesh_group_size(&c->program->mesh, &buffer->layout.flat);
     int64_t item = buffer_item_bytes(c->program, buffer);
-    check_bytes(c, &whole, 1, size_times(item, parts), name, buffer->span); // padded
-    check_bytes(c, &whole, buffer->count, size_times(item, buffer->count), name, buffer->span);
+    check_bytes(c, &whole, 1, size_times(item, parts), kind, name, buffer->span); // padded
+    check_bytes(c, &whole, buffer->count, size_times(item, buffer->count), kind, name,
+                buffer->span);
     return buffer_bytes(c->program, buffer);
 }
 
@@ -94,9 +98,8 @@ static void check_value(struct size_checker *c, const struct unit *unit, value_i
                         struct span at) {
     const struct tensor_type *type = &unit->values[value].type;
     if (is_beyond(type_bytes(type)))
-        check_bytes(c, type, 1, type_bytes(type),
-                    arena_format(c->arena, "unit %s: `%%%s`", unit->name, unit->values[value].name),
-                    at);
+        check_bytes(c, type, 1, type_bytes(type), arena_format(c->arena, "unit %s:", unit->name),
+                    arena_format(c->arena, "`%%%s`", unit->values[value].name), at);
 }
 
 static void check_unit(struct size_checker *c, const struct unit *unit) {
