@@ -222,12 +222,12 @@ static int lacks_value(const char *given, int code) {
     return STATUS_USAGE;
 }
 
-// Words by which other commands read a file. Who asks for that is not led to an option that writes
-// one, however near it is: `--load` is near `--log`.
+// Words by which other commands read a file. Who asks for that is led to what reads one here, not
+// to an option that writes one, however near it is: `--load` is near `--log`.
 static const char *const reading_words[] = {
-    "checkpoint", "continue", "finetune", "from",  "import",  "init",       "initial",
-    "input",      "load",     "model",    "open",  "params",  "pretrained", "read",
-    "restart",    "restore",  "resume",   "start", "weights",
+    "continue", "finetune", "from",    "import", "init",    "initial",
+    "input",    "load",     "model",   "open",   "params",  "pretrained",
+    "read",     "restart",  "restore", "start",  "weights",
 };
 
 static bool is_for_reading(const char *given) {
@@ -250,9 +250,12 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
             return STATUS_USAGE;
         }
     }
+    bool resumes = is_for_reading(name) && option_rows[OPTION_RESUME].verbs >> verb & 1;
     complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name), name, names,
                      is_for_reading(name) ? 0 : n,
-                     arena_format(arena, "placec %s --help lists them", verb_name));
+                     arena_format(arena, "%splacec %s --help lists them",
+                                  resumes ? "--resume DIR goes on from a checkpoint; " : "",
+                                  verb_name));
     return STATUS_USAGE;
 }
 
