@@ -301,6 +301,21 @@ class Checkpoints(unittest.TestCase):
         self.train("--resume", "kept", "--checkpoint", "link", steps=5)
         self.assertEqual(self.kept(), ["step-000000004", "step-000000005"])
 
+    def test_no_output_damages_a_checkpoint(self):
+        self.train("--checkpoint", "kept", steps=3)
+        os.rename(self.path("kept", "step-000000003"), self.path("kept", "best"))
+        os.symlink("kept/best", self.path("link"))
+        os.symlink("kept/best/states.safetensors", self.path("states"))
+        for option in ("--save", "--dump", "--memory", "--trace", "--log"):
+            for path in ("kept/best/model.safetensors", "kept/best/new", "link/new", "states"):
+                self.assertIn(f"{path}: its folder is a checkpoint, which {option} would damage; name a file elsewhere",
+                              self.refused("--steps", 4, option, path))
+            self.assertIn(f"./further: --checkpoint and {option} name the same file",
+                          self.refused("--steps", 4, "--checkpoint", "further", option, "./further"))
+        self.train("--resume", "kept/best", "--save", "kept/model", "--log", "kept/log", "--checkpoint", "further")
+        self.assertIn("--checkpoint names no file", self.refused("--steps", 4, "--checkpoint", ""))
+        self.assertIn("--resume names no file", self.refused("--steps", 4, "--resume", ""))
+
     def test_two_runs_do_not_share_a_folder(self):
         command, env = self.command("--steps", 1000, "--checkpoint", "kept", LINEAR_FAULT="slow")
         run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -352,7 +367,7 @@ class Checkpoints(unittest.TestCase):
             (name, content(40, 1), files + "its header is not the one that was written"),
             (name, model[:-1], files + f"it has {len(model) - 1} bytes, and had {len(model)} when it was written"),
             (name, model + b"x", files + f"it has {len(model) + 1} bytes"),
-            (name, None, files + "cannot be read: No such file"),
+            (name, None, files + "cannot be read: No such file or directory; go on from another checkpoint"),
             (manifest, None, "kept/step-000000002: its manifest.json cannot be read: No such file"),
             (manifest, text[:-1], "its sum is not that of its text"),
             (manifest, text[:50], "its sum is not that of its text"),
@@ -369,9 +384,12 @@ class Checkpoints(unittest.TestCase):
                 self.write(data, "kept", file)
             for devices in (1, 2):
                 self.assertIn(expected, self.resume_refused(devices=devices))
-        os.unlink(self.path("kept", manifest))
-        os.mkfifo(self.path("kept", manifest))
-        self.assertIn("its manifest.json cannot be read", self.resume_refused())
+        for file in (manifest, name):
+            shutil.rmtree(self.path("kept"))
+            shutil.copytree(good, self.path("kept"))
+            os.unlink(self.path("kept", file))
+            os.mkfifo(self.path("kept", file))
+            self.assertIn("cannot be read: it is not a regular file; ", self.resume_refused())
 
     def test_what_is_no_checkpoint_is_refused(self):
         os.mkdir(self.path("empty"))

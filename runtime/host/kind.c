@@ -14,6 +14,7 @@ static const struct {
     [FILE_TIMELINE] = {"a timeline of memory", "{\"statement\": "},
     [FILE_TRACE] = {"a trace", "{\"displayTimeUnit\": "},
     [FILE_FLIGHT] = {"a flight recorder", "flight recorder: "},
+    [FILE_MANIFEST] = {"a checkpoint's manifest", "{\"format\": \"place checkpoint\""},
 };
 enum { LONGEST_BEGINNING = 32 };
 

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include "runtime/host/file.h"
 #include "runtime/host/kind.h"
+#include "runtime/host/manifest.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/outputs.h"
 #include "runtime/host/tensors.h"
@@ -108,6 +109,23 @@ static int check_kind(const struct named_file *file, char *message, size_t bytes
     return -1;
 }
 
+/* A file of a checkpoint, or beside one: whoever goes on from it would find other content than was
+ * written. It is told by its manifest, since a folder can be renamed. */
+static int check_outside(const struct named_file *file, char *message, size_t bytes) {
+    char place[FILE_PATH_BYTES], copy[FILE_PATH_BYTES];
+    char manifest[FILE_PATH_BYTES + sizeof MANIFEST_NAME];
+    struct stat status;
+    if (!file->written || !file->path || follow_links(file->path, place) != 0)
+        return 0;
+    snprintf(manifest, sizeof manifest, "%s/" MANIFEST_NAME, parent_of(place, copy, sizeof copy));
+    if (stat(manifest, &status) != 0 || status.st_size == 0 || kind_missed(FILE_MANIFEST, manifest))
+        return 0;
+    snprintf(message, bytes,
+             "%s: its folder is a checkpoint, which %s would damage; name a file elsewhere",
+             file->path, file->option);
+    return -1;
+}
+
 static int check_writable(const struct named_file *file, char *message, size_t bytes) {
     if (file->path && !*file->path) {
         snprintf(message, bytes, "%s names no file; give it a name, or leave it out", file->option);
@@ -132,6 +150,8 @@ int run_outputs_check(const struct place_program *program, const struct place_ru
         {.option = "--eval", .path = options->eval},
         {.option = "--targets", .path = options->targets},
         {.option = "--eval-targets", .path = options->eval_targets},
+        {.option = "--resume", .path = options->resume},
+        {.option = "--checkpoint", .path = options->checkpoint},
         {"--save", options->save, true, true, FILE_TENSORS,
          tensors_file_bytes(program, ENTRIES_PARAMETERS)},
         {"--dump", options->dump, true, true, FILE_TENSORS,
@@ -147,7 +167,8 @@ int run_outputs_check(const struct place_program *program, const struct place_ru
     if (check_distinct(files, N_FILES, options->texts, message, message_bytes) != 0)
         return -1;
     for (int i = 0; i < N_FILES; i++)
-        if (check_kind(&files[i], message, message_bytes) != 0)
+        if (check_outside(&files[i], message, message_bytes) != 0 ||
+            check_kind(&files[i], message, message_bytes) != 0)
             return -1;
     return 0;
 }

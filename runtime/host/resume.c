@@ -33,6 +33,11 @@ static int open_file(const char *folder, const char *name, int64_t *bytes) {
     return descriptor;
 }
 
+/* Of a file that could not be opened. */
+static const char *obstacle(void) {
+    return errno == EINVAL ? "it is not a regular file" : strerror(errno);
+}
+
 /* Of a file that could not be read to its end. */
 static const char *reason(void) {
     return errno ? strerror(errno) : "it became shorter meanwhile";
@@ -49,7 +54,7 @@ static int read_manifest(struct resumption *resumption, char *message, size_t me
         snprintf(message, message_bytes,
                  "%s: its " MANIFEST_NAME " cannot be read: %s; name a checkpoint, or a folder of "
                  "them",
-                 resumption->path, strerror(errno));
+                 resumption->path, obstacle());
         return -1;
     }
     char *text = bytes <= MOST_BYTES ? malloc((size_t)bytes + 1) : NULL;
@@ -212,8 +217,8 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
     int descriptor = open_file(resumption->path, file->name, &bytes);
     resumption->descriptors[i] = descriptor;
     if (descriptor < 0) {
-        snprintf(message, message_bytes, "%s/%s: cannot be read: %s", resumption->path, file->name,
-                 strerror(errno));
+        snprintf(message, message_bytes, "%s/%s: cannot be read: %s; go on from another checkpoint",
+                 resumption->path, file->name, obstacle());
         return -1;
     }
     if (bytes != file->bytes) {
