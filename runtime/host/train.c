@@ -311,8 +311,8 @@ static int32_t train_step(struct session *session, struct place_context *context
     status = evaluate(session, context, training);
     if (status)
         return status;
-    begin += clock_seconds() - before; /* which is no part of the step */
     fill_ahead(session, context, training);
+    begin += clock_seconds() - before; /* neither is part of this step */
     status = share_reports(session, context, training, begin);
     if (!status && !stops(&training->agreed))
         status = go_on_with_checkpoints(session, context, training);
