@@ -241,6 +241,12 @@ class Checkpoints(unittest.TestCase):
         self.train("--resume", "kept", "--save-every", 1, status=1, limit=100000)
         self.assertEqual(self.kept(), ["step-000000003"])
 
+    def test_the_first_step_behind_a_checkpoint_is_not_measured(self):
+        self.train("--checkpoint", "kept", steps=2)
+        for steps, measured in ((3, "1 step"), (6, "2 steps")):
+            done = self.run_it("--steps", steps, "--resume", "kept", "--profile")
+            self.assertIn(f"where a step's time goes, ms, mean of {measured}\n", done.stdout)
+
     # ---- evaluation on the way
 
     def test_evaluations_change_nothing_and_are_told(self):

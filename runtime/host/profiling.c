@@ -33,7 +33,8 @@ void profiling_end(struct place_context *context) {
 }
 
 bool profiling_counts_step(const struct session *session, int64_t step) {
-    return step > 1 || session->options->steps == 1;
+    int64_t first = session->resumption.manifest.step + 1; /* touches memory for the first time */
+    return step > first || session->options->steps == first;
 }
 
 /* ---- one rank ------------------------------------------------------------------------------- */

@@ -42,18 +42,19 @@ static const char *format_duration(char *text, size_t bytes, double seconds) {
 }
 
 void progress_begin(struct progress *progress, const struct place_program *program, int64_t steps,
-                    bool quiet) {
+                    int64_t before, bool quiet) {
     *progress = (struct progress){.program = program,
                                   .terminal = isatty(STDOUT_FILENO),
                                   .quiet = quiet,
                                   .steps = steps,
+                                  .before = before,
                                   .started = clock_seconds()};
 }
 
 /* On a terminal ten times a second; else about fifty lines in all, and one a second in a long run.
  */
 static bool is_due(const struct progress *progress, int64_t step, double now) {
-    if (step == 1 || step == progress->steps)
+    if (step == progress->before + 1 || step == progress->steps)
         return true;
     if (progress->terminal)
         return now - progress->shown >= 0.1;
@@ -74,7 +75,7 @@ static int format_step(const struct progress *progress, const struct step_record
     if (progress->peak_flops > 0 && flops > 0)
         snprintf(share, sizeof share, " (%.0f%% of peak)",
                  100 * flops / record->seconds / progress->peak_flops);
-    double per_step = (now - progress->started) / (double)record->step;
+    double per_step = (now - progress->started) / (double)(record->step - progress->before);
     return snprintf(
         line, bytes,
         "step %lld/%lld  loss %.4f  grad %.3g  lr %.3g  %.0f tokens/s%s  memory %s  "

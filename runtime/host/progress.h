@@ -8,7 +8,7 @@ struct progress {
     const struct place_program *program;
     bool terminal; /* one line that is rewritten; else a line now and then */
     bool quiet;
-    int64_t steps;
+    int64_t steps, before; /* in all; of these, those that the run goes on behind */
     double started, shown; /* seconds on a monotonic clock */
     double peak_flops;     /* of the machine, measured; 0: not known */
     int line_width;        /* characters of the line on the terminal */
@@ -25,7 +25,7 @@ double unsigned_nan(double value);
 
 /* Terminal or not, and the time; nothing is printed. */
 void progress_begin(struct progress *progress, const struct place_program *program, int64_t steps,
-                    bool quiet);
+                    int64_t before, bool quiet);
 void progress_step(struct progress *progress, const struct step_record *record);
 /* Ends the line that is being rewritten. 0, or -1 when stdout cannot be written (errno). */
 int progress_end(struct progress *progress);

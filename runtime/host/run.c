@@ -417,7 +417,8 @@ static int run_session(struct session *session, const struct launch *launch, cha
     interrupts_promise("the step is ended and files are written first");
     if (launch->first == 0)
         warn_rate(program, session->options->steps);
-    progress_begin(&session->progress, program, session->options->steps, quiet);
+    progress_begin(&session->progress, program, session->options->steps,
+                   session->resumption.manifest.step, quiet);
     session->progress.terminal &= !launch->join; /* a launcher carries lines, whatever it says */
     if (!quiet && program->flops_per_token > 0)
         session->progress.peak_flops =
