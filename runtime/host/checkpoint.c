@@ -39,15 +39,36 @@ static int folder_path(const struct session *session, char path[FILE_PATH_BYTES]
     return strlen(said) >= FILE_PATH_BYTES - 128 ? -1 : 0;
 }
 
-/* Room for one more than there are, before time is spent. */
-static int check_room(const struct checkpoints *checkpoints, char *message, size_t message_bytes) {
+/* How many more there will be at once than there are: those that stay, and the next, before the
+ * first of them goes; and no more than the run writes. */
+static int64_t most_new(const struct session *session) {
+    const struct checkpoints *checkpoints = &session->checkpoints;
+    int64_t steps = session->options->steps - session->resumption.manifest.step;
+    int64_t every = checkpoints->every > 0 ? checkpoints->every : steps;
+    int64_t written = steps / every + (steps % every != 0);
+    int64_t more = checkpoints->keep + 1 - folder_count(checkpoints->folder.path);
+    return more < 1 ? 1 : more < written ? more : written;
+}
+
+/* Room for one more than there are, before time is spent; a run whose later ones lack it is told,
+ * since others may make room meanwhile. */
+static int check_room(const struct session *session, char *message, size_t message_bytes) {
+    const struct checkpoints *checkpoints = &session->checkpoints;
     struct statvfs status;
     char need[32], room[32];
     if (fstatvfs(checkpoints->folder.descriptor, &status) != 0 || !status.f_blocks)
         return 0;
     int64_t there = (int64_t)status.f_bavail * (int64_t)status.f_frsize;
     int64_t bytes = tensor_files_bytes(&checkpoints->files);
-    if (bytes <= there)
+    int64_t fitting = there / bytes, more = most_new(session);
+    if (fitting > 0 && fitting < more)
+        fprintf(
+            stderr,
+            "warning: %s: its disk has room for %lld checkpoint%s of %s, and there will be %lld "
+            "more at once; keep fewer with --keep, make room, or name a folder elsewhere\n",
+            checkpoints->folder.path, (long long)fitting, fitting == 1 ? "" : "s",
+            format_bytes(need, sizeof need, bytes), (long long)more);
+    if (fitting > 0)
         return 0;
     snprintf(message, message_bytes,
              "%s: a checkpoint has %s, but its disk has only %s left; make room, or name a folder "
@@ -126,7 +147,7 @@ int checkpoints_open(struct session *session, int has_first_rank, char *message,
     else
         return folder_open(&checkpoints->folder, path, message, message_bytes) != 0 ||
                        check_order(session, message, message_bytes) != 0 ||
-                       check_room(checkpoints, message, message_bytes) != 0
+                       check_room(session, message, message_bytes) != 0
                    ? -1
                    : 0;
     return -1;

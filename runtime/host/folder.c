@@ -149,6 +149,17 @@ int64_t folder_last(const char *path) {
     return last;
 }
 
+int64_t folder_count(const char *path) {
+    DIR *list = opendir(path);
+    struct dirent *entry;
+    int64_t n = 0;
+    while (list && (entry = readdir(list)))
+        n += step_of(entry->d_name) >= 0;
+    if (list)
+        closedir(list);
+    return n;
+}
+
 /* ---- making one ----------------------------------------------------------------------------- */
 
 void folder_unfinished(char *name, size_t bytes, int64_t step) {

@@ -21,6 +21,8 @@ void folder_close(struct folder *folder);
 /* The number of the last checkpoint of a folder; -1: it has none, or errno says why nobody knows.
  */
 int64_t folder_last(const char *path);
+/* How many checkpoints it has. */
+int64_t folder_count(const char *path);
 /* "PATH/step-000000120" */
 void folder_name(char *name, size_t bytes, const char *path, int64_t step);
 /* Whether a path ends with the name of a checkpoint; the folder that it is in, and its number. */

@@ -185,7 +185,7 @@ static int match(struct resumption *resumption, const struct place_program *prog
     if (resumption->manifest.islands != islands) {
         snprintf(message, message_bytes,
                  "%s: it is of %lld models that are trained apart between averages, and this "
-                 "program has %lld; go on with as many (or train from its model.safetensors anew)",
+                 "program has %lld; go on with as many",
                  resumption->path, (long long)resumption->manifest.islands, (long long)islands);
         return -1;
     }
