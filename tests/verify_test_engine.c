@@ -66,13 +66,19 @@ static void items_that_differ_in_anything_are_no_run(void **state) {
     arena_free(&t.arena);
 }
 
-// How many runs a series has into which two neighbours are put, and nothing behind them.
-static uint32_t runs_of(struct engine *e, struct run left, struct run right) {
+// A series into which two neighbours are put, and nothing behind them.
+static struct series series_of(struct engine *e, struct run left, struct run right,
+                               int32_t skipped) {
     struct run rest = {.end = 8};
-    struct series series = {.runs = arena_copy(e->arena, &rest, sizeof rest), .n = 1, .cap = 1};
+    struct series series = {
+        .runs = arena_copy(e->arena, &rest, sizeof rest), .n = 1, .cap = 1, .skipped = skipped};
     series_put(e, &series, left);
     series_put(e, &series, right);
-    return series.n - (right.end < 8);
+    return series;
+}
+
+static uint32_t runs_of(struct engine *e, struct run left, struct run right) {
+    return series_of(e, left, right, 0).n - (right.end < 8);
 }
 
 // Neighbours are one run if all is alike, and each number stays or grows by their distance.
@@ -113,6 +119,54 @@ static void neighbours_that_differ_are_two_runs(void **state) {
     right.begin = 1;
     other.value.value.of.at = held[0].value.value.of.at + 1;
     assert_int_equal(runs_of(&e, left, right), 2);
+    arena_free(&t.arena);
+}
+
+// Of a buffer that has every second layer neighbours hold layers that are two apart.
+static void items_of_layers_in_turns_are_one_run(void **state) {
+    struct trial t;
+    struct engine e;
+    small_step_begin_engine(&t, &e,
+                            "buffer odd : parameters f32[hidden=4] of w layers 2 from 1 by 2 at "
+                            "65536\ntrain {\ncall copy(x = odd[1]) -> (y = spare[0])\n");
+    buffer_id odd = program_find_buffer(t.program, "odd");
+    step_execute(&e, STEP_TRAIN);
+    assert_int_equal(e.store.items[odd].n, 1);
+    for (int32_t item = 0; item < 2; item++) {
+        struct judgement value;
+        assert_true(store_holds(&e, odd, item, &value));
+        assert_int_equal(value.value.of.at, 1 + 2 * item);
+    }
+    struct held held = {.value = {.partial = 1, .value.of = {3, 5}}}, other = held;
+    struct run left = {.end = 1, .state = ITEM_READY, .held = &held, .n_held = 1};
+    struct run right = {.begin = 1, .end = 2, .state = ITEM_READY, .held = &other, .n_held = 1};
+    other.value.value.of.at = 6;
+    assert_int_equal(series_of(&e, left, right, 1).n, 3);
+    other.value.value.of.at = 7;
+    struct series series = series_of(&e, left, right, 1);
+    assert_int_equal(series.n, 2);
+    assert_int_equal(run_held(&e, &series.runs[0], 0, 1).value.value.of.at, 7);
+    assert_int_equal(run_part(&e, &series.runs[0], 1, 2).held->value.value.of.at, 7);
+    arena_free(&t.arena);
+}
+
+// Only what is in flight is asked at each write; the list of it goes with the store.
+static void handles_with_flights_are_listed(void **state) {
+    struct trial t;
+    struct engine e;
+    small_step_begin_engine(&t, &e,
+                            "start permute over b shift 1 as near[0] { w[0] -> other }\n"
+                            "start permute over b shift 1 as away[0] { w[1] -> work }\n"
+                            "wait near[0]\n"
+                            "start permute over b shift 1 as near[0] { w[0] -> other }\n"
+                            "wait away[0]\n");
+    step_execute(&e, STEP_TRAIN);
+    assert_int_equal(e.store.n_flying, 1);
+    assert_int_equal(e.store.flying[0], step_find_handle(e.step, "near"));
+    struct snapshot before = snapshot_take(&e);
+    e.store.n_flying = 0;
+    snapshot_put(&e, &before);
+    assert_int_equal(e.store.n_flying, 1);
     arena_free(&t.arena);
 }
 
@@ -427,6 +481,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_meet_where_they_are_shared),
         cmocka_unit_test(items_that_differ_in_anything_are_no_run),
+        cmocka_unit_test(items_of_layers_in_turns_are_one_run),
+        cmocka_unit_test(handles_with_flights_are_listed),
         cmocka_unit_test(neighbours_that_differ_are_two_runs),
         cmocka_unit_test(stores_that_differ_in_anything_are_not_equal),
         cmocka_unit_test(what_changes_in_another_way_has_no_invariant),

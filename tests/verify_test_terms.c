@@ -552,6 +552,17 @@ static void slots_come_round_with_all_symbols(void **state) {
     assert_int_equal(symbols.list[1].iterations, 1);
 }
 
+// No number is a multiple of a symbol, so no more is claimed than its first iteration.
+static void multiples_are_of_one_iteration(void **state) {
+    struct symbols symbols = {0};
+    int32_t x = symbol_begin(&symbols, 3, 2, 50);
+    assert_int_equal(number_times(&symbols, 7, 3), 21);
+    assert_int_equal(number_times(&symbols, x + 1, 1), x + 1);
+    assert_int_equal(symbols.list[0].iterations, 50);
+    assert_int_equal(number_times(&symbols, x + 1, 3), 12);
+    assert_int_equal(symbols.list[0].iterations, 1);
+}
+
 // ---- products ---------------------------------------------------------------------------------
 
 // New labels are counted on from the last one in use, as far as labels go.
@@ -602,6 +613,7 @@ int main(void) {
         cmocka_unit_test(answers_hold_for_as_many_iterations_as_are_noted),
         cmocka_unit_test(numbers_are_sums_of_symbols),
         cmocka_unit_test(slots_come_round_with_all_symbols),
+        cmocka_unit_test(multiples_are_of_one_iteration),
         cmocka_unit_test_setup_teardown(products_of_too_many_labels_are_none, setup, teardown),
         cmocka_unit_test_setup_teardown(products_of_scalars_are_scales, setup, teardown),
     };

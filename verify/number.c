@@ -81,6 +81,14 @@ int32_t number_replace(const struct symbols *symbols, int32_t number, int32_t by
     return number + times * (by - symbol_number(symbols->n - 1));
 }
 
+int32_t number_times(struct symbols *symbols, int32_t number, int32_t factor) {
+    if (factor != 1 && number_is_symbolic(number)) {
+        symbols_only_first(symbols);
+        number = (int32_t)number_first(symbols, number);
+    }
+    return (int32_t)((int64_t)number * factor);
+}
+
 // ---- comparing --------------------------------------------------------------------------------
 
 // The innermost symbol on which it depends. Where it depends on several, no more than the first

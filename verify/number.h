@@ -62,6 +62,9 @@ static inline int32_t number_least(struct symbols *symbols, int32_t a, int32_t b
 static inline int32_t number_largest(struct symbols *symbols, int32_t a, int32_t b) {
     return number_before(symbols, a, b) ? b : a;
 }
+// No number holds a multiple of a symbol: then it is the first iteration's, and no other is
+// claimed.
+int32_t number_times(struct symbols *, int32_t number, int32_t factor);
 // 0 .. modulus-1
 int32_t number_modulo(struct symbols *, int32_t number, int64_t modulus);
 

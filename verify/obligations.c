@@ -145,15 +145,15 @@ static const struct fault *check_item(struct engine *e, buffer_id id, int64_t it
     return fault ? fault : check_form(e, buffer, &found, expectation.what);
 }
 
-// What the items from this one on must hold, of which the reference's are `shift` further. Where
-// they are of every n-th layer, this one alone.
-static struct run expected_run(struct check *c, const struct series *theirs, int32_t item,
-                               int32_t shift, bool alone) {
-    struct run run = *series_find(&c->reference, theirs, item + shift);
-    if (alone)
-        run = run_part(&c->reference, &run, item + shift, item + shift + 1);
-    run.begin -= shift;
-    run.end -= shift;
+// What the items from this one on must hold. The reference has a place for every layer, and the
+// layer of `item` at `place`.
+static struct run expected_run(struct check *c, const struct series *theirs, int32_t place,
+                               int32_t item, int32_t skipped) {
+    const struct run *whole = series_find(&c->reference, theirs, place);
+    struct run run = run_part(&c->reference, whole, place, whole->end);
+    run.begin = item;
+    run.end = item + (whole->end - place + skipped) / (1 + skipped);
+    run.skipped = skipped;
     return run;
 }
 
@@ -163,10 +163,10 @@ static struct run expected_at(struct check *c, buffer_id id, int32_t item, buffe
                               const struct store *reference) {
     const struct buffer *buffer = &c->final.program->buffers[id];
     const struct buffer *theirs = &c->reference.program->buffers[whole];
-    int32_t shift = (int32_t)item_of_layer(theirs, buffer, item) - item;
-    return reference ? expected_run(c, &reference->items[whole], item, shift,
-                                    buffer_layer_step(buffer) > 1)
-                     : initial_run(&c->final, id, item);
+    int32_t place = (int32_t)item_of_layer(theirs, buffer, item);
+    return reference ? expected_run(c, &reference->items[whole], place, item,
+                                    (int32_t)buffer_layer_step(buffer) - 1)
+                     : initial_run(&c->final, id);
 }
 
 // Where the items end that are to the expected ones as this one is.
@@ -193,7 +193,7 @@ static void check_residual(struct check *c, buffer_id id, const struct store *re
     }
     for (int32_t i = 0; i < buffer->count;) {
         struct run expected = expected_at(c, id, i, other, reference);
-        struct scaled gradient = run_held(&expected, 0, i).value.value;
+        struct scaled gradient = run_held(e, &expected, 0, i).value.value;
         const char *what = state_text(e, buffer, i);
         const struct fault *fault = reference ? codes_check_residual(e, id, i, gradient, what)
                                               : codes_check_kept(e, id, i, what);
@@ -226,7 +226,7 @@ static void check_state(struct check *c, buffer_id id, const struct store *refer
                                       dtype_names[whole->dtype]));
     for (int32_t i = 0; i < buffer->count;) {
         struct run expected = expected_at(c, id, i, other, reference);
-        struct scaled value = run_held(&expected, 0, i).value.value;
+        struct scaled value = run_held(e, &expected, 0, i).value.value;
         bool lost;
         const struct fault *fault = check_item(e, id, i, value, &lost);
         check_add_fault(c, fault);

@@ -18,19 +18,25 @@ int32_t *held_number(struct held *held, enum held_number which) {
     }
 }
 
-static void advance(struct held *held, int32_t distance) {
+// By how much a number that moves grows from an item of the run to the next.
+static int32_t pace(const struct run *run, enum held_number which) {
+    return which == HELD_LAYER ? 1 + run->skipped : 1;
+}
+
+static void advance(struct engine *e, const struct run *run, struct held *held, int32_t distance) {
     for (unsigned which = 0; which < N_HELD_NUMBERS; which++)
         if (held->moves >> which & 1)
-            *held_number(held, which) += distance;
+            *held_number(held, which) +=
+                number_times(&e->terms->symbols, distance, pace(run, which));
 }
 
 bool run_is_single(const struct run *run) {
     return run->end == run->begin + 1;
 }
 
-struct held run_held(const struct run *run, uint32_t i, int32_t item) {
+struct held run_held(struct engine *e, const struct run *run, uint32_t i, int32_t item) {
     struct held held = run->held[i];
-    advance(&held, item - run->begin);
+    advance(e, run, &held, item - run->begin);
     return held;
 }
 
@@ -42,7 +48,7 @@ struct run run_part(struct engine *e, const struct run *run, int32_t begin, int3
         return part;
     struct held *held = arena_copy(e->arena, run->held, run->n_held * sizeof *held);
     for (uint32_t i = 0; i < run->n_held; i++)
-        advance(&held[i], begin - run->begin);
+        advance(e, run, &held[i], begin - run->begin);
     part.held = held;
     return part;
 }
@@ -69,6 +75,14 @@ static uint8_t moves_between(const struct held *from, const struct held *to) {
     return moves;
 }
 
+// Does the number grow from run to run as it does from item to item? No number is a multiple of a
+// distance that depends on a symbol.
+static bool keeps_pace(const struct run *left, const struct run *right, enum held_number which,
+                       int32_t grown) {
+    int32_t distance = right->begin - left->begin, by = pace(left, which);
+    return (by == 1 || !number_is_symbolic(distance)) && grown == (int64_t)distance * by;
+}
+
 // What two runs hold at the same place, the first items of each.
 static bool joins_at(const struct run *left, const struct run *right, uint32_t i) {
     const struct held *a = &left->held[i], *b = &right->held[i];
@@ -77,12 +91,26 @@ static bool joins_at(const struct run *left, const struct run *right, uint32_t i
         return false;
     for (unsigned which = 0; which < N_HELD_NUMBERS; which++) {
         int32_t grown = growth(a, b, which);
-        if (grown != 0 && grown != right->begin - left->begin)
+        if (grown != 0 && !keeps_pace(left, right, which, grown))
             return false;
     }
     uint8_t moves = moves_between(a, b);
     return (run_is_single(left) || a->moves == moves) &&
            (run_is_single(right) || b->moves == moves);
+}
+
+static struct held joined_held(const struct held *left, const struct held *right) {
+    struct held both = *left;
+    both.moves = moves_between(left, right);
+    both.value.fault = fault_first(left->value.fault, right->value.fault);
+    if (right->value.made > left->value.made)
+        both.value.made = right->value.made;
+    return both;
+}
+
+static bool says_what(const struct held *both, const struct held *left) {
+    return both->moves == left->moves && both->value.fault == left->value.fault &&
+           both->value.made == left->value.made;
 }
 
 // Makes `left` end where `right` does, if the two are one run.
@@ -93,15 +121,15 @@ static bool join(struct engine *e, struct run *left, const struct run *right) {
     for (uint32_t i = 0; i < left->n_held; i++)
         if (!joins_at(left, right, i))
             return false;
-    struct held *joined = arena_copy(e->arena, left->held, left->n_held * sizeof *joined);
+    struct held *joined = NULL;
     for (uint32_t i = 0; i < left->n_held; i++) {
-        struct held other = right->held[i];
-        joined[i].moves = moves_between(&joined[i], &other);
-        joined[i].value.fault = fault_first(joined[i].value.fault, other.value.fault);
-        if (other.value.made > joined[i].value.made)
-            joined[i].value.made = other.value.made;
+        struct held both = joined_held(&left->held[i], &right->held[i]);
+        if (says_what(&both, &left->held[i])) // this saves memory: a run grows item by item
+            continue;
+        if (!joined)
+            left->held = joined = arena_copy(e->arena, left->held, left->n_held * sizeof *joined);
+        joined[i] = both;
     }
-    left->held = joined;
     left->end = right->end;
     return true;
 }
@@ -140,6 +168,7 @@ void *list_splice(struct engine *e, void *list, uint32_t *n, uint32_t *cap, size
 
 void series_put(struct engine *e, struct series *series, struct run run) {
     struct symbols *symbols = &e->terms->symbols;
+    run.skipped = series->skipped;
     uint32_t begin = find(e, series, run.begin);
     uint32_t end = run_is_single(&run) ? begin : find(e, series, run.end - 1);
     const struct run *first = &series->runs[begin], *last = &series->runs[end++];
@@ -157,6 +186,9 @@ void series_put(struct engine *e, struct series *series, struct run run) {
     for (uint32_t i = 0; i < n; i++)
         if (n_joined == 0 || !join(e, &joined[n_joined - 1], &list[i]))
             joined[n_joined++] = list[i];
+    for (uint32_t i = 0; i < n_joined; i++)
+        if (run.n_held && joined[i].held == run.held)
+            joined[i].held = arena_copy(e->arena, run.held, run.n_held * sizeof *run.held);
     series->runs = list_splice(e, series->runs, &series->n, &series->cap, sizeof *joined,
                                (struct cut){begin, end}, joined, n_joined);
 }

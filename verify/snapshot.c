@@ -12,7 +12,7 @@ static void copy_series(struct engine *e, struct series *to, const struct series
     struct run *runs = ARENA_ARRAY(e->arena, struct run, n_runs + 1);
     for (uint32_t i = 0; i < n; i++) {
         memcpy(runs, from[i].runs, from[i].n * sizeof *runs);
-        to[i] = (struct series){runs, from[i].n, from[i].n};
+        to[i] = (struct series){runs, from[i].n, from[i].n, from[i].skipped};
         runs += from[i].n;
     }
 }
@@ -43,6 +43,7 @@ void snapshot_put(struct engine *e, const struct snapshot *state) {
     e->store.items = own.items;
     e->store.flights = own.flights;
     e->store.regions = own.regions;
+    flights_find(e);
 }
 
 // ---- generalising -----------------------------------------------------------------------------

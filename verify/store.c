@@ -122,30 +122,30 @@ void initials_init(struct engine *e) {
     regions_init(e);
 }
 
-struct run initial_run(struct engine *e, buffer_id id, int32_t item) {
-    int32_t count = (int32_t)buffer_of(e, id)->count;
-    int32_t step = (int32_t)buffer_layer_step(buffer_of(e, id));
-    if (step == 1)
-        return (struct run){
-            .end = count, .state = ITEM_READY, .held = &e->initials[id], .n_held = 1};
-    // From one item to the next a layer's number grows by more than the items' do.
-    struct held *held = arena_copy(e->arena, &e->initials[id], sizeof *held);
-    if (held->moves >> HELD_LAYER & 1)
-        *held_number(held, HELD_LAYER) += item * step;
-    held->moves = 0;
-    return (struct run){
-        .begin = item, .end = item + 1, .state = ITEM_READY, .held = held, .n_held = 1};
+// From one item to the next a layer's number may grow by more than the items' do.
+static int32_t layers_skipped(const struct buffer *buffer) {
+    return (int32_t)buffer_layer_step(buffer) - 1;
+}
+
+struct run initial_run(const struct engine *e, buffer_id id) {
+    const struct buffer *buffer = buffer_of(e, id);
+    return (struct run){.end = (int32_t)buffer->count,
+                        .state = ITEM_READY,
+                        .held = &e->initials[id],
+                        .n_held = 1,
+                        .skipped = layers_skipped(buffer)};
 }
 
 struct term store_leaf(struct engine *e, struct reference from, enum buffer_class class) {
     const struct buffer *buffer = buffer_of(e, from.buffer);
-    int32_t item = number_of(e, from.index) * (int32_t)buffer_layer_step(buffer);
-    return state_leaf(e, buffer, class, (int32_t)buffer->first_layer + item);
+    int32_t distance = number_times(&e->terms->symbols, number_of(e, from.index),
+                                    (int32_t)buffer_layer_step(buffer));
+    return state_leaf(e, buffer, class, (int32_t)buffer->first_layer + distance);
 }
 
 struct judgement initial_judgement(struct engine *e, buffer_id id, int64_t item) {
-    struct run run = initial_run(e, id, (int32_t)item);
-    return run_held(&run, 0, (int32_t)item).value;
+    struct run run = initial_run(e, id);
+    return run_held(e, &run, 0, (int32_t)item).value;
 }
 
 // Another one that is filled too and has some of the bytes. Nothing says which was last.
@@ -166,9 +166,7 @@ static void fill(struct engine *e, buffer_id id) {
         series->runs[0] = (struct run){.end = count, .state = ITEM_OVERWRITTEN, .by = &other->span};
         return;
     }
-    struct run run = {0};
-    for (; run.end < count; series_put(e, series, run))
-        run = initial_run(e, id, run.end);
+    series->runs[0] = initial_run(e, id);
     bytes_take(e, id, 0, count, &buffer_of(e, id)->span);
 }
 
@@ -184,11 +182,14 @@ void store_init(struct engine *e, const struct step *step) {
     uint32_t n = e->program->n_buffers;
     e->store = (struct store){.items = series_new(e, n),
                               .flights = series_new(e, step->n_handles),
-                              .n_handles = step->n_handles};
+                              .n_handles = step->n_handles,
+                              .flying = ARENA_ARRAY(e->arena, uint32_t, step->n_handles + 1)};
     regions_clear(e);
-    for (buffer_id id = 0; id < n; id++)
+    for (buffer_id id = 0; id < n; id++) {
+        e->store.items[id].skipped = layers_skipped(buffer_of(e, id));
         e->store.items[id].runs[0] =
             (struct run){.end = (int32_t)buffer_of(e, id)->count, .state = ITEM_EMPTY};
+    }
     for (buffer_id id = 0; id < n; id++)
         if (is_filled(buffer_of(e, id)))
             fill(e, id);
@@ -327,7 +328,7 @@ static struct judgement read_window(struct engine *e, buffer_id window, struct p
     bool mine = look.state == ITEM_WINDOW && windows_nest(e, window, &none, look.run->window);
     if (!mine && look.state != ITEM_READY)
         return judgement_fault(state_fault(e, place, look, span));
-    struct judgement value = run_held(look.run, 0, place.item).value;
+    struct judgement value = run_held(e, look.run, 0, place.item).value;
     if (mine)
         return value;
     uint32_t summed = value.fault ? 0 : value.partial & flat_mask;
@@ -353,13 +354,13 @@ struct judgement store_read(struct engine *e, struct reference reference, struct
         return read_window(e, reference.buffer, place, look, span);
     if (look.state != ITEM_READY)
         return judgement_fault(state_fault(e, place, look, span));
-    return run_held(look.run, 0, place.item).value;
+    return run_held(e, look.run, 0, place.item).value;
 }
 
 bool store_holds(struct engine *e, buffer_id id, int64_t item, struct judgement *value) {
     struct look look = look_at(e, (struct place){id, (int32_t)item});
     if (look.state == ITEM_READY)
-        *value = run_held(look.run, 0, (int32_t)item).value;
+        *value = run_held(e, look.run, 0, (int32_t)item).value;
     return look.state == ITEM_READY;
 }
 
@@ -394,9 +395,6 @@ struct judgement store_at_end(struct engine *e, buffer_id id, int64_t item, cons
 void store_set(struct engine *e, struct place place, struct run content) {
     content.begin = place.item;
     content.end = place.item + 1;
-    content.held = content.n_held
-                       ? arena_copy(e->arena, content.held, content.n_held * sizeof *content.held)
-                       : NULL;
     series_put(e, &e->store.items[place.buffer], content);
 }
 

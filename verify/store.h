@@ -27,7 +27,8 @@ enum item_state {
 };
 
 // A value, and for a piece of a transfer the items it reads and fills. Those of its numbers that
-// `moves` names grow by one from each item of a run to the next.
+// `moves` names grow by one from each item of a run to the next; a layer's by as many as the run
+// says.
 struct held {
     struct judgement value;
     int32_t from, to;
@@ -44,10 +45,12 @@ struct run {
     const struct statement *start; // of a transfer
     const struct held *held;       // of the first item; never changed
     uint32_t n_held;               // READY and WINDOW: 1; of a transfer: its pieces; else 0
+    int32_t skipped;               // layers between those of two items, where layers take turns
 };
 struct series {
     struct run *runs;
     uint32_t n, cap;
+    int32_t skipped; // by all its runs
 };
 
 struct stretch { // begins where this item of this buffer does and ends where the next one begins
@@ -69,6 +72,8 @@ struct store {
     struct series *items;   // of every buffer
     struct series *flights; // of every handle of the step
     uint32_t n_handles;
+    uint32_t *flying; // those that have anything in flight, in order
+    uint32_t n_flying;
     struct region *regions;
     struct place *claims; // of the present statement
     uint32_t n_claims, cap_claims;
@@ -78,9 +83,11 @@ struct store {
 // series.c
 const struct run *series_find(struct engine *, const struct series *, int32_t item);
 bool run_is_single(const struct run *);
-struct held run_held(const struct run *, uint32_t i, int32_t item); // the i-th held, of the item
+// The i-th held, of the item.
+struct held run_held(struct engine *, const struct run *, uint32_t i, int32_t item);
 struct run run_part(struct engine *, const struct run *, int32_t begin, int32_t end);
-// Puts the run where others are, which it replaces or cuts; joins it with its neighbours.
+// Puts the run where others are, which it replaces or cuts; joins it with its neighbours. What it
+// holds is copied where it stays a run of its own.
 void series_put(struct engine *, struct series *, struct run run);
 bool judgement_alike(const struct judgement *, const struct judgement *); // but for numbers, terms
 struct cut { // of a list: what stands at begin .. end-1
@@ -113,8 +120,7 @@ buffer_id plan_misplaced(const struct engine *, buffer_id, buffer_id);
 
 // store.c
 void initials_init(struct engine *); // what persistent and input buffers hold before a step
-// Of the item and those that are to it as what follows it is.
-struct run initial_run(struct engine *, buffer_id, int32_t item);
+struct run initial_run(const struct engine *, buffer_id); // of all items of one of these
 struct judgement initial_judgement(struct engine *, buffer_id, int64_t item);
 // The state of this class that the step finds of the same tensor and layer.
 struct term store_leaf(struct engine *, struct reference, enum buffer_class);
@@ -153,6 +159,7 @@ const struct fault *store_plan_fault(struct engine *, enum diagnostic_code, cons
 // transfer.c
 void store_start(struct engine *, const struct statement *);
 void store_wait(struct engine *, const struct statement *);
+void flights_find(struct engine *); // which handles have any: all flights are others now
 // A place is written: what transfers deliver from it or to it is spoilt. NULL, or why what is
 // written now is spoilt too.
 const struct fault *disturb_flights(struct engine *, struct place, struct span span);

@@ -3,8 +3,40 @@
 // there are layers may be under way.
 #include "verify/engine.h"
 
+#include <string.h>
+
 static struct series *flights_of(struct engine *e, uint32_t handle) {
     return &e->store.flights[handle];
+}
+
+static bool has_flights(const struct series *series) {
+    return series->n > 1 || series->runs[0].n_held > 0;
+}
+
+void flights_find(struct engine *e) {
+    struct store *store = &e->store;
+    store->n_flying = 0;
+    for (uint32_t h = 0; h < store->n_handles; h++)
+        if (has_flights(flights_of(e, h)))
+            store->flying[store->n_flying++] = h;
+}
+
+// Every write asks what is in flight, and of the handles that a step has hardly any is: they are
+// listed.
+static void put_flights(struct engine *e, uint32_t handle, struct run run) {
+    struct store *store = &e->store;
+    series_put(e, flights_of(e, handle), run);
+    uint32_t at = 0, behind;
+    while (at < store->n_flying && store->flying[at] < handle)
+        at++;
+    bool listed = at < store->n_flying && store->flying[at] == handle;
+    if (listed == has_flights(flights_of(e, handle)))
+        return;
+    behind = store->n_flying - at - listed;
+    memmove(&store->flying[at + !listed], &store->flying[at + listed], behind * sizeof handle);
+    if (!listed)
+        store->flying[at] = handle;
+    store->n_flying = at + !listed + behind;
 }
 
 // ---- what is written meanwhile ----------------------------------------------------------------
@@ -69,7 +101,7 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
     if (!reads && !fills)
         return false;
     struct touched slots = reads ? read : filled;
-    struct held first = run_held(run, i, slots.begin);
+    struct held first = run_held(e, run, i, slots.begin);
     struct place what = {reads ? from.buffer : to.buffer, reads ? first.from : first.to};
     // What a transfer reads then is spoilt, and so what it brings; what it fills, is who wrote it.
     struct fault *fault = fault_make(e, E610, reads ? run->start->span : span, NULL,
@@ -91,10 +123,6 @@ static bool disturb_piece(struct engine *e, struct series *series, const struct 
     return true;
 }
 
-static bool has_flights(const struct series *series) {
-    return series->n > 1 || series->runs[0].n_held > 0;
-}
-
 // True: a run has been cut, and the others may be touched too.
 static bool disturb_series(struct engine *e, struct series *series, struct place at,
                            struct span span, const struct fault **spoilt) {
@@ -110,9 +138,8 @@ static bool disturb_series(struct engine *e, struct series *series, struct place
 
 const struct fault *disturb_flights(struct engine *e, struct place at, struct span span) {
     const struct fault *spoilt = NULL;
-    for (uint32_t h = 0; h < e->store.n_handles; h++)
-        while (has_flights(flights_of(e, h)) &&
-               disturb_series(e, flights_of(e, h), at, span, &spoilt))
+    for (uint32_t i = 0; i < e->store.n_flying; i++)
+        while (disturb_series(e, flights_of(e, e->store.flying[i]), at, span, &spoilt))
             continue;
     return spoilt;
 }
@@ -248,7 +275,7 @@ static void check_slot(struct engine *e, const struct statement *statement, int3
                                      e->step->handles[start->handle].name);
     fault_also(fault, before->start->span, "started here");
     fault_insist(e, fault_caused_by(fault, &before->start->span));
-    series_put(e, flights_of(e, start->handle), (struct run){.begin = slot, .end = slot + 1});
+    put_flights(e, start->handle, (struct run){.begin = slot, .end = slot + 1});
 }
 
 // The targets hold nothing from now on, and who fills one that is being filled spoils both.
@@ -277,14 +304,14 @@ void store_start(struct engine *e, const struct statement *statement) {
             pieces[i].value = judgement_fault(mixed);
     }
     claim_targets(e, statement, pieces);
-    series_put(e, flights_of(e, start->handle),
-               (struct run){.begin = slot,
-                            .end = slot + 1,
-                            .state = ITEM_IN_FLIGHT,
-                            .by = &statement->span,
-                            .start = statement,
-                            .held = pieces,
-                            .n_held = start->n_pieces});
+    put_flights(e, start->handle,
+                (struct run){.begin = slot,
+                             .end = slot + 1,
+                             .state = ITEM_IN_FLIGHT,
+                             .by = &statement->span,
+                             .start = statement,
+                             .held = pieces,
+                             .n_held = start->n_pieces});
 }
 
 // ---- wait -------------------------------------------------------------------------------------
@@ -292,7 +319,7 @@ void store_start(struct engine *e, const struct statement *statement) {
 // Where the bytes arrive nobody else has any.
 static void deliver(struct engine *e, const struct run *flight, uint32_t i, int32_t slot) {
     buffer_id to = flight->start->start.pieces[i].to.buffer;
-    struct held piece = run_held(flight, i, slot), held = {.value = piece.value};
+    struct held piece = run_held(e, flight, i, slot), held = {.value = piece.value};
     struct place place = {owner_of(e, to), piece.to};
     bool window = place.buffer != to;
     bytes_take(e, place.buffer, place.item, place.item + 1, &flight->start->span);
@@ -317,5 +344,5 @@ void store_wait(struct engine *e, const struct statement *statement) {
     }
     for (uint32_t i = 0; i < flight.n_held; i++)
         deliver(e, &flight, i, slot);
-    series_put(e, series, (struct run){.begin = slot, .end = slot + 1});
+    put_flights(e, statement->wait.handle, (struct run){.begin = slot, .end = slot + 1});
 }
