@@ -385,6 +385,21 @@ static void what_grows_is_followed_as_far_as_affordable(void **state) {
     }
 }
 
+// Memory is looked at before each statement; what is refused for it names the one that was next, of
+// the program that is judged, and is not judged again to say why.
+static void what_grows_is_followed_as_far_as_memory_lasts(void **state) {
+    enum { LEFT_BYTES = 4 * 1024 * 1024 };
+    struct expected_verdict expected = {"E491", "call block_", "takes more than 2 GiB of memory"};
+    struct trial t;
+    assert_true(derive(&t, FAMILY_LLAMA, TINY_DDP, 1000, 1));
+    assert_true(trial_edit(&t, growing));
+    // Taken, but never touched.
+    arena_alloc(&t.arena, (size_t)LIMIT_CHECK_BYTES - LEFT_BYTES - t.arena.total_bytes);
+    trial_judge(&t);
+    assert_non_null(t.diagnostics->items[0]->help);
+    assert_true(trial_end(&t, trial_is_as_expected(&t, expected), "memory", expected));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_on_what_is_derived),
@@ -396,6 +411,7 @@ int main(void) {
         cmocka_unit_test(cost_does_not_grow),
         cmocka_unit_test(groups_are_followed),
         cmocka_unit_test(what_grows_is_followed_as_far_as_affordable),
+        cmocka_unit_test(what_grows_is_followed_as_far_as_memory_lasts),
     };
     if (getenv("FILTER"))
         cmocka_set_test_filter(getenv("FILTER"));

@@ -238,10 +238,12 @@ void unit_evaluate(struct engine *, const struct unit *, uint32_t unit_id,
 // step.c
 bool step_execute(struct engine *, enum step_kind); // false: gave up, said why
 void block_execute(struct engine *, const struct block *);
-void step_overrun(struct engine *, struct span span, const char *why);
+void step_overrun(struct engine *, const struct statement *, const char *why);
+bool has_memory(const struct arena *); // for more of a check
 
 // induction.c
 void loop_execute(struct engine *, const struct statement *);
+bool loop_is_gone_with(const struct loop *); // by one in it: over groups, or over turns, of layers
 
 // verify.c
 void engine_init(struct engine *, const struct program *, struct terms *, struct arena *,

@@ -96,6 +96,8 @@ struct diagnostic *fault_report(struct engine *e, const struct fault *fault) {
         diagnostic_note(d, "first so in the iteration with %s", fault->when);
     if (fault->effect)
         diagnostic_note(d, "%s", fault->effect);
+    if (fault->help)
+        diagnostic_help(d, "%s", fault->help);
     return d;
 }
 

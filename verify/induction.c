@@ -74,7 +74,7 @@ static void find_period(struct course *c) {
 }
 
 // A loop inside that goes with this one counts in multiples of x, which numbers cannot be.
-static bool is_gone_with(const struct loop *loop) {
+bool loop_is_gone_with(const struct loop *loop) {
     for (uint32_t i = 0; i < loop->body.n; i++)
         if (loop->body.statements[i].kind == STATEMENT_LOOP && loop->body.statements[i].loop.stride)
             return true;
@@ -180,7 +180,7 @@ static bool can_go_on(struct course *c, int64_t iteration) {
     bool hopeless = !c->past || c->n_alone > 2 * c->period + MAX_PEELED;
     if (!hopeless || c->n_alone == 0 || c->trips - iteration <= e->budget / (c->cost + 1))
         return true;
-    step_overrun(e, c->statement->span,
+    step_overrun(e, c->statement,
                  arena_format(e->arena,
                               "the iterations of this loop have no invariant that was found, and "
                               "they are too many to follow one by one: %" PRId64
@@ -198,7 +198,7 @@ void loop_execute(struct engine *e, const struct statement *statement) {
                        .period = 1};
     CHECK(e->depth < LIMIT_LOOP_DEPTH);
     find_period(&c);
-    if (!e->one_by_one && !is_gone_with(loop) && c.period <= MAX_PERIOD &&
+    if (!e->one_by_one && !loop_is_gone_with(loop) && c.period <= MAX_PERIOD &&
         c.trips > ROUNDS_TO_GAIN * c.period && e->terms->symbols.n < MAX_SYMBOLS)
         c.past = ARENA_ARRAY(e->arena, struct snapshot, c.period);
     e->time_loop[e->depth] = loop_counts_microbatches(e->program, loop, e->depth);

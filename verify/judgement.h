@@ -18,6 +18,7 @@ struct fault {
     struct span other; // a second place, where `other_said` is not NULL
     const char *other_said;
     const char *effect; // what it spoils, where the message does not say
+    const char *help;   // what to do about it; NULL: what the message says is wrong
     const char *when;   // the loops' variables; NULL: they are the first, or there are none
     const struct span
         *by;        // the statement that is the cause: it is told once, where it first does harm

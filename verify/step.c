@@ -160,26 +160,44 @@ static void execute(struct engine *e, const struct statement *statement) {
     }
 }
 
-void step_overrun(struct engine *e, struct span span, const char *why) {
-    e->overrun = true;
-    fault_insist(e, fault_make(e, E491, span, NULL, "%s", why));
+// Whether it is, or is in, a loop that is followed one by one for what the strategy says.
+static bool is_of_groups(const struct engine *e, const struct statement *statement) {
+    bool found = statement->kind == STATEMENT_LOOP && loop_is_gone_with(&statement->loop);
+    for (int i = 0; i < e->depth; i++)
+        found = found || loop_is_gone_with(&e->loops[i]->loop);
+    return found;
 }
 
-// What is kept of each iteration may be much, whatever the budget of statements.
-static bool has_memory(const struct engine *e) {
-    return arena_used_bytes(e->arena) <= (size_t)LIMIT_CHECK_BYTES;
+void step_overrun(struct engine *e, const struct statement *statement, const char *why) {
+    struct fault *fault = fault_make(e, E491, statement->span, NULL, "%s", why);
+    fault->help = is_of_groups(e, statement)
+                      ? "loops over groups and turns of layers are followed one by one: write "
+                        "`unit = layer` for `layers(2)`, and ranges as `layers[0:8]` for "
+                        "`layers[::2]`, or make the model less deep"
+                      : "let each iteration do with its layer or microbatch what the one before "
+                        "did with its own, or lower the loop's bound";
+    e->overrun = true;
+    fault_insist(e, fault);
+}
+
+bool has_memory(const struct arena *arena) {
+    return arena_used_bytes(arena) <= (size_t)LIMIT_CHECK_BYTES;
 }
 
 void block_execute(struct engine *e, const struct block *block) {
     for (uint32_t i = 0; i < block->n && !e->overrun; i++) {
         e->n_statements++;
-        if (!has_memory(e))
-            step_overrun(e, block->statements[i].span,
-                         "to follow this step takes more than 2 GiB of memory: too many of its "
-                         "iterations differ from one another");
+        // What is kept of each iteration may be much, whatever the budget of statements.
+        if (!has_memory(e->arena))
+            step_overrun(
+                e, &block->statements[i],
+                arena_format(e->arena,
+                             "to follow this step takes more than %d GiB of memory: too many of "
+                             "its iterations differ from one another",
+                             (int)(LIMIT_CHECK_BYTES >> 30)));
         else if (e->budget-- <= 0)
             step_overrun(
-                e, block->statements[i].span,
+                e, &block->statements[i],
                 arena_format(e->arena,
                              "this step has more than %d statements and ops to follow one "
                              "by one: not all of its loops have an invariant that was found",

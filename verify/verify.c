@@ -283,13 +283,14 @@ static int64_t n_executed(const struct check *c) {
 }
 
 // What is not accepted is examined once more, with laws that may yet prove it and for the reasons
-// if they do not, so that what is accepted as it stands costs no more.
+// if they do not, so that what is accepted as it stands costs no more. Not what took all memory:
+// again it would come less far.
 static struct verdict judge(const struct program *reference, const struct program *final,
                             struct arena *arena, struct diagnostics *diagnostics, bool one_by_one) {
     struct examination how = {.one_by_one = one_by_one};
     struct check *c = examine(reference, final, arena, diagnostics, how), *last = c;
     int64_t n_statements = n_executed(c);
-    if (c->n_faults) {
+    if (c->n_faults && has_memory(arena)) {
         how.history = history_new(arena, c->faults, c->n_faults);
         last = c = examine(reference, final, arena, diagnostics, how);
         n_statements += n_executed(c);
