@@ -116,15 +116,6 @@ static void add_buffer(struct compilation *c, struct placement_table *table, buf
     ARENA_PUSH(&c->arena, table->rows, table->n, table->cap, row);
 }
 
-struct placement_table placement_rows(struct compilation *c) {
-    struct placement_table table = {0};
-    for (int state = 0; state < N_STATES; state++)
-        for (buffer_id id = 0; id < c->final->n_buffers; id++)
-            if (class_states[c->final->buffers[id].class] == (enum state)state)
-                add_buffer(c, &table, id);
-    return table;
-}
-
 const char *mode_letter(const struct placement_row *row, unsigned axis) {
     uint32_t bit = UINT32_C(1) << axis;
     // An activation cut by the batch is kept whole by the device that computed it.
@@ -153,48 +144,81 @@ const char *mode_of_state(const struct placement_table *table, enum state state,
 
 // ---- what is recomputed -----------------------------------------------------------------------
 
-// Ops that cost more than a pass over their values; backward computes others again by itself.
-static bool is_work_of(const struct op *op, const char *role) {
-    enum op_kernel kernel = op_rows[op->kind].kernel;
-    return (kernel == KERNEL_PRODUCT || kernel == KERNEL_CALL) &&
-           is_path_of(role, op->roles, op->n_roles);
-}
+// An op that costs more than a pass over its values; backward computes others again by itself.
+struct work {
+    const struct op *op;
+    enum phase phase;
+    struct layers in;
+};
+struct role_work { // of ops of one role
+    struct work *items;
+    uint32_t n, cap;
+};
 
 static bool has_layer(struct layers layers, int64_t layer) {
     return layers.end == 0 || (layers.begin <= layer && layer < layers.end &&
                                (layer - layers.begin) % layers.step < layers.width);
 }
 
-// Does a call of the backward pass over this layer do the same?
-static bool is_done_again(struct compilation *c, const struct op *op, int64_t layer) {
+static void add_work(struct compilation *c, struct placement_table *table, struct work work) {
+    const char *role = role_path(&c->arena, work.op->roles, work.op->n_roles);
+    uint32_t at = names_find(&table->worked, role);
+    if (at == NOT_NAMED) {
+        struct role_work none = {0};
+        names_add(&table->worked, role, at = table->n_work);
+        ARENA_PUSH(&c->arena, table->work, table->n_work, table->cap_work, none);
+    }
+    struct role_work *all = &table->work[at];
+    ARENA_PUSH(&c->arena, all->items, all->n, all->cap, work);
+}
+
+// There may be as many calls of a role as layers, and what is asked of each is asked of all.
+static void find_work(struct compilation *c, struct placement_table *table) {
+    table->worked.arena = &c->arena;
     struct statement_walk walk = walk_statements(&c->final->steps[STEP_TRAIN].body);
     while (walk_next(&walk)) {
-        if (walk.statement->kind != STATEMENT_CALL || !has_layer(layers_of(&walk), layer))
+        if (walk.statement->kind != STATEMENT_CALL)
             continue;
         const struct unit *unit = &c->final->units[walk.statement->call.unit];
-        for (uint32_t i = 0; unit->phase == PHASE_BACKWARD && i < unit->n_ops; i++)
-            if (unit->ops[i].kind == op->kind && unit->ops[i].n_roles == op->n_roles &&
-                memcmp(unit->ops[i].roles, op->roles, op->n_roles) == 0 &&
-                op_attributes_equal(&unit->ops[i], op))
-                return true;
+        for (uint32_t i = 0; i < unit->n_ops; i++) {
+            enum op_kernel kernel = op_rows[unit->ops[i].kind].kernel;
+            if (kernel == KERNEL_PRODUCT || kernel == KERNEL_CALL)
+                add_work(c, table, (struct work){&unit->ops[i], unit->phase, layers_of(&walk)});
+        }
     }
+}
+
+// Does a call of the backward pass over this layer do the same?
+static bool is_done_again(const struct role_work *all, const struct op *op, int64_t layer) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->items[i].phase == PHASE_BACKWARD && has_layer(all->items[i].in, layer) &&
+            all->items[i].op->kind == op->kind && op_attributes_equal(all->items[i].op, op))
+            return true;
     return false;
 }
 
-bool role_is_recomputed(struct compilation *c, const char *role, int64_t layer) {
+bool role_is_recomputed(const struct placement_table *table, const char *role, int64_t layer) {
     bool any = false;
-    struct statement_walk walk = walk_statements(&c->final->steps[STEP_TRAIN].body);
-    while (walk_next(&walk)) {
-        if (walk.statement->kind != STATEMENT_CALL || !has_layer(layers_of(&walk), layer))
+    uint32_t at = names_find(&table->worked, role);
+    const struct role_work *all = at == NOT_NAMED ? NULL : &table->work[at];
+    for (uint32_t i = 0; all && i < all->n; i++) {
+        if (all->items[i].phase != PHASE_FORWARD || !has_layer(all->items[i].in, layer))
             continue;
-        const struct unit *unit = &c->final->units[walk.statement->call.unit];
-        for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
-            if (!is_work_of(&unit->ops[i], role))
-                continue;
-            if (!is_done_again(c, &unit->ops[i], layer))
-                return false;
-            any = true;
-        }
+        if (!is_done_again(all, all->items[i].op, layer))
+            return false;
+        any = true;
     }
     return any;
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+struct placement_table placement_rows(struct compilation *c) {
+    struct placement_table table = {0};
+    for (int state = 0; state < N_STATES; state++)
+        for (buffer_id id = 0; id < c->final->n_buffers; id++)
+            if (class_states[c->final->buffers[id].class] == (enum state)state)
+                add_buffer(c, &table, id);
+    find_work(c, &table);
+    return table;
 }

@@ -4,6 +4,7 @@
 #define PLACE_DRIVER_REPORT_H
 
 #include "driver/compile.h"
+#include "ir/names.h"
 
 // A group of tensors that say the same: the buffers of one class about tensors of one role path, or
 // about the same layers of them.
@@ -15,9 +16,13 @@ struct placement_row {
     const struct found *found;
     int64_t bytes; // of all its buffers, on one device
 };
+struct role_work; // report.c
 struct placement_table {
     struct placement_row *rows;
     uint32_t n, cap;
+    struct names worked; // roles of which the step has ops that cost more than a pass: in `work`
+    struct role_work *work;
+    uint32_t n_work, cap_work;
 };
 struct placement_table placement_rows(struct compilation *);
 
@@ -25,7 +30,7 @@ struct placement_table placement_rows(struct compilation *);
 const char *mode_letter(const struct placement_row *row, unsigned axis);
 // Does backward compute again what forward's ops of this role do in a layer (0: the role is in
 // none)?
-bool role_is_recomputed(struct compilation *, const char *role, int64_t layer);
+bool role_is_recomputed(const struct placement_table *, const char *role, int64_t layer);
 // The letter that most bytes of the state have on the axis.
 const char *mode_of_state(const struct placement_table *, enum state, unsigned axis);
 

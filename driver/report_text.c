@@ -54,9 +54,10 @@ static void print_cell(FILE *to, const char *text, bool last) {
 
 static bool is_of(const struct placement_row *row, enum state state, const char *role,
                   int64_t layer) {
-    return row->state == state && strcmp(row->role, role) == 0 &&
+    return row->state == state &&
            (row->end == 0 ||
-            (row->begin <= layer && layer < row->end && (layer - row->begin) % row->step == 0));
+            (row->begin <= layer && layer < row->end && (layer - row->begin) % row->step == 0)) &&
+           strcmp(row->role, role) == 0;
 }
 
 // As what blocks hand on lies; joined with M where what the role makes is recomputed, M alone where
@@ -89,7 +90,7 @@ static const char *tuple_text(struct compilation *c, const struct placement_tabl
 static const char *tuples_text(struct compilation *c, const struct placement_table *table,
                                const char *role, int64_t layer) {
     uint32_t n = c->final->mesh.n_axes;
-    bool recomputed = role_is_recomputed(c, role, layer);
+    bool recomputed = role_is_recomputed(table, role, layer);
     const char *text = "";
     for (uint32_t axis = 0; axis < n; axis++)
         text = arena_format(&c->arena, axis + 1 < n ? "%s %-16s" : "%s %s", text,
