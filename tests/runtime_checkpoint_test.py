@@ -135,6 +135,18 @@ class Checkpoints(unittest.TestCase):
                       done.stdout)
         self.assertEqual(self.kept(), ["step-000000003"])
 
+    def test_the_log_goes_on_too(self):
+        self.train("--checkpoint", "kept", "--log", "log", steps=2)
+        before = self.read("log")
+        self.write(before + b'{"step": 3, "lo', "log")
+        self.train("--resume", "kept", "--log", "log")
+        self.assertTrue(self.read("log").startswith(before))
+        lines = [json.loads(line) for line in self.read("log").splitlines()]
+        self.assertEqual([line["step"] for line in lines if "step" in line], list(range(1, STEPS + 1)))
+        self.assertEqual(["schema" in line for line in lines].count(True), 2)
+        self.train("--log", "log", steps=1)
+        self.assertEqual(len(self.read("log").splitlines()), 2)
+
     def test_the_seed_goes_on_too(self):
         whole = self.saved("--steps", STEPS, "--seed", 5)
         self.train("--checkpoint", "kept", "--seed", 5, steps=3)

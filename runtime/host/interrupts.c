@@ -18,18 +18,12 @@ static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 enum { HELD = sizeof held / sizeof held[0] };
 static struct sigaction previous[HELD];
 
-static void tell(const char *text) {
-    (void)!write(STDERR_FILENO, text, strlen(text));
-}
-
 static void on_interrupt(int signal_number) {
     if (atomic_fetch_add(&interrupts, 1) == 0) {
         int before = errno; /* of whatever was interrupted */
-        if (is_watched) {
-            tell("\ninterrupted: ");
-            tell(atomic_load(&promise));
-            tell("; once more ends it at once\n");
-        }
+        const char *told = atomic_load(&promise);
+        if (is_watched)
+            (void)!write(STDERR_FILENO, told, strlen(told));
         errno = before;
         return;
     }

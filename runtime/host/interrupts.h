@@ -3,7 +3,10 @@
  */
 #pragma once
 
-/* `first`: what the first Ctrl-C does, in a few words, for who is at a terminal; a literal. */
+/* What the first Ctrl-C tells who is at a terminal, of what it does; in one piece, which others'
+ * lines do not divide. */
+#define INTERRUPTED(does) "\ninterrupted: " does "; once more ends it at once\n"
+/* `first`: an INTERRUPTED. */
 void interrupts_begin(const char *first);
 /* From here on it does this. */
 void interrupts_promise(const char *first);

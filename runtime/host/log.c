@@ -1,4 +1,5 @@
 /* The run's log (see log.h). */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/host/arena.h"
 #include "runtime/host/file.h"
@@ -117,8 +119,30 @@ static int write_header(struct run_log *log, const struct place_program *program
     return line_write(log, &line, message, message_bytes);
 }
 
-int run_log_open(struct run_log *log, const char *path, const struct place_program *program,
-                 char *message, size_t message_bytes) {
+/* Up to the end of the last whole line: what a killed run left of another is cut off. Of what is
+ * not a regular file, nothing. */
+static int64_t whole_lines_bytes(const char *place) {
+    char piece[4096];
+    struct stat status;
+    int64_t end = 0;
+    int descriptor = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
+        end = status.st_size;
+    while (end > 0) {
+        int64_t begin = end > (int64_t)sizeof piece ? end - (int64_t)sizeof piece : 0;
+        ssize_t n = pread(descriptor, piece, (size_t)(end - begin), begin);
+        const char *last = n > 0 ? memrchr(piece, '\n', (size_t)n) : NULL;
+        end = last ? begin + (last - piece) + 1 : begin;
+        if (last)
+            break;
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    return end;
+}
+
+int run_log_open(struct run_log *log, const char *path, bool goes_on,
+                 const struct place_program *program, char *message, size_t message_bytes) {
     char place[FILE_PATH_BYTES];
     *log = (struct run_log){.path = path, .descriptor = -1};
     /* A pipe that nobody reads is refused, not waited for; one that is read may be slow. */
@@ -139,8 +163,10 @@ int run_log_open(struct run_log *log, const char *path, const struct place_progr
         run_log_close(log);
         return -1;
     }
+    log->length = goes_on ? whole_lines_bytes(place) : 0;
     /* Not a regular file (a pipe, /dev/null) has nothing to forget. */
-    if (ftruncate(log->descriptor, 0) != 0 && errno != EINVAL) {
+    if ((ftruncate(log->descriptor, log->length) != 0 && errno != EINVAL) ||
+        (log->length > 0 && lseek(log->descriptor, log->length, SEEK_SET) < 0)) {
         snprintf(message, message_bytes, "%s: the log cannot be written: %s", path,
                  strerror(errno));
         run_log_close(log);

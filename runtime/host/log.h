@@ -1,5 +1,6 @@
 /* The run's log: JSON lines (docs/json.md), locked while it is written, whole lines only. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include "runtime/live.h"
 #include "runtime/place.h"
@@ -21,10 +22,11 @@ struct run_log {
     const char *path;
 };
 
-/* Opens and locks the file, forgets what it held, writes the first line. 0, or -1 with one line in
- * `message` (also when another run holds it, whose log then stays as it is). */
-int run_log_open(struct run_log *log, const char *path, const struct place_program *program,
-                 char *message, size_t message_bytes);
+/* Opens and locks the file, forgets what it held, or keeps its whole lines where a run goes on, and
+ * writes the first line of this run. 0, or -1 with one line in `message` (also when another run
+ * holds it, whose log then stays as it is). */
+int run_log_open(struct run_log *log, const char *path, bool goes_on,
+                 const struct place_program *program, char *message, size_t message_bytes);
 int run_log_step(struct run_log *log, const struct place_program *program,
                  const struct step_record *record, char *message, size_t message_bytes);
 /* A line of an evaluation behind a step. */

@@ -393,7 +393,7 @@ static void warn_of_other_data(const struct session *session) {
                 session->options->data, (long long)manifest->samples);
 }
 
-/* The data as a whole; then the log that is there may begin anew. */
+/* The data as a whole; then the log that is there may begin anew, or go on. */
 static enum scan_end look_through(struct session *session, const struct launch *launch,
                                   char *message) {
     int cores = available_cores(), threads = cores / launch->neighbours;
@@ -404,7 +404,8 @@ static enum scan_end look_through(struct session *session, const struct launch *
         return end;
     inputs_warn(session);
     warn_of_other_data(session);
-    if (session->options->log && run_log_open(&session->log, session->options->log,
+    bool goes_on = session->options->resume != NULL;
+    if (session->options->log && run_log_open(&session->log, session->options->log, goes_on,
                                               session->program, message, MESSAGE_BYTES) != 0)
         return SCAN_REFUSED;
     return end;
@@ -414,7 +415,7 @@ static int run_session(struct session *session, const struct launch *launch, cha
     const struct place_program *program = session->program;
     int cores = available_cores();
     bool quiet = is_quiet(session, launch);
-    interrupts_promise("the step is ended and files are written first");
+    interrupts_promise(INTERRUPTED("the step is ended and files are written first"));
     if (launch->first == 0)
         warn_rate(program, session->options->steps);
     progress_begin(&session->progress, program, session->options->steps,
@@ -489,7 +490,7 @@ static int run_program(const struct place_program *program,
         return failed;
     }
     session.processes = launch.processes;
-    interrupts_begin("the run ends before its first step");
+    interrupts_begin(INTERRUPTED("the run ends before its first step"));
     enum scan_end looked = SCAN_DONE;
     int status = prepare(&session, &launch, message);
     if (!status)
