@@ -116,11 +116,7 @@ static bool append_axes(struct resolver *r, const struct mesh *mesh, struct ast_
     const struct mesh_product *product = mesh_find_product(mesh, name.text);
     if (axis < 0 && !product) {
         const char *names[2 * MAX_AXES];
-        size_t n = 0;
-        for (uint32_t i = 0; i < mesh->n_axes; i++)
-            names[n++] = mesh->axes[i].name;
-        for (uint32_t i = 0; i < mesh->n_products; i++)
-            names[n++] = mesh->products[i].name;
+        size_t n = mesh_names(mesh, names);
         struct diagnostic *d = report_unknown(r, E103, name, "axis of the mesh", names, n);
         if (remedy)
             diagnostic_note(d, "%s", remedy);

@@ -201,6 +201,8 @@ int64_t mesh_group_size(const struct mesh *mesh, const struct axis_list *axes); 
 int mesh_find_axis(const struct mesh *mesh, const char *name); // -1: none of that name
 const struct mesh_product *mesh_find_product(const struct mesh *mesh,
                                              const char *name); // NULL: none
+// Names of its axes, then of its products. Returns how many there are.
+size_t mesh_names(const struct mesh *mesh, const char *names[2 * MAX_AXES]);
 // "batch, heads", of bits 1 << dimension.
 const char *dimensions_text(uint32_t dimensions, struct arena *arena);
 // What a user calls the list: "dp" where a product of the mesh has that name, else as the language

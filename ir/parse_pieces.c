@@ -129,11 +129,7 @@ enum dtype text_element_type(struct parser *p) {
 static void fail_no_axis(struct parser *p) {
     const struct mesh *mesh = &p->program->mesh;
     const char *names[2 * MAX_AXES];
-    size_t n = 0;
-    for (uint32_t i = 0; i < mesh->n_axes; i++)
-        names[n++] = mesh->axes[i].name;
-    for (uint32_t i = 0; i < mesh->n_products; i++)
-        names[n++] = mesh->products[i].name;
+    size_t n = mesh_names(mesh, names);
     text_meant(p, &p->token, TABLE(names, n));
     FAIL(p, "`%s` is not an axis of this mesh", p->token.text);
 }

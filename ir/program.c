@@ -43,6 +43,15 @@ const struct mesh_product *mesh_find_product(const struct mesh *mesh, const char
     return NULL;
 }
 
+size_t mesh_names(const struct mesh *mesh, const char *names[2 * MAX_AXES]) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        names[n++] = mesh->axes[i].name;
+    for (uint32_t i = 0; i < mesh->n_products; i++)
+        names[n++] = mesh->products[i].name;
+    return n;
+}
+
 // The longest product whose axes stand in the list from `at` on; NULL: none.
 static const struct mesh_product *longest_product(const struct mesh *mesh,
                                                   const struct axis_list *axes, unsigned at) {
