@@ -57,16 +57,19 @@ def ways():
 
 
 with tempfile.TemporaryDirectory() as temporary:
+    log = os.path.join(temporary, "log")
     losses, states = run(temporary, STEPS)
     went_on = 0
     for stop in STOPS:
-        first, _ = run(temporary, stop, "--checkpoint", "kept")
+        run(temporary, stop, "--checkpoint", "kept")
+        shutil.copy(log, log + ".stopped")
         for launcher, settings in ways():
-            second, resumed = run(temporary, STEPS, "--resume", f"kept/step-{stop:09}", "--checkpoint", "on",
+            shutil.copy(log + ".stopped", log)  # a run that goes on appends to it
+            logged, resumed = run(temporary, STEPS, "--resume", f"kept/step-{stop:09}", "--checkpoint", "on",
                                   launcher=launcher, settings=settings)
             went_on += 1
-            if first + second != losses or resumed != states:
-                sys.exit(f"stopped behind step {stop}, went on as {settings}: {first + second}, not {losses}; states "
+            if logged != losses or resumed != states:
+                sys.exit(f"stopped behind step {stop}, went on as {settings}: {logged}, not {losses}; states "
                          f"{'are the same' if resumed == states else 'differ'}")
             shutil.rmtree(os.path.join(temporary, "on"))
         shutil.rmtree(os.path.join(temporary, "kept"))
