@@ -131,9 +131,58 @@ class Checkpoints(unittest.TestCase):
         done = self.run_it("--steps", 3, "--checkpoint", "kept")
         self.assertIn("the states of step 3 are in kept; go on with --resume kept\n", done.stdout)
         done = self.run_it("--steps", 3, "--resume", "kept")
-        self.assertIn("resumed: kept/step-000000003, behind step 3; no step is left to train (--steps is the total)",
-                      done.stdout)
+        self.assertIn("resumed: kept/step-000000003, behind step 3\n", done.stdout)
         self.assertEqual(self.kept(), ["step-000000003"])
+
+    def test_that_no_step_is_left_is_said_also_when_quiet(self):
+        self.train("--checkpoint", "kept", steps=3)
+        for steps in (2, 3):
+            for quiet in ((), ("--quiet",)):
+                done = self.run_it("--steps", steps, "--resume", "kept", *quiet)
+                self.assertEqual(done.stderr, f"warning: no step is left to train: --steps {steps} is the total, and "
+                                 "kept/step-000000003 is behind step 3; for N more, give --steps 3 + N\n")
+        self.assertEqual(self.run_it("--resume", "kept", "--save", "model", data=None).stderr, "")
+        self.assertEqual(self.kept(), ["step-000000003"])
+
+    def test_one_command_starts_a_run_and_goes_on_with_it(self):
+        """As a batch job that is queued again: `--resume` and `--checkpoint` of one folder, however it is spelled."""
+        whole = self.saved("--steps", STEPS, devices=2)
+        for prefix in self.launchers():
+            for resume, checkpoint in (("kept", "kept"), ("kept/", "./kept"), ("link", "kept")):
+                if resume == "link":
+                    os.mkdir(self.path("kept"))
+                    os.symlink("kept", self.path("link"))
+                both = ("--resume", resume, "--checkpoint", checkpoint, "--log", "log")
+                done = self.run_it("--steps", 2, *both, devices=2, prefix=prefix)
+                self.assertIn(f"\nresumed: nothing; {resume} has no checkpoint yet, so the run begins anew\n", done.stdout)
+                done = self.run_it("--steps", STEPS, *both, "--save", "model", devices=2, prefix=prefix)
+                self.assertRegex(done.stdout, "\nresumed: .*step-000000002, behind step 2\n")
+                self.assertEqual(self.read("model"), whole)
+                self.assertEqual(self.kept(), ["step-000000002", "step-000000006"])
+                steps = [json.loads(line).get("step") for line in self.read("log").splitlines()]
+                self.assertEqual(list(filter(None, steps)), [1, 2, 3, 4, 5, 6])
+                shutil.rmtree(self.path("kept"))
+                self.train(*both, steps=1, devices=2, prefix=prefix)
+                self.assertEqual(len(self.read("log").splitlines()), 3)
+                shutil.rmtree(self.path("kept"))
+            os.unlink(self.path("link"))
+
+    def launchers(self):
+        launcher = (MPIRUN, "-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
+        return [(), launcher] if MPIRUN else [()]
+
+    def test_what_is_gone_is_not_promised(self):
+        command, env = self.command("--steps", 1000, "--checkpoint", "kept", "--save-every", 1, LINEAR_FAULT="slow")
+        run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+        while not os.path.exists(self.path("kept", "step-000000002")):
+            time.sleep(0.02)
+        os.rename(self.path("kept"), self.path("gone"))
+        run.send_signal(signal.SIGINT)
+        errors = run.communicate(timeout=60)[1]
+        self.assertEqual(run.returncode, 1, errors)
+        self.assertRegex(errors, r"\nnote: the checkpoint of step \d+ is no longer in kept; somebody has removed it\n$")
+        self.assertNotIn("go on with", errors)
 
     def test_the_log_goes_on_too(self):
         self.train("--checkpoint", "kept", "--log", "log", steps=2)
@@ -411,9 +460,15 @@ class Checkpoints(unittest.TestCase):
 
     def test_what_is_no_checkpoint_is_refused(self):
         os.mkdir(self.path("empty"))
-        self.assertIn("empty: there is no whole checkpoint in it; leave out --resume to begin anew",
-                      self.refused("--steps", 3, "--resume", "empty"))
-        self.assertIn("missing: cannot be read: No such file", self.refused("--steps", 3, "--resume", "missing"))
+        for folder, why in (("empty", "there is no whole checkpoint in it"), ("missing", "there is no such folder")):
+            self.assertIn(f"{folder}: {why}; with --resume {folder} --checkpoint {folder} a run begins anew where there is "
+                          "none", self.refused("--steps", 3, "--resume", folder))
+            self.assertIn(f"{folder}: {why}; name a checkpoint, or a folder of them, that a run with --checkpoint DIR has",
+                          self.refused("--resume", folder, "--save", "model", data=None))
+            self.assertIn(f"{folder}: {why}; with --resume",
+                          self.refused("--steps", 3, "--resume", folder, "--checkpoint", "other"))
+            self.train("--resume", folder, "--checkpoint", folder, steps=3)
+            self.assertEqual(self.kept(folder), ["step-000000003"])
         self.assertIn("text: cannot be read: Not a directory", self.refused("--steps", 3, "--resume", "text"))
 
     def test_another_model_is_refused(self):

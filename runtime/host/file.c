@@ -162,6 +162,26 @@ int follow_links(const char *path, char place[FILE_PATH_BYTES]) {
     return -1;
 }
 
+/* What is not there yet is known by its name and the folder that it would be in. */
+static bool is_same_name(const char *a, const char *b) {
+    char place_a[FILE_PATH_BYTES], place_b[FILE_PATH_BYTES], copy[FILE_PATH_BYTES];
+    struct stat x, y;
+    if (follow_links(a, place_a) != 0 || follow_links(b, place_b) != 0 ||
+        stat(dirname(strcpy(copy, place_a)), &x) != 0 ||
+        stat(dirname(strcpy(copy, place_b)), &y) != 0)
+        return false;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+           strcmp(basename(place_a), basename(place_b)) == 0;
+}
+
+bool is_same_place(const char *a, const char *b) {
+    struct stat x, y;
+    bool a_exists = stat(a, &x) == 0, b_exists = stat(b, &y) == 0;
+    if (a_exists || b_exists)
+        return a_exists && b_exists && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return is_same_name(a, b);
+}
+
 /* ---- part files ----
  * Whoever writes one holds its lock, on every host that shares the folder. So one that can be
  * locked is what a process left that has died. */

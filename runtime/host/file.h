@@ -1,6 +1,7 @@
 /* Files that exist whole or not at all: written under another name, flushed to disk, then renamed.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,6 +43,9 @@ void standard_files_hold(void);
 
 /* Where a path leads, be there a file yet or not: 0, or -1 with errno set. */
 int follow_links(const char *path, char place[FILE_PATH_BYTES]);
+
+/* Whether two paths lead to one place, or would, once it is made. */
+bool is_same_place(const char *a, const char *b);
 
 /* Whether `path` can be written, by what would be written first, and removes it again: 0, or -1
  * with errno set. `place` is then where the path leads. */

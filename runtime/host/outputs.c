@@ -27,25 +27,10 @@ static const char *parent_of(const char *path, char *copy, size_t bytes) {
     return dirname(copy);
 }
 
-static bool same_inode(const struct stat *a, const struct stat *b) {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Whether two paths name one regular file, or would, once it is made. Devices may be shared. */
 static bool is_same_file(const char *a, const char *b) {
-    struct stat x, y;
-    char copy_a[FILE_PATH_BYTES], copy_b[FILE_PATH_BYTES];
-    char place_a[FILE_PATH_BYTES], place_b[FILE_PATH_BYTES];
-    bool a_exists = stat(a, &x) == 0, b_exists = stat(b, &y) == 0;
-    if (a_exists || b_exists)
-        return a_exists && b_exists && same_inode(&x, &y) && S_ISREG(x.st_mode);
-    if (follow_links(a, place_a) != 0 || follow_links(b, place_b) != 0 ||
-        stat(parent_of(place_a, copy_a, sizeof copy_a), &x) != 0 ||
-        stat(parent_of(place_b, copy_b, sizeof copy_b), &y) != 0 || !same_inode(&x, &y))
-        return false;
-    strcpy(copy_a, place_a);
-    strcpy(copy_b, place_b);
-    return strcmp(basename(copy_a), basename(copy_b)) == 0;
+    struct stat status;
+    return is_same_place(a, b) && (stat(a, &status) != 0 || S_ISREG(status.st_mode));
 }
 
 static int check_pair(const struct named_file *a, const struct named_file *b, char *message,

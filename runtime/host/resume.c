@@ -74,11 +74,40 @@ static int read_manifest(struct resumption *resumption, char *message, size_t me
     return status;
 }
 
-/* The last of a folder, or the one that was named. */
-static int find_checkpoint(struct resumption *resumption, const char *path, char *message,
-                           size_t message_bytes) {
+/* Whether one command starts a run and goes on with it: it names the folder for both. */
+static bool may_begin_anew(const struct place_run_options *options) {
+    return options->checkpoint && options->steps > 0 &&
+           is_same_place(options->resume, options->checkpoint);
+}
+
+/* Of a folder without a checkpoint. */
+static int refuse_empty(const struct place_run_options *options, const char *why, char *message,
+                        size_t message_bytes) {
+    const char *path = options->resume;
+    if (options->steps == 0)
+        snprintf(message, message_bytes,
+                 "%s: %s; name a checkpoint, or a folder of them, that a run with --checkpoint DIR "
+                 "has written",
+                 path, why);
+    else
+        snprintf(message, message_bytes,
+                 "%s: %s; with --resume %s --checkpoint %s a run begins anew where there is none, "
+                 "and goes on where there is",
+                 path, why, path, path);
+    return -1;
+}
+
+/* The last of a folder, or the one that was named; none where the run begins anew. */
+static int find_checkpoint(struct resumption *resumption, const struct place_run_options *options,
+                           char *message, size_t message_bytes) {
+    const char *path = options->resume;
     char inside[FILE_PATH_BYTES + sizeof MANIFEST_NAME];
     int64_t last = folder_last(path);
+    bool is_missing = last < 0 && errno == ENOENT;
+    if (is_missing && may_begin_anew(options))
+        return 0;
+    if (is_missing)
+        return refuse_empty(options, "there is no such folder", message, message_bytes);
     if (strlen(path) >= FILE_PATH_BYTES - 64 || (last < 0 && errno)) {
         snprintf(message, message_bytes,
                  "%s: cannot be read: %s; --resume takes a checkpoint, or a folder of them", path,
@@ -90,11 +119,8 @@ static int find_checkpoint(struct resumption *resumption, const char *path, char
         folder_name(resumption->path, sizeof resumption->path, path, last);
     else if (access(inside, F_OK) == 0)
         snprintf(resumption->path, sizeof resumption->path, "%s", path);
-    else {
-        snprintf(message, message_bytes,
-                 "%s: there is no whole checkpoint in it; leave out --resume to begin anew", path);
-        return -1;
-    }
+    else if (!may_begin_anew(options))
+        return refuse_empty(options, "there is no whole checkpoint in it", message, message_bytes);
     return 0;
 }
 
@@ -244,10 +270,13 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
     return same ? 0 : -1;
 }
 
-int resumption_open(struct resumption *resumption, const char *path,
+int resumption_open(struct resumption *resumption, const struct place_run_options *options,
                     const struct place_program *program, char *message, size_t message_bytes) {
-    if (find_checkpoint(resumption, path, message, message_bytes) != 0 ||
-        read_manifest(resumption, message, message_bytes) != 0)
+    if (find_checkpoint(resumption, options, message, message_bytes) != 0)
+        return -1;
+    if (!*resumption->path)
+        return 0;
+    if (read_manifest(resumption, message, message_bytes) != 0)
         return -1;
     int32_t n = resumption->manifest.files.n;
     resumption->descriptors = malloc(((size_t)n + 1) * sizeof(int));

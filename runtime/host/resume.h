@@ -12,9 +12,11 @@ struct resumption {
     int32_t *sources;      /* of each, which tensor of the manifest it is */
 };
 
-/* `path`: a checkpoint, or a folder of them, whose last it is. Looks at everything but the content
- * of tensors. 0, or -1 with one line in `message`. To be closed in any case. */
-int resumption_open(struct resumption *resumption, const char *path,
+/* Of what --resume names: a checkpoint, or a folder of them, whose last it is. A folder that has
+ * none, or is not there yet, is none to go on from, unless --checkpoint names it too: then the run
+ * begins anew. Looks at everything but the content of tensors. 0, or -1 with one line in `message`.
+ * To be closed in any case. */
+int resumption_open(struct resumption *resumption, const struct place_run_options *options,
                     const struct place_program *program, char *message, size_t message_bytes);
 void resumption_close(struct resumption *resumption);
 

@@ -134,10 +134,10 @@ static int check_memory(const struct session *session, int ranks, char *message)
 static int open_checkpoints(struct session *session, bool has_first_rank, char *message) {
     const struct place_run_options *options = session->options;
     const struct resumption *resumption = &session->resumption;
-    if (options->resume) {
-        if (resumption_open(&session->resumption, options->resume, session->program, message,
-                            MESSAGE_BYTES) != 0)
-            return -1;
+    if (options->resume && resumption_open(&session->resumption, options, session->program, message,
+                                           MESSAGE_BYTES) != 0)
+        return -1;
+    if (*resumption->path) {
         if (options->has_seed && session->seed != resumption->manifest.seed) {
             snprintf(message, MESSAGE_BYTES,
                      "%s: it was made with --seed %llu, which its data and draws depend on; leave "
@@ -181,13 +181,12 @@ static void print_relaxed(const struct place_program *program) {
 /* Where the run goes on. */
 static void print_resumption(const struct session *session) {
     const struct resumption *resumption = &session->resumption;
-    const struct manifest *manifest = &resumption->manifest;
-    const struct place_run_options *options = session->options;
-    if (!*resumption->path)
-        return;
-    printf("resumed: %s, behind step %lld%s\n", resumption->path, (long long)manifest->step,
-           options->steps <= manifest->step ? "; no step is left to train (--steps is the total)"
-                                            : "");
+    if (*resumption->path)
+        printf("resumed: %s, behind step %lld\n", resumption->path,
+               (long long)resumption->manifest.step);
+    else if (session->options->resume)
+        printf("resumed: nothing; %s has no checkpoint yet, so the run begins anew\n",
+               session->options->resume);
 }
 
 static void print_header(const struct session *session, const struct launch *launch, int cores) {
@@ -375,6 +374,18 @@ static bool is_quiet(const struct session *session, const struct launch *launch)
     return session->options->quiet || launch->first != 0;
 }
 
+/* Who counts the steps from the checkpoint on would wait for some that do not come. */
+static void warn_of_no_step(const struct session *session) {
+    const struct resumption *resumption = &session->resumption;
+    int64_t steps = session->options->steps, before = resumption->manifest.step;
+    if (!*resumption->path || steps == 0 || steps > before)
+        return;
+    fprintf(stderr,
+            "warning: no step is left to train: --steps %lld is the total, and %s is behind step "
+            "%lld; for N more, give --steps %lld + N\n",
+            (long long)steps, resumption->path, (long long)before, (long long)before);
+}
+
 /* Other data than those of the steps before are somebody's will, or a slip. */
 static void warn_of_other_data(const struct session *session) {
     const struct manifest *manifest = &session->resumption.manifest;
@@ -403,8 +414,9 @@ static enum scan_end look_through(struct session *session, const struct launch *
     if (end || launch->first != 0)
         return end;
     inputs_warn(session);
+    warn_of_no_step(session);
     warn_of_other_data(session);
-    bool goes_on = session->options->resume != NULL;
+    bool goes_on = *session->resumption.path;
     if (session->options->log && run_log_open(&session->log, session->options->log, goes_on,
                                               session->program, message, MESSAGE_BYTES) != 0)
         return SCAN_REFUSED;
@@ -433,6 +445,20 @@ static int report_failure(const char *message) {
     return 1;
 }
 
+/* What is in the folder now: somebody may have removed what was written. */
+static void report_checkpoint(const struct session *session, bool failed) {
+    const struct checkpoints *checkpoints = &session->checkpoints;
+    int64_t last = folder_last(checkpoints->path);
+    FILE *to = failed || atomic_load(&session->interrupted) ? stderr : stdout;
+    if (last < 0)
+        fprintf(stderr,
+                "note: the checkpoint of step %lld is no longer in %s; somebody has removed it\n",
+                (long long)checkpoints->last, checkpoints->path);
+    else
+        fprintf(to, "the states of step %lld are in %s; go on with --resume %s\n", (long long)last,
+                checkpoints->path, checkpoints->path);
+}
+
 /* Where the states are, of a run that had begun to train, and how it goes on. */
 static void report_states(const struct session *session, bool failed) {
     const struct checkpoints *checkpoints = &session->checkpoints;
@@ -449,9 +475,7 @@ static void report_states(const struct session *session, bool failed) {
                 "way\n",
                 checkpoints->path);
     } else {
-        FILE *to = failed || atomic_load(&session->interrupted) ? stderr : stdout;
-        fprintf(to, "the states of step %lld are in %s; go on with --resume %s\n",
-                (long long)checkpoints->last, checkpoints->path, checkpoints->path);
+        report_checkpoint(session, failed);
     }
 }
 
