@@ -1,6 +1,6 @@
 // Objects that were compiled before, by a key: the hash of what they are made from, which is the
-// module's text before optimisation, the machine, and LLVM's version. A directory of files, named
-// by their keys.
+// module's text before optimisation, the machine, and the versions of LLVM and of what stands here.
+// A directory of files, named by their keys.
 //
 // An object is code that will run, so one is believed only if nobody else can have put it there:
 // directory and file belong to this user, no one else may write them, and no link leads to the
@@ -26,6 +26,7 @@
 
 enum {
     LIMIT_BYTES = 128 << 20, // of all objects; some hundred programs
+    FORMAT = 2,              // of a file: part of the key, so that no version finds another's
     KEY_DIGITS = 2 * CACHE_KEY_BYTES,
     RANDOM_DIGITS = 16,
 };
@@ -53,10 +54,10 @@ static void hash_message(llvm_blake3_hasher *hasher, char *message) {
 // machine.
 struct cache_key cache_key_of(LLVMTargetMachineRef machine, struct effort effort,
                               LLVMModuleRef module) {
-    unsigned version[4] = {PLACE_ABI_VERSION};
+    unsigned version[] = {FORMAT, PLACE_ABI_VERSION, 0, 0, 0};
     struct cache_key key;
     llvm_blake3_hasher hasher;
-    LLVMGetVersion(&version[1], &version[2], &version[3]);
+    LLVMGetVersion(&version[2], &version[3], &version[4]);
     llvm_blake3_hasher_init(&hasher);
     llvm_blake3_hasher_update(&hasher, version, sizeof version);
     hash_string(&hasher, effort.passes);
