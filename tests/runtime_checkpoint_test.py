@@ -81,9 +81,9 @@ class Checkpoints(unittest.TestCase):
         self.run_it("--save", "saved", "--quiet", *options, **more)
         return self.read("saved")
 
-    def refused(self, *options, **more):
+    def refused(self, *options, alone=True, **more):
         done = self.run_it(*options, status=1, **more)
-        for line in done.stderr.splitlines():
+        for line in done.stderr.splitlines() if alone else ():
             self.assertRegex(line, "^(error|note): ")
         return done.stderr
 
@@ -434,7 +434,7 @@ class Checkpoints(unittest.TestCase):
             (name, content(40, 1), files + "its header is not the one that was written"),
             (name, model[:-1], files + f"it has {len(model) - 1} bytes, and had {len(model)} when it was written"),
             (name, model + b"x", files + f"it has {len(model) + 1} bytes"),
-            (name, None, files + "cannot be read: No such file or directory; go on from another checkpoint"),
+            (name, None, files + "cannot be read: No such file or directory; kept has no other"),
             (manifest, None, "kept/step-000000002: its manifest.json cannot be read: No such file"),
             (manifest, text[:-1], "its sum is not that of its text"),
             (manifest, text[:50], "its sum is not that of its text"),
@@ -450,13 +450,48 @@ class Checkpoints(unittest.TestCase):
             if data is not None:
                 self.write(data, "kept", file)
             for devices in (1, 2):
-                self.assertIn(expected, self.resume_refused(devices=devices))
+                errors = self.resume_refused(devices=devices)
+                self.assertIn(expected, errors)
+                self.assertEqual(errors.endswith("; kept has no other that is whole: leave out --resume to begin anew, with "
+                                                 "--checkpoint kept-2\n"), "newer" not in expected, errors)
         for file in (manifest, name):
             shutil.rmtree(self.path("kept"))
             shutil.copytree(good, self.path("kept"))
             os.unlink(self.path("kept", file))
             os.mkfifo(self.path("kept", file))
             self.assertIn("cannot be read: it is not a regular file; ", self.resume_refused())
+
+    def test_of_a_damaged_one_the_last_that_is_whole_is_named(self):
+        """As options that go on from it at once, however many are damaged, and in which way."""
+        whole = self.saved("--steps", STEPS, devices=2)
+        self.train("--checkpoint", "kept", "--save-every", 1, "--keep", 9, steps=4, devices=2)
+        steps = [f"kept/step-00000000{i}" for i in range(1, 5)]
+        model = self.read(steps[3], "model.safetensors")
+        for damaged, data in ((3, model[:-1]), (2, model), (1, None)):
+            if data is None:
+                os.unlink(self.path(steps[damaged], "manifest.json"))
+            else:
+                self.write(data, steps[damaged], "model.safetensors")
+            for prefix in self.launchers():
+                for resume in ("kept", "./kept/", steps[3]):
+                    errors = self.refused("--steps", STEPS, "--resume", resume, devices=2, prefix=prefix, alone=False)
+                    more = re.search(r"; go on from the last that is whole, with (--resume (\S+) --checkpoint (\S+))\n", errors)
+                    self.assertEqual(os.path.normpath(more[2]), steps[damaged - 1])
+                    self.assertEqual(os.path.normpath(more[3]), "kept-2")
+                    self.assertEqual(self.saved("--steps", STEPS, *more[1].split(), devices=2), whole)
+                    shutil.rmtree(self.path("kept-2"))
+        self.assertIn(f"; go on from the last that is whole, with --resume {steps[0]}\n",
+                      self.refused("--resume", "kept", "--save", "saved", data=None, devices=2))
+        self.assertIn(f"; go on from the last that is whole, with --resume {steps[0]}\n",
+                      self.refused("--steps", STEPS, "--resume", "kept", "--checkpoint", "other", devices=2))
+        os.mkdir(self.path("kept-2"))
+        self.assertIn(f" --resume {steps[0]} --checkpoint kept-3\n",
+                      self.refused("--steps", STEPS, "--resume", "kept", devices=2))
+        shutil.move(self.path(steps[3]), self.path("kept", "best"))
+        self.assertIn("; go on from another checkpoint\n", self.refused("--steps", STEPS, "--resume", "kept/best", devices=2))
+        shutil.rmtree(self.path(steps[0]))
+        self.assertIn("; kept has no other that is whole: leave out --resume to begin anew, with --checkpoint kept-3\n",
+                      self.refused("--steps", STEPS, "--resume", "kept", devices=2))
 
     def test_what_is_no_checkpoint_is_refused(self):
         os.mkdir(self.path("empty"))

@@ -31,13 +31,16 @@ void folder_name(char *name, size_t bytes, const char *path, int64_t step) {
     snprintf(name, bytes, "%s/" STEM "%09lld", path, (long long)step);
 }
 
+static void strip_slashes(char *path) {
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = 0;
+}
+
 bool folder_of(const char *checkpoint, char folder[FILE_PATH_BYTES], int64_t *step) {
-    size_t n = strlen(checkpoint);
-    if (n >= FILE_PATH_BYTES)
+    if (strlen(checkpoint) >= FILE_PATH_BYTES)
         return false;
     strcpy(folder, checkpoint);
-    while (n > 1 && folder[n - 1] == '/')
-        folder[--n] = 0;
+    strip_slashes(folder);
     char *slash = strrchr(folder, '/');
     *step = step_of(slash ? slash + 1 : folder);
     if (*step < 0)
@@ -48,6 +51,7 @@ bool folder_of(const char *checkpoint, char folder[FILE_PATH_BYTES], int64_t *st
         slash[1] = 0;
     else
         *slash = 0;
+    strip_slashes(folder);
     return true;
 }
 
@@ -136,12 +140,16 @@ void folder_close(struct folder *folder) {
 }
 
 int64_t folder_last(const char *path) {
+    return folder_last_before(path, INT64_MAX);
+}
+
+int64_t folder_last_before(const char *path, int64_t before) {
     DIR *list = opendir(path);
     struct dirent *entry;
     int64_t last = -1;
     while (list && (entry = readdir(list))) {
         int64_t step = step_of(entry->d_name);
-        last = step > last ? step : last;
+        last = step > last && step < before ? step : last;
     }
     if (list)
         closedir(list);

@@ -21,6 +21,8 @@ void folder_close(struct folder *folder);
 /* The number of the last checkpoint of a folder; -1: it has none, or errno says why nobody knows.
  */
 int64_t folder_last(const char *path);
+/* The same of those before a step. */
+int64_t folder_last_before(const char *path, int64_t before);
 /* How many checkpoints it has. */
 int64_t folder_count(const char *path);
 /* "PATH/step-000000120" */

@@ -296,9 +296,8 @@ static bool parse_samples(struct json_reader *reader, int64_t *samples) {
 }
 
 /* Of another version nothing but this is read. */
-static bool parse_version(struct json_reader *reader) {
+static bool parse_version(struct json_reader *reader, int64_t *version) {
     char format[MANIFEST_TEXT_BYTES];
-    int64_t version;
     bool first = true;
     char key[64];
     if (!reader_begin(reader, '{') || !reader_next(reader, '{', &first) ||
@@ -306,9 +305,9 @@ static bool parse_version(struct json_reader *reader) {
         strcmp(key, "format") != 0 || strcmp(format, FORMAT) != 0)
         return reader_fail(reader, "it does not begin as one of a checkpoint does");
     if (!reader_next(reader, '{', &first) || !reader_key(reader, key, sizeof key) ||
-        strcmp(key, "version") != 0 || !reader_integer(reader, &version))
+        strcmp(key, "version") != 0 || !reader_integer(reader, version))
         return reader_fail(reader, "it does not say its version");
-    return version <= MANIFEST_VERSION ||
+    return *version <= MANIFEST_VERSION ||
            reader_fail(reader, "it was written by a newer version of Place; go on with that one");
 }
 
@@ -357,7 +356,7 @@ int manifest_parse(struct manifest *manifest, const char *text, size_t bytes, ch
                    size_t message_bytes) {
     struct json_reader reader = {.text = text, .n = bytes};
     *manifest = (struct manifest){0};
-    if (parse_version(&reader) && check_sum(&reader, &manifest->own_sum) &&
+    if (parse_version(&reader, &manifest->version) && check_sum(&reader, &manifest->own_sum) &&
         parse_fields(&reader, manifest))
         return 0;
     snprintf(message, message_bytes, "line %d: %s", reader_line(&reader), reader.wrong);

@@ -10,6 +10,7 @@ enum { MANIFEST_VERSION = 1, MANIFEST_TEXT_BYTES = 256 };
 #define MANIFEST_NAME "manifest.json"
 
 struct manifest {
+    int64_t version;
     int64_t step;    /* that was made last */
     int64_t samples; /* of the data, taken so far: the next step begins with this one */
     uint64_t seed;

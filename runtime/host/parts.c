@@ -201,3 +201,18 @@ int part_read(struct place_context *context, struct panel *panel, const struct e
     }
     return 0;
 }
+
+int whole_sum(struct panel *panel, const struct entry *entry, const struct place_in_file *file,
+              content_sum *sum) {
+    size_t element = (size_t)dtype_size(entry->dtype);
+    *sum = 0;
+    for (int64_t begin = 0; begin < entry_elements(entry); begin = panel->end) {
+        move_panel(panel, entry, begin);
+        size_t bytes = (size_t)(panel->end - begin) * element;
+        if (file_read(file->descriptor, panel->data, bytes, byte_of(file, panel, element, 0)) !=
+            bytes)
+            return -1;
+        *sum += sum_of(panel, element, 0, panel->end - begin);
+    }
+    return 0;
+}

@@ -30,3 +30,6 @@ int part_write(struct place_context *context, struct panel *panel, const struct 
 int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
               const struct component *component, const struct place_in_file *file,
               content_sum *sum);
+/* The sum of a whole tensor, whoever has which part of it. 0, or -1 as above. */
+int whole_sum(struct panel *panel, const struct entry *entry, const struct place_in_file *file,
+              content_sum *sum);

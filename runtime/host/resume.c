@@ -1,12 +1,14 @@
 /* Going on from a checkpoint (see resume.h). */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/host/folder.h"
+#include "runtime/host/other.h"
 #include "runtime/host/resume.h"
 #include "runtime/host/safetensors.h"
 #include "runtime/transport/transport.h"
@@ -45,15 +47,19 @@ static const char *reason(void) {
 
 /* ---- the manifest --------------------------------------------------------------------------- */
 
+/* What is newer than this program is not damaged. */
+static bool is_newer(const struct resumption *resumption) {
+    return resumption->manifest.version > MANIFEST_VERSION;
+}
+
 static int read_manifest(struct resumption *resumption, char *message, size_t message_bytes) {
     enum { MOST_BYTES = 1 << 28 };
     char why[256];
     int64_t bytes;
     int descriptor = open_file(resumption->path, MANIFEST_NAME, &bytes), status = -1;
+    resumption->is_damaged = true;
     if (descriptor < 0) {
-        snprintf(message, message_bytes,
-                 "%s: its " MANIFEST_NAME " cannot be read: %s; name a checkpoint, or a folder of "
-                 "them",
+        snprintf(message, message_bytes, "%s: its " MANIFEST_NAME " cannot be read: %s",
                  resumption->path, obstacle());
         return -1;
     }
@@ -65,10 +71,10 @@ static int read_manifest(struct resumption *resumption, char *message, size_t me
         snprintf(message, message_bytes, "%s/" MANIFEST_NAME ": cannot be read: %s",
                  resumption->path, reason());
     else if (manifest_parse(&resumption->manifest, text, (size_t)bytes, why, sizeof why) != 0)
-        snprintf(message, message_bytes, "%s/" MANIFEST_NAME ", %s; go on from another checkpoint",
-                 resumption->path, why);
+        snprintf(message, message_bytes, "%s/" MANIFEST_NAME ", %s", resumption->path, why);
     else
         status = 0;
+    resumption->is_damaged = text && status != 0 && !is_newer(resumption);
     free(text);
     close(descriptor);
     return status;
@@ -242,16 +248,16 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
     int64_t bytes;
     int descriptor = open_file(resumption->path, file->name, &bytes);
     resumption->descriptors[i] = descriptor;
+    resumption->is_damaged = descriptor < 0 || bytes != file->bytes;
     if (descriptor < 0) {
-        snprintf(message, message_bytes, "%s/%s: cannot be read: %s; go on from another checkpoint",
-                 resumption->path, file->name, obstacle());
+        snprintf(message, message_bytes, "%s/%s: cannot be read: %s", resumption->path, file->name,
+                 obstacle());
         return -1;
     }
     if (bytes != file->bytes) {
         snprintf(message, message_bytes,
-                 "%s/%s: it has %lld bytes, and had %lld when it was written; go on from another "
-                 "checkpoint",
-                 resumption->path, file->name, (long long)bytes, (long long)file->bytes);
+                 "%s/%s: it has %lld bytes, and had %lld when it was written", resumption->path,
+                 file->name, (long long)bytes, (long long)file->bytes);
         return -1;
     }
     char *header = malloc(file->header_bytes);
@@ -264,18 +270,15 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
     else if (!same)
         snprintf(message, message_bytes,
                  "%s/%s: its header is not the one that was written: it is damaged, or of another "
-                 "checkpoint; go on from another",
+                 "checkpoint",
                  resumption->path, file->name);
+    resumption->is_damaged = header && !same;
     free(header);
     return same ? 0 : -1;
 }
 
-int resumption_open(struct resumption *resumption, const struct place_run_options *options,
-                    const struct place_program *program, char *message, size_t message_bytes) {
-    if (find_checkpoint(resumption, options, message, message_bytes) != 0)
-        return -1;
-    if (!*resumption->path)
-        return 0;
+int resumption_open_named(struct resumption *resumption, const struct place_program *program,
+                          char *message, size_t message_bytes) {
     if (read_manifest(resumption, message, message_bytes) != 0)
         return -1;
     int32_t n = resumption->manifest.files.n;
@@ -305,7 +308,38 @@ void resumption_close(struct resumption *resumption) {
     *resumption = (struct resumption){0};
 }
 
+int resumption_open(struct resumption *resumption, const struct place_run_options *options,
+                    const struct place_program *program, char *message, size_t message_bytes) {
+    resumption->options = options;
+    if (find_checkpoint(resumption, options, message, message_bytes) != 0)
+        return -1;
+    if (!*resumption->path ||
+        resumption_open_named(resumption, program, message, message_bytes) == 0)
+        return 0;
+    if (resumption->is_damaged)
+        advise_other(resumption, program, message, message_bytes);
+    return -1;
+}
+
 /* ---- states --------------------------------------------------------------------------------- */
+
+/* Ends the run, with what is wrong and what to run instead. */
+static int32_t fail_damaged(const struct resumption *resumption, struct place_context *context,
+                            int32_t source, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static int32_t fail_damaged(const struct resumption *resumption, struct place_context *context,
+                            int32_t source, const char *format, ...) {
+    const struct tensor_files *files = &resumption->manifest.files;
+    char message[2 * FILE_PATH_BYTES], what[ENTRY_NAME_BYTES + 128];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    snprintf(message, sizeof message, "%s/%s: %s", resumption->path,
+             files->items[tensor_files_of(files, source)].name, what);
+    advise_other(resumption, context->program, message, sizeof message);
+    return context_fail(context, -1, PLACE_ERROR_HOST, "%s", message);
+}
 
 /* Reads what the rank has of a tensor. Of copies the first is added to its sum. */
 static int32_t read_entry(const struct resumption *resumption, struct place_context *context,
@@ -319,34 +353,40 @@ static int32_t read_entry(const struct resumption *resumption, struct place_cont
         content_sum unused = 0;
         if (copy >= 0 &&
             part_read(context, panel, entry, c, &place, copy == 0 ? sum : &unused) != 0)
-            return context_fail(context, -1, PLACE_ERROR_HOST, "%s/%s: %s cannot be read: %s",
-                                resumption->path, files->items[file].name,
+            return fail_damaged(resumption, context, source, "%s cannot be read: %s",
                                 files->entries.items[source].name, reason());
     }
     return PLACE_OK;
 }
 
-/* `sums` of all ranks, in order. */
-static int32_t check_sums(const struct resumption *resumption, struct place_context *context,
-                          const content_sum *sums) {
-    const struct tensor_files *files = &resumption->manifest.files;
+/* The first tensor whose content is not what was written, among those of the manifest; -1: none.
+ * `sums` of all ranks, in order. */
+static int32_t find_other_content(const struct resumption *resumption, int64_t ranks,
+                                  const content_sum *sums) {
     int32_t n = resumption->wanted.n;
     for (int32_t i = 0; i < n; i++) {
         content_sum sum = 0;
-        int32_t source = resumption->sources[i];
-        for (int64_t rank = 0; rank < context->program->devices; rank++)
+        for (int64_t rank = 0; rank < ranks; rank++)
             sum += sums[rank * n + i];
-        if (sum == resumption->manifest.sums[source])
-            continue;
-        if (context->rank != 0)
-            return PLACE_ERROR_ABORTED; /* rank 0 says it */
-        return context_fail(context, -1, PLACE_ERROR_HOST,
-                            "%s/%s: the content of %s is not what was written: the file is "
-                            "damaged, or of another checkpoint; go on from another",
-                            resumption->path, files->items[tensor_files_of(files, source)].name,
-                            files->entries.items[source].name);
+        if (sum != resumption->manifest.sums[resumption->sources[i]])
+            return resumption->sources[i];
     }
-    return PLACE_OK;
+    return -1;
+}
+
+/* All ranks find the same. Rank 0 says it, and looks for another checkpoint first, while a process
+ * that ended would end the job. */
+static int32_t check_sums(const struct resumption *resumption, struct place_context *context,
+                          const content_sum *sums) {
+    int32_t source = find_other_content(resumption, context->program->devices, sums);
+    if (source < 0)
+        return PLACE_OK;
+    if (context->rank == 0)
+        return fail_damaged(resumption, context, source,
+                            "the content of %s is not what was written: the file is damaged, or of "
+                            "another checkpoint",
+                            resumption->manifest.files.entries.items[source].name);
+    return host_share(context, NULL, NULL, 0);
 }
 
 int32_t resumption_read(const struct resumption *resumption, struct place_context *context) {

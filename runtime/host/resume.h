@@ -5,7 +5,9 @@
 #include "runtime/host/manifest.h"
 
 struct resumption {
+    const struct place_run_options *options;
     char path[FILE_PATH_BYTES]; /* of the checkpoint; empty: the run begins anew */
+    bool is_damaged;            /* its files are not what was written */
     struct manifest manifest;
     int *descriptors;      /* of its files; null: none is open */
     struct entries wanted; /* what this program has to get */
@@ -18,6 +20,9 @@ struct resumption {
  * To be closed in any case. */
 int resumption_open(struct resumption *resumption, const struct place_run_options *options,
                     const struct place_program *program, char *message, size_t message_bytes);
+/* The same of the checkpoint at `path`, whatever the options say. */
+int resumption_open_named(struct resumption *resumption, const struct place_program *program,
+                          char *message, size_t message_bytes);
 void resumption_close(struct resumption *resumption);
 
 /* Fills the rank's states, which are zero, and holds what was read against the manifest's sums.

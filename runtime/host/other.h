@@ -1,0 +1,9 @@
+/* What to run where a checkpoint is damaged: the last of its folder that is whole to the last bit,
+ * as options that go on from it at once. */
+#pragma once
+#include "runtime/host/resume.h"
+
+/* Adds it to the message of the damage. What is damaged stays where it is: so if it is the last of
+ * its folder, what follows the whole one goes to another. */
+void advise_other(const struct resumption *resumption, const struct place_program *program,
+                  char *message, size_t message_bytes);
