@@ -26,9 +26,10 @@ static void print_mesh_line(struct compilation *c, FILE *to) {
         if (mesh->products[i].factored)
             print_factors(mesh, &mesh->products[i], to);
     fprintf(to,
-            "  step           %" PRId64 " sequences of %" PRId64 " tokens in %" PRId64
+            "  step           %" PRId64 " sequence%s of %" PRId64 " token%s in %" PRId64
             " microbatch%s\n",
-            c->final->sizes.batch, c->final->sizes.sequence, c->final->sizes.microbatches,
+            c->final->sizes.batch, plural_s(c->final->sizes.batch), c->final->sizes.sequence,
+            plural_s(c->final->sizes.sequence), c->final->sizes.microbatches,
             c->final->sizes.microbatches == 1 ? "" : "es");
 }
 
@@ -256,7 +257,7 @@ static void print_communication(struct compilation *c, FILE *to) {
     if (every == 0)
         return;
     fprintf(to, "\n  sent to average parameters, after every %" PRId64 " step%s\n", every,
-            every == 1 ? "" : "s");
+            plural_s(every));
     int64_t bytes = print_transfers(c, STEP_AVERAGE, to);
     fprintf(to, ", %s for each step\n", bytes_text(&c->arena, (double)bytes / (double)every));
 }

@@ -188,8 +188,9 @@ static void check_sizes(struct resolver *r, const struct model_draft *draft) {
     if (model->heads % model->kv_heads != 0)
         report_contradiction(
             r, draft, MODEL_kv_heads, MODEL_heads,
-            arena_format(r->arena, "%lld query heads cannot share %lld key heads",
-                         (long long)model->heads, (long long)model->kv_heads),
+            arena_format(r->arena, "%lld query head%s cannot share %lld key heads",
+                         (long long)model->heads, plural_s(model->heads),
+                         (long long)model->kv_heads),
             "as many query heads belong to each: make `kv_heads` a divisor of `heads`");
     check_most(r, draft, MODEL_head_dim, MODEL_heads, model->head_dim, LIMIT_HEAD_DIM,
                "use more heads; attention keeps a tile of this width for each thread");

@@ -303,7 +303,7 @@ static bool check_arguments(struct resolver *r, const struct ast_statement *use,
     if (arguments->n > parameters->n) {
         struct diagnostic *d =
             report(r->diagnostics, E115, use->span, "`%s` has %u parameter%s, but is given %u",
-                   use->use.name.text, parameters->n, parameters->n == 1 ? "" : "s", arguments->n);
+                   use->use.name.text, parameters->n, plural_s(parameters->n), arguments->n);
         diagnostic_label(d, strategy->name.span, "declared here");
         help_product(r, d, use, parameters);
         return false;

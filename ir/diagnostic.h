@@ -14,6 +14,7 @@
 #define PLACE_IR_DIAGNOSTIC_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "ir/arena.h"
@@ -21,6 +22,11 @@
 #include "ir/span.h"
 
 struct origin; // ir/config.h
+
+// What a word has behind so many of what it names.
+static inline const char *plural_s(int64_t n) {
+    return n == 1 ? "" : "s";
+}
 
 enum severity { SEVERITY_ERROR, SEVERITY_WARNING };
 

@@ -165,9 +165,9 @@ bool check_chunks(struct placing *p) {
     const struct split_statement *split = sequence_split(p, ring->axes[0]);
     struct diagnostic *d =
         report(p->diagnostics, E203, origin_span(&split->origin),
-               "a sequence of %" PRId64 " tokens does not divide into the %" PRId64
+               "a sequence of %" PRId64 " token%s does not divide into the %" PRId64
                " chunks of the ring over `%s`",
-               size, chunks, axes_text(p, ring));
+               size, plural_s(size), chunks, axes_text(p, ring));
     diagnostic_say(d, "%" PRId64 " is not a multiple of %" PRId64, size, chunks);
     diagnostic_label(d, origin_span(&p->config->train.sequence_origin), "its length");
     diagnostic_origin(d, &split->origin);

@@ -37,11 +37,11 @@ static void check_batch(struct placing *p) {
     bool said = train->microbatch_origin.kind != ORIGIN_DEFAULT;
     const char *into =
         said ? arena_format(p->arena, "into microbatches of %" PRId64 " sequence%s on",
-                            train->microbatch, train->microbatch == 1 ? "" : "s")
+                            train->microbatch, plural_s(train->microbatch))
              : "over";
     struct diagnostic *d = report(p->diagnostics, E201, origin_span(&train->batch_origin),
                                   "a batch of %" PRId64 " does not divide %s %" PRId64 " device%s",
-                                  train->batch, into, parts, parts == 1 ? "" : "s");
+                                  train->batch, into, parts, plural_s(parts));
     diagnostic_say(d, "not a multiple of %" PRId64, unit);
     if (said)
         diagnostic_label(d, origin_span(&train->microbatch_origin),
@@ -181,21 +181,24 @@ static void report_parts(struct placing *p, const struct origin *origin,
     struct diagnostic *d;
     if (dimension == DIM_SEQUENCE) {
         d = report(p->diagnostics, E202, origin_span(origin),
-                   "a sequence of %" PRId64 " tokens does not divide over the %" PRId64
+                   "a sequence of %" PRId64 " token%s does not divide over the %" PRId64
                    " devices of `%s`",
-                   size, parts, axes);
+                   size, plural_s(size), parts, axes);
         diagnostic_label(d, origin_span(&p->config->train.sequence_origin), "its length");
     } else if (dimension == DIM_VOCAB) {
         d = report(p->diagnostics, E202, origin_span(origin),
-                   "a vocabulary of %" PRId64 " tokens does not divide over the %" PRId64
+                   "a vocabulary of %" PRId64 " token%s does not divide over the %" PRId64
                    " devices of `%s`",
-                   size, parts, axes);
+                   size, plural_s(size), parts, axes);
         diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
     } else {
         const char *what =
             dimension == DIM_FFN
-                ? arena_format(p->arena, "an ffn of %" PRId64 " columns does", size)
-                : arena_format(p->arena, "%" PRId64 " %s do", size, dimension_names[dimension]);
+                ? arena_format(p->arena, "an ffn of %" PRId64 " column%s does", size,
+                               plural_s(size))
+                : arena_format(p->arena,
+                               size == 1 ? "%" PRId64 " of `%s` does" : "%" PRId64 " %s do", size,
+                               dimension_names[dimension]);
         d = report(p->diagnostics, E202, origin_span(origin),
                    "%s not divide over the %" PRId64 " devices of `%s`", what, parts, axes);
         diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);

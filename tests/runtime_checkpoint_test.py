@@ -308,6 +308,11 @@ class Checkpoints(unittest.TestCase):
             done = self.run_it("--steps", steps, "--resume", "kept", "--profile")
             self.assertIn(f"where a step's time goes, ms, mean of {measured}\n", done.stdout)
 
+    def test_a_profile_of_no_step_says_so(self):
+        self.train("--checkpoint", "kept", steps=2)
+        done = self.run_it("--steps", 2, "--resume", "kept", "--profile")
+        self.assertTrue(done.stdout.endswith("\nwhere a step's time goes: no step was made\n"), done.stdout)
+
     # ---- evaluation on the way
 
     def test_evaluations_change_nothing_and_are_told(self):
@@ -529,8 +534,15 @@ class Checkpoints(unittest.TestCase):
         self.write(body + b',\n"sum": "%016x"}\n' % content_hash(body), folder + "manifest.json")
 
     def test_usage(self):
-        self.assertIn("--save-every and --keep are about checkpoints: say where with --checkpoint DIR",
-                      self.refused("--steps", 3, "--save-every", 2))
+        for options, named in ((("--save-every", 2), "--save-every is"), (("--keep", 2), "--keep is"),
+                               (("--keep", 2, "--save-every", 2), "--save-every and --keep are")):
+            self.assertEqual(f"error: {named} about checkpoints: say where with --checkpoint DIR\n",
+                             self.refused("--steps", 3, *options))
+        for options, named in ((("--profile",), "--profile is of steps; give --steps N and --data FILE, or leave it out"),
+                               (("--profile", "--trace", "t"), "--profile and --trace are of steps; give --steps N and "
+                                "--data FILE, or leave them out"),
+                               (("--memory", "m", "--profile", "--trace", "t"), "--memory, --profile and --trace are of")):
+            self.assertIn(f"error: {named}", self.refused("--save", "s", *options, data=None))
         self.assertIn("--eval-every needs held-out data: give --eval FILE, or leave it out",
                       self.refused("--steps", 3, "--eval-every", 2))
 

@@ -377,6 +377,8 @@ class Linear(unittest.TestCase):
     def test_data(self):
         for name, content, text in (("empty", b"", "0 tokens are fewer than one sequence of 16"),
                                     ("short", b"0123456789abcdef", "16 tokens are fewer"),
+                                    ("one", b"0", "1 token is fewer than one sequence of 16"),
+                                    ("byte.u16", b"1", "1 byte is not a whole number of 2-byte tokens"),
                                     ("odd.u16", b"123", "not a whole number of 2-byte tokens"),
                                     ("big.u16", struct.pack("<40H", *([7] * 20 + [300] * 20)), "token 300 at position")):
             with open(self.path(name), "wb") as file:
@@ -662,7 +664,8 @@ class Processes(Linear):
 
     def test_without_the_transport(self):
         result = self.launch(2, "--data", self.data, "--steps", 5, PLACE_TRANSPORT_PATH=self.folder)
-        self.assertIn("libplace_mpi.so cannot be used", result.stderr)
+        self.assertIn("libplace_mpi.so cannot be used: it is neither beside the executable nor in the installation; name "
+                      "the folder that it is in with PLACE_TRANSPORT_PATH\n", result.stderr)
 
 
 for name in dir(Linear):  # those of the base class have run

@@ -171,7 +171,7 @@ static void tables_begin_with_the_culprit(void **state) {
     recorder_enter(&ranks[0].recorder, 0, RECORDED_collective_wait);
     recorder_enter(&ranks[2].recorder, 0, RECORDED_collective_wait);
     text = table_of(contexts, 3);
-    assert_non_null(strstr(text, "rank 1, 1 calls   <-- behind"));
+    assert_non_null(strstr(text, "rank 1, 1 call   <-- behind"));
     assert_true(strstr(text, "rank 1,") < strstr(text, "rank 0,"));
     free(text);
     ranks[2].status = PLACE_ERROR_MISMATCH;

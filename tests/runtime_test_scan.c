@@ -127,7 +127,11 @@ static void what_is_behind_the_last_window_counts(void **state) {
     struct dataset set;
     const char *path = write_file(".u32", tokens, sizeof tokens);
     assert_int_equal(scan_file(&set, path, NULL, 3, 1), SCAN_REFUSED);
-    assert_non_null(strstr(message, "token 1000 at position 5 (byte 20, window 1)"));
+    assert_non_null(strstr(message, "token 1000 at position 5 (byte 20, behind the last window)"));
+    unlink(path);
+    path = write_file(".u32", tokens + 2, sizeof tokens - 2 * sizeof *tokens); /* its last target */
+    assert_int_equal(scan_file(&set, path, NULL, 3, 1), SCAN_REFUSED);
+    assert_non_null(strstr(message, "token 1000 at position 3 (byte 12, window 0)"));
     unlink(path);
 }
 
@@ -140,7 +144,8 @@ static void a_zero_far_behind_is_no_text(void **state) {
     struct dataset set;
     const char *path = write_file("", text, BYTES);
     assert_int_equal(scan_file(&set, path, NULL, 100, THREADS), SCAN_REFUSED);
-    assert_non_null(strstr(message, "byte 1048574 (window 10485) is 0, which text has not"));
+    assert_non_null(
+        strstr(message, "byte 1048574, behind the last window, is 0, which text has not"));
     unlink(path);
     free(text);
 }

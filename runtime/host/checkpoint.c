@@ -66,7 +66,7 @@ static int check_room(const struct session *session, char *message, size_t messa
             stderr,
             "warning: %s: its disk has room for %lld checkpoint%s of %s, and there will be %lld "
             "more at once; keep fewer with --keep, make room, or name a folder elsewhere\n",
-            checkpoints->folder.path, (long long)fitting, fitting == 1 ? "" : "s",
+            checkpoints->folder.path, (long long)fitting, plural_s(fitting),
             format_bytes(need, sizeof need, bytes), (long long)more);
     if (fitting > 0)
         return 0;

@@ -8,6 +8,7 @@
 #include "runtime/host/data.h"
 #include "runtime/host/file.h"
 #include "runtime/host/layout.h"
+#include "runtime/host/progress.h"
 #include "runtime/host/random.h"
 
 static int file_open(struct data_file *file, const char *path, char *message,
@@ -43,16 +44,18 @@ static int check_length(struct dataset *set, char *message, size_t message_bytes
     if (file->bytes % set->width != 0) {
         snprintf(
             message, message_bytes,
-            "%s: %lld bytes are not a whole number of %d-byte tokens; the file is cut short or "
-            "its name is wrong",
-            file->path, (long long)file->bytes, set->width);
+            "%s: %lld byte%s not a whole number of %d-byte tokens; the file is cut short or its "
+            "name is wrong",
+            file->path, (long long)file->bytes, file->bytes == 1 ? " is" : "s are", set->width);
         return -1;
     }
     if (set->windows == 0) {
-        snprintf(message, message_bytes,
-                 "%s: %lld tokens are fewer than one sequence of %lld and its successor; give more "
-                 "data or a shorter train.sequence",
-                 file->path, (long long)set->tokens, (long long)set->sequence);
+        snprintf(
+            message, message_bytes,
+            "%s: %lld token%s fewer than one sequence of %lld and its successor; give more data "
+            "or a shorter train.sequence",
+            file->path, (long long)set->tokens, set->tokens == 1 ? " is" : "s are",
+            (long long)set->sequence);
         return -1;
     }
     return 0;
@@ -65,10 +68,10 @@ static int open_targets(struct dataset *set, const struct data_request *request,
     if (set->targets.bytes == set->tokens)
         return 0;
     snprintf(message, message_bytes,
-             "%s: it has %lld bytes, but %s has %lld tokens; %s takes a byte for each token, 1 "
+             "%s: it has %lld byte%s, but %s has %lld token%s; %s takes a byte for each token, 1 "
              "where it counts as a target, else 0",
-             request->targets, (long long)set->targets.bytes, request->path, (long long)set->tokens,
-             request->targets_option);
+             request->targets, (long long)set->targets.bytes, plural_s(set->targets.bytes),
+             request->path, (long long)set->tokens, plural_s(set->tokens), request->targets_option);
     return -1;
 }
 

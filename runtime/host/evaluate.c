@@ -93,8 +93,8 @@ int32_t rank_report_evaluation(struct session *session, struct place_context *co
     if (status || !evaluation.is_whole)
         return status;
     if (context->rank == 0)
-        printf("eval: loss %.6f over %lld tokens of %s\n", unsigned_nan(evaluation.loss),
-               (long long)evaluation.tokens, session->eval.file.path);
+        printf("eval: loss %.6f over %lld token%s of %s\n", unsigned_nan(evaluation.loss),
+               (long long)evaluation.tokens, plural_s(evaluation.tokens), session->eval.file.path);
     return isfinite(evaluation.loss)
                ? PLACE_OK
                : fail_not_a_number(context, "the loss of --eval is not a number: the model has "

@@ -121,7 +121,8 @@ static void print_rank(struct place_context *context, const char *mark, int line
     int64_t step = atomic_load(&context->recorder.step);
     if (step > 0)
         fprintf(to, ", step %lld", (long long)step);
-    fprintf(to, ", %llu calls%s\n", (unsigned long long)calls_of(context), mark);
+    fprintf(to, ", %llu call%s%s\n", (unsigned long long)calls_of(context),
+            plural_s((int64_t)calls_of(context)), mark);
     for (int i = n > lines ? n - lines : 0; i < n; i++)
         print_call(context->program, calls, i, (double)(int64_t)(now - calls[i].ticks) / rate, to);
 }

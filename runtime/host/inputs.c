@@ -35,8 +35,8 @@ void inputs_close(struct session *session) {
 
 static void print_input(const char *name, const struct dataset *set) {
     printf("%s: %s, %s; %lld token%s, %lld window%s of %lld", name, set->file.path,
-           data_kind_said(set->kind), (long long)set->tokens, set->tokens == 1 ? "" : "s",
-           (long long)set->windows, set->windows == 1 ? "" : "s", (long long)set->sequence);
+           data_kind_said(set->kind), (long long)set->tokens, plural_s(set->tokens),
+           (long long)set->windows, plural_s(set->windows), (long long)set->sequence);
     if (set->targets.path)
         printf("; targets by %s", set->targets.path);
 }
@@ -47,7 +47,7 @@ void inputs_print(const struct session *session) {
     if (data->file.path) {
         print_input("data", data);
         if (steps > 0)
-            printf("; %lld step%s: %.3g epochs", (long long)steps, steps == 1 ? "" : "s",
+            printf("; %lld step%s: %.3g epochs", (long long)steps, plural_s(steps),
                    (double)steps * (double)session->program->batch / (double)data->windows);
         printf("\n");
     }

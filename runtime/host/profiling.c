@@ -89,7 +89,7 @@ static void print_row(const char *name, const struct rank_shares *all, int64_t r
 
 static void print_shares(const struct rank_shares *all, int64_t ranks, uint64_t steps) {
     printf("\nwhere a step's time goes, ms, mean of %llu step%s\n", (unsigned long long)steps,
-           steps == 1 ? "" : "s");
+           plural_s((int64_t)steps));
     printf("  %-32s %10s %10s %10s\n", "", "mean rank", "most", "share");
     for (size_t work = 0; work < N_WORKS; work++) {
         print_row(work_names[work], all, ranks,
@@ -214,7 +214,9 @@ int32_t profiling_report(const struct session *session, struct place_context *co
                        *all = calloc((size_t)ranks, sizeof *all);
     int32_t status = all ? host_share(context, &mine, all, sizeof mine)
                          : context_fail(context, -1, PLACE_ERROR_HOST, "no memory for a profile");
-    if (!status && context->rank == 0 && session->options->profile) {
+    if (!status && context->rank == 0 && session->options->profile && profile->steps == 0) {
+        printf("\nwhere a step's time goes: no step was made\n");
+    } else if (!status && context->rank == 0 && session->options->profile) {
         print_shares(all, ranks, profile->steps);
         print_statements(context, ticks_per_ms);
         print_products(context, ticks_per_ms);

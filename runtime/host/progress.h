@@ -19,6 +19,11 @@ double clock_ticks_per_second(void);
 /* "12.3 MiB" */
 const char *format_bytes(char *text, size_t bytes, int64_t value);
 
+/* What a word has behind so many of what it names. */
+static inline const char *plural_s(int64_t n) {
+    return n == 1 ? "" : "s";
+}
+
 /* The value, or, of what is not a number, the one that is printed as `nan`: by its sign it would be
  * `-nan`, which says nothing. */
 double unsigned_nan(double value);

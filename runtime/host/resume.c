@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "runtime/host/folder.h"
 #include "runtime/host/other.h"
+#include "runtime/host/progress.h"
 #include "runtime/host/resume.h"
 #include "runtime/host/safetensors.h"
 #include "runtime/transport/transport.h"
@@ -216,9 +217,10 @@ static int match(struct resumption *resumption, const struct place_program *prog
     }
     if (resumption->manifest.islands != islands) {
         snprintf(message, message_bytes,
-                 "%s: it is of %lld models that are trained apart between averages, and this "
-                 "program has %lld; go on with as many",
-                 resumption->path, (long long)resumption->manifest.islands, (long long)islands);
+                 "%s: it is of %lld model%s trained apart between averages, and this program has "
+                 "%lld; go on with as many",
+                 resumption->path, (long long)resumption->manifest.islands,
+                 plural_s(resumption->manifest.islands), (long long)islands);
         return -1;
     }
     bool enough = entries_list(program, ENTRIES_RESUMABLE, &resumption->wanted);
@@ -256,8 +258,8 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
     }
     if (bytes != file->bytes) {
         snprintf(message, message_bytes,
-                 "%s/%s: it has %lld bytes, and had %lld when it was written", resumption->path,
-                 file->name, (long long)bytes, (long long)file->bytes);
+                 "%s/%s: it has %lld byte%s, and had %lld when it was written", resumption->path,
+                 file->name, (long long)bytes, plural_s(bytes), (long long)file->bytes);
         return -1;
     }
     char *header = malloc(file->header_bytes);

@@ -47,9 +47,59 @@ static bool buffers_fit(const struct place_program *program) {
     return true;
 }
 
+/* Options of which some were given. */
+struct given {
+    bool is;
+    const char *option;
+};
+
+/* "--save-every and --keep". Returns how many there are. */
+static int list_given(const struct given *all, int n, char *text, size_t bytes) {
+    int given = 0, told = 0;
+    size_t used = 0;
+    for (int i = 0; i < n; i++)
+        given += all[i].is;
+    for (int i = 0; i < n; i++)
+        if (all[i].is)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+                                     told++ == 0     ? ""
+                                     : told == given ? " and "
+                                                     : ", ",
+                                     all[i].option);
+    return given;
+}
+
+/* Options that say how something is done which nobody asked for. */
+static const char *check_company(const struct place_run_options *options, char *message,
+                                 size_t bytes) {
+    const struct given of_steps[] = {{options->memory, "--memory"},
+                                     {options->profile, "--profile"},
+                                     {options->trace, "--trace"}},
+                       of_checkpoints[] = {{options->save_every, "--save-every"},
+                                           {options->keep, "--keep"}};
+    char list[64] = "";
+    int n = options->steps == 0 ? list_given(of_steps, 3, list, sizeof list) : 0;
+    if (n > 0) {
+        snprintf(message, bytes, "%s %s of steps; give --steps N and --data FILE, or leave %s out",
+                 list, n == 1 ? "is" : "are", n == 1 ? "it" : "them");
+        return message;
+    }
+    if (!options->checkpoint && !options->resume)
+        n = list_given(of_checkpoints, 2, list, sizeof list);
+    if (n > 0) {
+        snprintf(message, bytes, "%s %s about checkpoints: say where with --checkpoint DIR", list,
+                 n == 1 ? "is" : "are");
+        return message;
+    }
+    if (options->eval_every && !options->eval)
+        return "--eval-every needs held-out data: give --eval FILE, or leave it out";
+    return NULL;
+}
+
 /* Whether the descriptor can do what the options ask for. Null, or what is wrong. */
 static const char *check_program(const struct place_program *program,
-                                 const struct place_run_options *options) {
+                                 const struct place_run_options *options, char *message,
+                                 size_t bytes) {
     if (program->abi_version != PLACE_ABI_VERSION)
         return "this program was made for another version of the runtime; build it again";
     if (!buffers_fit(program))
@@ -63,14 +113,8 @@ static const char *check_program(const struct place_program *program,
         return "--sample begins with the data's first tokens: give --data FILE";
     if (options->steps > 0 && !options->data)
         return "--steps needs --data FILE";
-    if (options->steps == 0 && (options->memory || options->profile || options->trace))
-        return "--memory, --profile and --trace are of steps; give --steps N and --data FILE, or "
-               "leave them out";
-    if ((options->save_every || options->keep) && !options->checkpoint && !options->resume)
-        return "--save-every and --keep are about checkpoints: say where with --checkpoint DIR";
-    if (options->eval_every && !options->eval)
-        return "--eval-every needs held-out data: give --eval FILE, or leave it out";
-    return inputs_check(options);
+    const char *alone = check_company(options, message, bytes);
+    return alone ? alone : inputs_check(options);
 }
 
 static int64_t message_bytes(const struct session *session) {
@@ -106,7 +150,7 @@ static int check_addresses(const struct session *session, int ranks, char *messa
     snprintf(message, MESSAGE_BYTES,
              "%d rank%s of %d thread%s would map %lld MiB, but this process may map only %lld MiB "
              "more; raise the limit (ulimit -v, ulimit -d), or use fewer ranks or threads here",
-             ranks, ranks == 1 ? "" : "s", session->threads, session->threads == 1 ? "" : "s",
+             ranks, plural_s(ranks), session->threads, plural_s(session->threads),
              (long long)((each * ranks + sentinel) / MIB + 1), (long long)(free_bytes / MIB));
     return -1;
 }
@@ -198,9 +242,8 @@ static void print_header(const struct session *session, const struct launch *lau
     for (int i = 0; i < program->n_axes; i++)
         printf(" %s=%lld", program->axes[i].name, (long long)program->axes[i].size);
     printf(", %lld rank%s x %d thread%s on %d core%s (%s)%s\n", (long long)program->devices,
-           program->devices == 1 ? "" : "s", session->threads, session->threads == 1 ? "" : "s",
-           cores, cores == 1 ? "" : "s", transport,
-           program->devices > cores ? ": more ranks than cores" : "");
+           plural_s(program->devices), session->threads, plural_s(session->threads), cores,
+           plural_s(cores), transport, program->devices > cores ? ": more ranks than cores" : "");
     printf("products: %s; kernels: x86-64-%s; memory: %s per rank",
            program->library_products ? product_description() : "own", session->kernels->version,
            format_bytes(arena, sizeof arena, program->arena_bytes));
@@ -394,9 +437,10 @@ static void warn_of_other_data(const struct session *session) {
         return;
     if (manifest->sequence != sequence)
         fprintf(stderr,
-                "warning: %s: sequences have %lld tokens, and had %lld in the steps before: an "
+                "warning: %s: sequences have %lld token%s, and had %lld in the steps before: an "
                 "epoch has other windows, so what was taken may come again\n",
-                session->options->data, (long long)sequence, (long long)manifest->sequence);
+                session->options->data, (long long)sequence, plural_s(sequence),
+                (long long)manifest->sequence);
     if (manifest->data_hash != dataset_hash(&session->data))
         fprintf(stderr,
                 "warning: %s: these are not the data of the steps before; they are taken from "
@@ -502,7 +546,7 @@ static int run_program(const struct place_program *program,
         .checkpoints = {.last = -1, .folder = {.descriptor = -1, .lock = -1}}};
     char message[MESSAGE_BYTES] = "";
     struct launch launch;
-    const char *wrong = check_program(program, options);
+    const char *wrong = check_program(program, options, message, sizeof message);
     if (!wrong && session.patience_seconds == 0)
         wrong = "PLACE_TIMEOUT is not a number of seconds above 0; unset it, or set it as in "
                 "PLACE_TIMEOUT=60";

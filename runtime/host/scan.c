@@ -266,14 +266,29 @@ static struct worker pass_run(struct pass *pass, int threads) {
 
 /* ---- what is told --------------------------------------------------------------------------- */
 
+/* Where a token is, as those look for it who made the file: "byte 12, window 3". The last window's
+ * last target has no other, and what is behind it none. */
+struct place_text {
+    char text[64];
+};
+static struct place_text place_of(const struct dataset *set, int64_t position) {
+    struct place_text place;
+    int64_t byte = position * set->width, window = position / set->sequence;
+    if (position > set->windows * set->sequence)
+        snprintf(place.text, sizeof place.text, "byte %lld, behind the last window",
+                 (long long)byte);
+    else
+        snprintf(place.text, sizeof place.text, "byte %lld, window %lld", (long long)byte,
+                 (long long)(window < set->windows ? window : set->windows - 1));
+    return place;
+}
+
 static void tell_unknown(const struct dataset *set, const struct finding *found, int64_t vocab,
                          char *message, size_t bytes) {
-    int length = snprintf(message, bytes,
-                          "%s: token %lld at position %lld (byte %lld, window %lld) is not below "
-                          "the vocabulary's %lld; ",
-                          set->file.path, (long long)found->other, (long long)found->at,
-                          (long long)(found->at * set->width),
-                          (long long)(found->at / set->sequence), (long long)vocab);
+    int length = snprintf(
+        message, bytes, "%s: token %lld at position %lld (%s) is not below the vocabulary's %lld; ",
+        set->file.path, (long long)found->other, (long long)found->at,
+        place_of(set, found->at).text, (long long)vocab);
     if (length < 0 || (size_t)length >= bytes)
         return;
     snprintf(message + length, bytes - (size_t)length, "%s",
@@ -285,12 +300,11 @@ static void tell_unknown(const struct dataset *set, const struct finding *found,
 static void tell_context(const struct dataset *set, const struct finding *found, char *message,
                          size_t bytes) {
     snprintf(message, bytes,
-             "%s: position %lld (byte %lld, window %lld) is masked, but the target at position "
-             "%lld is predicted from it, and there is no token; give all tokens, and say with %s "
-             "FILE which count as targets (a byte each: 1, or 0)",
-             set->file.path, (long long)found->at, (long long)(found->at * set->width),
-             (long long)(found->at / set->sequence), (long long)found->other,
-             set->request.targets_option);
+             "%s: position %lld (%s) is masked, but the target at position %lld is predicted from "
+             "it, and there is no token; give all tokens, and say with %s FILE which count as "
+             "targets (a byte each: 1, or 0)",
+             set->file.path, (long long)found->at, place_of(set, found->at).text,
+             (long long)found->other, set->request.targets_option);
 }
 
 static void tell_unreadable(const struct finding *found, char *message, size_t bytes) {
@@ -317,10 +331,11 @@ static void tell(const struct pass *pass, const struct finding *found, char *mes
         tell_unreadable(found, message, bytes);
         break;
     case FOUND_NOT_TEXT:
-        snprintf(message, bytes,
-                 "%s: byte %lld (window %lld) is 0, which text has not; take it out, or say that "
-                 "all bytes are meant with --data-type text",
-                 set->file.path, (long long)found->at, (long long)(found->at / set->sequence));
+        snprintf(
+            message, bytes,
+            "%s: %s, is 0, which text has not; take it out, or say that all bytes are meant with "
+            "--data-type text",
+            set->file.path, place_of(set, found->at).text);
         break;
     case FOUND_UNKNOWN:
         tell_unknown(set, found, pass->limit, message, bytes);

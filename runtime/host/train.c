@@ -256,8 +256,9 @@ static void show_evaluation(struct session *session, struct place_context *conte
         return;
     context->holds = 1;
     progress_end(&session->progress);
-    printf("eval: step %lld  loss %.6f over %lld tokens of %s\n", (long long)training->step,
-           unsigned_nan(evaluation->loss), (long long)evaluation->tokens, session->eval.file.path);
+    printf("eval: step %lld  loss %.6f over %lld token%s of %s\n", (long long)training->step,
+           unsigned_nan(evaluation->loss), (long long)evaluation->tokens,
+           plural_s(evaluation->tokens), session->eval.file.path);
     if (session->log.descriptor >= 0 &&
         run_log_evaluation(&session->log, training->step, evaluation->loss, evaluation->tokens,
                            message, sizeof message) != 0)

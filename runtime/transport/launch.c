@@ -154,12 +154,15 @@ static int refuse_strangers(const struct launcher *launcher, char *message, size
 /* Loads the transport and has it begin. */
 static int join_others(const struct place_program *program, double patience_seconds,
                        struct launch *launch, char *message, size_t message_bytes) {
-    char why[512] = "it is neither beside the executable nor in the installation";
+    char why[512] = "it is neither beside the executable nor in the installation; name the folder "
+                    "that it is in with PLACE_TRANSPORT_PATH";
     void *library = load_module(program, why, sizeof why);
     const struct transport_module *module = library ? dlsym(library, "place_transport_mpi") : NULL;
     if (!module || module->abi_version != PLACE_ABI_VERSION) {
         snprintf(message, message_bytes, "%s cannot be used: %s", module_name,
-                 module ? "it belongs to another version of the runtime" : why);
+                 module ? "it belongs to another version of the runtime; name the folder of this "
+                          "version's with PLACE_TRANSPORT_PATH"
+                        : why);
         return -1;
     }
     launch->join = module->join;
