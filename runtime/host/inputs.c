@@ -59,6 +59,25 @@ void inputs_print(const struct session *session) {
 
 /* ---- looked through ------------------------------------------------------------------------- */
 
+static bool has_no_target(const struct dataset *set) {
+    return set->file.path && set->idle_windows == set->windows;
+}
+
+static enum scan_end refuse_idle(const struct dataset *set, const char *consequence, char *message,
+                                 size_t message_bytes) {
+    snprintf(message, message_bytes,
+             "%s: no token of it counts as a target, so %s; give data that are not all masked%s%s",
+             set->file.path, consequence,
+             set->targets.path ? ", with the byte 1 for what counts in " : "",
+             set->targets.path ? set->targets.path : "");
+    return SCAN_REFUSED;
+}
+
+/* Steps that change nothing but the step's number would look like training. */
+static bool trains(const struct session *session) {
+    return session->options->steps > session->resumption.manifest.step;
+}
+
 enum scan_end inputs_scan(struct session *session, int threads, char *message,
                           size_t message_bytes) {
     struct dataset *data = &session->data, *eval = &session->eval;
@@ -68,20 +87,19 @@ enum scan_end inputs_scan(struct session *session, int threads, char *message,
         end = dataset_scan(data, vocab, threads, message, message_bytes);
     if (!end && eval->file.path)
         end = dataset_scan(eval, vocab, threads, message, message_bytes);
-    if (end || !eval->file.path || eval->idle_windows < eval->windows)
-        return end;
-    snprintf(message, message_bytes,
-             "%s: no token of it counts as a target, so there is no loss to report; give held-out "
-             "data with targets",
-             eval->file.path);
-    return SCAN_REFUSED;
+    if (!end && has_no_target(data) && trains(session))
+        return refuse_idle(data, "nothing would be trained", message, message_bytes);
+    if (!end && has_no_target(eval))
+        return refuse_idle(eval, "there is no loss to report", message, message_bytes);
+    return end;
 }
 
 static void warn_of_idle(const struct dataset *set, const char *consequence) {
     if (set->idle_windows == 0)
         return;
-    fprintf(stderr, "warning: %s: %lld of %lld windows have no target: %s\n", set->file.path,
-            (long long)set->idle_windows, (long long)set->windows, consequence);
+    fprintf(stderr, "warning: %s: %lld of %lld window%s %s no target: %s\n", set->file.path,
+            (long long)set->idle_windows, (long long)set->windows, plural_s(set->windows),
+            set->idle_windows == 1 ? "has" : "have", consequence);
 }
 
 void inputs_warn(const struct session *session) {
