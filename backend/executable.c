@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "backend/file.h"
 #include "backend/installation.h"
+#include "runtime/host/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,8 @@ const char *library_directory(struct arena *arena) {
 
 // Where the files of one build are until the executable is moved out.
 struct workshop {
-    char *directory;
+    char directory[FILE_PATH_BYTES];
+    int lock;           // held while the directory is in use
     const char *target; // where the executable is to be
     const char *object, *descriptor, *executable;
     int messages; // what cc says, in memory: a full disk is one of the things it tells of
@@ -51,8 +53,9 @@ static bool write_new(struct arena *arena, const struct workshop *w, const char 
 static bool workshop_open(struct arena *arena, struct workshop *w, const char *path,
                           const char **why) {
     // cc would take a name that begins with `-` for an option.
-    w->directory = arena_format(arena, "%s%s.XXXXXX", *path == '-' ? "./" : "", path);
-    if (!mkdtemp(w->directory)) {
+    const char *beside = arena_format(arena, "%s%s", *path == '-' ? "./" : "", path);
+    w->lock = part_open(beside, PART_FOLDER, 0700, w->directory);
+    if (w->lock < 0) {
         *why = system_error(arena, path);
         return false;
     }
@@ -65,10 +68,8 @@ static bool workshop_open(struct arena *arena, struct workshop *w, const char *p
 }
 
 static void workshop_close(struct workshop *w) {
-    unlink(w->object);
-    unlink(w->descriptor);
-    unlink(w->executable);
-    rmdir(w->directory);
+    part_folder_remove(AT_FDCWD, w->directory);
+    close(w->lock);
     close(w->messages);
 }
 

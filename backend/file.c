@@ -1,16 +1,9 @@
-// Files that are there whole or not at all: written under a new name, then renamed. Part of both
-// libraries of the backend.
+// What the two libraries of the backend have in common about files.
 #include "backend/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
-
-#include "backend/backend.h"
 
 // Says the name that the user gave, not the temporary one.
 const char *system_error(struct arena *arena, const char *path) {
@@ -45,19 +38,6 @@ bool fill_file(int file, const void *bytes, size_t size) {
     return good;
 }
 
-// A new file with the permissions that the user's umask leaves (mkstemp would give fewer).
-static int open_new(struct arena *arena, const char *path, char **name) {
-    uint64_t random;
-    int file = -1;
-    do {
-        if (getrandom(&random, sizeof random, 0) != sizeof random)
-            return -1;
-        *name = arena_format(arena, "%s.%016" PRIx64, path, random);
-        file = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (file < 0 && errno == EEXIST);
-    return file;
-}
-
 bool is_only_ours(const struct stat *status) {
     return status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
@@ -73,25 +53,4 @@ void signals_hold(sigset_t *before) {
 
 void signals_release(const sigset_t *before) {
     pthread_sigmask(SIG_SETMASK, before, NULL);
-}
-
-static bool write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
-                       const char **why) {
-    char *temporary = NULL;
-    int file = open_new(arena, path, &temporary);
-    if (fill_file(file, bytes, size) && rename(temporary, path) == 0)
-        return true;
-    *why = system_error(arena, path);
-    if (file >= 0)
-        unlink(temporary);
-    return false;
-}
-
-bool backend_write_file(struct arena *arena, const char *path, const void *bytes, size_t size,
-                        const char **why) {
-    sigset_t before;
-    signals_hold(&before);
-    bool good = write_file(arena, path, bytes, size, why);
-    signals_release(&before);
-    return good;
 }

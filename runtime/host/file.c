@@ -182,9 +182,9 @@ bool is_same_place(const char *a, const char *b) {
     return is_same_name(a, b);
 }
 
-/* ---- part files ----
- * Whoever writes one holds its lock, on every host that shares the folder. So one that can be
- * locked is what a process left that has died. */
+/* ---- parts ----
+ * Whoever makes one holds its lock, on every host that shares the folder. So one that can be locked
+ * is what a process left that has died. */
 
 /* Whether `name` is that of a part of the file `base`. */
 static bool is_part_of(const char *name, const char *base) {
@@ -194,14 +194,34 @@ static bool is_part_of(const char *name, const char *base) {
            strcmp(name + length + 1 + RANDOM_DIGITS, part_suffix) == 0;
 }
 
+void part_folder_remove(int parent, const char *name) {
+    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *list = folder < 0 ? NULL : fdopendir(folder);
+    for (struct dirent *entry; list && (entry = readdir(list));)
+        unlinkat(folder, entry->d_name, 0);
+    if (list)
+        closedir(list);
+    else if (folder >= 0)
+        close(folder);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* Some systems lock for writing only what is open for it, and no folder can be. */
 static void remove_if_dead(int folder, const char *name) {
     struct stat status;
-    int file = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0)
+    int part = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (part < 0 && errno == EISDIR)
+        part = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+    if (part < 0)
         return;
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && flock(file, LOCK_EX | LOCK_NB) == 0)
+    bool is_dead = fstat(part, &status) == 0 &&
+                   (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+                   flock(part, LOCK_EX | LOCK_NB) == 0;
+    if (is_dead && S_ISDIR(status.st_mode))
+        part_folder_remove(folder, name);
+    else if (is_dead)
         unlinkat(folder, name, 0);
-    close(file);
+    close(part);
 }
 
 /* The dead parts of this file. */
@@ -217,17 +237,21 @@ static void remove_remains(const char *path) {
         closedir(folder);
 }
 
-/* A file that nobody else has a name for, and that follows no link that was put in its place. */
-static int create_part(struct new_file *file, mode_t mode) {
+/* One that nobody else has a name for, and that follows no link that was put in its place. */
+static int create_part(const char *path, enum part_kind kind, mode_t mode,
+                       char part[FILE_PATH_BYTES]) {
     uint64_t random;
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return -1;
-    if (snprintf(file->temporary, sizeof file->temporary, "%s.%016" PRIx64 "%s", file->path, random,
-                 part_suffix) >= (int)sizeof file->temporary) {
+    if (snprintf(part, FILE_PATH_BYTES, "%s.%016" PRIx64 "%s", path, random, part_suffix) >=
+        FILE_PATH_BYTES) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    return open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (kind == PART_FILE)
+        return open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    return mkdir(part, mode) != 0 ? -1
+                                  : open(part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* Locks it, unless another run has taken it for a dead one meanwhile. */
@@ -238,9 +262,10 @@ static bool keep_part(int descriptor) {
     return fstat(descriptor, &status) == 0 && status.st_nlink > 0;
 }
 
-static int open_part(struct new_file *file, mode_t mode) {
+int part_open(const char *path, enum part_kind kind, mode_t mode, char part[FILE_PATH_BYTES]) {
+    remove_remains(path);
     for (;;) {
-        int descriptor = create_part(file, mode);
+        int descriptor = create_part(path, kind, mode, part);
         if (descriptor < 0 && errno == EEXIST)
             continue;
         if (descriptor < 0 || keep_part(descriptor))
@@ -248,6 +273,8 @@ static int open_part(struct new_file *file, mode_t mode) {
         close(descriptor);
     }
 }
+
+/* ---- new files ---- */
 
 int new_file_open(struct new_file *file, const char *path) {
     file->descriptor = -1;
@@ -258,8 +285,8 @@ int new_file_open(struct new_file *file, const char *path) {
     errno = replaces ? protected_by(file->path, &old) : 0;
     if (errno)
         return -1;
-    remove_remains(file->path);
-    file->descriptor = open_part(file, replaces ? permissions_of(&old) : 0666);
+    file->descriptor =
+        part_open(file->path, PART_FILE, replaces ? permissions_of(&old) : 0666, file->temporary);
     if (file->descriptor < 0)
         return -1;
     if (replaces)

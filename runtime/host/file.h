@@ -5,15 +5,25 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum { FILE_PATH_BYTES = 4096 };
+
+/* A part is what will have a file's name when it is whole: new, with a random name beside it
+ * (`NAME.RANDOM.part`), and locked while its descriptor is open. Opening one removes those of the
+ * same file that a process left which has died. The descriptor, or -1 with errno set. */
+enum part_kind { PART_FILE, PART_FOLDER };
+int part_open(const char *path, enum part_kind kind, mode_t mode, char part[FILE_PATH_BYTES]);
+/* Removes a folder of files in another; what is in folders inside it is nobody's of ours, and
+ * stays. */
+void part_folder_remove(int parent, const char *name);
+
 struct new_file {
     int descriptor; /* -1: not open */
     char path[FILE_PATH_BYTES], temporary[FILE_PATH_BYTES];
 };
 
-/* A part file is new, has a random name, and is locked while it is written: opening one removes
- * those of the same file that a run left which died. Several may be open at once.
+/* It is written as a part. Several may be open at once.
  *
  * All return 0, or -1 with errno set. Where a path is a link, what it leads to is written. What is
  * written over keeps its permissions, and its owner and group where this process may give files

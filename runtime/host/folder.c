@@ -57,20 +57,6 @@ bool folder_of(const char *checkpoint, char folder[FILE_PATH_BYTES], int64_t *st
 
 /* ---- removing ------------------------------------------------------------------------------- */
 
-/* A folder of files; what is in folders inside it is nobody's of ours, and stays. */
-static void remove_tree(int parent, const char *name) {
-    int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *list = descriptor < 0 ? NULL : fdopendir(descriptor);
-    struct dirent *entry;
-    while (list && (entry = readdir(list)))
-        unlinkat(descriptor, entry->d_name, 0);
-    if (list)
-        closedir(list);
-    else if (descriptor >= 0)
-        close(descriptor);
-    unlinkat(parent, name, AT_REMOVEDIR);
-}
-
 /* The folder's names, one after another. */
 static DIR *open_list(int descriptor) {
     int again = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -92,7 +78,7 @@ static void remove_stale(int descriptor) {
     while (list && (entry = readdir(list)))
         if (strncmp(entry->d_name, "." STEM, sizeof STEM) == 0 &&
             (ends_with(entry->d_name, UNFINISHED) || ends_with(entry->d_name, REMOVED)))
-            remove_tree(descriptor, entry->d_name);
+            part_folder_remove(descriptor, entry->d_name);
     if (list)
         closedir(list);
 }
@@ -186,7 +172,7 @@ int folder_begin(struct folder *folder, int64_t step) {
 void folder_discard(struct folder *folder) {
     int reason = errno;
     if (*folder->unfinished)
-        remove_tree(folder->descriptor, folder->unfinished);
+        part_folder_remove(folder->descriptor, folder->unfinished);
     *folder->unfinished = 0;
     errno = reason;
 }
@@ -228,6 +214,6 @@ void folder_prune(struct folder *folder, int64_t keep) {
         snprintf(removed, sizeof removed, ".%s" REMOVED, name);
         if (renameat(folder->descriptor, name, folder->descriptor, removed) != 0)
             return;
-        remove_tree(folder->descriptor, removed);
+        part_folder_remove(folder->descriptor, removed);
     }
 }
