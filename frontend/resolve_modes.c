@@ -536,7 +536,8 @@ static void check_modes_agree(struct expansion *e, uint32_t first) {
 
 // One statement for each mode, so that `place` never takes a list apart.
 static void expand_path(struct expansion *e, const struct frame *frame, const struct scope *scope,
-                        const struct ast_statement *statement, const struct ast_path *path) {
+                        const struct ast_statement *statement, const struct ast_path *path,
+                        uint32_t said) {
     struct resolver *r = e->r;
     struct mode_statement base = {.own_text = !frame->outer};
     if (!resolve_state(r, path, &base.state) ||
@@ -546,6 +547,7 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
     for (uint32_t i = 0; i < statement->mode.modes.n; i++) {
         const struct ast_mode *ast = &statement->mode.modes.items[i];
         struct mode_statement out = base;
+        out.said = statement->mode.states.n > 1 ? said + i : 0;
         out.origin = origin_in_frame(r->arena, frame, ast->span);
         out.selector_span = frame->outer ? out.origin.span : path->span;
         out.statement_span = statement->mode.states.n > 1 || statement->mode.modes.n > 1
@@ -569,8 +571,9 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
 // `parameters, optimizer : sharded(dp)` is a statement for each state.
 void expand_mode(struct expansion *e, const struct frame *frame, const struct scope *scope,
                  const struct ast_statement *statement) {
+    uint32_t said = e->strategy->n_modes + 1; // each mode becomes one statement at least
     for (uint32_t i = 0; i < statement->mode.states.n; i++)
-        expand_path(e, frame, scope, statement, &statement->mode.states.items[i]);
+        expand_path(e, frame, scope, statement, &statement->mode.states.items[i], said);
 }
 
 // ---- tuples -----------------------------------------------------------------------------------

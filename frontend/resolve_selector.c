@@ -5,6 +5,7 @@
 // are tensors.
 #include "frontend/resolve.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 // Roles of models that are not built yet; 0 (which is no role's reason) for all others.
@@ -40,6 +41,38 @@ static int64_t clamp_bound(int64_t bound, int64_t layers) {
     return bound < 0 ? 0 : bound > layers ? layers : bound;
 }
 
+static bool is_warned(const struct resolver *r, struct span span) {
+    for (uint32_t i = 0; i < r->diagnostics->n_items; i++)
+        if (r->diagnostics->items[i]->code == W830 &&
+            span_equal(r->diagnostics->items[i]->span, span))
+            return true;
+    return false;
+}
+
+// As in Python a bound beyond the layers is cut; but who wrote it may have counted others. Told
+// once for all uses of a strategy.
+static void warn_beyond(struct resolver *r, const struct ast_slice *slice) {
+    int64_t layers = r->config->model.layers;
+    bool before = slice->has_begin && slice->begin < -layers;
+    bool behind = slice->has_end && slice->end > layers;
+    if ((!before && !behind) || is_warned(r, slice->span))
+        return;
+    const char *begin = slice->has_begin && !before
+                            ? arena_format(r->arena, "%" PRId64, slice->begin)
+                            : "",
+               *end =
+                   slice->has_end && !behind ? arena_format(r->arena, "%" PRId64, slice->end) : "",
+               *step = slice->has_step ? arena_format(r->arena, ":%" PRId64, slice->step) : "",
+               *left = arena_format(r->arena, "%s:%s%s", begin, end, step);
+    struct diagnostic *d =
+        report(r->diagnostics, W830, slice->span, "this slice goes beyond the layers of the model");
+    diagnostic_say(d, "`%s` selects the same", left);
+    diagnostic_label(d, origin_span(&r->config->model.origin), "it has %" PRId64 " layer%s", layers,
+                     plural_s(layers));
+    diagnostic_help(d, "leave open what is to end with the model");
+    diagnostic_edit(d, slice->span, "%s", left);
+}
+
 // Against the model's number of layers. Inside another slice it is cut to what both have; one with
 // a step could then begin between two of the other's layers, and is refused.
 static bool resolve_slice(struct resolver *r, const struct ast_slice *slice,
@@ -71,6 +104,8 @@ static bool resolve_slice(struct resolver *r, const struct ast_slice *slice,
         diagnostic_help(d, "layers are numbered from 0 to %lld", (long long)layers - 1);
         return false;
     }
+    if (!slice->is_index)
+        warn_beyond(r, slice);
     selector->has_slice = true;
     selector->slice_begin = begin;
     selector->slice_end = end;

@@ -166,6 +166,7 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum extent extent;
     enum residency residency;
     bool own_text; // of the strategy itself, not brought by `use` nor by a `states` tuple
+    uint32_t said; // the same of one mode for several selectors (`a, b : MODE`); 0: for one alone
     // options of the extent, defaults of docs/language.md filled in
     enum gather_unit unit;
     int64_t unit_layers; // UNIT_LAYERS

@@ -158,7 +158,7 @@ static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axi
             continue;
         int rank =
             winner < 0 ? 1 : compare_statements(&strategy->modes[m], &strategy->modes[winner]);
-        if (rank == 0)
+        if (winner >= 0 && is_tie(&strategy->modes[m], &strategy->modes[winner]))
             rival = (int)m;
         if (rank > 0) {
             winner = (int)m;

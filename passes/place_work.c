@@ -148,11 +148,12 @@ static void reach_op(struct placing *p, const struct unit *unit, const struct op
             continue;
         struct reach *mine = &reach[rule->mode - p->config->strategy.modes];
         mine->matches = true;
-        mine->decides |= winner == rule || gathers_keys(rule->mode, winner);
+        bool same = winner && winner->mode && winner->mode->said == rule->mode->said &&
+                    rule->mode->said; // for another selector
+        mine->decides |= winner == rule || same || gathers_keys(rule->mode, winner);
         if (winner && winner->split)
             mine->split = winner->split;
-        if (winner && winner->mode && winner != rule &&
-            compare_statements(winner->mode, rule->mode) == 0) {
+        if (winner && winner->mode && winner != rule && is_tie(winner->mode, rule->mode)) {
             mine->tie = winner->mode;
             mine->tie_axis = rule->axis;
         }

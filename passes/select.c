@@ -68,6 +68,10 @@ int compare_statements(const struct mode_statement *a, const struct mode_stateme
     return (int)a->own_text - (int)b->own_text;
 }
 
+bool is_tie(const struct mode_statement *a, const struct mode_statement *b) {
+    return compare_statements(a, b) == 0 && (a->said == 0 || a->said != b->said);
+}
+
 const struct mode_statement *residency_of(const struct strategy_config *strategy, enum state state,
                                           const uint8_t *roles, unsigned n_roles, int64_t layer) {
     const struct mode_statement *best = NULL;

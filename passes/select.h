@@ -36,6 +36,8 @@ const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
 // Of two statements about the same: > 0 if `a` wins. The longer selector first, then the strategy's
 // own text over what `use` or a tuple brought; 0: neither. A slice makes no selector longer.
 int compare_statements(const struct mode_statement *a, const struct mode_statement *b);
+// Whether neither wins, and it matters: one mode that is said of both their selectors is the same.
+bool is_tie(const struct mode_statement *a, const struct mode_statement *b);
 
 // The statement that says where `state` lives for a role path in a layer (0 for what is in none):
 // the longest selector that matches, of equally long ones the strategy's own. NULL: stored on the
