@@ -150,7 +150,11 @@ static void items_of_layers_in_turns_are_one_run(void **state) {
     arena_free(&t.arena);
 }
 
-// Only what is in flight is asked at each write; the list of it goes with the store.
+static uint32_t n_near(const struct engine *e, const char *buffer) {
+    return flights_near(e, program_find_buffer(e->program, buffer))->n;
+}
+
+// Only what is in flight near by is asked at each write; the lists of it go with the store.
 static void handles_with_flights_are_listed(void **state) {
     struct trial t;
     struct engine e;
@@ -161,12 +165,19 @@ static void handles_with_flights_are_listed(void **state) {
                             "start permute over b shift 1 as near[0] { w[0] -> other }\n"
                             "wait away[0]\n");
     step_execute(&e, STEP_TRAIN);
-    assert_int_equal(e.store.n_flying, 1);
-    assert_int_equal(e.store.flying[0], step_find_handle(e.step, "near"));
-    struct snapshot before = snapshot_take(&e);
-    e.store.n_flying = 0;
+    buffer_id other = program_find_buffer(t.program, "other");
+    assert_int_equal(n_near(&e, "other"), 1);
+    assert_int_equal(flights_near(&e, other)->handles[0], step_find_handle(e.step, "near"));
+    assert_int_equal(n_near(&e, "w"), 1);
+    assert_int_equal(n_near(&e, "work"), 0);
+    struct snapshot before = snapshot_take(&e), empty = before;
+    empty.flights = ARENA_ARRAY(e.arena, struct series, e.store.n_handles);
+    for (uint32_t h = 0; h < e.store.n_handles; h++)
+        empty.flights[h] = (struct series){.runs = &(struct run){.end = 1}, .n = 1, .cap = 1};
+    snapshot_put(&e, &empty);
+    assert_int_equal(n_near(&e, "other"), 0);
     snapshot_put(&e, &before);
-    assert_int_equal(e.store.n_flying, 1);
+    assert_int_equal(n_near(&e, "other"), 1);
     arena_free(&t.arena);
 }
 

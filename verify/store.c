@@ -182,8 +182,8 @@ void store_init(struct engine *e, const struct step *step) {
     uint32_t n = e->program->n_buffers;
     e->store = (struct store){.items = series_new(e, n),
                               .flights = series_new(e, step->n_handles),
-                              .n_handles = step->n_handles,
-                              .flying = ARENA_ARRAY(e->arena, uint32_t, step->n_handles + 1)};
+                              .n_handles = step->n_handles};
+    flights_init(e, step);
     regions_clear(e);
     for (buffer_id id = 0; id < n; id++) {
         e->store.items[id].skipped = layers_skipped(buffer_of(e, id));

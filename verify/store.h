@@ -68,12 +68,18 @@ struct place { // an item of the buffer that has the bytes
     buffer_id buffer;
     int32_t item;
 };
+struct home_list { // transfer.c
+    uint32_t *list, n, cap;
+};
+struct handle_list { // in order
+    uint32_t *handles, n, cap;
+};
 struct store {
     struct series *items;   // of every buffer
     struct series *flights; // of every handle of the step
     uint32_t n_handles;
-    uint32_t *flying; // those that have anything in flight, in order
-    uint32_t n_flying;
+    struct home_list *homes;    // of every handle: where what it carries is read and filled
+    struct handle_list *flying; // of every home: those that have anything in flight there
     struct region *regions;
     struct place *claims; // of the present statement
     uint32_t n_claims, cap_claims;
@@ -159,6 +165,9 @@ const struct fault *store_plan_fault(struct engine *, enum diagnostic_code, cons
 // transfer.c
 void store_start(struct engine *, const struct statement *);
 void store_wait(struct engine *, const struct statement *);
+void flights_init(struct engine *, const struct step *);
+// The handles that have anything in flight where a write to the buffer may reach.
+const struct handle_list *flights_near(const struct engine *, buffer_id);
 void flights_find(struct engine *); // which handles have any: all flights are others now
 // A place is written: what transfers deliver from it or to it is spoilt. NULL, or why what is
 // written now is spoilt too.

@@ -13,30 +13,75 @@ static bool has_flights(const struct series *series) {
     return series->n > 1 || series->runs[0].n_held > 0;
 }
 
-void flights_find(struct engine *e) {
-    struct store *store = &e->store;
-    store->n_flying = 0;
-    for (uint32_t h = 0; h < store->n_handles; h++)
-        if (has_flights(flights_of(e, h)))
-            store->flying[store->n_flying++] = h;
+// ---- where it is in flight --------------------------------------------------------------------
+
+// Every write asks what is in flight where it writes: hardly anything, though whole layers of
+// gradients may be under way. A home is what one write may reach: a buffer, with all others of its
+// region.
+static uint32_t home_of(const struct engine *e, buffer_id id) {
+    uint32_t region = e->region_of[id];
+    return region == NO_ID ? e->n_regions + id : region;
 }
 
-// Every write asks what is in flight, and of the handles that a step has hardly any is: they are
-// listed.
-static void put_flights(struct engine *e, uint32_t handle, struct run run) {
+// Puts the handle into the list, which is in order, or takes it out.
+static void list_handle(struct engine *e, struct handle_list *list, uint32_t handle, bool listed) {
+    uint32_t at = list->n;
+    while (at > 0 && list->handles[at - 1] >= handle)
+        at--;
+    bool found = at < list->n && list->handles[at] == handle;
+    if (found != listed)
+        list->handles = list_splice(e, list->handles, &list->n, &list->cap, sizeof handle,
+                                    (struct cut){at, at + found}, &handle, listed);
+}
+
+static void list_flights(struct engine *e, uint32_t handle, bool listed) {
+    const struct home_list *homes = &e->store.homes[handle];
+    for (uint32_t i = 0; i < homes->n; i++)
+        list_handle(e, &e->store.flying[homes->list[i]], handle, listed);
+}
+
+static void add_home(struct engine *e, struct home_list *homes, buffer_id buffer) {
+    uint32_t home = home_of(e, owner_of(e, buffer));
+    for (uint32_t i = 0; i < homes->n; i++)
+        if (homes->list[i] == home)
+            return;
+    ARENA_PUSH(e->arena, homes->list, homes->n, homes->cap, home);
+}
+
+void flights_init(struct engine *e, const struct step *step) {
     struct store *store = &e->store;
+    store->homes = ARENA_ARRAY(e->arena, struct home_list, step->n_handles + 1);
+    store->flying =
+        ARENA_ARRAY(e->arena, struct handle_list, e->n_regions + e->program->n_buffers + 1);
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk)) {
+        const struct transfer *start = &walk.statement->start;
+        for (uint32_t i = 0; walk.statement->kind == STATEMENT_START && i < start->n_pieces; i++) {
+            add_home(e, &store->homes[start->handle], start->pieces[i].from.buffer);
+            add_home(e, &store->homes[start->handle], start->pieces[i].to.buffer);
+        }
+    }
+}
+
+void flights_find(struct engine *e) {
+    struct store *store = &e->store;
+    for (uint32_t home = 0; home < e->n_regions + e->program->n_buffers; home++)
+        store->flying[home].n = 0;
+    for (uint32_t h = 0; h < store->n_handles; h++)
+        if (has_flights(flights_of(e, h)))
+            list_flights(e, h, true);
+}
+
+const struct handle_list *flights_near(const struct engine *e, buffer_id buffer) {
+    return &e->store.flying[home_of(e, buffer)];
+}
+
+static void put_flights(struct engine *e, uint32_t handle, struct run run) {
+    const struct series *series = flights_of(e, handle);
+    bool had = has_flights(series);
     series_put(e, flights_of(e, handle), run);
-    uint32_t at = 0, behind;
-    while (at < store->n_flying && store->flying[at] < handle)
-        at++;
-    bool listed = at < store->n_flying && store->flying[at] == handle;
-    if (listed == has_flights(flights_of(e, handle)))
-        return;
-    behind = store->n_flying - at - listed;
-    memmove(&store->flying[at + !listed], &store->flying[at + listed], behind * sizeof handle);
-    if (!listed)
-        store->flying[at] = handle;
-    store->n_flying = at + !listed + behind;
+    if (has_flights(series) != had)
+        list_flights(e, handle, !had);
 }
 
 // ---- what is written meanwhile ----------------------------------------------------------------
@@ -79,10 +124,9 @@ static void spoil(struct engine *e, struct series *series, const struct run *run
 
 // Most transfers have nothing to do with what is written.
 static bool is_near(const struct engine *e, const struct transfer_piece *piece, struct place at) {
-    buffer_id from = owner_of(e, piece->from.buffer), to = owner_of(e, piece->to.buffer);
-    uint32_t region = e->region_of[at.buffer];
-    return from == at.buffer || to == at.buffer ||
-           (region != NO_ID && (region == e->region_of[from] || region == e->region_of[to]));
+    uint32_t home = home_of(e, at.buffer);
+    return home_of(e, owner_of(e, piece->from.buffer)) == home ||
+           home_of(e, owner_of(e, piece->to.buffer)) == home;
 }
 
 // One piece of the run. True: the run has been cut.
@@ -138,8 +182,9 @@ static bool disturb_series(struct engine *e, struct series *series, struct place
 
 const struct fault *disturb_flights(struct engine *e, struct place at, struct span span) {
     const struct fault *spoilt = NULL;
-    for (uint32_t i = 0; i < e->store.n_flying; i++)
-        while (disturb_series(e, flights_of(e, e->store.flying[i]), at, span, &spoilt))
+    const struct handle_list *flying = flights_near(e, at.buffer);
+    for (uint32_t i = 0; i < flying->n; i++)
+        while (disturb_series(e, flights_of(e, flying->handles[i]), at, span, &spoilt))
             continue;
     return spoilt;
 }
