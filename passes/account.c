@@ -12,6 +12,7 @@
 
 #include "ir/check.h"
 #include "ir/limits.h"
+#include "passes/held.h"
 #include "passes/lifetimes.h"
 
 // Bytes that one device sends in one collective among N, as ring algorithms do, which send the
@@ -46,17 +47,6 @@ static bool alive_at(const struct interval *lives, int64_t position) {
     return lives->first <= position && position <= lives->last;
 }
 
-// Where no life begins there is no more, and it reaches no further up, than at the position before.
-static const bool *find_beginnings(const struct program *program, const struct interval *lives,
-                                   int64_t n, struct arena *arena) {
-    bool *begins = ARENA_ARRAY(arena, bool, n + 1);
-    begins[0] = true;
-    for (uint32_t i = 0; i < program->n_buffers; i++)
-        if (lives[i].first >= 0 && lives[i].first < n)
-            begins[lives[i].first] = true;
-    return begins;
-}
-
 // Buffers in the order in which they lie in the arena.
 static int by_offset(const void *left, const void *right) {
     const struct buffer *a = *(const struct buffer *const *)left;
@@ -87,30 +77,21 @@ static struct plan plan_of(const struct program *program, struct arena *arena) {
     return plan;
 }
 
-// How many bytes of the arena hold something there of the states up to `last`, and where the
-// highest of them ends. A byte that buffers share, as a person's plan may let those do whose items
-// take turns, counts once.
+// How many bytes of the arena hold something there of the states up to `last`. A byte that buffers
+// share, as a person's plan may let those do whose items take turns, counts once.
 static int64_t bytes_held(const struct plan *plan, const struct interval *lives, int64_t position,
-                          enum state last, int64_t *end) {
-    int64_t held = 0;
-    *end = 0;
+                          enum state last) {
+    int64_t held = 0, end = 0;
     for (uint32_t i = 0; i < plan->n_buffers; i++) {
         const struct buffer *buffer = plan->buffers[i];
         ptrdiff_t id = buffer - plan->program->buffers;
         int64_t begin = buffer->offset_bytes, after = begin + plan->bytes[id];
-        if (class_states[buffer->class] > last || !alive_at(&lives[id], position) || after <= *end)
+        if (class_states[buffer->class] > last || !alive_at(&lives[id], position) || after <= end)
             continue;
-        held += after - (begin > *end ? begin : *end);
-        *end = after;
+        held += after - (begin > end ? begin : end);
+        end = after;
     }
     return held;
-}
-
-static struct moment moment_at(const struct plan *plan, const struct interval *lives,
-                               enum step_kind step, int64_t position) {
-    struct moment moment = {.position = position, .step = step};
-    moment.live_bytes = bytes_held(plan, lives, position, N_STATES, &moment.end_bytes);
-    return moment;
 }
 
 // A loop has a position before its body and one behind it, as in lifetimes.h.
@@ -137,19 +118,80 @@ static const struct statement *statement_at(const struct block *block, int64_t p
 static void fill_states(const struct plan *plan, const struct interval *lives, int64_t position,
                         struct account *account) {
     const struct program *program = plan->program;
-    int64_t counted = 0, end;
+    int64_t counted = 0;
     for (uint32_t i = 0; i < program->n_buffers; i++) {
         enum state state = class_states[program->buffers[i].class];
         if (state != N_STATES)
             account->held[state] += plan->bytes[i];
     }
     for (enum state state = 0; state < N_STATES; state++) {
-        int64_t held = bytes_held(plan, lives, position, state, &end);
+        int64_t held = bytes_held(plan, lives, position, state);
         account->states[state] = held - counted;
         counted = held;
     }
     account->peak = program->arena_bytes;
     account->transient = program->arena_bytes - counted;
+}
+
+struct event { // at a position of a step: a buffer comes to life (by = 1) or is dead (by = -1)
+    int64_t position;
+    struct held_range bytes;
+    int by;
+};
+
+static int by_position(const void *left, const void *right) {
+    const struct event *a = left, *b = right;
+    return (a->position > b->position) - (a->position < b->position);
+}
+
+struct events {
+    struct event *list;
+    uint32_t n;
+    int64_t highest; // where the highest buffer ends
+};
+
+// Of the first n positions.
+static struct events find_events(const struct plan *plan, const struct interval *lives, int64_t n,
+                                 struct arena *arena) {
+    struct events events = {.list = ARENA_ARRAY(arena, struct event, 2 * plan->n_buffers + 1)};
+    for (uint32_t i = 0; i < plan->n_buffers; i++) {
+        ptrdiff_t id = plan->buffers[i] - plan->program->buffers;
+        int64_t first = lives[id].first < 0 ? 0 : lives[id].first, last = lives[id].last;
+        int64_t begin = plan->buffers[i]->offset_bytes, end = begin + plan->bytes[id];
+        if (first > last || first >= n)
+            continue;
+        events.list[events.n++] = (struct event){first, {begin, end}, 1};
+        events.list[events.n++] = (struct event){last + 1, {begin, end}, -1};
+        events.highest = end > events.highest ? end : events.highest;
+    }
+    if (events.n)
+        qsort(events.list, events.n, sizeof *events.list, by_position);
+    return events;
+}
+
+// The fullest moment of those that reach highest, or `best` if that one is better.
+static struct moment best_moment(const struct events *events, enum step_kind step,
+                                 struct arena *arena, struct moment best) {
+    int64_t *borders = ARENA_ARRAY(arena, int64_t, 2 * events->n + 1);
+    uint32_t n_borders = 0, n_highest = 0;
+    for (uint32_t i = 0; i < events->n; i++) {
+        borders[n_borders++] = events->list[i].bytes.begin;
+        borders[n_borders++] = events->list[i].bytes.end;
+    }
+    struct held_bytes held = held_new(arena, borders, n_borders);
+    for (uint32_t i = 0; i < events->n; i++) {
+        const struct event *event = &events->list[i];
+        held_change(&held, event->bytes, event->by);
+        if (event->bytes.end == events->highest)
+            n_highest += (uint32_t)event->by;
+        bool more = i + 1 < events->n && event[1].position == event->position;
+        struct moment now = {event->position, held_in_all(&held), events->highest, step};
+        if (!more && n_highest > 0 &&
+            (now.end_bytes > best.end_bytes ||
+             (now.end_bytes == best.end_bytes && now.live_bytes > best.live_bytes)))
+            best = now;
+    }
+    return best;
 }
 
 // All steps are looked through: an evaluation may need more than a step of training.
@@ -161,15 +203,8 @@ static void account_memory(const struct program *program, struct arena *arena,
     for (int s = 0; s < N_STEPS; s++) {
         lives[s] = step_lifetimes(program, s, arena);
         int64_t n = count_positions(&program->steps[s].body);
-        const bool *begins = find_beginnings(program, lives[s], n, arena);
-        for (int64_t position = 0; position < n; position++) {
-            if (!begins[position])
-                continue;
-            struct moment moment = moment_at(&plan, lives[s], s, position);
-            if (moment.end_bytes > best.end_bytes ||
-                (moment.end_bytes == best.end_bytes && moment.live_bytes > best.live_bytes))
-                best = moment;
-        }
+        struct events events = find_events(&plan, lives[s], n, arena);
+        best = best_moment(&events, s, arena, best);
     }
     fill_states(&plan, lives[best.step], best.position, account);
     const struct statement *statement =
