@@ -61,10 +61,13 @@ bool touches(const struct overlapper *o, const struct statement *s,
     return false;
 }
 
+static bool are_pair(const struct statement *start, const struct statement *wait) {
+    return start->kind == STATEMENT_START && wait->kind == STATEMENT_WAIT &&
+           start->start.handle == wait->wait.handle;
+}
+
 bool is_pair(const struct block *block, uint32_t i) {
-    return i + 1 < block->n && block->statements[i].kind == STATEMENT_START &&
-           block->statements[i + 1].kind == STATEMENT_WAIT &&
-           block->statements[i].start.handle == block->statements[i + 1].wait.handle;
+    return i + 1 < block->n && are_pair(&block->statements[i], &block->statements[i + 1]);
 }
 
 // ---- gathers of single units ------------------------------------------------------------------
@@ -135,6 +138,94 @@ static void start_gathers_early(struct overlapper *o, struct block *block) {
     }
 }
 
+// ---- what sinks -------------------------------------------------------------------------------
+
+// The statements of a block while waits sink in it, from the last to the first: as a list, in which
+// a wait goes to its place at once, however far that is.
+struct spot {
+    struct statement statement;
+    struct spot *before, *behind;
+};
+struct spots {
+    struct spot *first, *last;
+};
+
+// Of a buffer's bytes: the next statement that touches them, in the block of this number. What
+// is noted later is further up.
+struct touch {
+    struct spot *spot;
+    uint32_t block, order;
+};
+struct sinking { // a block
+    struct overlapper *overlapper;
+    struct spots spots;
+    int depth;
+    uint32_t block;
+};
+
+static void insert_spot(struct spots *spots, struct spot *made, struct spot *behind) {
+    made->behind = behind;
+    made->before = behind ? behind->before : spots->last;
+    *(made->before ? &made->before->behind : &spots->first) = made;
+    *(behind ? &behind->before : &spots->last) = made;
+}
+
+static void remove_spot(struct spots *spots, struct spot *spot) {
+    *(spot->before ? &spot->before->behind : &spots->first) = spot->behind;
+    *(spot->behind ? &spot->behind->before : &spots->last) = spot->before;
+}
+
+static struct spot *new_spot(struct sinking *k, struct statement statement) {
+    struct spot *spot = ARENA_ARRAY(k->overlapper->scratch, struct spot, 1);
+    spot->statement = statement;
+    return spot;
+}
+
+static void take_block(struct sinking *k, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++)
+        insert_spot(&k->spots, new_spot(k, block->statements[i]), NULL);
+}
+
+static void put_block(const struct sinking *k, struct block *block) {
+    block->n = 0;
+    for (const struct spot *spot = k->spots.first; spot; spot = spot->behind)
+        block_push(k->overlapper->program, block, spot->statement);
+}
+
+static void note_touch(struct sinking *k, buffer_id buffer, struct spot *spot) {
+    struct overlapper *o = k->overlapper;
+    o->touched[k->depth][storage_of(o, buffer)] = (struct touch){spot, k->block, ++o->n_touches};
+}
+
+// Of what has been looked at this is the first.
+static void note_touches(struct sinking *k, struct spot *spot) {
+    const struct block only = {&spot->statement, 1, 1};
+    struct statement_walk walk = walk_statements(&only);
+    struct access access;
+    while (walk_next(&walk))
+        for (uint32_t i = 0;
+             (access = statement_access(k->overlapper->program, walk.statement, i)).at; i++)
+            note_touch(k, access.at->buffer, spot);
+}
+
+static struct touch touch_of(const struct sinking *k, buffer_id buffer) {
+    const struct overlapper *o = k->overlapper;
+    struct touch touch = o->touched[k->depth][storage_of(o, buffer)];
+    return touch.block == k->block ? touch : (struct touch){0};
+}
+
+// The first statement that was noted and touches what travels; NULL: none does.
+static struct spot *first_touch(const struct sinking *k, const struct transfer *transfer) {
+    struct touch first = {0};
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        struct touch from = touch_of(k, transfer->pieces[i].from.buffer);
+        struct touch to = touch_of(k, transfer->pieces[i].to.buffer);
+        first = from.order > first.order ? from : first;
+        first = to.order > first.order ? to : first;
+    }
+    return first.spot;
+}
+
 // ---- late waits -------------------------------------------------------------------------------
 
 // Rotates one statement down; everything between moves up by one.
@@ -143,17 +234,6 @@ static void move_down(struct block *block, uint32_t from, uint32_t to) {
     memmove(block->statements + from, block->statements + from + 1,
             (to - from) * sizeof *block->statements);
     block->statements[to] = moved;
-}
-
-// Moves the wait at `at` down to where something touches what travels, or to the end. Where it is
-// now.
-static uint32_t sink(struct overlapper *o, struct block *block, uint32_t at,
-                     const struct transfer *transfer) {
-    uint32_t to = at;
-    while (to + 1 < block->n && !touches(o, &block->statements[to + 1], transfer))
-        to++;
-    move_down(block, at, to);
-    return to;
 }
 
 // The wait of the start at `at`, in the same block; NO_ID: it is elsewhere.
@@ -220,18 +300,19 @@ static struct statement take_wait_out(struct overlapper *o, struct statement *lo
 }
 
 // Loops of nothing but waits that came to stand one behind the other are one loop.
-static void join_waits(struct overlapper *o, struct block *block, uint32_t at) {
-    struct statement *first = &block->statements[at - 1], *second = &block->statements[at];
-    if (first->kind != STATEMENT_LOOP || first->loop.begin != second->loop.begin ||
+static void join_waits(struct sinking *k, struct spot *spot) {
+    struct statement *first = spot->before ? &spot->before->statement : NULL;
+    struct statement *second = &spot->statement;
+    if (!first || first->kind != STATEMENT_LOOP || first->loop.begin != second->loop.begin ||
         first->loop.end != second->loop.end || first->loop.stride != second->loop.stride ||
         first->loop.descending != second->loop.descending)
         return;
     for (uint32_t i = 0; i < first->loop.body.n; i++)
         if (first->loop.body.statements[i].kind != STATEMENT_WAIT)
             return;
-    push_copies(o, &first->loop.body, second->loop.body.statements, second->loop.body.n);
-    move_down(block, at, block->n - 1);
-    block->n--;
+    push_copies(k->overlapper, &first->loop.body, second->loop.body.statements,
+                second->loop.body.n);
+    remove_spot(&k->spots, spot);
 }
 
 // May all of one statement's iterations run before the first of the other's, of the same loop? What
@@ -274,10 +355,11 @@ static uint32_t start_of(const struct block *block, uint32_t wait) {
 
 // Reductions whose sums are used at once in the iteration, as accumulated gradients are: where
 // every iteration has its own transients, what waits and uses them follows in a loop behind.
-static bool split_at_wait(struct overlapper *o, struct block *block, uint32_t at, uint32_t wait,
-                          int depth) {
-    struct loop *loop = &block->statements[at].loop;
-    struct statement tail = block->statements[at];
+static bool split_at_wait(struct sinking *k, struct spot *spot, uint32_t wait) {
+    struct overlapper *o = k->overlapper;
+    int depth = k->depth;
+    struct loop *loop = &spot->statement.loop;
+    struct statement tail = spot->statement;
     for (uint32_t i = wait; i < loop->body.n; i++) {
         uint32_t start =
             loop->body.statements[i].kind == STATEMENT_WAIT ? start_of(&loop->body, i) : NO_ID;
@@ -295,43 +377,53 @@ static bool split_at_wait(struct overlapper *o, struct block *block, uint32_t at
     tail.loop.body = (struct block){0};
     push_copies(o, &tail.loop.body, loop->body.statements + wait, loop->body.n - wait);
     loop->body.n = wait;
-    block_insert(o->program, block, at + 1, tail);
+    insert_spot(&k->spots, new_spot(k, tail), spot->behind);
     return true;
 }
 
 static void sink_block(struct overlapper *o, struct block *block, int depth);
 
-// Takes waits out of the loop at `at` and lets them sink behind it.
-static void sink_from_loop(struct overlapper *o, struct block *block, uint32_t at, int depth) {
-    sink_block(o, &block->statements[at].loop.body, depth + 1);
-    for (uint32_t i = 0; i < block->statements[at].loop.body.n; i++) {
-        struct statement *loop = &block->statements[at];
+// Takes waits out of the loop and lets them sink behind it.
+static void sink_from_loop(struct sinking *k, struct spot *spot) {
+    struct overlapper *o = k->overlapper;
+    struct statement *loop = &spot->statement;
+    sink_block(o, &loop->loop.body, k->depth + 1);
+    for (uint32_t i = 0; i < loop->loop.body.n; i++) {
         struct block *body = &loop->loop.body;
         uint32_t wait = body->statements[i].kind == STATEMENT_START ? wait_of(body, i) : NO_ID;
-        if (wait == NO_ID || !sends_own(&loop->loop, &body->statements[i].start, depth))
+        if (wait == NO_ID || !sends_own(&loop->loop, &body->statements[i].start, k->depth))
             continue;
         struct transfer transfer = body->statements[i].start;
         if (!touches_later(o, &loop->loop, i)) {
-            struct statement waits = take_wait_out(o, loop, i, wait, depth);
-            block_insert(o->program, block, at + 1, waits);
-            join_waits(o, block, sink(o, block, at + 1, &transfer));
+            struct spot *waits = new_spot(k, take_wait_out(o, loop, i, wait, k->depth));
+            insert_spot(&k->spots, waits, first_touch(k, &transfer));
+            join_waits(k, waits);
         } else if (transfer.exchange.kind != COLLECTIVE_ALL_GATHER &&
-                   split_at_wait(o, block, at, wait, depth)) {
-            sink_from_loop(o, block, at + 1, depth);
+                   split_at_wait(k, spot, wait)) {
+            sink_from_loop(k, spot->behind);
+            note_touches(k, spot->behind);
         }
     }
 }
 
 // From the last statement to the first: what sinks does so past waits that have sunk already.
 static void sink_block(struct overlapper *o, struct block *block, int depth) {
-    for (uint32_t i = block->n; i-- > 0;) {
-        if (block->statements[i].kind == STATEMENT_LOOP) {
-            sink_from_loop(o, block, i, depth);
-        } else if (is_pair(block, i)) {
-            struct transfer transfer = block->statements[i].start;
-            sink(o, block, i + 1, &transfer);
+    struct sinking k = {.overlapper = o, .depth = depth, .block = ++o->n_blocks};
+    CHECK(depth < LIMIT_LOOP_DEPTH);
+    if (!o->touched[depth])
+        o->touched[depth] = ARENA_ARRAY(o->scratch, struct touch, o->program->n_buffers + 1);
+    take_block(&k, block);
+    for (struct spot *spot = k.spots.last; spot; spot = spot->before) {
+        struct spot *wait = spot->behind;
+        if (spot->statement.kind == STATEMENT_LOOP) {
+            sink_from_loop(&k, spot);
+        } else if (wait && are_pair(&spot->statement, &wait->statement)) {
+            remove_spot(&k.spots, wait);
+            insert_spot(&k.spots, wait, first_touch(&k, &spot->statement.start));
         }
+        note_touches(&k, spot);
     }
+    put_block(&k, block);
 }
 
 // ---- early starts in units --------------------------------------------------------------------
@@ -362,7 +454,8 @@ static void start_early(struct unit *unit) {
 
 // The steps first, whose statements name buffers; units are local and come by themselves.
 bool overlap(struct program *program, const struct pass_context *context) {
-    struct overlapper o = {.program = program};
+    struct arena scratch = {0};
+    struct overlapper o = {.program = program, .scratch = &scratch};
     if (!placement_for(program, context, &o.placement))
         return false;
     for (int kind = 0; kind < N_STEPS; kind++) {
@@ -371,6 +464,7 @@ bool overlap(struct program *program, const struct pass_context *context) {
         start_gathers_early(&o, &o.step->body);
         sink_block(&o, &o.step->body, 0);
     }
+    arena_free(&scratch);
     for (uint32_t u = 0; u < program->n_units; u++)
         start_early(&program->units[u]);
     program_number(program);

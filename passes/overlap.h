@@ -12,6 +12,9 @@ struct overlapper {
     struct program *program;
     struct placement placement;
     struct step *step;
+    struct arena *scratch;
+    struct touch *touched[LIMIT_LOOP_DEPTH]; // while waits sink, at each depth: by buffer
+    uint32_t n_touches, n_blocks;            // that were noted, and in which waits sank
 };
 
 void push_copies(struct overlapper *, struct block *to, const struct statement *from, uint32_t n);
