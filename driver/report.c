@@ -52,42 +52,49 @@ static struct layers layers_of(const struct statement_walk *walk) {
                            loop->end - loop->begin};
 }
 
-static bool names(const struct reference *places, uint32_t n, buffer_id id) {
-    for (uint32_t i = 0; i < n; i++)
-        if (places[i].buffer == id)
-            return true;
-    return false;
+// Activations have no tensor; what blocks hand on stands for them: a block reads one item of it and
+// writes the next. Of every buffer, in which layers it is handed on.
+struct handed_on {
+    bool found;
+    struct layers in;
+};
+
+static void add_handed_on(struct handed_on *handed, struct layers here) {
+    if (handed->found) {
+        here.begin = handed->in.begin < here.begin ? handed->in.begin : here.begin;
+        here.end = handed->in.end > here.end ? handed->in.end : here.end;
+    }
+    *handed = (struct handed_on){true, here};
 }
 
-// Activations have no tensor; what blocks hand on stands for them: a block reads one item of it and
-// writes the next. False: the buffer is none of that kind; else in which layers it is.
-static bool is_handed_on(const struct program *program, buffer_id id, struct layers *in) {
-    bool found = false;
+static const struct handed_on *find_handed_on(struct compilation *c) {
+    const struct program *program = c->final;
+    struct handed_on *all = ARENA_ARRAY(&c->arena, struct handed_on, program->n_buffers + 1);
     struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-    while (program->buffers[id].class == CLASS_ACTIVATIONS && walk_next(&walk)) {
+    while (walk_next(&walk)) {
         const struct call *call = &walk.statement->call;
         if (walk.statement->kind != STATEMENT_CALL)
             continue;
         const struct unit *unit = &program->units[call->unit];
-        if (unit->phase != PHASE_FORWARD || !names(call->operands, unit->n_parameters, id) ||
-            !names(call->results, unit->n_results, id))
-            continue;
-        struct layers here = layers_of(&walk);
-        in->begin = found && in->begin < here.begin ? in->begin : here.begin;
-        in->end = found && in->end > here.end ? in->end : here.end;
-        found = true;
+        for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_results; i++)
+            for (uint32_t k = 0; k < unit->n_parameters; k++)
+                if (call->operands[k].buffer == call->results[i].buffer)
+                    add_handed_on(&all[call->results[i].buffer], layers_of(&walk));
     }
-    return found;
+    return all;
 }
 
 // Into the row of its kind, or as a new one. A window has no bytes of its own and is no row.
-static void add_buffer(struct compilation *c, struct placement_table *table, buffer_id id) {
+static void add_buffer(struct compilation *c, struct placement_table *table,
+                       const struct handed_on *handed, buffer_id id) {
     const struct buffer *buffer = &c->final->buffers[id];
     const struct found *found = &c->verdict.buffers[id];
     enum state state = class_states[buffer->class];
+    bool activation = buffer->class == CLASS_ACTIVATIONS && handed[id].found;
     struct layers layers = {buffer->first_layer, buffer_layer(buffer, buffer->count - 1) + 1,
                             buffer_layer_step(buffer), 1};
-    bool activation = is_handed_on(c->final, id, &layers);
+    if (activation)
+        layers = handed[id].in;
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
     static const uint8_t whole_layer[] = {ROLE_LAYERS};
@@ -215,10 +222,11 @@ bool role_is_recomputed(const struct placement_table *table, const char *role, i
 
 struct placement_table placement_rows(struct compilation *c) {
     struct placement_table table = {0};
+    const struct handed_on *handed = find_handed_on(c);
     for (int state = 0; state < N_STATES; state++)
         for (buffer_id id = 0; id < c->final->n_buffers; id++)
             if (class_states[c->final->buffers[id].class] == (enum state)state)
-                add_buffer(c, &table, id);
+                add_buffer(c, &table, handed, id);
     find_work(c, &table);
     return table;
 }

@@ -23,6 +23,7 @@
 
 #include "ir/arena.h"
 #include "ir/limits.h"
+#include "ir/names.h"
 #include "ir/sizes.h"
 #include "ir/source.h"
 #include "ir/span.h"
@@ -505,6 +506,7 @@ struct step {
     struct block body;
     struct handle *handles;
     uint32_t n_handles, cap_handles;
+    struct names handle_names;
     struct span span;
 };
 

@@ -395,17 +395,21 @@ int op_zigzag(const struct op *op) {
 
 // ---- steps ------------------------------------------------------------------------------------
 
+_Static_assert(NOT_NAMED == NO_ID, "what is not in a table of names has no number");
 uint32_t step_find_handle(const struct step *step, const char *name) {
-    for (uint32_t i = 0; i < step->n_handles; i++)
-        if (strcmp(step->handles[i].name, name) == 0)
-            return i;
-    return NO_ID;
+    return names_find(&step->handle_names, name);
+}
+
+static void name_handle(struct arena *arena, struct step *step, uint32_t handle) {
+    step->handle_names.arena = arena;
+    names_add(&step->handle_names, step->handles[handle].name, handle);
 }
 
 uint32_t step_add_handle(struct program *program, struct step *step, const char *name,
                          int64_t slots) {
     struct handle handle = {.name = name, .slots = slots};
     ARENA_PUSH(program->arena, step->handles, step->n_handles, step->cap_handles, handle);
+    name_handle(program->arena, step, step->n_handles - 1);
     return step->n_handles - 1;
 }
 
@@ -585,6 +589,9 @@ struct program *program_clone(struct arena *arena, const struct program *from) {
         struct step *step = &program->steps[s];
         COPY_ARRAY(arena, step->handles, step->n_handles);
         step->cap_handles = step->n_handles;
+        step->handle_names = (struct names){0};
+        for (uint32_t h = 0; h < step->n_handles; h++)
+            name_handle(arena, step, h);
         clone_block(arena, &step->body, from);
     }
     return program;

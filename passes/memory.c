@@ -245,7 +245,7 @@ static void plan_frame(struct program *program, struct unit *unit) {
 }
 
 // The frame is a buffer like others: alive while the unit runs.
-static void add_frame_buffer(struct program *program, struct unit *unit) {
+static void add_frame_buffer(struct program *program, struct names *names, struct unit *unit) {
     if (unit->frame_bytes == 0)
         return;
     int64_t words = unit->frame_bytes / dtype_bytes[DTYPE_F32];
@@ -261,11 +261,24 @@ static void add_frame_buffer(struct program *program, struct unit *unit) {
                            .offset_bytes = -1,
                            .span = unit->span};
     // A program that is planned again has the buffer already, of another size.
-    unit->frame = program_find_buffer(program, name);
-    if (unit->frame == NO_ID)
-        unit->frame = program_add_buffer(program, frame);
+    unit->frame = names_find(names, name);
+    if (unit->frame == NOT_NAMED)
+        names_add(names, name, unit->frame = program_add_buffer(program, frame));
     else
         program->buffers[unit->frame] = frame;
+}
+
+static void plan_frames(struct program *program) {
+    struct arena scratch = {0};
+    struct names names = {.arena = &scratch};
+    for (buffer_id id = 0; id < program->n_buffers; id++)
+        if (names_find(&names, program->buffers[id].name) == NOT_NAMED)
+            names_add(&names, program->buffers[id].name, id);
+    for (uint32_t i = 0; i < program->n_units; i++) {
+        plan_frame(program, &program->units[i]);
+        add_frame_buffer(program, &names, &program->units[i]);
+    }
+    arena_free(&scratch);
 }
 
 // ---- the arena ----------------------------------------------------------------------------------
@@ -273,10 +286,7 @@ static void add_frame_buffer(struct program *program, struct unit *unit) {
 // What persists lies at the bottom, side by side, in the order of the buffers; above it is laid out
 // by size what lives for a part of a step, where both steps use the same bytes.
 bool plan_memory(struct program *program, const struct pass_context *context) {
-    for (uint32_t i = 0; i < program->n_units; i++) {
-        plan_frame(program, &program->units[i]);
-        add_frame_buffer(program, &program->units[i]);
-    }
+    plan_frames(program);
     struct item *items = ARENA_ARRAY(program->arena, struct item, program->n_buffers + 1);
     const struct interval *lives[N_STEPS];
     for (int s = 0; s < N_STEPS; s++)

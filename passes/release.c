@@ -15,6 +15,8 @@
 // one where frees are written down.
 #include "passes/release.h"
 
+#include <stdlib.h>
+
 #include "ir/check.h"
 #include "passes/passes.h"
 
@@ -24,13 +26,18 @@ struct freed {
     int64_t count;
 };
 
+struct buffer_list { // in order, each as often as it was found
+    buffer_id *list;
+    uint32_t n, cap;
+};
+
 // A statement, and where it stands.
 struct spot {
-    uint32_t loop; // the innermost loop around it, a spot; NO_ID: none
-    int depth;     // loops around it
-    bool *named;   // of a loop, by its variable: items of which buffers
-    bool is_fixed; // its variable has one value
-    bool is_once;  // it is executed once in each iteration of the loop that it goes with
+    uint32_t loop;            // the innermost loop around it, a spot; NO_ID: none
+    int depth;                // loops around it
+    struct buffer_list named; // of a loop, by its variable: items of which buffers
+    bool is_fixed;            // its variable has one value
+    bool is_once;             // it is executed once in each iteration of the loop that it goes with
     struct freed *freed;
     uint32_t n_freed, cap_freed;
 };
@@ -59,25 +66,27 @@ struct releaser {
 
 // By a variable the items of its loop are named; and of the loop around, if each iteration has one.
 // Not layers, by a remainder: no free says them so.
-static void name_by_loops(const struct program *program, struct spot *spots,
+static void name_by_loops(struct arena *arena, const struct program *program, struct spot *spots,
                           const struct statement_walk *walk, const uint32_t *loops,
                           const struct reference *at, int variable) {
     buffer_id buffer = whole_buffer(program, at->buffer);
     if (at->index.modulus && program->buffers[buffer].stack == STACK_LAYERS)
         return;
     while (variable >= 0) {
-        spots[loops[variable]].named[buffer] = true;
+        struct buffer_list *named = &spots[loops[variable]].named;
+        ARENA_PUSH(arena, named->list, named->n, named->cap, buffer);
         variable = walk_loop(walk, variable)->stride == 1 ? variable - 1 : -1;
     }
 }
 
 // What a wait ends is named by its variable, if what is started is named so.
-static void name_places(const struct program *program, const struct step *step, struct spot *spots,
-                        const struct statement_walk *walk, const uint32_t *loops) {
+static void name_places(struct arena *arena, const struct program *program, const struct step *step,
+                        struct spot *spots, const struct statement_walk *walk,
+                        const uint32_t *loops) {
     const struct statement *s = walk->statement;
     struct access access;
     for (uint32_t i = 0; (access = statement_access(program, s, i)).at; i++)
-        name_by_loops(program, spots, walk, loops, access.at, access.at->index.variable);
+        name_by_loops(arena, program, spots, walk, loops, access.at, access.at->index.variable);
     if (s->kind != STATEMENT_WAIT || s->wait.index.variable < 0)
         return;
     struct statement_walk starts = walk_statements(&step->body);
@@ -87,7 +96,12 @@ static void name_places(const struct program *program, const struct step *step, 
                              index_equal(starts.statement->start.handle_index, s->wait.index) &&
                              (access = statement_access(program, starts.statement, i)).at;
              i++)
-            name_by_loops(program, spots, walk, loops, access.at, s->wait.index.variable);
+            name_by_loops(arena, program, spots, walk, loops, access.at, s->wait.index.variable);
+}
+
+static int by_number(const void *left, const void *right) {
+    buffer_id a = *(const buffer_id *)left, b = *(const buffer_id *)right;
+    return (a > b) - (a < b);
 }
 
 static struct spot *find_spots(struct arena *arena, const struct program *program,
@@ -105,12 +119,19 @@ static struct spot *find_spots(struct arena *arena, const struct program *progra
             spots[n - 1].is_fixed = loop->end - loop->begin == 1 &&
                                     (!loop->stride || spots[loops[walk.depth - 1]].is_fixed);
             spots[n - 1].is_once = loop->end - loop->begin == 1 && loop->stride;
-            spots[n - 1].named = ARENA_ARRAY(arena, bool, program->n_buffers);
         } else if (walk.statement->kind != STATEMENT_FREE) {
-            name_places(program, step, spots, &walk, loops);
+            name_places(arena, program, step, spots, &walk, loops);
         }
     }
+    for (uint32_t i = 0; i < n; i++)
+        if (spots[i].named.n)
+            qsort(spots[i].named.list, spots[i].named.n, sizeof(buffer_id), by_number);
     return spots;
+}
+
+static bool names_buffer(const struct spot *loop, buffer_id buffer) {
+    return loop->named.n &&
+           bsearch(&buffer, loop->named.list, loop->named.n, sizeof buffer, by_number);
 }
 
 // ---- indices ----------------------------------------------------------------------------------
@@ -186,7 +207,7 @@ static bool is_named_here(const struct releaser *r, buffer_id buffer, const stru
     if (end->loop == NO_ID || r->program->buffers[buffer].count == 1)
         return false;
     const struct spot *loop = &r->spots[end->loop];
-    return loop->is_fixed || loop->named[buffer];
+    return loop->is_fixed || names_buffer(loop, buffer);
 }
 
 // As the text names items elsewhere: layers by an offset, slots by a remainder.
@@ -213,7 +234,8 @@ static struct end end_of(const struct releaser *r, const struct life *life, uint
                       .spot = spot,
                       .run = spot == last->place ? life->last : last->runs[depth],
                       .item = life->item};
-    while (loop != NO_ID && r->spots[loop].is_once && !r->spots[loop].named[life->buffer]) {
+    while (loop != NO_ID && r->spots[loop].is_once &&
+           !names_buffer(&r->spots[loop], life->buffer)) {
         loop = r->spots[loop].loop;
         depth--;
     }
