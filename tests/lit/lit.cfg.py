@@ -61,3 +61,10 @@ except (OSError, subprocess.CalledProcessError):
     pass
 if os.environ.get("PLACE_TEST_FULL"):
     config.available_features.add("full")
+
+# Of tests that train, builds that are several times slower take every N-th (PLACE_TEST_EVERY=N): these are left out,
+# by the lit.local.cfg of each folder.
+config.left_out = {}
+for folder in ("edited", "examples", "run"):
+    names = sorted(os.listdir(os.path.join(config.test_source_root, folder)))
+    config.left_out[folder] = [name for i, name in enumerate(names) if i % int(os.environ.get("PLACE_TEST_EVERY", 1))]
