@@ -45,6 +45,26 @@ static const char *check_attributes(struct checker *c, const struct unit *unit,
     return NULL;
 }
 
+static bool labels_equal(const struct tensor_type *a, const struct tensor_type *b) {
+    for (unsigned i = 0; i < a->rank; i++)
+        if (a->dims[i].dimension != b->dims[i].dimension)
+            return false;
+    return true;
+}
+
+// Of types that are equal but for what their dimensions are called. NULL, or what is wrong.
+static const char *check_labels(struct checker *c, const struct unit *unit, const char *name,
+                                const struct tensor_type *said, const struct tensor_type *made) {
+    for (unsigned k = 0; k < said->rank; k++)
+        if (said->dims[k].dimension != made->dims[k].dimension)
+            return arena_format(c->arena,
+                                "unit %s: `%s` of `%%%s` should be `%s`, as follows from the "
+                                "op's operands",
+                                unit->name, dimension_names[said->dims[k].dimension], name,
+                                dimension_names[made->dims[k].dimension]);
+    return NULL;
+}
+
 // Collectives, and the slice: sizes follow from the axes.
 static const char *check_exchange_types(struct checker *c, const struct unit *unit,
                                         const struct op *op) {
@@ -64,9 +84,10 @@ static const char *check_exchange_types(struct checker *c, const struct unit *un
                                 unit->name, op_rows[op->kind].text);
         fits = exchange_fits(&exchange, &c->program->mesh, from, to);
     }
-    return fits ? NULL
-                : arena_format(c->arena, "unit %s: the sizes of `%s` do not fit its axes",
-                               unit->name, op_rows[op->kind].text);
+    if (!fits)
+        return arena_format(c->arena, "unit %s: the sizes of `%s` do not fit its axes", unit->name,
+                            op_rows[op->kind].text);
+    return check_labels(c, unit, unit->values[op->results[0]].name, to, from);
 }
 
 static const char *check_iota(struct checker *c, const struct unit *unit, const struct op *op) {
@@ -103,6 +124,13 @@ static const char *check_op_types(struct checker *c, struct unit *unit, const st
             return arena_format(c->arena,
                                 "unit %s: `%%%s` has another type than follows from its operands",
                                 unit->name, unit->values[op->results[i]].name);
+    for (unsigned i = 0; i < op->n_results; i++) {
+        const struct value *value = &unit->values[op->results[i]];
+        const char *wrong =
+            check_labels(c, unit, value->name, &value->type, &copy.values[op->results[i]].type);
+        if (wrong)
+            return wrong;
+    }
     const char *mixed = op_mixed_elements(unit, op), *blocks = op_wrong_blocks(unit, op, c->arena);
     if (mixed)
         return arena_format(c->arena, "unit %s: `%s` %s (`%%%s`)", unit->name,
@@ -355,7 +383,7 @@ static const char *check_argument(struct checker *c, const struct unit *unit, va
     const struct buffer *buffer = &c->program->buffers[reference.buffer];
     struct tensor_type type = buffer_type(c->program, buffer);
     const struct tensor_type *expected = &unit->values[value].type;
-    if (type_equal(&type, expected))
+    if (type_equal(&type, expected) && labels_equal(&type, expected))
         return NULL;
     return arena_format(c->arena, "`%%%s` of unit %s is %s; `%s`, which the step gives it, is %s",
                         unit->values[value].name, unit->name, tensor_type_text(c->arena, expected),
