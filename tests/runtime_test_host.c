@@ -12,6 +12,7 @@
 
 #include "runtime/host/arena.h"
 #include "runtime/host/data.h"
+#include "runtime/host/entries.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/log.h"
 #include "runtime/host/random.h"
@@ -394,6 +395,47 @@ static void samples_are_dealt_out_once(void **state) {
         check_samples(inner);
 }
 
+/* Two tensors stand side by side in one of the file's for each layer, which is found by its name,
+ * however many there are: a list that looked through itself for each would take minutes. */
+static void tensors_of_files_are_found_by_name(void **state) {
+    enum { LAYERS = 100000 };
+    const struct place_tensor tensors[] = {{.name = "q",
+                                            .layers = LAYERS,
+                                            .saved_name = "h.%d.qk",
+                                            .saved_rows = 1,
+                                            .saved_columns = 2},
+                                           {.name = "k",
+                                            .layers = LAYERS,
+                                            .saved_name = "h.%d.qk",
+                                            .saved_rows = 1,
+                                            .saved_columns_begin = 2,
+                                            .saved_columns = 2}};
+    struct place_buffer buffers[4] = {{.class = PLACE_PARAMETERS}, {.class = PLACE_PARAMETERS}};
+    buffers[2].class = buffers[3].class = PLACE_MOMENT1;
+    for (int i = 0; i < 4; i++) {
+        buffers[i].tensor = i % 2;
+        buffers[i].dtype = PLACE_F32;
+        buffers[i].rank = 1;
+        buffers[i].dims[0].size = 2;
+        buffers[i].stack = PLACE_STACK_LAYERS;
+        buffers[i].count = LAYERS;
+        buffers[i].item_step = 1;
+        buffers[i].window_of = -1;
+    }
+    const struct place_program program = {
+        .devices = 1, .tensors = tensors, .n_tensors = 2, .buffers = buffers, .n_buffers = 4};
+    struct entries entries;
+    assert_true(entries_list(&program, ENTRIES_RESUMABLE, &entries));
+    assert_int_equal(entries.n, 2 * LAYERS);
+    assert_int_equal(entries.parameters, LAYERS);
+    assert_int_equal(entries_find(&entries, "h.99999.qk"), LAYERS - 1);
+    assert_int_equal(entries_find(&entries, "moment1/h.0.qk"), LAYERS);
+    assert_int_equal(entries_find(&entries, "h.100000.qk"), -1);
+    assert_int_equal(entries.items[7].columns, 4);
+    entries_free(&entries);
+    assert_int_equal(entries_find(&entries, "h.0.qk"), -1);
+}
+
 static void strings_of_json_are_escaped(void **state) {
     char text[64];
     quote_json(text, sizeof text, "a\"b\\c\n");
@@ -413,6 +455,7 @@ int main(void) {
         cmocka_unit_test(an_epoch_takes_every_window_once),
         cmocka_unit_test(tokens_have_their_width_and_mask),
         cmocka_unit_test(samples_are_dealt_out_once),
+        cmocka_unit_test(tensors_of_files_are_found_by_name),
         cmocka_unit_test(strings_of_json_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,13 +115,26 @@ static int check_order(struct session *session, char *message, size_t message_by
     return 0;
 }
 
+int checkpoints_list(struct session *session, char *message, size_t message_bytes) {
+    const struct place_buffer *forgotten = entries_forgotten(session->program);
+    struct entries *entries = &session->checkpoints.files.entries;
+    if (forgotten)
+        snprintf(message, message_bytes,
+                 "%s can be in no checkpoint (an error of the compiler); report it",
+                 forgotten->name);
+    else if (entries_list(session->program, ENTRIES_RESUMABLE, entries))
+        return 0;
+    else
+        snprintf(message, message_bytes, "no memory to list what a checkpoint holds");
+    return -1;
+}
+
 int checkpoints_open(struct session *session, int has_first_rank, char *message,
                      size_t message_bytes) {
     const struct place_run_options *options = session->options;
     struct checkpoints *checkpoints = &session->checkpoints;
     char *path = checkpoints->path;
     int64_t most_bytes;
-    const struct place_buffer *forgotten = entries_forgotten(session->program);
     checkpoints->is_on = (options->checkpoint || options->resume) &&
                          options->steps > session->resumption.manifest.step;
     checkpoints->every = options->save_every;
@@ -133,14 +146,9 @@ int checkpoints_open(struct session *session, int has_first_rank, char *message,
                  "PLACE_SHARD_BYTES is not a number of bytes above 0; unset it, or set it as in "
                  "PLACE_SHARD_BYTES=%lld",
                  (long long)MOST_FILE_BYTES);
-    else if (forgotten)
-        snprintf(message, message_bytes,
-                 "%s cannot be written to a checkpoint (an error of the compiler); report it",
-                 forgotten->name);
     else if (folder_path(session, path) != 0)
         snprintf(message, message_bytes, "%s: %s", path, strerror(ENAMETOOLONG));
-    else if (!entries_list(session->program, ENTRIES_RESUMABLE, &checkpoints->files.entries) ||
-             !tensor_files_divide(&checkpoints->files, most_bytes))
+    else if (!tensor_files_divide(&checkpoints->files, most_bytes))
         snprintf(message, message_bytes, "%s: no memory to list what it will hold", path);
     else if (!has_first_rank)
         return 0;

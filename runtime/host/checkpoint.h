@@ -22,6 +22,9 @@ struct checkpoints {
     int64_t last;                        /* step of the last that is whole; -1: there is none */
     char failure[FILE_PATH_BYTES + 256]; /* why the last that was tried is not; empty: it is */
 };
+/* What a checkpoint of this program holds, for whoever reads one or writes some: first. 0, or -1
+ * with one line in `message`. */
+int checkpoints_list(struct session *session, char *message, size_t message_bytes);
 /* Before there are ranks. The folder is opened where rank 0 is. 0, or -1 with one line in
  * `message`. To be closed in any case. */
 int checkpoints_open(struct session *session, int has_first_rank, char *message,

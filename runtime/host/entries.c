@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/host/entries.h"
+#include "runtime/host/random.h"
 #include "runtime/transport/collective.h"
 
 /* ---- lists ---------------------------------------------------------------------------------- */
@@ -14,34 +15,63 @@ void entries_free(struct entries *entries) {
             free(c);
         }
     free(entries->items);
+    free(entries->slots);
     *entries = (struct entries){0};
 }
 
-int32_t entries_find(const struct entries *entries, const char *name, int32_t from) {
-    for (int32_t i = 0; i < entries->n; i++) {
-        int32_t at = (int32_t)(((int64_t)from + i) % entries->n);
-        if (strcmp(entries->items[at].name, name) == 0)
-            return at;
+/* The slot where the name is, or the free one where it belongs. */
+static int32_t *slot_of(const struct entries *entries, const char *name) {
+    uint64_t hash = random_key(0, name);
+    for (uint32_t at = (uint32_t)hash;; at++) {
+        int32_t *slot = &entries->slots[at & (entries->n_slots - 1)];
+        if (*slot < 0 || strcmp(entries->items[*slot].name, name) == 0)
+            return slot;
     }
-    return -1;
 }
 
-/* The entry of that name, most likely a late one; a new one if there is none. Null: no memory. */
-static struct entry *entry_named(struct entries *entries, const char *name) {
-    for (int32_t i = entries->n; i-- > 0;)
-        if (strcmp(entries->items[i].name, name) == 0)
-            return &entries->items[i];
-    if (entries->n == entries->capacity) {
-        int32_t capacity = entries->capacity ? entries->capacity * 2 : 64;
-        struct entry *grown = realloc(entries->items, (size_t)capacity * sizeof *entries->items);
-        if (!grown)
-            return NULL;
-        entries->items = grown;
-        entries->capacity = capacity;
+int32_t entries_find(const struct entries *entries, const char *name) {
+    return entries->n_slots ? *slot_of(entries, name) : -1;
+}
+
+/* At most half of the slots are in use. */
+bool entries_index(struct entries *entries) {
+    uint32_t n = 64;
+    while (n < 2 * (uint32_t)entries->capacity)
+        n *= 2;
+    int32_t *slots = realloc(entries->slots, n * sizeof *slots);
+    if (!slots)
+        return false;
+    memset(slots, -1, n * sizeof *slots);
+    entries->slots = slots;
+    entries->n_slots = n;
+    for (int32_t i = 0; i < entries->n; i++) {
+        int32_t *slot = slot_of(entries, entries->items[i].name);
+        *slot = *slot < 0 ? i : *slot;
     }
-    struct entry *entry = &entries->items[entries->n++];
+    return true;
+}
+
+static bool grow(struct entries *entries) {
+    int32_t capacity = entries->capacity ? entries->capacity * 2 : 64;
+    struct entry *grown = realloc(entries->items, (size_t)capacity * sizeof *entries->items);
+    if (!grown)
+        return false;
+    entries->items = grown;
+    entries->capacity = capacity;
+    return entries_index(entries);
+}
+
+/* The entry of that name; a new one if there is none. Null: no memory. */
+static struct entry *entry_named(struct entries *entries, const char *name) {
+    int32_t found = entries_find(entries, name);
+    if (found >= 0)
+        return &entries->items[found];
+    if (entries->n == entries->capacity && !grow(entries))
+        return NULL;
+    struct entry *entry = &entries->items[entries->n];
     memset(entry, 0, sizeof *entry);
     snprintf(entry->name, sizeof entry->name, "%s", name);
+    *slot_of(entries, entry->name) = entries->n++;
     return entry;
 }
 

@@ -44,6 +44,8 @@ struct entry {
 struct entries {
     struct entry *items;
     int32_t n, capacity;
+    int32_t *slots; /* by name: a hash table of the items' numbers, -1 where it is free */
+    uint32_t n_slots;
     int32_t parameters; /* so many at the beginning are those of the model */
 };
 
@@ -51,8 +53,10 @@ struct entries {
 bool entries_list(const struct place_program *program, enum entries_selection selection,
                   struct entries *entries);
 void entries_free(struct entries *entries);
-/* The entry of that name, looked for from `from` on and then from the beginning; -1: none. */
-int32_t entries_find(const struct entries *entries, const char *name, int32_t from);
+/* The first entry of that name; -1: none. Of a list that was not made here, once it is indexed. */
+int32_t entries_find(const struct entries *entries, const char *name);
+/* False: no memory. */
+bool entries_index(struct entries *entries);
 
 int64_t entry_elements(const struct entry *entry);
 int64_t entry_bytes(const struct entry *entry);

@@ -21,8 +21,9 @@ static bool has_content(const struct resumption *resumption) {
 }
 
 /* Whether a run of this program can go on from it. */
-static bool is_whole(const struct place_program *program, const char *folder, int64_t step) {
-    struct resumption other = {0};
+static bool is_whole(const struct place_program *program, const struct entries *wanted,
+                     const char *folder, int64_t step) {
+    struct resumption other = {.wanted = wanted};
     char unused[256];
     folder_name(other.path, sizeof other.path, folder, step);
     bool whole =
@@ -32,9 +33,10 @@ static bool is_whole(const struct place_program *program, const char *folder, in
 }
 
 /* The last of a folder that is whole, but for one step's; -1: there is none. */
-static int64_t find_whole(const struct place_program *program, const char *folder, int64_t but) {
+static int64_t find_whole(const struct place_program *program, const struct entries *wanted,
+                          const char *folder, int64_t but) {
     int64_t step = folder_last(folder);
-    while (step >= 0 && (step == but || !is_whole(program, folder, step)))
+    while (step >= 0 && (step == but || !is_whole(program, wanted, folder, step)))
         step = folder_last_before(folder, step);
     return step;
 }
@@ -59,7 +61,7 @@ void advise_other(const struct resumption *resumption, const struct place_progra
         snprintf(message, message_bytes, "; go on from another checkpoint");
         return;
     }
-    int64_t step = find_whole(program, folder, damaged);
+    int64_t step = find_whole(program, resumption->wanted, folder, damaged);
     bool writes_here = !options->checkpoint || is_same_place(options->checkpoint, folder);
     bool needs_another = options->steps > step && writes_here && step < folder_last(folder);
     name_beside(beside, folder);

@@ -150,17 +150,17 @@ static bool is_alike(const struct entry *a, const struct entry *b) {
 
 /* The copy that is updated is the most exact there is; where a program keeps none beside its
  * parameters, they are it. */
-static int32_t find_source(const struct entries *there, const struct entry *entry, int32_t hint) {
+static int32_t find_source(const struct entries *there, const struct entry *entry) {
     enum { PREFIX = sizeof MASTER_PREFIX - 1 };
     char name[ENTRY_NAME_BYTES + PREFIX];
     int32_t found = -1;
     if (entry->components->buffer->class == PLACE_MASTER) {
         bool has_prefix = strncmp(entry->name, MASTER_PREFIX, PREFIX) == 0;
         snprintf(name, sizeof name, "%s%s", has_prefix ? "" : MASTER_PREFIX, entry->name);
-        found = entries_find(there, name, hint);
-        return found >= 0 ? found : entries_find(there, name + PREFIX, hint);
+        found = entries_find(there, name);
+        return found >= 0 ? found : entries_find(there, name + PREFIX);
     }
-    return entries_find(there, entry->name, hint);
+    return entries_find(there, entry->name);
 }
 
 /* A tensor that no state takes would be lost without a word. What is wrong, or null. */
@@ -168,9 +168,9 @@ static const struct entry *find_unused(const struct resumption *resumption) {
     const struct entries *there = &resumption->manifest.files.entries;
     const struct entry *unused = NULL;
     char *used = calloc((size_t)there->n + 1, 1);
-    for (int32_t i = 0; used && i < resumption->wanted.n; i++) {
+    for (int32_t i = 0; used && i < resumption->wanted->n; i++) {
         used[resumption->sources[i]] = 1;
-        int32_t named = entries_find(there, resumption->wanted.items[i].name, i);
+        int32_t named = entries_find(there, resumption->wanted->items[i].name);
         if (named >= 0) /* parameters, where the copy that is updated was taken */
             used[named] = 1;
     }
@@ -184,9 +184,9 @@ static const struct entry *find_unused(const struct resumption *resumption) {
 static int match_entry(struct resumption *resumption, int32_t i, char *message,
                        size_t message_bytes) {
     const struct entries *there = &resumption->manifest.files.entries;
-    const struct entry *entry = &resumption->wanted.items[i];
+    const struct entry *entry = &resumption->wanted->items[i];
     char is[128], wanted[128];
-    int32_t source = there->n ? find_source(there, entry, i) : -1;
+    int32_t source = find_source(there, entry);
     resumption->sources[i] = source;
     if (source >= 0 && is_alike(&there->items[source], entry))
         return 0;
@@ -208,13 +208,6 @@ static int match_entry(struct resumption *resumption, int32_t i, char *message,
 static int match(struct resumption *resumption, const struct place_program *program, char *message,
                  size_t message_bytes) {
     int64_t islands = axes_parts(program, &program->islands);
-    const struct place_buffer *forgotten = entries_forgotten(program);
-    if (forgotten) {
-        snprintf(message, message_bytes,
-                 "%s cannot be read from a checkpoint (an error of the compiler); report it",
-                 forgotten->name);
-        return -1;
-    }
     if (resumption->manifest.islands != islands) {
         snprintf(message, message_bytes,
                  "%s: it is of %lld model%s trained apart between averages, and this program has "
@@ -223,13 +216,12 @@ static int match(struct resumption *resumption, const struct place_program *prog
                  plural_s(resumption->manifest.islands), (long long)islands);
         return -1;
     }
-    bool enough = entries_list(program, ENTRIES_RESUMABLE, &resumption->wanted);
-    resumption->sources = calloc((size_t)resumption->wanted.n + 1, sizeof(int32_t));
-    if (!enough || !resumption->sources) {
+    resumption->sources = calloc((size_t)resumption->wanted->n + 1, sizeof(int32_t));
+    if (!resumption->sources || !entries_index(&resumption->manifest.files.entries)) {
         snprintf(message, message_bytes, "%s: no memory to read it", resumption->path);
         return -1;
     }
-    for (int32_t i = 0; i < resumption->wanted.n; i++)
+    for (int32_t i = 0; i < resumption->wanted->n; i++)
         if (match_entry(resumption, i, message, message_bytes) != 0)
             return -1;
     const struct entry *unused = find_unused(resumption);
@@ -305,14 +297,15 @@ void resumption_close(struct resumption *resumption) {
             close(resumption->descriptors[i]);
     free(resumption->descriptors);
     free(resumption->sources);
-    entries_free(&resumption->wanted);
     manifest_free(&resumption->manifest);
     *resumption = (struct resumption){0};
 }
 
 int resumption_open(struct resumption *resumption, const struct place_run_options *options,
-                    const struct place_program *program, char *message, size_t message_bytes) {
+                    const struct place_program *program, const struct entries *wanted,
+                    char *message, size_t message_bytes) {
     resumption->options = options;
+    resumption->wanted = wanted;
     if (find_checkpoint(resumption, options, message, message_bytes) != 0)
         return -1;
     if (!*resumption->path ||
@@ -346,7 +339,7 @@ static int32_t fail_damaged(const struct resumption *resumption, struct place_co
 /* Reads what the rank has of a tensor. Of copies the first is added to its sum. */
 static int32_t read_entry(const struct resumption *resumption, struct place_context *context,
                           struct panel *panel, int32_t i, content_sum *sum) {
-    const struct entry *entry = &resumption->wanted.items[i];
+    const struct entry *entry = &resumption->wanted->items[i];
     const struct tensor_files *files = &resumption->manifest.files;
     int32_t source = resumption->sources[i], file = tensor_files_of(files, source);
     struct place_in_file place = {resumption->descriptors[file], files->offsets[source]};
@@ -365,7 +358,7 @@ static int32_t read_entry(const struct resumption *resumption, struct place_cont
  * `sums` of all ranks, in order. */
 static int32_t find_other_content(const struct resumption *resumption, int64_t ranks,
                                   const content_sum *sums) {
-    int32_t n = resumption->wanted.n;
+    int32_t n = resumption->wanted->n;
     for (int32_t i = 0; i < n; i++) {
         content_sum sum = 0;
         for (int64_t rank = 0; rank < ranks; rank++)
@@ -392,7 +385,7 @@ static int32_t check_sums(const struct resumption *resumption, struct place_cont
 }
 
 int32_t resumption_read(const struct resumption *resumption, struct place_context *context) {
-    size_t n = (size_t)resumption->wanted.n;
+    size_t n = (size_t)resumption->wanted->n;
     struct panel *panel = panel_new();
     content_sum *mine = calloc(n + 1, sizeof *mine);
     content_sum *all = malloc((n * (size_t)context->program->devices + 1) * sizeof *all);
@@ -400,7 +393,7 @@ int32_t resumption_read(const struct resumption *resumption, struct place_contex
                          ? PLACE_OK
                          : context_fail(context, -1, PLACE_ERROR_HOST, "%s: no memory to read it",
                                         resumption->path);
-    for (int32_t i = 0; i < resumption->wanted.n && !status; i++)
+    for (int32_t i = 0; i < resumption->wanted->n && !status; i++)
         status = read_entry(resumption, context, panel, i, &mine[i]);
     if (!status)
         status = host_share(context, mine, all, n * sizeof *mine);

@@ -9,18 +9,20 @@ struct resumption {
     char path[FILE_PATH_BYTES]; /* of the checkpoint; empty: the run begins anew */
     bool is_damaged;            /* its files are not what was written */
     struct manifest manifest;
-    int *descriptors;      /* of its files; null: none is open */
-    struct entries wanted; /* what this program has to get */
-    int32_t *sources;      /* of each, which tensor of the manifest it is */
+    int *descriptors;             /* of its files; null: none is open */
+    const struct entries *wanted; /* what this program has to get */
+    int32_t *sources;             /* of each, which tensor of the manifest it is */
 };
 
 /* Of what --resume names: a checkpoint, or a folder of them, whose last it is. A folder that has
  * none, or is not there yet, is none to go on from, unless --checkpoint names it too: then the run
  * begins anew. Looks at everything but the content of tensors. 0, or -1 with one line in `message`.
- * To be closed in any case. */
+ * To be closed in any case.
+ * `wanted`: the program's ENTRIES_RESUMABLE, which outlive it. */
 int resumption_open(struct resumption *resumption, const struct place_run_options *options,
-                    const struct place_program *program, char *message, size_t message_bytes);
-/* The same of the checkpoint at `path`, whatever the options say. */
+                    const struct place_program *program, const struct entries *wanted,
+                    char *message, size_t message_bytes);
+/* The same of the checkpoint at `path`, whatever the options say; `wanted` is set. */
 int resumption_open_named(struct resumption *resumption, const struct place_program *program,
                           char *message, size_t message_bytes);
 void resumption_close(struct resumption *resumption);

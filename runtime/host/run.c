@@ -178,8 +178,12 @@ static int check_memory(const struct session *session, int ranks, char *message)
 static int open_checkpoints(struct session *session, bool has_first_rank, char *message) {
     const struct place_run_options *options = session->options;
     const struct resumption *resumption = &session->resumption;
-    if (options->resume && resumption_open(&session->resumption, options, session->program, message,
-                                           MESSAGE_BYTES) != 0)
+    if ((options->resume || options->checkpoint) &&
+        checkpoints_list(session, message, MESSAGE_BYTES) != 0)
+        return -1;
+    if (options->resume &&
+        resumption_open(&session->resumption, options, session->program,
+                        &session->checkpoints.files.entries, message, MESSAGE_BYTES) != 0)
         return -1;
     if (*resumption->path) {
         if (options->has_seed && session->seed != resumption->manifest.seed) {
@@ -207,8 +211,8 @@ static int open_files(struct session *session, bool has_first_rank, char *messag
 static void close_files(struct session *session) {
     inputs_close(session);
     run_log_close(&session->log);
-    checkpoints_close(session);
     resumption_close(&session->resumption);
+    checkpoints_close(session);
 }
 
 /* What was asked for that does not train as one device would. */
