@@ -12,78 +12,7 @@
 #include <string.h>
 
 #include "ir/ir.h"
-
-static const char sample[] =
-    "step main {\n"
-    "  axis replica = 2 link 5e+10 1e-05\n"
-    "  axis shard = 2\n"
-    "  product dp = replica*shard\n"
-    "  sizes batch = 8 sequence = 4 microbatches = 2 layers = 3 vocab = 16\n"
-    "  policy parameters = f32 master = none moments = f32 gradients = bf16\n"
-    "       compute = f32 accumulate = f32 gather = f32 reduce = f32\n"
-    "       reproducible = 4 of batch, ffn microbatch = 2\n"
-    "       relax over replica every = 3 wire over shard way = topk kept = 2\n"
-    "  arena 4096\n"
-    "  tensor block.w [hidden=6, ffn=5] role mlp.up layers 3 init normal 0.02\n"
-    "       saved \"h.%d.w\" columns 1 5 transposed\n"
-    "  tensor block.g [hidden=6] role norm layers 3 init ones frozen\n"
-    "  tensor both [hidden=6, part=3] role mlp init zeros parts one 1, two 2\n"
-    "  buffer words : input i32[batch=8/replica*shard, sequence=4] host tokens\n"
-    "       microbatches 2 around shard at 0\n"
-    "  buffer w : parameters f32[hidden=6, ffn=5] flat/replica*shard of block.w layers 3 at 64\n"
-    "  buffer w.whole : transient f32[hidden=6, ffn=5] of block.w slots 2 pad 4 at 512\n"
-    "  buffer w.own : transient f32[hidden=6, ffn=5] flat/replica*shard of block.w slots 2\n"
-    "       window of w.whole\n"
-    "  buffer odd : parameters f32[hidden=6] of block.g layers 1 from 1 by 2 at 896\n"
-    "  buffer x : activations f32[batch=8/replica*shard, sequence=4, hidden=6] at 1024\n"
-    "  buffer y : activations f32[batch=8/replica*shard, sequence=4, ffn=5] at 2048\n"
-    "  buffer behind : activations f32[batch=8/replica*shard, sequence=4, hidden=6] at 2560\n"
-    "  buffer turned : activations f32[batch=8/replica*shard, sequence=8, hidden=3] at 2816\n"
-    "  buffer frame : transient f32[flat=40] at 3072\n"
-    "  buffer order : input i32[sequence=8/replica*shard zigzag shard] at 3264\n"
-    "  train {\n"
-    "    start all_gather over replica*shard as gather[0] { w[0] -> w.whole[0] }\n"
-    "    for m = 0 .. 2 {\n"
-    "      for l = 0 .. 2 descending {\n"
-    "        start all_gather over replica*shard as gather[l+1 mod 2] {\n"
-    "             w[l+1] -> w.whole[l+1 mod 2] }\n"
-    "        wait gather[l mod 2]\n"
-    "        call project(x = x, w = w.whole[l mod 2]) -> (y = y)\n"
-    "        free w.whole[l mod 2], y\n"
-    "      }\n"
-    "    }\n"
-    "    zero y\n"
-    "    for g = 0 .. 1 {\n"
-    "      for k = 2*g+1 .. 2*g+3 {\n"
-    "        free w[k]\n"
-    "      }\n"
-    "    }\n"
-    "    start permute over shard*replica shift -1 as turn[0] { x -> behind }\n"
-    "    start all_to_all over shard dim 2 concat_dim 1 as turn[1] { x -> turned }\n"
-    "    start all_reduce over shard operation max as turn[2] { behind -> behind, x -> x }\n"
-    "  }\n"
-    "  evaluate {\n"
-    "    zero y\n"
-    "  }\n"
-    "  average {\n"
-    "    free odd[0]\n"
-    "  }\n"
-    "}\n"
-    "unit main.project {\n"
-    "  phase backward\n"
-    "  parameter %x : f32[batch=2, sequence=4, hidden=6]\n"
-    "  parameter consumed %w : f32[hidden=6, ffn=5]\n"
-    "  result %y\n"
-    "  result %g in %w\n"
-    "  frame 160 of frame\n"
-    "  %p = einsum(%x, %w) {labels=\"bsh,hf->bsf\", blocks=\"hidden=3 ffn=5\"} :\n"
-    "       f32[batch=2, sequence=4, ffn=5] at 0 role mlp.up\n"
-    "  %q = gelu(%p) {approximate=\"tanh\"} : f32[batch=2, sequence=4, ffn=5] inline\n"
-    "  %y.started = all_reduce(%q) {axes=replica*shard, operation=\"max\"} :\n"
-    "       f32[batch=2, sequence=4, ffn=5] out role mlp\n"
-    "  %y = wait(%y.started) : f32[batch=2, sequence=4, ffn=5] in %y.started\n"
-    "  %g = cast(%w) : f32[hidden=6, ffn=5] in %w\n"
-    "}\n";
+#include "tests/program_sample.h"
 
 struct word { // a name, value, number, string or punctuation; or several, as a line has
     uint32_t begin, end;
@@ -129,20 +58,23 @@ static void expect_heard(const char *original, struct word word, const char *by)
     struct arena arena = {0};
     struct text_error error;
     int length = (int)(word.end - word.begin);
-    char *text = arena_format(&arena, "%.*s %s %s", (int)word.begin, sample, by, sample + word.end);
+    char *text = arena_format(&arena, "%.*s %s %s", (int)word.begin, program_sample, by,
+                              program_sample + word.end);
     struct program *program = program_parse(&arena, text, strlen(text), 0, &error);
     if (program && strcmp(program_text(program, &arena), original) == 0)
         fail_msg("`%s` in the place of `%.*s` changes nothing: ... %.60s", by, length,
-                 sample + word.begin, sample + (word.begin > 20 ? word.begin - 20 : 0));
+                 program_sample + word.begin,
+                 program_sample + (word.begin > 20 ? word.begin - 20 : 0));
     arena_free(&arena);
 }
 
 static void sample_is_read(void **state) {
     struct arena arena = {0};
     struct text_error error;
-    struct program *program = program_parse(&arena, sample, strlen(sample), 0, &error);
+    struct program *program =
+        program_parse(&arena, program_sample, strlen(program_sample), 0, &error);
     if (!program)
-        fail_msg("%s: %.60s", error.message, sample + error.span.begin);
+        fail_msg("%s: %.60s", error.message, program_sample + error.span.begin);
     char *printed = program_text(program, &arena);
     struct program *again = program_parse(&arena, printed, strlen(printed), 0, &error);
     assert_non_null(again);
@@ -152,7 +84,8 @@ static void sample_is_read(void **state) {
 
 static bool same_word(struct word a, struct word b) {
     uint32_t length = a.end - a.begin;
-    return length == b.end - b.begin && memcmp(sample + a.begin, sample + b.begin, length) == 0;
+    return length == b.end - b.begin &&
+           memcmp(program_sample + a.begin, program_sample + b.begin, length) == 0;
 }
 
 // Of words that are the same the first.
@@ -169,7 +102,7 @@ static uint32_t different_words(const struct word *words, uint32_t n, struct wor
 }
 
 static const char *text_of(struct arena *arena, struct word word) {
-    return arena_string(arena, sample + word.begin, word.end - word.begin);
+    return arena_string(arena, program_sample + word.begin, word.end - word.begin);
 }
 
 static const char *twice(struct arena *arena, struct word word) {
@@ -179,7 +112,8 @@ static const char *twice(struct arena *arena, struct word word) {
 
 static char *printed_sample(struct arena *arena) {
     struct text_error error;
-    return program_text(program_parse(arena, sample, strlen(sample), 0, &error), arena);
+    return program_text(program_parse(arena, program_sample, strlen(program_sample), 0, &error),
+                        arena);
 }
 
 // Replaced by every word that the sample has, or, as that takes half a minute, by every eleventh.
@@ -187,7 +121,8 @@ static void every_word_is_heard(void **state) {
     static struct word words[MAX_WORDS], different[MAX_WORDS];
     struct arena arena = {0};
     const char *original = printed_sample(&arena);
-    uint32_t n = cut_words(sample, words), n_different = different_words(words, n, different);
+    uint32_t n = cut_words(program_sample, words),
+             n_different = different_words(words, n, different);
     uint32_t stride = getenv("PLACE_TEST_FULL") ? 1 : 11;
     for (uint32_t i = 0; i < n; i++) {
         expect_heard(original, words[i], "");
@@ -202,8 +137,8 @@ static void every_word_is_heard(void **state) {
 static void every_line_is_heard(void **state) {
     struct arena arena = {0};
     const char *original = printed_sample(&arena);
-    for (uint32_t begin = 0; sample[begin];) {
-        uint32_t end = begin + (uint32_t)strcspn(sample + begin, "\n");
+    for (uint32_t begin = 0; program_sample[begin];) {
+        uint32_t end = begin + (uint32_t)strcspn(program_sample + begin, "\n");
         struct word line = {begin, end};
         expect_heard(original, line, "");
         expect_heard(original, line, twice(&arena, line));
