@@ -67,21 +67,20 @@ static void items_that_differ_in_anything_are_no_run(void **state) {
 }
 
 // A series into which two neighbours are put, and nothing behind them.
-static struct series series_of(struct engine *e, struct run left, struct run right,
-                               int32_t skipped) {
+static struct series series_of(struct engine *e, struct run left, struct run right) {
     struct run rest = {.end = 8};
-    struct series series = {
-        .runs = arena_copy(e->arena, &rest, sizeof rest), .n = 1, .cap = 1, .skipped = skipped};
+    struct series series = {.runs = arena_copy(e->arena, &rest, sizeof rest), .n = 1, .cap = 1};
     series_put(e, &series, left);
     series_put(e, &series, right);
     return series;
 }
 
 static uint32_t runs_of(struct engine *e, struct run left, struct run right) {
-    return series_of(e, left, right, 0).n - (right.end < 8);
+    return series_of(e, left, right).n - (right.end < 8);
 }
 
-// Neighbours are one run if all is alike, and each number stays or grows by their distance.
+// Neighbours are one run if all is alike, and each number stays or grows by their distance; a
+// layer's by a multiple of it.
 static void neighbours_that_differ_are_two_runs(void **state) {
     struct trial t;
     struct engine e;
@@ -94,17 +93,30 @@ static void neighbours_that_differ_are_two_runs(void **state) {
     other.value.value.of.at++;
     assert_int_equal(runs_of(&e, left, right), 1);
     other.value.value.of.at++;
+    assert_int_equal(runs_of(&e, left, right), 1);
+    other.value.value.of.at -= 3;
+    assert_int_equal(runs_of(&e, left, right), 2);
+    other = held[0];
+    other.value.microbatch += 2;
     assert_int_equal(runs_of(&e, left, right), 2);
     other = held[0];
     struct run others[5] = {right, right, right, right, right};
     others[0].state = ITEM_WINDOW;
     others[1].start = start;
-    others[2].by = &start->span;
+    others[2].state = ITEM_FREED;
     others[3].window = 1;
     others[4].held = held;
     others[4].n_held = 2;
     for (int i = 0; i < 5; i++)
         assert_int_equal(runs_of(&e, left, others[i]), 2);
+    right.by = &start->span; // which matters of what is not ready
+    assert_int_equal(runs_of(&e, left, right), 1);
+    struct run freed = {.end = 1, .state = ITEM_FREED}, other_freed = freed;
+    other_freed.begin++;
+    other_freed.end++;
+    assert_int_equal(runs_of(&e, freed, other_freed), 1);
+    other_freed.by = &start->span;
+    assert_int_equal(runs_of(&e, freed, other_freed), 2);
     other.value.value.of.node++;
     assert_int_equal(runs_of(&e, left, right), 2);
     other = held[0];
@@ -122,7 +134,8 @@ static void neighbours_that_differ_are_two_runs(void **state) {
     arena_free(&t.arena);
 }
 
-// Of a buffer that has every second layer neighbours hold layers that are two apart.
+// Of a buffer that has every second layer neighbours hold layers that are two apart; so do items
+// that are kept of groups. Two decide for the others how far.
 static void items_of_layers_in_turns_are_one_run(void **state) {
     struct trial t;
     struct engine e;
@@ -141,10 +154,20 @@ static void items_of_layers_in_turns_are_one_run(void **state) {
     struct run left = {.end = 1, .state = ITEM_READY, .held = &held, .n_held = 1};
     struct run right = {.begin = 1, .end = 2, .state = ITEM_READY, .held = &other, .n_held = 1};
     other.value.value.of.at = 6;
-    assert_int_equal(series_of(&e, left, right, 1).n, 3);
+    assert_int_equal(run_held(&e, &series_of(&e, left, right).runs[0], 0, 1).value.value.of.at, 6);
     other.value.value.of.at = 7;
-    struct series series = series_of(&e, left, right, 1);
+    struct series series = series_of(&e, left, right);
     assert_int_equal(series.n, 2);
+    struct held third = held;
+    struct run more = {.begin = 2, .end = 3, .state = ITEM_READY, .held = &third, .n_held = 1};
+    third.value.value.of.at = 8;
+    struct series apart = series_of(&e, left, right);
+    series_put(&e, &apart, more);
+    assert_int_equal(apart.n, 3);
+    third.value.value.of.at = 9;
+    series_put(&e, &apart, more);
+    assert_int_equal(apart.n, 2);
+    assert_false(runs_move_alike(&apart.runs[0], &series_of(&e, left, more).runs[0]));
     assert_int_equal(run_held(&e, &series.runs[0], 0, 1).value.value.of.at, 7);
     assert_int_equal(run_part(&e, &series.runs[0], 1, 2).held->value.value.of.at, 7);
     arena_free(&t.arena);

@@ -492,10 +492,16 @@ static int64_t ask(struct symbols *symbols, enum question question, int32_t a, i
     return number_first(symbols, number_modulo(symbols, a, 5));
 }
 
+// Of a symbol, or of its multiple by the factor.
 static void check_question(enum question question, struct line x, struct line y,
-                           struct symbol symbol) {
+                           struct symbol symbol, int32_t factor) {
     struct symbols symbols = {0};
     int32_t number = symbol_begin(&symbols, symbol.first, symbol.step, symbol.iterations);
+    if (factor > 1)
+        symbol_multiply(&symbols, factor);
+    number = number_times(&symbols, number, factor);
+    symbol.first *= factor;
+    symbol.step *= factor;
     int64_t found = ask(&symbols, question, number_of_line(number, x), number_of_line(number, y));
     if (question == IS_MODULO)
         assert_int_equal(found, (value_in(x, symbol, 0) + 5000) % 5);
@@ -518,9 +524,10 @@ static void answers_hold_for_as_many_iterations_as_are_noted(void **state) {
             for (unsigned m = 0; m < 6; m++)
                 for (unsigned k = 0; k < 10; k++)
                     for (int question = 0; question < N_QUESTIONS; question++) {
-                        struct symbol symbol = {first, steps[s], 9};
+                        struct symbol symbol = {.first = first, .step = steps[s], .iterations = 9};
                         struct line other = k < 4 ? constants[k] : moving[k - 4];
-                        check_question(question, moving[m], other, symbol);
+                        check_question(question, moving[m], other, symbol, 1);
+                        check_question(question, moving[m], other, symbol, 3);
                     }
 }
 
@@ -552,7 +559,31 @@ static void slots_come_round_with_all_symbols(void **state) {
     assert_int_equal(symbols.list[1].iterations, 1);
 }
 
-// No number is a multiple of a symbol, so no more is claimed than its first iteration.
+// A symbol and its multiple move together: what is asked of both is decided as of one.
+static void multiples_move_with_their_symbol(void **state) {
+    struct symbols symbols = {0};
+    int32_t x = symbol_begin(&symbols, 4, 2, 50);
+    symbol_multiply(&symbols, 3);
+    int32_t y = number_times(&symbols, x, 3);
+    assert_int_equal(number_times(&symbols, x + 2, 3), y + 6);
+    assert_int_equal(number_first(&symbols, y - x), 8);
+    assert_int_equal(number_replace(&symbols, y - x + 1, 5), 11);
+    assert_int_equal(number_replace(&symbols, y, x + 2), y + 6);
+    assert_true(number_equal(&symbols, 2 * x, 2 * x) && number_before(&symbols, x, y));
+    assert_int_equal(symbols.list[0].iterations, 50);
+    assert_true(number_before(&symbols, y - x, 20)); // 8 + 4 i
+    assert_int_equal(symbols.list[0].iterations, 3);
+    int64_t product;
+    assert_false(number_multiple(&symbols, x, 2, &product));
+    assert_false(number_multiple(&symbols, y, 3, &product));
+    int32_t z = symbol_begin(&symbols, 7, 1, 9); // at a place of its own
+    assert_int_equal(number_first(&symbols, z + y - x), 15);
+    assert_int_equal(number_replace(&symbols, z + y - x, 1), y - x + 1);
+    assert_false(symbols_have_room(&symbols, false) || number_multiple(&symbols, z, 3, &product));
+    assert_false(number_is_known(&(struct symbols){0}, y));
+}
+
+// Of another multiple no more is claimed than its first iteration.
 static void multiples_are_of_one_iteration(void **state) {
     struct symbols symbols = {0};
     int32_t x = symbol_begin(&symbols, 3, 2, 50);
@@ -613,6 +644,7 @@ int main(void) {
         cmocka_unit_test(answers_hold_for_as_many_iterations_as_are_noted),
         cmocka_unit_test(numbers_are_sums_of_symbols),
         cmocka_unit_test(slots_come_round_with_all_symbols),
+        cmocka_unit_test(multiples_move_with_their_symbol),
         cmocka_unit_test(multiples_are_of_one_iteration),
         cmocka_unit_test_setup_teardown(products_of_too_many_labels_are_none, setup, teardown),
         cmocka_unit_test_setup_teardown(products_of_scalars_are_scales, setup, teardown),

@@ -21,9 +21,12 @@
 // Slots that go round (x mod 2) make two successive iterations differ: what is one iteration above
 // is as many as all of them take to come round, and what stands in them is a constant.
 //
-// A body may use x + d and constants; indices have no other form (struct index). Only a loop inside
-// that goes with this one would begin at a multiple of x: then iterations go one by one, as over
-// groups of layers, of which there are few. All kinds of loops are one here: over layers or
+// A body may use x + d and constants; indices have no other form (struct index). Loops inside that
+// go with this one, as over the layers of a group, begin at a multiple of x, which has a symbol
+// beside it (number.h): n x + d. What changed by n times as much as the variable is said of the
+// multiple. One such loop with its iterations is executed one by one in each of x: it is short, as
+// groups and turns are. Loops by several multiples, or going with one that goes with another, are
+// followed one by one: nothing derived has any. All kinds of loops are one here: over layers or
 // microbatches, ascending or descending, in one another: a loop inside an iteration that stands for
 // many has a symbol of its own. The step is a loop too, over training steps, with an invariant that
 // is given: persistent buffers hold the reference's state in the form they are declared in.
@@ -44,6 +47,7 @@ struct course { // of one execution of a loop
     const struct statement *statement;
     const struct loop *loop;
     int64_t trips, period;
+    int32_t factor;        // of the multiples at which loops inside begin; 1: at none
     struct snapshot *past; // before each of the last `period` iterations
     int64_t n_alone;       // iterations one by one since the beginning, or since the last leap
     int64_t cost;          // of the last of them, in statements and ops
@@ -51,11 +55,21 @@ struct course { // of one execution of a loop
 
 // ---- slots that come round --------------------------------------------------------------------
 
-// Of slots that come round while the loop lasts; others are as good as items of their own.
-static void add_to_period(struct course *c, struct index index) {
-    if (index.variable != c->engine->depth || index.modulus <= 1 || c->trips <= 2 * index.modulus)
+// Of slots that come round while the loop lasts; others are as good as items of their own. A loop
+// inside that goes with this one passes over so many slots in an iteration as its stride says.
+static void add_to_period(struct course *c, const struct statement_walk *walk, struct index index) {
+    int own = c->engine->depth;
+    const struct loop *inner = walk_loop(walk, 0);
+    int64_t round = index.modulus;
+    if (round <= 1)
         return;
-    int64_t both = least_common_multiple(c->period, index.modulus);
+    if (inner && inner->stride && index.variable == own + 1)
+        round /= greatest_common_divisor(round, inner->stride);
+    else if (index.variable != own)
+        return;
+    if (round <= 1 || c->trips <= 2 * round)
+        return;
+    int64_t both = least_common_multiple(c->period, round);
     c->period = both > MAX_PERIOD ? MAX_PERIOD + 1 : both;
 }
 
@@ -65,20 +79,49 @@ static void find_period(struct course *c) {
         const struct statement *statement = walk.statement;
         struct access access;
         for (uint32_t i = 0; (access = statement_access(c->engine->program, statement, i)).at; i++)
-            add_to_period(c, access.at->index);
+            add_to_period(c, &walk, access.at->index);
         if (statement->kind == STATEMENT_START)
-            add_to_period(c, statement->start.handle_index);
+            add_to_period(c, &walk, statement->start.handle_index);
         if (statement->kind == STATEMENT_WAIT)
-            add_to_period(c, statement->wait.index);
+            add_to_period(c, &walk, statement->wait.index);
     }
 }
 
-// A loop inside that goes with this one counts in multiples of x, which numbers cannot be.
+// ---- loops inside that go with this one -------------------------------------------------------
+
+static bool has_stride(const struct statement *statement) {
+    return statement->kind == STATEMENT_LOOP && statement->loop.stride;
+}
+
 bool loop_is_gone_with(const struct loop *loop) {
     for (uint32_t i = 0; i < loop->body.n; i++)
-        if (loop->body.statements[i].kind == STATEMENT_LOOP && loop->body.statements[i].loop.stride)
+        if (has_stride(&loop->body.statements[i]))
             return true;
     return false;
+}
+
+// False: there is no one multiple of the variable at which all of them begin.
+static bool find_factor(struct course *c) {
+    const struct block *body = &c->loop->body;
+    c->factor = 1;
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct statement *inner = &body->statements[i];
+        if (!has_stride(inner))
+            continue;
+        if (c->factor != 1 && inner->loop.stride != c->factor)
+            return false;
+        c->factor = (int32_t)inner->loop.stride;
+        for (uint32_t k = 0; k < inner->loop.body.n; k++)
+            if (has_stride(&inner->loop.body.statements[k]))
+                return false;
+    }
+    return true;
+}
+
+// It begins at a number that stands for many, and none can be counted from there.
+static bool begins_anywhere(const struct course *c) {
+    const struct engine *e = c->engine;
+    return c->loop->stride && number_is_symbolic(e->variables[e->depth - 1]);
 }
 
 // ---- iterations -------------------------------------------------------------------------------
@@ -87,14 +130,14 @@ static int64_t direction(const struct loop *loop) {
     return loop->descending ? -1 : 1;
 }
 
-static int64_t variable_in(const struct course *c, int64_t iteration) {
+static int32_t variable_in(const struct course *c, int64_t iteration) {
+    static const int64_t from_zero[LIMIT_LOOP_DEPTH];
     struct engine *e = c->engine;
-    int64_t outer[LIMIT_LOOP_DEPTH];
-    if (c->loop->stride) { // then that loop stands for one iteration at a time
-        CHECK(!number_is_symbolic(e->variables[e->depth - 1]));
-        outer[e->depth - 1] = e->variables[e->depth - 1];
-    }
-    return loop_variable(c->loop, e->depth, iteration, outer);
+    int32_t base = 0;
+    if (c->loop->stride)
+        base =
+            number_times(&e->terms->symbols, e->variables[e->depth - 1], (int32_t)c->loop->stride);
+    return base + (int32_t)loop_variable(c->loop, e->depth, iteration, from_zero);
 }
 
 static void iterate(struct course *c, int32_t variable) {
@@ -122,7 +165,7 @@ static void iterate_alone(struct course *c, int64_t iteration) {
     int64_t before = c->engine->budget;
     if (is_gain(c, iteration + c->period) && is_tried(c, c->n_alone + c->period))
         c->past[iteration % c->period] = snapshot_take(c->engine);
-    iterate(c, (int32_t)variable_in(c, iteration));
+    iterate(c, variable_in(c, iteration));
     c->cost = before - c->engine->budget;
     c->n_alone++;
 }
@@ -150,18 +193,21 @@ static int64_t leap(struct course *c, int64_t iteration) {
     struct engine *e = c->engine;
     struct symbols *symbols = &e->terms->symbols;
     struct snapshot now = snapshot_take(e);
-    int64_t first = variable_in(c, iteration), rounds = (c->trips - iteration) / c->period;
+    int64_t rounds = (c->trips - iteration) / c->period;
+    int32_t first = variable_in(c, iteration);
     int32_t round = (int32_t)(c->period * direction(c->loop));
     int32_t x = symbol_begin(symbols, first, round, rounds);
+    if (c->factor != 1)
+        symbol_multiply(symbols, c->factor);
     uint32_t aliases = aliases_begin(e->terms);
     uint32_t outer_attempt = e->attempt;
     e->attempt = ++e->n_attempts;
     rounds = 0;
-    if (store_generalise(e, &c->past[iteration % c->period], (int32_t)first, round, x))
+    if (store_generalise(e, &c->past[iteration % c->period], first, round, x))
         rounds = prove(c, x, round);
     rounds = rounds < 2 ? 0 : rounds; // else nothing is gained
     if (rounds)
-        store_replace(e, (int32_t)first + (int32_t)rounds * round);
+        store_replace(e, first + (int32_t)rounds * round);
     else
         snapshot_put(e, &now);
     aliases_end(e->terms, aliases, &symbols->list[symbols->n - 1], rounds);
@@ -198,8 +244,8 @@ void loop_execute(struct engine *e, const struct statement *statement) {
                        .period = 1};
     CHECK(e->depth < LIMIT_LOOP_DEPTH);
     find_period(&c);
-    if (!e->one_by_one && !loop_is_gone_with(loop) && c.period <= MAX_PERIOD &&
-        c.trips > ROUNDS_TO_GAIN * c.period && e->terms->symbols.n < MAX_SYMBOLS)
+    if (!e->one_by_one && find_factor(&c) && !begins_anywhere(&c) && c.period <= MAX_PERIOD &&
+        c.trips > ROUNDS_TO_GAIN * c.period && symbols_have_room(&e->terms->symbols, c.factor != 1))
         c.past = ARENA_ARRAY(e->arena, struct snapshot, c.period);
     e->time_loop[e->depth] = loop_counts_microbatches(e->program, loop, e->depth);
     for (int64_t i = 0; i < c.trips && !e->overrun;) {

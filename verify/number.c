@@ -5,21 +5,21 @@
 
 #include "ir/check.h"
 
-// Symbol s is LOWEST_SYMBOL << BITS * s: coefficients of -2 to 2 and offsets of less than 4
-// MAX_NUMBER, which is half of the lowest symbol, are told apart.
+// The power of two at place p is LOWEST_SYMBOL << BITS * p: coefficients of -2 to 2 and offsets of
+// less than 4 MAX_NUMBER, which is half of the lowest symbol, are told apart.
 enum { BITS = 3 };
 
 struct affine { // constant + the sum of slope[s] * i[s] over the symbols' iterations i[s]
     int64_t constant, slope[MAX_SYMBOLS];
 };
 
-static int32_t symbol_number(unsigned symbol) {
-    return LOWEST_SYMBOL << BITS * symbol;
+static int32_t power_at(unsigned place) {
+    return LOWEST_SYMBOL << BITS * place;
 }
 
-// Takes the multiple of the symbol out of the number; symbols are taken from the last on.
-static int32_t take_symbol(int32_t *number, unsigned symbol) {
-    int32_t one = symbol_number(symbol), times = 0;
+// Takes what is at the place out of the number; places are taken from the last on.
+static int32_t take_place(int32_t *number, unsigned place) {
+    int32_t one = power_at(place), times = 0;
     for (; *number >= one / 2; times++)
         *number -= one;
     for (; *number < -one / 2; times--)
@@ -27,10 +27,25 @@ static int32_t take_symbol(int32_t *number, unsigned symbol) {
     return times;
 }
 
+static unsigned places_taken(const struct symbols *symbols) {
+    const struct symbol *last = &symbols->list[symbols->n - 1];
+    return symbols->n ? last->place + (last->factor ? 2 : 1) : 0;
+}
+
+bool symbols_have_room(const struct symbols *symbols, bool with_multiple) {
+    return places_taken(symbols) + with_multiple < MAX_SYMBOLS;
+}
+
 int32_t symbol_begin(struct symbols *symbols, int64_t first, int64_t step, int64_t iterations) {
-    CHECK(symbols->n < MAX_SYMBOLS);
-    symbols->list[symbols->n] = (struct symbol){first, step, iterations};
-    return symbol_number(symbols->n++);
+    CHECK(symbols_have_room(symbols, false));
+    unsigned place = places_taken(symbols);
+    symbols->list[symbols->n++] = (struct symbol){first, step, iterations, place, 0};
+    return power_at(place);
+}
+
+void symbol_multiply(struct symbols *symbols, int32_t factor) {
+    CHECK(symbols->n > 0 && symbols_have_room(symbols, false) && factor > 1);
+    symbols->list[symbols->n - 1].factor = factor;
 }
 
 struct symbol symbol_end(struct symbols *symbols) {
@@ -48,24 +63,35 @@ void symbols_only_first(struct symbols *symbols) {
         lower(&symbols->list[symbols->n - 1], 1);
 }
 
+// The symbol that has the place, or whose multiple has it.
+static unsigned symbol_at(const struct symbols *symbols, unsigned place) {
+    CHECK(place < places_taken(symbols));
+    unsigned s = symbols->n - 1;
+    while (symbols->list[s].place > place)
+        s--;
+    return s;
+}
+
 static struct affine affine_of(const struct symbols *symbols, int32_t number, int64_t stride) {
     struct affine affine = {0};
     if (number_is_symbolic(number))
-        for (unsigned s = MAX_SYMBOLS; s-- > 0;) {
-            int32_t times = take_symbol(&number, s);
+        for (unsigned place = MAX_SYMBOLS; place-- > 0;) {
+            int64_t times = take_place(&number, place) * stride;
             if (times == 0)
                 continue;
-            CHECK(s < symbols->n);
-            affine.constant += times * symbols->list[s].first * stride;
-            affine.slope[s] = times * symbols->list[s].step * stride;
+            unsigned s = symbol_at(symbols, place);
+            const struct symbol *symbol = &symbols->list[s];
+            times *= place == symbol->place ? 1 : symbol->factor;
+            affine.constant += times * symbol->first;
+            affine.slope[s] += times * symbol->step;
         }
     affine.constant += number * stride;
     return affine;
 }
 
 bool number_is_known(const struct symbols *symbols, int32_t number) {
-    for (unsigned s = MAX_SYMBOLS; s-- > symbols->n;)
-        if (take_symbol(&number, s) != 0)
+    for (unsigned place = MAX_SYMBOLS; place-- > places_taken(symbols);)
+        if (take_place(&number, place) != 0)
             return false;
     return true;
 }
@@ -75,18 +101,46 @@ int64_t number_first(const struct symbols *symbols, int32_t number) {
 }
 
 int32_t number_replace(const struct symbols *symbols, int32_t number, int32_t by) {
-    int32_t rest = number, times = 0;
-    for (unsigned s = MAX_SYMBOLS; s >= symbols->n; s--)
-        times = take_symbol(&rest, s - 1);
-    return number + times * (by - symbol_number(symbols->n - 1));
+    const struct symbol *last = &symbols->list[symbols->n - 1];
+    int32_t rest = number;
+    if (!number_is_symbolic(number)) // this saves time: nothing is in it
+        return number;
+    for (unsigned place = MAX_SYMBOLS; place-- > last->place;) {
+        int32_t times = take_place(&rest, place);
+        int64_t as = by;
+        if (place == last->place + 1 && last->factor)
+            CHECK(times == 0 || number_multiple(symbols, by, last->factor, &as));
+        else if (place > last->place)
+            continue;
+        number += times * ((int32_t)as - power_at(place));
+    }
+    return number;
+}
+
+bool number_multiple(const struct symbols *symbols, int32_t number, int32_t factor,
+                     int64_t *product) {
+    *product = factor == 1 ? number : 0;
+    if (factor == 1)
+        return true;
+    for (unsigned place = MAX_SYMBOLS; number_is_symbolic(number) && place-- > 0;) {
+        int32_t times = take_place(&number, place);
+        if (times == 0)
+            continue;
+        const struct symbol *symbol = &symbols->list[symbol_at(symbols, place)];
+        if (place != symbol->place || symbol->factor != factor)
+            return false;
+        *product += (int64_t)times * power_at(place + 1);
+    }
+    *product += (int64_t)number * factor;
+    return true;
 }
 
 int32_t number_times(struct symbols *symbols, int32_t number, int32_t factor) {
-    if (factor != 1 && number_is_symbolic(number)) {
-        symbols_only_first(symbols);
-        number = (int32_t)number_first(symbols, number);
-    }
-    return (int32_t)((int64_t)number * factor);
+    int64_t product;
+    if (number_multiple(symbols, number, factor, &product))
+        return (int32_t)product;
+    symbols_only_first(symbols);
+    return (int32_t)(number_first(symbols, number) * factor);
 }
 
 // ---- comparing --------------------------------------------------------------------------------

@@ -13,8 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// Of a loop with others inside that go with it, a multiple of the variable is needed too: where x
+// counts groups of two layers they begin at 2 x. It is a large power of two of its own, which moves
+// with x.
 enum {
-    MAX_SYMBOLS = 3,     // loops in one another that may stand for many iterations at once
+    MAX_SYMBOLS = 3,     // loops in one another that may stand for many iterations at once, and
+                         // multiples of their variables
     MAX_NUMBER = 1 << 20 // of a layer, microbatch, item or slot; sums and differences are below 4
                          // of them, so that they cannot be taken for a symbol
 };
@@ -22,6 +26,8 @@ enum {
 struct symbol {
     int64_t first, step; // its value in iteration i is first + i * step
     int64_t iterations;  // for which everything was decided alike
+    unsigned place;      // among the powers of two
+    int32_t factor;      // of its multiple, which has the next place; 0: it has none
 };
 struct symbols { // the outermost loop's first
     struct symbol list[MAX_SYMBOLS];
@@ -32,6 +38,11 @@ struct symbols { // the outermost loop's first
 // The number that stands for first, first + step, ...
 int32_t symbol_begin(struct symbols *, int64_t first, int64_t step, int64_t iterations);
 struct symbol symbol_end(struct symbols *); // of the symbol that was begun last
+// Whether there is room for one more, with a multiple or without.
+bool symbols_have_room(const struct symbols *, bool with_multiple);
+// Gives the symbol that was begun last a multiple: number_times by this factor, which is not 1,
+// holds for all its iterations.
+void symbol_multiply(struct symbols *, int32_t factor);
 // What follows is known of the first iteration only.
 void symbols_only_first(struct symbols *);
 
@@ -62,8 +73,9 @@ static inline int32_t number_least(struct symbols *symbols, int32_t a, int32_t b
 static inline int32_t number_largest(struct symbols *symbols, int32_t a, int32_t b) {
     return number_before(symbols, a, b) ? b : a;
 }
-// No number holds a multiple of a symbol: then it is the first iteration's, and no other is
-// claimed.
+// The product, if there is a number for it: if every symbol in it has a multiple by this factor.
+bool number_multiple(const struct symbols *, int32_t number, int32_t factor, int64_t *product);
+// The same; where there is none it is the first iteration's, and no other is claimed.
 int32_t number_times(struct symbols *, int32_t number, int32_t factor);
 // 0 .. modulus-1
 int32_t number_modulo(struct symbols *, int32_t number, int64_t modulus);

@@ -174,7 +174,7 @@ static int32_t alike_until(struct engine *e, buffer_id id, int32_t item,
                            const struct run *expected) {
     const struct run *found = series_find(e, &e->store.items[id], item);
     int32_t end = found->end < expected->end ? found->end : expected->end;
-    if (found->n_held && found->held[0].moves != expected->held[0].moves)
+    if (found->n_held && !runs_move_alike(found, expected))
         end = item + 1;
     return bytes_alike(e, id, item, end);
 }

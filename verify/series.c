@@ -1,6 +1,7 @@
 // Runs and series; see store.h. What two neighbours hold decides whether they are one run: each
-// number must grow from one to the other by their distance, or not at all. Of faults that are alike
-// the first one stays, of makings (history.h) the last.
+// number must grow from one to the other by their distance, or not at all; a layer's by a multiple
+// of the distance, which the first two items of a run decide. Of faults that are alike the first
+// one stays, of makings (history.h) the last.
 #include "verify/engine.h"
 
 #include <string.h>
@@ -32,6 +33,14 @@ static void advance(struct engine *e, const struct run *run, struct held *held, 
 
 bool run_is_single(const struct run *run) {
     return run->end == run->begin + 1;
+}
+
+bool runs_move_alike(const struct run *a, const struct run *b) {
+    bool alike = a->n_held == b->n_held;
+    for (uint32_t i = 0; alike && i < a->n_held; i++)
+        alike = a->held[i].moves == b->held[i].moves &&
+                (!(a->held[i].moves >> HELD_LAYER & 1) || a->skipped == b->skipped);
+    return alike;
 }
 
 struct held run_held(struct engine *e, const struct run *run, uint32_t i, int32_t item) {
@@ -75,28 +84,43 @@ static uint8_t moves_between(const struct held *from, const struct held *to) {
     return moves;
 }
 
-// Does the number grow from run to run as it does from item to item? No number is a multiple of a
-// distance that depends on a symbol.
-static bool keeps_pace(const struct run *left, const struct run *right, enum held_number which,
-                       int32_t grown) {
-    int32_t distance = right->begin - left->begin, by = pace(left, which);
-    return (by == 1 || !number_is_symbolic(distance)) && grown == (int64_t)distance * by;
+// What is skipped between neighbours, if they are one run; of single ones the first layer that
+// changes says it.
+static int32_t skipped_between(const struct run *left, const struct run *right) {
+    if (!run_is_single(left) || !run_is_single(right))
+        return run_is_single(left) ? right->skipped : left->skipped;
+    for (uint32_t i = 0; i < left->n_held; i++) {
+        int32_t grown = growth(&left->held[i], &right->held[i], HELD_LAYER);
+        if (grown != 0)
+            return grown > 0 && !number_is_symbolic(grown) ? grown - 1 : 0;
+    }
+    return 0;
+}
+
+// Does the number grow from run to run as it does from item to item?
+static bool keeps_pace(const struct engine *e, const struct run *left, const struct run *right,
+                       enum held_number which, int32_t grown) {
+    int64_t expected;
+    return number_multiple(&e->terms->symbols, right->begin - left->begin, pace(left, which),
+                           &expected) &&
+           grown == expected;
 }
 
 // What two runs hold at the same place, the first items of each.
-static bool joins_at(const struct run *left, const struct run *right, uint32_t i) {
+static bool joins_at(const struct engine *e, const struct run *left, const struct run *right,
+                     uint32_t i) {
     const struct held *a = &left->held[i], *b = &right->held[i];
     const struct judgement *x = &a->value, *y = &b->value;
     if (!judgement_alike(x, y) || x->value.of.node != y->value.of.node)
         return false;
     for (unsigned which = 0; which < N_HELD_NUMBERS; which++) {
         int32_t grown = growth(a, b, which);
-        if (grown != 0 && !keeps_pace(left, right, which, grown))
+        if (grown != 0 && !keeps_pace(e, left, right, which, grown))
             return false;
     }
     uint8_t moves = moves_between(a, b);
     return (run_is_single(left) || a->moves == moves) &&
-           (run_is_single(right) || b->moves == moves);
+           (run_is_single(right) || (b->moves == moves && right->skipped == left->skipped));
 }
 
 static struct held joined_held(const struct held *left, const struct held *right) {
@@ -115,12 +139,17 @@ static bool says_what(const struct held *both, const struct held *left) {
 
 // Makes `left` end where `right` does, if the two are one run.
 static bool join(struct engine *e, struct run *left, const struct run *right) {
-    if (left->state != right->state || left->start != right->start || left->by != right->by ||
+    // Of what is ready nobody asks which statement made it.
+    bool by_one = left->by == right->by || left->state == ITEM_READY;
+    if (left->state != right->state || left->start != right->start || !by_one ||
         left->window != right->window || left->n_held != right->n_held)
         return false;
+    struct run paced = *left;
+    paced.skipped = skipped_between(left, right);
     for (uint32_t i = 0; i < left->n_held; i++)
-        if (!joins_at(left, right, i))
+        if (!joins_at(e, &paced, right, i))
             return false;
+    *left = paced;
     struct held *joined = NULL;
     for (uint32_t i = 0; i < left->n_held; i++) {
         struct held both = joined_held(&left->held[i], &right->held[i]);
@@ -168,7 +197,6 @@ void *list_splice(struct engine *e, void *list, uint32_t *n, uint32_t *cap, size
 
 void series_put(struct engine *e, struct series *series, struct run run) {
     struct symbols *symbols = &e->terms->symbols;
-    run.skipped = series->skipped;
     uint32_t begin = find(e, series, run.begin);
     uint32_t end = run_is_single(&run) ? begin : find(e, series, run.end - 1);
     const struct run *first = &series->runs[begin], *last = &series->runs[end++];

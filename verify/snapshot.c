@@ -12,7 +12,7 @@ static void copy_series(struct engine *e, struct series *to, const struct series
     struct run *runs = ARENA_ARRAY(e->arena, struct run, n_runs + 1);
     for (uint32_t i = 0; i < n; i++) {
         memcpy(runs, from[i].runs, from[i].n * sizeof *runs);
-        to[i] = (struct series){runs, from[i].n, from[i].n, from[i].skipped};
+        to[i] = (struct series){runs, from[i].n, from[i].n};
         runs += from[i].n;
     }
 }
@@ -54,12 +54,21 @@ struct change { // between two states, `shift` apart in what the loop counts
     bool fits;
 };
 
-// A number that stayed is a constant; one that went along with the loop depends on it.
+// A number that stayed is a constant; one that went along with the loop depends on it, or on the
+// multiple of its variable.
 static int32_t generalise(struct change *c, int32_t before, int32_t after) {
-    if (before == after)
+    const struct symbols *symbols = &c->engine->terms->symbols;
+    int32_t moved = after - before, factor = symbols->list[symbols->n - 1].factor;
+    int64_t multiple;
+    if (moved == 0)
         return after;
-    c->fits = c->fits && after - before == c->shift;
-    return after - c->now + c->symbol;
+    if (moved == c->shift)
+        return after - c->now + c->symbol;
+    if (factor && moved == c->shift * factor &&
+        number_multiple(symbols, c->symbol, factor, &multiple))
+        return after - c->now * factor + (int32_t)multiple;
+    c->fits = false;
+    return after;
 }
 
 // A range that is generalised must not become empty while it stands for anything. Now it is not,
@@ -121,6 +130,7 @@ static void generalise_run(struct change *c, const struct run *before, struct ru
             held[i].moves = before->held[i].moves;
     }
     run->held = held;
+    run->skipped = single ? before->skipped : run->skipped;
     run->begin = generalise(c, before->begin, run->begin);
     run->end = generalise(c, before->end, run->end);
     keep_range(c, run->begin, run->end);
@@ -198,10 +208,10 @@ void store_replace(struct engine *e, int32_t by) {
 // ---- comparing --------------------------------------------------------------------------------
 
 // As functions of the symbols; what is equal for some iterations only is different.
-static bool held_equal(const struct held *a, const struct held *b, bool single) {
+static bool held_equal(const struct held *a, const struct held *b) {
     struct held x = *a, y = *b;
-    bool equal = judgement_alike(&x.value, &y.value) && (single || x.moves == y.moves) &&
-                 x.value.value.of.node == y.value.value.of.node;
+    bool equal =
+        judgement_alike(&x.value, &y.value) && x.value.value.of.node == y.value.value.of.node;
     for (unsigned which = 0; which < N_HELD_NUMBERS; which++)
         equal = equal && *held_number(&x, which) == *held_number(&y, which);
     return equal;
@@ -209,9 +219,10 @@ static bool held_equal(const struct held *a, const struct held *b, bool single) 
 
 static bool run_equal(const struct run *a, const struct run *b) {
     bool equal = a->begin == b->begin && a->end == b->end && a->state == b->state &&
-                 a->window == b->window && a->start == b->start && a->n_held == b->n_held;
+                 a->window == b->window && a->start == b->start && a->n_held == b->n_held &&
+                 (run_is_single(a) || runs_move_alike(a, b));
     for (uint32_t i = 0; equal && i < a->n_held; i++)
-        equal = held_equal(&a->held[i], &b->held[i], run_is_single(a));
+        equal = held_equal(&a->held[i], &b->held[i]);
     return equal;
 }
 

@@ -160,7 +160,7 @@ static void execute(struct engine *e, const struct statement *statement) {
     }
 }
 
-// Whether it is, or is in, a loop that is followed one by one for what the strategy says.
+// Whether it is, or is in, a loop over groups or turns, as the strategy asked for.
 static bool is_of_groups(const struct engine *e, const struct statement *statement) {
     bool found = statement->kind == STATEMENT_LOOP && loop_is_gone_with(&statement->loop);
     for (int i = 0; i < e->depth; i++)
@@ -171,8 +171,8 @@ static bool is_of_groups(const struct engine *e, const struct statement *stateme
 void step_overrun(struct engine *e, const struct statement *statement, const char *why) {
     struct fault *fault = fault_make(e, E491, statement->span, NULL, "%s", why);
     fault->help = is_of_groups(e, statement)
-                      ? "loops over groups and turns of layers are followed one by one: write "
-                        "`unit = layer` for `layers(2)`, and ranges as `layers[0:8]` for "
+                      ? "loops over groups and turns of layers may have to be followed one by one: "
+                        "write `unit = layer` for `layers(2)`, and ranges as `layers[0:8]` for "
                         "`layers[::2]`, or make the model less deep"
                       : "let each iteration do with its layer or microbatch what the one before "
                         "did with its own, or lower the loop's bound";

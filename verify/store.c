@@ -186,7 +186,6 @@ void store_init(struct engine *e, const struct step *step) {
     flights_init(e, step);
     regions_clear(e);
     for (buffer_id id = 0; id < n; id++) {
-        e->store.items[id].skipped = layers_skipped(buffer_of(e, id));
         e->store.items[id].runs[0] =
             (struct run){.end = (int32_t)buffer_of(e, id)->count, .state = ITEM_EMPTY};
     }

@@ -27,8 +27,8 @@ enum item_state {
 };
 
 // A value, and for a piece of a transfer the items it reads and fills. Those of its numbers that
-// `moves` names grow by one from each item of a run to the next; a layer's by as many as the run
-// says.
+// `moves` names grow by one from each item of a run to the next; a layer's by one more than the run
+// skips: what is kept of each group of layers, or of layers that take turns, is of every n-th.
 struct held {
     struct judgement value;
     int32_t from, to;
@@ -45,12 +45,11 @@ struct run {
     const struct statement *start; // of a transfer
     const struct held *held;       // of the first item; never changed
     uint32_t n_held;               // READY and WINDOW: 1; of a transfer: its pieces; else 0
-    int32_t skipped;               // layers between those of two items, where layers take turns
+    int32_t skipped;               // layers between those of two items; of one item it says nothing
 };
 struct series {
     struct run *runs;
     uint32_t n, cap;
-    int32_t skipped; // by all its runs
 };
 
 struct stretch { // begins where this item of this buffer does and ends where the next one begins
@@ -89,6 +88,8 @@ struct store {
 // series.c
 const struct run *series_find(struct engine *, const struct series *, int32_t item);
 bool run_is_single(const struct run *);
+// Whether what both hold changes alike from item to item.
+bool runs_move_alike(const struct run *, const struct run *);
 // The i-th held, of the item.
 struct held run_held(struct engine *, const struct run *, uint32_t i, int32_t item);
 struct run run_part(struct engine *, const struct run *, int32_t begin, int32_t end);
