@@ -492,7 +492,10 @@ class Linear(unittest.TestCase):
     def test_log_that_a_run_holds(self):
         log = self.path("l")
         first = self.start("--steps", "40", "--log", log)
+        self.wait_for_steps(log)
+        first.send_signal(signal.SIGSTOP)  # however long the second one takes to start
         self.assertFails(run("--data", self.data, "--steps", 2, "--log", log), "another run writes this log")
+        first.send_signal(signal.SIGCONT)
         first.communicate(timeout=60)
         self.assertEqual(first.returncode, 0)
         self.assertEqual(len(read_log(log)), 41)
