@@ -28,8 +28,10 @@ static int32_t take_place(int32_t *number, unsigned place) {
 }
 
 static unsigned places_taken(const struct symbols *symbols) {
+    if (symbols->n == 0)
+        return 0;
     const struct symbol *last = &symbols->list[symbols->n - 1];
-    return symbols->n ? last->place + (last->factor ? 2 : 1) : 0;
+    return last->place + (last->factor ? 2 : 1);
 }
 
 bool symbols_have_room(const struct symbols *symbols, bool with_multiple) {
