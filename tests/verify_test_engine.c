@@ -193,7 +193,7 @@ static void handles_with_flights_are_listed(void **state) {
     assert_int_equal(flights_near(&e, other)->handles[0], step_find_handle(e.step, "near"));
     assert_int_equal(n_near(&e, "w"), 1);
     assert_int_equal(n_near(&e, "work"), 0);
-    struct snapshot before = snapshot_take(&e), empty = before;
+    struct snapshot before = snapshot_take(&e, e.arena), empty = before;
     empty.flights = ARENA_ARRAY(e.arena, struct series, e.store.n_handles);
     for (uint32_t h = 0; h < e.store.n_handles; h++)
         empty.flights[h] = (struct series){.runs = &(struct run){.end = 1}, .n = 1, .cap = 1};
@@ -228,7 +228,7 @@ static struct snapshot begin_store(struct trial *t, struct engine *e) {
                             "call copy(x = w[0]) -> (y = whole)\n"
                             "start permute over b shift 1 as away[0] { w[0] -> other }\n");
     step_execute(e, STEP_TRAIN);
-    return snapshot_take(e);
+    return snapshot_take(e, e->arena);
 }
 
 // A change of the store as it was, behind which it is not what it should be.
@@ -266,7 +266,7 @@ static void stores_that_differ_in_anything_are_not_equal(void **state) {
     DIFFERS(store_equal, e.store.regions[0].stretches[0].owner++);
     first = first_run(&e, &before);
     first.run->end = 1; // then nothing moves
-    before = snapshot_take(&e);
+    before = snapshot_take(&e, e.arena);
     first = first_run(&e, &before);
     first.held->moves = 0;
     assert_true(store_equal(&e, &before));
@@ -346,12 +346,12 @@ static void sums_of_other_summands_have_no_invariant(void **state) {
     changes[4].parts[0].m_end++;
     changes[5].parts[0].m_begin = changes[5].parts[0].m_end = ALL_MICROBATCHES;
     changes[6].parts[1].m_begin--;
-    struct snapshot empty = snapshot_take(&e);
+    struct snapshot empty = snapshot_take(&e, e.arena);
     for (int i = 0; i < 7; i++) {
         struct part parts[2] = {old[0], old[1]};
         struct first_run first = first_run(&e, &empty);
         first.held->value.value.of = term_make(e.terms, NODE_SUM, 0, 0, parts, 2);
-        struct snapshot before = snapshot_take(&e);
+        struct snapshot before = snapshot_take(&e, e.arena);
         first = first_run(&e, &before);
         first.held->value.value.of =
             term_make(e.terms, NODE_SUM, 0, 0, changes[i].parts, changes[i].n);

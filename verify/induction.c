@@ -48,6 +48,7 @@ struct course { // of one execution of a loop
     const struct loop *loop;
     int64_t trips, period;
     int32_t factor;        // of the multiples at which loops inside begin; 1: at none
+    struct arena states;   // of the store: they are of no use behind the loop
     struct snapshot *past; // before each of the last `period` iterations
     int64_t n_alone;       // iterations one by one since the beginning, or since the last leap
     int64_t cost;          // of the last of them, in statements and ops
@@ -164,7 +165,7 @@ static bool is_gain(const struct course *c, int64_t iteration) {
 static void iterate_alone(struct course *c, int64_t iteration) {
     int64_t before = c->engine->budget;
     if (is_gain(c, iteration + c->period) && is_tried(c, c->n_alone + c->period))
-        c->past[iteration % c->period] = snapshot_take(c->engine);
+        c->past[iteration % c->period] = snapshot_take(c->engine, &c->states);
     iterate(c, variable_in(c, iteration));
     c->cost = before - c->engine->budget;
     c->n_alone++;
@@ -176,10 +177,10 @@ static void iterate_alone(struct course *c, int64_t iteration) {
 // from it to itself, and for how many rounds.
 static int64_t prove(struct course *c, int32_t x, int32_t round) {
     struct engine *e = c->engine;
-    struct snapshot invariant = snapshot_take(e);
+    struct snapshot invariant = snapshot_take(e, &c->states);
     for (int32_t i = 0; i < c->period; i++)
         iterate(c, x + i * (int32_t)direction(c->loop));
-    struct snapshot after = snapshot_take(e);
+    struct snapshot after = snapshot_take(e, &c->states);
     snapshot_put(e, &invariant);
     store_replace(e, x + round);
     bool proved = store_equal(e, &after);
@@ -192,7 +193,7 @@ static int64_t prove(struct course *c, int32_t x, int32_t round) {
 static int64_t leap(struct course *c, int64_t iteration) {
     struct engine *e = c->engine;
     struct symbols *symbols = &e->terms->symbols;
-    struct snapshot now = snapshot_take(e);
+    struct snapshot now = snapshot_take(e, &c->states);
     int64_t rounds = (c->trips - iteration) / c->period;
     int32_t first = variable_in(c, iteration);
     int32_t round = (int32_t)(c->period * direction(c->loop));
@@ -246,7 +247,7 @@ void loop_execute(struct engine *e, const struct statement *statement) {
     find_period(&c);
     if (!e->one_by_one && find_factor(&c) && !begins_anywhere(&c) && c.period <= MAX_PERIOD &&
         c.trips > ROUNDS_TO_GAIN * c.period && symbols_have_room(&e->terms->symbols, c.factor != 1))
-        c.past = ARENA_ARRAY(e->arena, struct snapshot, c.period);
+        c.past = ARENA_ARRAY(&c.states, struct snapshot, c.period);
     e->time_loop[e->depth] = loop_counts_microbatches(e->program, loop, e->depth);
     for (int64_t i = 0; i < c.trips && !e->overrun;) {
         int64_t leapt = may_leap(&c, i) ? leap(&c, i) : 0;
@@ -258,4 +259,5 @@ void loop_execute(struct engine *e, const struct statement *statement) {
         }
     }
     e->time_loop[e->depth] = false;
+    arena_free(&c.states);
 }

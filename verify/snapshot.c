@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-static void copy_series(struct engine *e, struct series *to, const struct series *from,
+static void copy_series(struct arena *arena, struct series *to, const struct series *from,
                         uint32_t n) {
     uint32_t n_runs = 0;
     for (uint32_t i = 0; i < n; i++)
         n_runs += from[i].n;
-    struct run *runs = ARENA_ARRAY(e->arena, struct run, n_runs + 1);
+    struct run *runs = ARENA_ARRAY(arena, struct run, n_runs + 1);
     for (uint32_t i = 0; i < n; i++) {
         memcpy(runs, from[i].runs, from[i].n * sizeof *runs);
         to[i] = (struct series){runs, from[i].n, from[i].n};
@@ -17,29 +17,30 @@ static void copy_series(struct engine *e, struct series *to, const struct series
     }
 }
 
-static struct snapshot copy(struct engine *e, const struct snapshot *from) {
+static struct snapshot copy(const struct engine *e, struct arena *arena,
+                            const struct snapshot *from) {
     uint32_t n = e->program->n_buffers, n_handles = e->store.n_handles;
-    struct snapshot made = {.items = ARENA_ARRAY(e->arena, struct series, n + 1),
-                            .flights = ARENA_ARRAY(e->arena, struct series, n_handles + 1),
-                            .regions = ARENA_ARRAY(e->arena, struct region, e->n_regions + 1)};
-    copy_series(e, made.items, from->items, n);
-    copy_series(e, made.flights, from->flights, n_handles);
+    struct snapshot made = {.items = ARENA_ARRAY(arena, struct series, n + 1),
+                            .flights = ARENA_ARRAY(arena, struct series, n_handles + 1),
+                            .regions = ARENA_ARRAY(arena, struct region, e->n_regions + 1)};
+    copy_series(arena, made.items, from->items, n);
+    copy_series(arena, made.flights, from->flights, n_handles);
     for (uint32_t i = 0; i < e->n_regions; i++) {
         const struct region *region = &from->regions[i];
         made.regions[i] = (struct region){
-            arena_copy(e->arena, region->stretches, region->n * sizeof *region->stretches),
-            region->n, region->n};
+            arena_copy(arena, region->stretches, region->n * sizeof *region->stretches), region->n,
+            region->n};
     }
     return made;
 }
 
-struct snapshot snapshot_take(struct engine *e) {
+struct snapshot snapshot_take(const struct engine *e, struct arena *arena) {
     struct snapshot now = {e->store.items, e->store.flights, e->store.regions};
-    return copy(e, &now);
+    return copy(e, arena, &now);
 }
 
 void snapshot_put(struct engine *e, const struct snapshot *state) {
-    struct snapshot own = copy(e, state);
+    struct snapshot own = copy(e, e->arena, state);
     e->store.items = own.items;
     e->store.flights = own.flights;
     e->store.regions = own.regions;

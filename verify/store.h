@@ -179,7 +179,7 @@ struct snapshot {
     struct series *items, *flights;
     struct region *regions;
 };
-struct snapshot snapshot_take(struct engine *);
+struct snapshot snapshot_take(const struct engine *, struct arena *); // which it lives in
 void snapshot_put(struct engine *, const struct snapshot *);
 // The store with what differs from `before`, its state some iterations ago, made to depend on the
 // symbol: what is `now` in it is the symbol, if it was `now - shift` before. False: something
