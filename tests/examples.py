@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every example: accepted; what it holds and sends is what was predicted, to the byte, whether held is
 counted by what was written to or by what the executed statements had alive; and it trains like one
-device: the losses of 4 steps agree to 1e-5 (fp32, sums in another order), and in fp64, where a
+device: the losses of 10 steps agree to 1e-5 (fp32, sums in another order), and in fp64, where a
 difference means something, the losses and parameters of 3 steps to 1e-9. These are on sequences of
 different lengths, filled up with the mask: every device and microbatch has another number of targets.
 
@@ -12,7 +12,8 @@ Where devices take steps of their own between averages, one device trains on the
 and the average of what it makes of them, and an outer optimizer's first step, are taken here.
 
 usage: examples.py PLACEC EXAMPLES_FOLDER TEXT
-With PLACE_TEST_FULL in the environment, 10 steps in fp32; with PLACE_TEST_EVERY=N, every N-th example only.
+Of those that lose nothing the comparison in fp32 is made with PLACE_TEST_FULL in the environment; without it these
+take 2 steps. With PLACE_TEST_EVERY=N, every N-th example only.
 """
 import array
 import glob
@@ -29,7 +30,8 @@ import data_order
 import padded
 
 PLACEC, FOLDER, TEXT = sys.argv[1:4]
-STEPS = 10 if os.environ.get("PLACE_TEST_FULL") else 4
+FULL = bool(os.environ.get("PLACE_TEST_FULL"))
+STEPS = 10 if FULL else 2
 # A wrong gradient shows most under SGD without clipping (AdamW divides a factor out again, and makes
 # steps of the noise in gradients that are zero).
 EXACT = ["-Dtrain.precision=fp64", "-Dtrain.optimizer=sgd(lr = 0.05, momentum = 0.9)", "-Dtrain.clip=1e9"]
@@ -157,12 +159,13 @@ class Examples(unittest.TestCase):
                 self.check_islands(path, folder, report)
                 return
             alone = [f"-D{axis}=1" for axis in axes_of(report)]
-            _, reference = run(path, folder, *alone)
+            _, reference = run(path, folder, *alone) if FULL or report["relaxed"] else (None, [])
             if report["relaxed"]:
                 self.check_compressed(path, folder, alone, report)
             else:
                 self.check_exact(path, folder, alone)
-        self.assertLess(steps[-1]["loss"], steps[0]["loss"])
+        if FULL:
+            self.assertLess(steps[-1]["loss"], steps[0]["loss"])
         limit = LOSSY if report["relaxed"] else 1e-5
         for many, one in zip(steps, reference):
             self.assertLess(abs(many["loss"] - one["loss"]), limit * one["loss"], f"step {one['step']}")

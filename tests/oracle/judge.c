@@ -57,7 +57,7 @@ static const struct range full[N_PARTS] = {[PART_TUPLES] = {50, 1, 25},
                                            [PART_MUTANTS] = {150, 1, 2 * N_MUTATIONS}};
 static const struct range sample[N_PARTS] = {[PART_TUPLES] = {50, 5, 2},
                                              [PART_COMPOSITIONS] = {252, 25, 2},
-                                             [PART_MUTANTS] = {9, 1, 2 * N_MUTATIONS}};
+                                             [PART_MUTANTS] = {5, 1, 2 * N_MUTATIONS}};
 
 static void add_cases(struct arena *arena, struct job *job, enum part part) {
     const struct range *range = job->full ? &full[part] : &sample[part];
