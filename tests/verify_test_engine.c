@@ -194,9 +194,10 @@ static void handles_with_flights_are_listed(void **state) {
     assert_int_equal(n_near(&e, "w"), 1);
     assert_int_equal(n_near(&e, "work"), 0);
     struct snapshot before = snapshot_take(&e, e.arena), empty = before;
+    struct run nothing = {.end = 1};
     empty.flights = ARENA_ARRAY(e.arena, struct series, e.store.n_handles);
     for (uint32_t h = 0; h < e.store.n_handles; h++)
-        empty.flights[h] = (struct series){.runs = &(struct run){.end = 1}, .n = 1, .cap = 1};
+        empty.flights[h] = (struct series){.runs = &nothing, .n = 1, .cap = 1};
     snapshot_put(&e, &empty);
     assert_int_equal(n_near(&e, "other"), 0);
     snapshot_put(&e, &before);
