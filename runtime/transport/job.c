@@ -71,8 +71,9 @@ static bool start_apart(char *const *command) {
 }
 
 bool job_end_after(double seconds) {
-    static char script[] = "i=0; while [ $2 -gt $((i += 1)) ]; do sleep 1; kill -0 $1 || exit; done\n"
-                           "kill $1; sleep 5; kill -KILL $1";
+    static char script[] =
+        "i=0; while [ $2 -gt $((i += 1)) ]; do sleep 1; kill -0 $1 || exit; done\n"
+        "kill $1; sleep 5; kill -KILL $1";
     char process[16], longest[16];
     pid_t launcher = find_launcher();
     if (!launcher)
