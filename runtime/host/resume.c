@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/host/folder.h"
-#include "runtime/host/other.h"
+#include "runtime/host/fallback.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/resume.h"
 #include "runtime/host/safetensors.h"
@@ -312,7 +312,7 @@ int resumption_open(struct resumption *resumption, const struct place_run_option
         resumption_open_named(resumption, program, message, message_bytes) == 0)
         return 0;
     if (resumption->is_damaged)
-        advise_other(resumption, program, message, message_bytes);
+        advise_fallback(resumption, program, message, message_bytes);
     return -1;
 }
 
@@ -332,7 +332,7 @@ static int32_t fail_damaged(const struct resumption *resumption, struct place_co
     va_end(arguments);
     snprintf(message, sizeof message, "%s/%s: %s", resumption->path,
              files->items[tensor_files_of(files, source)].name, what);
-    advise_other(resumption, context->program, message, sizeof message);
+    advise_fallback(resumption, context->program, message, sizeof message);
     return context_fail(context, -1, PLACE_ERROR_HOST, "%s", message);
 }
 

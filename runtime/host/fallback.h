@@ -5,5 +5,5 @@
 
 /* Adds it to the message of the damage. What is damaged stays where it is: so if it is the last of
  * its folder, what follows the whole one goes to another. */
-void advise_other(const struct resumption *resumption, const struct place_program *program,
-                  char *message, size_t message_bytes);
+void advise_fallback(const struct resumption *resumption, const struct place_program *program,
+                     char *message, size_t message_bytes);

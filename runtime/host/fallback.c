@@ -1,9 +1,9 @@
-/* Another checkpoint than a damaged one (see other.h). */
+/* The checkpoint to go on from where another is damaged (see fallback.h). */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "runtime/host/folder.h"
-#include "runtime/host/other.h"
+#include "runtime/host/fallback.h"
 
 static bool has_content(const struct resumption *resumption) {
     const struct tensor_files *files = &resumption->manifest.files;
@@ -49,8 +49,8 @@ static void name_beside(char name[FILE_PATH_BYTES], const char *folder) {
     while (access(name, F_OK) == 0 && n++ < INT16_MAX);
 }
 
-void advise_other(const struct resumption *resumption, const struct place_program *program,
-                  char *message, size_t message_bytes) {
+void advise_fallback(const struct resumption *resumption, const struct place_program *program,
+                     char *message, size_t message_bytes) {
     const struct place_run_options *options = resumption->options;
     char folder[FILE_PATH_BYTES], whole[FILE_PATH_BYTES], beside[FILE_PATH_BYTES];
     int64_t damaged;
