@@ -159,7 +159,7 @@ class Examples(unittest.TestCase):
                 self.check_islands(path, folder, report)
                 return
             alone = [f"-D{axis}=1" for axis in axes_of(report)]
-            _, reference = run(path, folder, *alone) if FULL or report["relaxed"] else (None, [])
+            reference = run(path, folder, *alone)[1] if FULL or report["relaxed"] else []
             if report["relaxed"]:
                 self.check_compressed(path, folder, alone, report)
             else:

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "passes/held.h"
+#include "tests/random.h"
 
 enum { BYTES = 40, RANGES = 30, CHANGES = 400 };
 
@@ -25,16 +26,14 @@ static void test_shared_bytes_count_once(void **state) {
     struct held_range ranges[RANGES];
     int64_t borders[2 * RANGES];
     bool there[RANGES] = {false};
-    uint32_t random = 1;
+    uint64_t random = 1;
     for (int i = 0; i < RANGES; i++) {
-        random = random * 1103515245 + 12345;
-        borders[2 * i] = ranges[i].begin = random >> 16 & 31;
-        borders[2 * i + 1] = ranges[i].end = ranges[i].begin + (random >> 24 & 7);
+        borders[2 * i] = ranges[i].begin = (int64_t)(random_bits(&random) % 32);
+        borders[2 * i + 1] = ranges[i].end = ranges[i].begin + (int64_t)(random_bits(&random) % 8);
     }
     struct held_bytes held = held_new(&arena, borders, 2 * RANGES);
     for (int k = 0; k < CHANGES; k++) {
-        random = random * 1103515245 + 12345;
-        uint32_t i = (random >> 16) % RANGES;
+        uint64_t i = random_bits(&random) % RANGES;
         there[i] = !there[i];
         held_change(&held, ranges[i], there[i] ? 1 : -1);
         assert_int_equal(held_in_all(&held), count_bytes(ranges, there));
