@@ -45,24 +45,25 @@ static const char *check_attributes(struct checker *c, const struct unit *unit,
     return NULL;
 }
 
-static bool labels_equal(const struct tensor_type *a, const struct tensor_type *b) {
+// Of types that are equal but for what their dimensions are called: the first that is called
+// otherwise; -1: none.
+static int other_label(const struct tensor_type *a, const struct tensor_type *b) {
     for (unsigned i = 0; i < a->rank; i++)
         if (a->dims[i].dimension != b->dims[i].dimension)
-            return false;
-    return true;
+            return (int)i;
+    return -1;
 }
 
-// Of types that are equal but for what their dimensions are called. NULL, or what is wrong.
+// NULL, or what is wrong.
 static const char *check_labels(struct checker *c, const struct unit *unit, const char *name,
                                 const struct tensor_type *said, const struct tensor_type *made) {
-    for (unsigned k = 0; k < said->rank; k++)
-        if (said->dims[k].dimension != made->dims[k].dimension)
-            return arena_format(c->arena,
+    int k = other_label(said, made);
+    return k < 0 ? NULL
+                 : arena_format(c->arena,
                                 "unit %s: `%s` of `%%%s` should be `%s`, as follows from the "
                                 "op's operands",
                                 unit->name, dimension_names[said->dims[k].dimension], name,
                                 dimension_names[made->dims[k].dimension]);
-    return NULL;
 }
 
 // Collectives, and the slice: sizes follow from the axes.
@@ -383,7 +384,7 @@ static const char *check_argument(struct checker *c, const struct unit *unit, va
     const struct buffer *buffer = &c->program->buffers[reference.buffer];
     struct tensor_type type = buffer_type(c->program, buffer);
     const struct tensor_type *expected = &unit->values[value].type;
-    if (type_equal(&type, expected) && labels_equal(&type, expected))
+    if (type_equal(&type, expected) && other_label(&type, expected) < 0)
         return NULL;
     return arena_format(c->arena, "`%%%s` of unit %s is %s; `%s`, which the step gives it, is %s",
                         unit->values[value].name, unit->name, tensor_type_text(c->arena, expected),
