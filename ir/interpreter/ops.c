@@ -1,5 +1,5 @@
 // What every op computes, as plain loops in fp64. Formulas stand beside the rows of ir/ops.def;
-// here they are written out once more, without a thought for speed.
+// here they are written out once more, with no more thought for speed than whole models need.
 #include "ir/interpreter/interpreter.h"
 
 #include <math.h>
@@ -80,6 +80,28 @@ static int by_strides(const void *left, const void *right) {
     return (x < y) - (x > y);
 }
 
+// Whether `outer` goes on where `inner` ends, in all three tensors: then both are one loop.
+static bool continues(const struct einsum_loop *outer, const struct einsum_loop *inner) {
+    for (unsigned t = 0; t < 3; t++)
+        if (outer->strides[t] != inner->size * inner->strides[t])
+            return false;
+    return true;
+}
+
+// Makes one loop of those that are: rows of a head's few elements become rows of all heads. The
+// order of the sums stays. Returns how many are left.
+static unsigned merge_loops(struct einsum_loop *loops, unsigned n) {
+    unsigned kept = 0;
+    for (unsigned i = 1; i < n; i++) {
+        if (continues(&loops[kept], &loops[i]))
+            loops[i].size *= loops[kept].size;
+        else
+            kept++;
+        loops[kept] = loops[i];
+    }
+    return n ? kept + 1 : 0;
+}
+
 static void einsum_row(const struct einsum_loop *loop, const double *a, const double *b,
                        double *c) {
     int64_t size = loop->size, i_a = loop->strides[0], i_b = loop->strides[1];
@@ -88,7 +110,12 @@ static void einsum_row(const struct einsum_loop *loop, const double *a, const do
         add_scaled(c, *a, b, size);
     else if (i_a == 1 && i_b == 0 && i_c == 1)
         add_scaled(c, *b, a, size);
-    else
+    else if (i_c == 0) {
+        double sum = *c;
+        for (int64_t i = 0; i < size; i++)
+            sum += a[i * i_a] * b[i * i_b];
+        *c = sum;
+    } else
         for (int64_t i = 0; i < size; i++)
             c[i * i_c] += a[i * i_a] * b[i * i_b];
 }
@@ -110,6 +137,7 @@ static void einsum(const struct op *op, const struct array *in, struct array *ou
     const struct array *const tensors[3] = {&in[0], &in[1], &out[0]};
     unsigned n = einsum_loops(op_attribute(op, ATTRIBUTE_LABELS)->word, tensors, loops);
     qsort(loops, n, sizeof *loops, by_strides);
+    n = merge_loops(loops, n);
     if (n == 0) // of scalars
         loops[n++].size = 1;
     clear(&out[0]);
@@ -420,30 +448,31 @@ static int64_t key_offset(const struct attention_rows *n, int64_t row, int64_t t
     return ((sample * n->t + t) * n->g + head) * n->d;
 }
 
-// o = softmax(scale q k') v over the keys at or before the query's position.
+// o = softmax(scale q k') v over the keys at or before the query's position. Scores are taken
+// relative to their largest, so that no exponential overflows.
 static void attention(const struct op *op, const struct array *in, struct array *out) {
     struct attention_rows n = attention_rows(&in[0], &in[1]);
     double scale = op_real(op, ATTRIBUTE_SCALE, 1);
     clear(&out[0]);
     for (int64_t row = 0; row < n.b * n.s * n.g * n.r; row++) {
         const double *q = in[0].data + row * n.d;
+        double *o = out[0].data + row * n.d;
         double position = in[3].data[query_position(&n, row)];
         double largest = -INFINITY, sum = 0;
         for (int64_t t = 0; t < n.t; t++)
             if (in[4].data[t] <= position)
                 largest = fmax(largest, scale * dot(q, in[1].data + key_offset(&n, row, t), n.d));
-        for (int64_t t = 0; t < n.t; t++)
-            if (in[4].data[t] <= position)
-                sum += exp(scale * dot(q, in[1].data + key_offset(&n, row, t), n.d) - largest);
-        double lse = largest + log(sum);
         for (int64_t t = 0; t < n.t; t++) {
             if (in[4].data[t] > position)
                 continue;
             int64_t at = key_offset(&n, row, t);
-            double weight = exp(scale * dot(q, in[1].data + at, n.d) - lse);
-            add_scaled(out[0].data + row * n.d, weight, in[2].data + at, n.d);
+            double weight = exp(scale * dot(q, in[1].data + at, n.d) - largest);
+            sum += weight;
+            add_scaled(o, weight, in[2].data + at, n.d);
         }
-        out[1].data[row] = lse;
+        for (int64_t i = 0; i < n.d && sum > 0; i++) // where no key is seen, o is 0
+            o[i] /= sum;
+        out[1].data[row] = largest + log(sum);
     }
 }
 
@@ -470,6 +499,7 @@ static void attention_backward(const struct op *op, const struct array *in, stru
     for (int64_t row = 0; row < n.b * n.s * n.g * n.r; row++) {
         const double *q = in[0].data + row * n.d, *o = in[3].data + row * n.d;
         const double *d_o = in[5].data + row * n.d;
+        double d_o_o = dot(d_o, o, n.d);
         double position = in[6].data[query_position(&n, row)];
         for (int64_t t = 0; t < n.t; t++) {
             if (in[7].data[t] > position)
@@ -477,7 +507,7 @@ static void attention_backward(const struct op *op, const struct array *in, stru
             int64_t at = key_offset(&n, row, t);
             const double *k = in[1].data + at, *v = in[2].data + at;
             double weight = exp(scale * dot(q, k, n.d) - in[4].data[row]);
-            double d_score = weight * (dot(d_o, v, n.d) - dot(d_o, o, n.d)) * scale;
+            double d_score = weight * (dot(d_o, v, n.d) - d_o_o) * scale;
             add_scaled(out[0].data + row * n.d, d_score, k, n.d);
             add_scaled(out[1].data + at, d_score, q, n.d);
             add_scaled(out[2].data + at, weight, d_o, n.d);
