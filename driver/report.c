@@ -5,6 +5,7 @@
 // as long as the model has kinds of parts, not tensors.
 #include "driver/report.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static const char *role_path(struct arena *arena, const uint8_t *roles, unsigned n) {
@@ -14,32 +15,8 @@ static const char *role_path(struct arena *arena, const uint8_t *roles, unsigned
     return path;
 }
 
-static bool is_path_of(const char *path, const uint8_t *roles, unsigned n) {
-    for (unsigned i = 0; i < n; i++) {
-        size_t length = strlen(role_names[roles[i]]);
-        if (i && *path++ != '.')
-            return false;
-        if (strncmp(path, role_names[roles[i]], length) != 0)
-            return false;
-        path += length;
-    }
-    return *path == 0;
-}
-
-// In storage; the work that a row is cut by follows from its role.
-static bool lie_alike(const struct placement_row *row, const struct buffer *buffer,
-                      const struct found *found) {
-    return row->found->sharded == found->sharded && row->found->gathered == found->gathered &&
-           row->found->data == found->data && row->buffer->dtype == buffer->dtype;
-}
-
 // The layers over which a statement in a loop goes, with the loop around that one if the two go
 // together.
-struct layers {
-    int64_t begin, end;  // both 0: it stands in no loop
-    int64_t step, width; // of every `step` layers the first `width`
-};
-
 static struct layers layers_of(const struct statement_walk *walk) {
     const struct loop *loop = walk_loop(walk, walk->depth - 1);
     if (!loop)
@@ -84,43 +61,61 @@ static const struct handed_on *find_handed_on(struct compilation *c) {
     return all;
 }
 
-// Into the row of its kind, or as a new one. A window has no bytes of its own and is no row.
+static uint32_t role_number(struct compilation *c, struct placement_table *table,
+                            const uint8_t *roles, unsigned n_roles) {
+    struct placement_role role = {.path = role_path(&c->arena, roles, n_roles)};
+    uint32_t at = names_find(&table->role_of, role.path);
+    if (at == NOT_NAMED) {
+        names_add(&table->role_of, role.path, at = table->n_roles);
+        ARENA_PUSH(&c->arena, table->roles, table->n_roles, table->cap_roles, role);
+    }
+    return at;
+}
+
+// Into the row that says the same of storage, or as a new one; the work that a row is cut by
+// follows from its role.
+static void add_row(struct compilation *c, struct placement_table *table,
+                    struct placement_row row) {
+    const struct layers *in = &row.layers;
+    const char *says = arena_format(
+        &c->arena, "%d %u %" PRId64 ":%" PRId64 ":%" PRId64 " %x %x %x %d", (int)row.state,
+        row.role, in->begin, in->end, in->step, (unsigned)row.found->sharded,
+        (unsigned)row.found->gathered, (unsigned)row.found->data, (int)row.buffer->dtype);
+    uint32_t at = names_find(&table->row_of, says);
+    if (at != NOT_NAMED) {
+        table->rows[at].bytes += row.bytes;
+        return;
+    }
+    names_add(&table->row_of, says, table->n);
+    layer_index_add(&c->arena, &table->roles[row.role].rows[row.state], row.layers, table->n);
+    ARENA_PUSH(&c->arena, table->rows, table->n, table->cap, row);
+}
+
+// A window has no bytes of its own and is in no row.
 static void add_buffer(struct compilation *c, struct placement_table *table,
                        const struct handed_on *handed, buffer_id id) {
     const struct buffer *buffer = &c->final->buffers[id];
-    const struct found *found = &c->verdict.buffers[id];
     enum state state = class_states[buffer->class];
     bool activation = buffer->class == CLASS_ACTIVATIONS && handed[id].found;
-    struct layers layers = {buffer->first_layer, buffer_layer(buffer, buffer->count - 1) + 1,
-                            buffer_layer_step(buffer), 1};
-    if (activation)
-        layers = handed[id].in;
     if (state == N_STATES || buffer->window_of != NO_ID || (buffer->tensor == NO_ID && !activation))
         return;
     static const uint8_t whole_layer[] = {ROLE_LAYERS};
     const struct tensor *tensor = activation ? NULL : &c->final->tensors[buffer->tensor];
-    const uint8_t *roles = activation ? whole_layer : tensor->roles;
-    unsigned n_roles = activation ? 1 : tensor->n_roles;
-    int64_t bytes = buffer_bytes(c->final, buffer), begin = layers.begin;
-    int64_t end = activation || buffer->stack == STACK_LAYERS ? layers.end : 0;
-    int64_t step = end && !activation ? layers.step : end ? 1 : 0;
-    for (uint32_t i = 0; i < table->n; i++) {
-        struct placement_row *row = &table->rows[i];
-        if (row->state == state && row->begin == begin && row->end == end && row->step == step &&
-            lie_alike(row, buffer, found) && is_path_of(row->role, roles, n_roles)) {
-            row->bytes += bytes;
-            return;
-        }
-    }
-    struct placement_row row = {.state = state,
-                                .role = role_path(&c->arena, roles, n_roles),
-                                .begin = begin,
-                                .end = end,
-                                .step = step,
-                                .buffer = buffer,
-                                .found = found,
-                                .bytes = bytes};
-    ARENA_PUSH(&c->arena, table->rows, table->n, table->cap, row);
+    struct layers layers = {0, 0, 1, 1};
+    if (activation)
+        layers = (struct layers){handed[id].in.begin, handed[id].in.end, 1, 1};
+    else if (buffer->stack == STACK_LAYERS)
+        layers = (struct layers){buffer->first_layer, buffer_layer(buffer, buffer->count - 1) + 1,
+                                 buffer_layer_step(buffer), 1};
+    add_row(c, table,
+            (struct placement_row){
+                .state = state,
+                .role = activation ? role_number(c, table, whole_layer, 1)
+                                   : role_number(c, table, tensor->roles, tensor->n_roles),
+                .layers = layers,
+                .buffer = buffer,
+                .found = &c->verdict.buffers[id],
+                .bytes = buffer_bytes(c->final, buffer)});
 }
 
 const char *mode_letter(const struct placement_row *row, unsigned axis) {
@@ -134,7 +129,8 @@ const char *mode_letter(const struct placement_row *row, unsigned axis) {
 }
 
 // One letter for a state of many tensors: what most of its bytes are.
-const char *mode_of_state(const struct placement_table *table, enum state state, unsigned axis) {
+static const char *letter_of_most(const struct placement_table *table, enum state state,
+                                  unsigned axis) {
     static const char *const letters[] = {"R", "S", "S*"};
     int64_t bytes[3] = {0};
     for (uint32_t i = 0; i < table->n; i++)
@@ -151,37 +147,18 @@ const char *mode_of_state(const struct placement_table *table, enum state state,
 
 // ---- what is recomputed -----------------------------------------------------------------------
 
-// An op that costs more than a pass over its values; backward computes others again by itself.
-struct work {
-    const struct op *op;
-    enum phase phase;
-    struct layers in;
-};
-struct role_work { // of ops of one role
-    struct work *items;
-    uint32_t n, cap;
-};
-
-static bool has_layer(struct layers layers, int64_t layer) {
-    return layers.end == 0 || (layers.begin <= layer && layer < layers.end &&
-                               (layer - layers.begin) % layers.step < layers.width);
+// Ops that cost more than a pass over their values; backward computes others again by itself.
+static void add_work(struct compilation *c, struct placement_table *table, const struct op *op,
+                     enum phase phase, struct layers in) {
+    struct placement_role *role = &table->roles[role_number(c, table, op->roles, op->n_roles)];
+    if (phase != PHASE_FORWARD && phase != PHASE_BACKWARD)
+        return;
+    layer_index_add(&c->arena, phase == PHASE_FORWARD ? &role->forward : &role->backward, in,
+                    table->n_work);
+    ARENA_PUSH(&c->arena, table->work, table->n_work, table->cap_work, op);
 }
 
-static void add_work(struct compilation *c, struct placement_table *table, struct work work) {
-    const char *role = role_path(&c->arena, work.op->roles, work.op->n_roles);
-    uint32_t at = names_find(&table->worked, role);
-    if (at == NOT_NAMED) {
-        struct role_work none = {0};
-        names_add(&table->worked, role, at = table->n_work);
-        ARENA_PUSH(&c->arena, table->work, table->n_work, table->cap_work, none);
-    }
-    struct role_work *all = &table->work[at];
-    ARENA_PUSH(&c->arena, all->items, all->n, all->cap, work);
-}
-
-// There may be as many calls of a role as layers, and what is asked of each is asked of all.
 static void find_work(struct compilation *c, struct placement_table *table) {
-    table->worked.arena = &c->arena;
     struct statement_walk walk = walk_statements(&c->final->steps[STEP_TRAIN].body);
     while (walk_next(&walk)) {
         if (walk.statement->kind != STATEMENT_CALL)
@@ -190,28 +167,28 @@ static void find_work(struct compilation *c, struct placement_table *table) {
         for (uint32_t i = 0; i < unit->n_ops; i++) {
             enum op_kernel kernel = op_rows[unit->ops[i].kind].kernel;
             if (kernel == KERNEL_PRODUCT || kernel == KERNEL_CALL)
-                add_work(c, table, (struct work){&unit->ops[i], unit->phase, layers_of(&walk)});
+                add_work(c, table, &unit->ops[i], unit->phase, layers_of(&walk));
         }
     }
 }
 
 // Does a call of the backward pass over this layer do the same?
-static bool is_done_again(const struct role_work *all, const struct op *op, int64_t layer) {
-    for (uint32_t i = 0; i < all->n; i++)
-        if (all->items[i].phase == PHASE_BACKWARD && has_layer(all->items[i].in, layer) &&
-            all->items[i].op->kind == op->kind && op_attributes_equal(all->items[i].op, op))
+static bool is_done_again(const struct placement_table *table, const struct placement_role *role,
+                          const struct op *op, int64_t layer) {
+    struct layer_search search = search_layer(&role->backward, layer);
+    uint32_t at;
+    while (search_next(&search, &at))
+        if (table->work[at]->kind == op->kind && op_attributes_equal(table->work[at], op))
             return true;
     return false;
 }
 
-bool role_is_recomputed(const struct placement_table *table, const char *role, int64_t layer) {
+bool role_is_recomputed(const struct placement_table *table, uint32_t role, int64_t layer) {
+    struct layer_search search = search_layer(&table->roles[role].forward, layer);
     bool any = false;
-    uint32_t at = names_find(&table->worked, role);
-    const struct role_work *all = at == NOT_NAMED ? NULL : &table->work[at];
-    for (uint32_t i = 0; all && i < all->n; i++) {
-        if (all->items[i].phase != PHASE_FORWARD || !has_layer(all->items[i].in, layer))
-            continue;
-        if (!is_done_again(all, all->items[i].op, layer))
+    uint32_t at;
+    while (search_next(&search, &at)) {
+        if (!is_done_again(table, &table->roles[role], table->work[at], layer))
             return false;
         any = true;
     }
@@ -220,13 +197,26 @@ bool role_is_recomputed(const struct placement_table *table, const char *role, i
 
 // ---- the whole --------------------------------------------------------------------------------
 
+static void sort_roles(struct placement_table *table) {
+    for (uint32_t i = 0; i < table->n_roles; i++) {
+        for (int state = 0; state < N_STATES; state++)
+            layer_index_sort(&table->roles[i].rows[state]);
+        layer_index_sort(&table->roles[i].forward);
+        layer_index_sort(&table->roles[i].backward);
+    }
+}
+
 struct placement_table placement_rows(struct compilation *c) {
-    struct placement_table table = {0};
+    struct placement_table table = {.row_of.arena = &c->arena, .role_of.arena = &c->arena};
     const struct handed_on *handed = find_handed_on(c);
     for (int state = 0; state < N_STATES; state++)
         for (buffer_id id = 0; id < c->final->n_buffers; id++)
             if (class_states[c->final->buffers[id].class] == (enum state)state)
                 add_buffer(c, &table, handed, id);
     find_work(c, &table);
+    sort_roles(&table);
+    for (int state = 0; state < N_STATES; state++)
+        for (unsigned axis = 0; axis < c->final->mesh.n_axes; axis++)
+            table.most_bytes[state][axis] = letter_of_most(&table, (enum state)state, axis);
     return table;
 }

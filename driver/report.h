@@ -4,25 +4,31 @@
 #define PLACE_DRIVER_REPORT_H
 
 #include "driver/compile.h"
+#include "driver/layer_index.h"
 #include "ir/names.h"
 
 // A group of tensors that say the same: the buffers of one class about tensors of one role path, or
 // about the same layers of them.
 struct placement_row {
     enum state state;
-    const char *role;            // "layers.attention.qkv"
-    int64_t begin, end, step;    // every so many layers; all 0: not repeated by layer
+    uint32_t role;
+    struct layers layers;
     const struct buffer *buffer; // the first of the group
     const struct found *found;
     int64_t bytes; // of all its buffers, on one device
 };
-struct role_work; // report.c
+struct placement_role {
+    const char *path;                     // "layers.attention.qkv"
+    struct layer_index rows[N_STATES];    // by their numbers
+    struct layer_index forward, backward; // what costs more than a pass over its values: `work`
+};
 struct placement_table {
     struct placement_row *rows;
-    uint32_t n, cap;
-    struct names worked; // roles of which the step has ops that cost more than a pass: in `work`
-    struct role_work *work;
-    uint32_t n_work, cap_work;
+    struct placement_role *roles; // in the order in which rows and work first have them
+    const struct op **work;
+    uint32_t n, cap, n_roles, cap_roles, n_work, cap_work;
+    struct names row_of, role_of;               // by what a row says, by path
+    const char *most_bytes[N_STATES][MAX_AXES]; // the letters that most bytes of a state have
 };
 struct placement_table placement_rows(struct compilation *);
 
@@ -30,9 +36,7 @@ struct placement_table placement_rows(struct compilation *);
 const char *mode_letter(const struct placement_row *row, unsigned axis);
 // Does backward compute again what forward's ops of this role do in a layer (0: the role is in
 // none)?
-bool role_is_recomputed(const struct placement_table *, const char *role, int64_t layer);
-// The letter that most bytes of the state have on the axis.
-const char *mode_of_state(const struct placement_table *, enum state, unsigned axis);
+bool role_is_recomputed(const struct placement_table *, uint32_t role, int64_t layer);
 
 void report_text(struct compilation *, FILE *to);
 // One object, whatever the outcome; errors included.

@@ -3,6 +3,7 @@
 // Every key of the contract is always there, null where nothing is known: who reads it needs no
 // test for presence. Where this compiler has nothing yet (stages, hosts) the key has the value that
 // is true of it. tests/check_json.py checks the keys and their types.
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static json_t *modes_json(const struct mesh *mesh, const struct placement_table 
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++) {
         json_t *letters = json_array();
         for (int state = 0; state < N_STATES; state++)
-            json_array_append_new(letters, json_string(mode_of_state(table, state, axis)));
+            json_array_append_new(letters, json_string(table->most_bytes[state][axis]));
         json_object_set_new(modes, mesh->axes[axis].name, letters);
     }
     return modes;
@@ -145,13 +146,14 @@ static json_t *placement_json(struct compilation *c, const struct placement_tabl
         json_t *axes = json_object();
         for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
             json_object_set_new(axes, mesh->axes[axis].name, row_axis_json(row, axis));
-        const char *layers = row->end ? arena_format(&c->arena, "%lld:%lld", (long long)row->begin,
-                                                     (long long)row->end)
-                                      : NULL;
-        if (row->step > 1)
-            layers = arena_format(&c->arena, "%s:%lld", layers, (long long)row->step);
+        const struct layers *in = &row->layers;
+        const char *layers =
+            in->end ? arena_format(&c->arena, "%" PRId64 ":%" PRId64, in->begin, in->end) : NULL;
+        if (in->step > 1)
+            layers = arena_format(&c->arena, "%s:%" PRId64, layers, in->step);
         json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:I}", "state",
-                                               state_names[row->state], "role", row->role, "layers",
+                                               state_names[row->state], "role",
+                                               table->roles[row->role].path, "layers",
                                                text_or_null(layers), "axes", axes, "residency",
                                                "stored", "dtype", dtype_names[row->buffer->dtype],
                                                "bytes", (json_int_t)row->bytes));

@@ -53,34 +53,36 @@ static void print_cell(FILE *to, const char *text, bool last) {
     fprintf(to, last ? " %s\n" : " %-16s", text);
 }
 
-static bool is_of(const struct placement_row *row, enum state state, const char *role,
-                  int64_t layer) {
-    return row->state == state &&
-           (row->end == 0 ||
-            (row->begin <= layer && layer < row->end && (layer - row->begin) % row->step == 0)) &&
-           strcmp(row->role, role) == 0;
-}
-
 // As what blocks hand on lies; joined with M where what the role makes is recomputed, M alone where
 // that is whole.
 static const char *activations_letter(struct compilation *c, const struct placement_table *table,
                                       bool recomputed, unsigned axis) {
-    const char *letter = mode_of_state(table, STATE_ACTIVATIONS, axis);
+    const char *letter = table->most_bytes[STATE_ACTIVATIONS][axis];
     if (!recomputed)
         return letter;
     return strcmp(letter, "R") == 0 ? "M" : arena_format(&c->arena, "%s+M", letter);
 }
 
+// The last of the rows that have the layer; NULL: none has it.
+static const struct placement_row *row_of_layer(const struct placement_table *table,
+                                                const struct layer_index *rows, int64_t layer) {
+    const struct placement_row *last = NULL;
+    struct layer_search search = search_layer(rows, layer);
+    uint32_t at;
+    while (search_next(&search, &at))
+        last = &table->rows[at] > last ? &table->rows[at] : last;
+    return last;
+}
+
 // "(S*, S, S, R)" of the row that each state has for a role, or for a layer of it; a state without
 // one has no letter.
 static const char *tuple_text(struct compilation *c, const struct placement_table *table,
-                              const char *role, int64_t layer, bool recomputed, unsigned axis) {
+                              uint32_t role, int64_t layer, bool recomputed, unsigned axis) {
     const char *letters[N_STATES];
     for (int state = 0; state < N_STATES; state++) {
-        letters[state] = "-";
-        for (uint32_t i = 0; i < table->n; i++)
-            if (is_of(&table->rows[i], (enum state)state, role, layer))
-                letters[state] = mode_letter(&table->rows[i], axis);
+        const struct placement_row *row =
+            row_of_layer(table, &table->roles[role].rows[state], layer);
+        letters[state] = row ? mode_letter(row, axis) : "-";
     }
     letters[STATE_ACTIVATIONS] = activations_letter(c, table, recomputed, axis);
     return arena_format(&c->arena, "(%s, %s, %s, %s)", letters[STATE_PARAMETERS],
@@ -89,7 +91,7 @@ static const char *tuple_text(struct compilation *c, const struct placement_tabl
 }
 
 static const char *tuples_text(struct compilation *c, const struct placement_table *table,
-                               const char *role, int64_t layer) {
+                               uint32_t role, int64_t layer) {
     uint32_t n = c->final->mesh.n_axes;
     bool recomputed = role_is_recomputed(table, role, layer);
     const char *text = "";
@@ -112,16 +114,20 @@ static const char *sliced_role(struct compilation *c, const char *role, struct l
 // Of the rows that speak of a layer: where they end, and others may say something else; and after
 // how many layers they speak again, where layers take turns. It is the first of a turn then.
 static struct layer_range stretch_from(struct compilation *c, const struct placement_table *table,
-                                       const char *role, int64_t layer) {
+                                       uint32_t role, int64_t layer) {
     struct layer_range stretch = {layer, c->final->sizes.layers, 1};
-    for (uint32_t i = 0; i < table->n; i++) {
-        const struct placement_row *row = &table->rows[i];
-        if (row->end == 0 || !is_of(row, row->state, role, layer)) // it speaks of no layer
-            continue;
-        struct layer_range own = {row->begin, row->end, row->step};
-        int64_t end = row->begin + range_layers(&own) * row->step;
-        stretch.step = row->step > stretch.step ? row->step : stretch.step;
-        stretch.end = end < stretch.end ? end : stretch.end;
+    for (int state = 0; state < N_STATES; state++) {
+        struct layer_search search = search_layer(&table->roles[role].rows[state], layer);
+        uint32_t at;
+        while (search_next(&search, &at)) {
+            const struct layers *in = &table->rows[at].layers;
+            struct layer_range own = {in->begin, in->end, in->step};
+            int64_t end = in->begin + range_layers(&own) * in->step;
+            if (in->end == 0) // it speaks of no layer
+                continue;
+            stretch.step = in->step > stretch.step ? in->step : stretch.step;
+            stretch.end = end < stretch.end ? end : stretch.end;
+        }
     }
     return stretch;
 }
@@ -140,8 +146,8 @@ static void add_mode_line(struct compilation *c, struct mode_lines *lines, const
     ARENA_PUSH(&c->arena, lines->items, lines->n, lines->cap, line);
 }
 
-static bool turns_alike(struct compilation *c, const struct placement_table *table,
-                        const char *role, const struct layer_range *turn) {
+static bool turns_alike(struct compilation *c, const struct placement_table *table, uint32_t role,
+                        const struct layer_range *turn) {
     const char *first = turn->step > 1 ? tuples_text(c, table, role, turn->begin) : NULL;
     for (int64_t i = 1; i < turn->step; i++)
         if (strcmp(tuples_text(c, table, role, turn->begin + i), first) != 0)
@@ -152,15 +158,16 @@ static bool turns_alike(struct compilation *c, const struct placement_table *tab
 // One line for a role, or for each range of layers in which it is kept alike.
 static void add_role(struct compilation *c, const struct placement_table *table,
                      const struct placement_row *row, struct mode_lines *lines) {
-    int64_t layers = row->end ? c->final->sizes.layers : 0;
+    int64_t layers = row->layers.end ? c->final->sizes.layers : 0;
+    const char *path = table->roles[row->role].path;
     if (layers == 0)
-        add_mode_line(c, lines, row->role, tuples_text(c, table, row->role, 0));
+        add_mode_line(c, lines, path, tuples_text(c, table, row->role, 0));
     for (struct layer_range next = {0}; next.begin < layers; next.begin = next.end) {
         next = stretch_from(c, table, row->role, next.begin);
         bool alike = turns_alike(c, table, row->role, &next);
         for (int64_t i = 0; i < next.step && !alike; i++) {
             struct layer_range one = {next.begin + i, next.end, next.step};
-            add_mode_line(c, lines, sliced_role(c, row->role, one),
+            add_mode_line(c, lines, sliced_role(c, path, one),
                           tuples_text(c, table, row->role, one.begin));
         }
         if (!alike)
@@ -174,16 +181,8 @@ static void add_role(struct compilation *c, const struct placement_table *table,
                 break;
             next.end = behind.end;
         }
-        add_mode_line(c, lines, sliced_role(c, row->role, next), tuples);
+        add_mode_line(c, lines, sliced_role(c, path, next), tuples);
     }
-}
-
-static bool role_is_new(const struct placement_table *table, uint32_t row) {
-    for (uint32_t i = 0; i < row; i++)
-        if (table->rows[i].state == table->rows[row].state &&
-            strcmp(table->rows[i].role, table->rows[row].role) == 0)
-            return false;
-    return true;
 }
 
 // A line for each role of parameters, whatever else lies alike; the other states stand in its
@@ -191,12 +190,17 @@ static bool role_is_new(const struct placement_table *table, uint32_t row) {
 static void print_modes(struct compilation *c, const struct placement_table *table, FILE *to) {
     const struct mesh *mesh = &c->final->mesh;
     struct mode_lines lines = {0};
+    bool *shown = ARENA_ARRAY(&c->arena, bool, table->n_roles + 1);
     int width = 24;
     if (mesh->n_axes == 0)
         return;
-    for (uint32_t i = 0; i < table->n; i++)
-        if (table->rows[i].state == STATE_PARAMETERS && role_is_new(table, i))
-            add_role(c, table, &table->rows[i], &lines);
+    for (uint32_t i = 0; i < table->n; i++) {
+        uint32_t role = table->rows[i].role;
+        if (table->rows[i].state != STATE_PARAMETERS || shown[role])
+            continue;
+        add_role(c, table, &table->rows[i], &lines);
+        shown[role] = true;
+    }
     for (uint32_t i = 0; i < lines.n; i++)
         if ((int)strlen(lines.items[i].role) > width)
             width = (int)strlen(lines.items[i].role);
