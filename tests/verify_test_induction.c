@@ -28,24 +28,36 @@ struct outcome {
     const struct diagnostics *diagnostics;
 };
 
-// The verdict and the first thing that is told: its code and place. Messages may name another layer
-// of a mistake that several make.
-static bool same_outcome(const struct outcome *a, const struct outcome *b) {
+// Whether the first thing that one tells is among the first so many that the other tells: its code
+// and place. Messages may name another layer of a mistake that several make.
+static bool tells_first(const struct diagnostics *one, const struct diagnostics *other,
+                        uint32_t among) {
+    const struct diagnostic *x = one->items[0];
+    bool tells = false;
+    for (uint32_t i = 0; i < other->n_items && i < among; i++)
+        tells = tells ||
+                (other->items[i]->code == x->code && other->items[i]->span.begin == x->span.begin);
+    return tells;
+}
+
+// What is told is in the order of where it first happened. One by one a value that is wrong in each
+// iteration may be found in the second only, if another mistake hides it in the first: of several
+// mistakes either may be told first.
+static bool same_outcome(const struct outcome *a, const struct outcome *b, bool several) {
     if (a->verdict.kind != b->verdict.kind || !a->diagnostics->n_items != !b->diagnostics->n_items)
         return false;
-    if (!a->diagnostics->n_items)
-        return true;
-    const struct diagnostic *x = a->diagnostics->items[0], *y = b->diagnostics->items[0];
-    return x->code == y->code && x->span.begin == y->span.begin;
+    uint32_t among = several ? UINT32_MAX : 1;
+    return !a->diagnostics->n_items || (tells_first(a->diagnostics, b->diagnostics, among) &&
+                                        tells_first(b->diagnostics, a->diagnostics, among));
 }
 
 // Judges the program in both ways; the judgement by induction stays.
-static bool agrees(struct trial *t, const char *name) {
+static bool agrees_on(struct trial *t, const char *name, bool several) {
     trial_judge_one_by_one(t);
     struct outcome one_by_one = {t->verdict, t->diagnostics};
     trial_judge(t);
     struct outcome by_induction = {t->verdict, t->diagnostics};
-    if (same_outcome(&by_induction, &one_by_one))
+    if (same_outcome(&by_induction, &one_by_one, several))
         return true;
     print_error("%s: by induction\n", name);
     diagnostics_print(by_induction.diagnostics, stderr, false);
@@ -54,6 +66,10 @@ static bool agrees(struct trial *t, const char *name) {
     if (getenv("PRINT"))
         fputs(t->text, stderr);
     return false;
+}
+
+static bool agrees(struct trial *t, const char *name) {
+    return agrees_on(t, name, false);
 }
 
 // ---- what is derived, and mistakes in it ------------------------------------------------------
@@ -146,10 +162,13 @@ static bool agrees_on_random_mistake(uint64_t seed, enum mutation kind, unsigned
     struct mutant mutant;
     enum mutation any = random_bits(&random) % N_MUTATIONS;
     bool right = true;
-    if (mutate(&t.arena, t.program, kind == N_MUTATIONS ? any : kind, random, &mutant)) {
+    if (kind == N_MUTATIONS)
+        kind = any;
+    if (mutate(&t.arena, t.program, kind, random, &mutant)) {
         t.program = mutant.program;
         ++*n_judged;
-        right = agrees(&t, arena_format(&t.arena, "seed %d: %s", (int)seed, mutant.what));
+        right = agrees_on(&t, arena_format(&t.arena, "seed %d: %s", (int)seed, mutant.what),
+                          kind == MUTATION_SEVERAL);
     }
     arena_free(&t.arena);
     return right;
