@@ -1,0 +1,20 @@
+// Programs that a file writes out, between its files; what others use is in driver/edited.h. The
+// verifier judges a text as it judges any program, and reads no declaration; so what the file says
+// beside it is compared with it here.
+//
+//   edited.c           the parts of a text are found, read and put in the place of what is derived
+//   edited_agrees.c    the text was printed for this mesh, these sizes, types and tensors
+//   edited_plan.c      places in memory that it writes out
+//   edited_heard.c     what the strategy says of how the step goes
+#ifndef PLACE_DRIVER_EDITED_INSIDE_H
+#define PLACE_DRIVER_EDITED_INSIDE_H
+
+#include "driver/compile.h"
+
+// Is the text one for what is compiled? If not, the first thing that differs is reported.
+bool edited_agrees(struct compilation *, const struct program *edited);
+// Makes the plan of the text whole. False: reported.
+bool edited_settle_plan(struct compilation *, struct program *edited);
+void edited_check_prefetch(struct compilation *, const struct program *edited);
+
+#endif

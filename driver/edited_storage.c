@@ -1,0 +1,91 @@
+// E621: the storage that the verifier found in an accepted text, and the modes that the strategy
+// declares. The verifier itself reads no declaration.
+#include "driver/edited.h"
+
+#include <string.h>
+
+#include "driver/report.h"
+
+// The letter that the strategy declares for a state of a tensor, and what says it (NULL: nothing,
+// storage follows work).
+static const char *declared_letter(const struct placed_tensor *placed, enum state state,
+                                   unsigned axis, const struct origin **origin) {
+    static const char *const letters[] = {
+        [EXTENT_REPLICATED] = "R", [EXTENT_SHARDED] = "S", [EXTENT_GATHERED] = "S*"};
+    *origin = placed_origin(placed, state, axis);
+    if (!placed->cut_by[axis])
+        return letters[placed->extents[state][axis].extent];
+    *origin = &placed->cut_by[axis]->origin;
+    return "S";
+}
+
+static const char *letter_words(const char *letter) {
+    if (strcmp(letter, "R") == 0)
+        return "whole on every device (R)";
+    return strcmp(letter, "S") == 0 ? "as shards (S)" : "as shards that are gathered (S*)";
+}
+
+// At the buffer of the text that lies otherwise, with the statement that declares it.
+static void report_storage(struct compilation *c, const struct placement_row *row, unsigned axis,
+                           const char *found, const char *declared, const struct origin *origin) {
+    const char *name = c->final->mesh.axes[axis].name;
+    const char *tensor = c->final->tensors[row->buffer->tensor].name;
+    struct diagnostic *d = report(
+        c->diagnostics, E621, row->buffer->span, "this program keeps the %s of `%s` %s over `%s`",
+        row->state == STATE_OPTIMIZER ? "optimizer's state" : state_names[row->state], tensor,
+        letter_words(found), name);
+    struct span at = origin ? origin_span(origin) : c->config.strategy.name_span;
+    diagnostic_label(d, at, origin ? "declared here: %s" : "nothing is declared: %s",
+                     letter_words(declared));
+    if (origin && origin->kind != ORIGIN_STATEMENT)
+        diagnostic_origin(d, origin);
+    diagnostic_help(d, "declare what the program does, or keep the state as it is declared");
+}
+
+// Is all that a buffer holds, of whatever layers, declared as it was found? If not, that is
+// reported.
+static bool check_buffer_storage(struct compilation *c, const struct placement *placement,
+                                 const struct placement_row *row, unsigned axis) {
+    const struct buffer *buffer = row->buffer;
+    const char *found = mode_letter(row, axis);
+    int64_t layers = buffer->stack == STACK_LAYERS ? buffer->count : 1;
+    for (int64_t item = 0; item < layers; item++) {
+        uint32_t range = placement_range(placement, buffer_layer(buffer, item));
+        const struct placed_tensor *placed =
+            &placement->tensors[range * placement->n_tensors + buffer->tensor];
+        const struct origin *origin;
+        const char *declared = declared_letter(placed, row->state, axis, &origin);
+        if (strcmp(found, declared) == 0)
+            continue;
+        report_storage(c, row, axis, found, declared, origin);
+        return false;
+    }
+    return true;
+}
+
+// One report for a state and axis: the tensors of a unit are mostly kept alike.
+static void check_state_storage(struct compilation *c, const struct placement *placement,
+                                enum state state, unsigned axis) {
+    for (buffer_id id = 0; id < c->final->n_buffers; id++) {
+        const struct buffer *buffer = &c->final->buffers[id];
+        if (class_states[buffer->class] != state || buffer->tensor == NO_ID ||
+            buffer->window_of != NO_ID || !c->verdict.buffers[id].seen ||
+            buffer->class == CLASS_RESIDUAL) // nobody declares it: it lies as what is compressed
+            continue;
+        struct placement_row row = {
+            .state = state, .buffer = buffer, .found = &c->verdict.buffers[id]};
+        if (!check_buffer_storage(c, placement, &row, axis))
+            return;
+    }
+}
+
+void edited_check_storage(struct compilation *c) {
+    struct placement placement;
+    if (!c->edited ||
+        !placement_derive(&c->config, c->reference, &c->arena, c->diagnostics, &placement))
+        return;
+    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        for (unsigned axis = 0; axis < c->final->mesh.n_axes; axis++)
+            if (c->final->mesh.axes[axis].size > 1)
+                check_state_storage(c, &placement, (enum state)state, axis);
+}
