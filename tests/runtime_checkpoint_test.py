@@ -384,6 +384,8 @@ class Checkpoints(unittest.TestCase):
                               self.refused("--steps", 4, option, path))
             self.assertIn(f"./further: --checkpoint and {option} name the same file",
                           self.refused("--steps", 4, "--checkpoint", "further", option, "./further"))
+        for option in ("--checkpoint", "--resume"):
+            self.assertIn("kept/best: it is a checkpoint itself", self.refused("--steps", 4, option, "kept/best"))
         self.train("--resume", "kept/best", "--save", "kept/model", "--log", "kept/log", "--checkpoint", "further")
         self.assertIn("--checkpoint names no file", self.refused("--steps", 4, "--checkpoint", ""))
         self.assertIn("--resume names no file", self.refused("--steps", 4, "--resume", ""))

@@ -148,6 +148,11 @@ int checkpoints_open(struct session *session, int has_first_rank, char *message,
                  (long long)MOST_FILE_BYTES);
     else if (folder_path(session, path) != 0)
         snprintf(message, message_bytes, "%s: %s", path, strerror(ENAMETOOLONG));
+    else if (folder_is_checkpoint(path))
+        snprintf(message, message_bytes,
+                 "%s: it is a checkpoint itself, which others inside would damage; name the folder "
+                 "for further ones with --checkpoint DIR",
+                 path);
     else if (!tensor_files_divide(&checkpoints->files, most_bytes))
         snprintf(message, message_bytes, "%s: no memory to list what it will hold", path);
     else if (!has_first_rank)

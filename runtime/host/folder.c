@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/host/folder.h"
+#include "runtime/host/kind.h"
+#include "runtime/host/manifest.h"
 
 #define LOCK_NAME ".lock"
 #define STEM      "step-"
@@ -53,6 +55,14 @@ bool folder_of(const char *checkpoint, char folder[FILE_PATH_BYTES], int64_t *st
         *slash = 0;
     strip_slashes(folder);
     return true;
+}
+
+bool folder_is_checkpoint(const char *path) {
+    char manifest[FILE_PATH_BYTES + sizeof MANIFEST_NAME];
+    struct stat status;
+    snprintf(manifest, sizeof manifest, "%s/" MANIFEST_NAME, path);
+    return stat(manifest, &status) == 0 && status.st_size > 0 &&
+           !kind_missed(FILE_MANIFEST, manifest);
 }
 
 /* ---- removing ------------------------------------------------------------------------------- */

@@ -27,6 +27,8 @@ int64_t folder_last_before(const char *path, int64_t before);
 int64_t folder_count(const char *path);
 /* "PATH/step-000000120" */
 void folder_name(char *name, size_t bytes, const char *path, int64_t step);
+/* Whether it is a checkpoint itself: told by its manifest, since a folder can be renamed. */
+bool folder_is_checkpoint(const char *path);
 /* Whether a path ends with the name of a checkpoint; the folder that it is in, and its number. */
 bool folder_of(const char *checkpoint, char folder[FILE_PATH_BYTES], int64_t *step);
 

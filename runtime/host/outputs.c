@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include "runtime/host/file.h"
+#include "runtime/host/folder.h"
 #include "runtime/host/kind.h"
-#include "runtime/host/manifest.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/outputs.h"
 #include "runtime/host/tensors.h"
@@ -95,15 +95,11 @@ static int check_kind(const struct named_file *file, char *message, size_t bytes
 }
 
 /* A file of a checkpoint, or beside one: whoever goes on from it would find other content than was
- * written. It is told by its manifest, since a folder can be renamed. */
+ * written. */
 static int check_outside(const struct named_file *file, char *message, size_t bytes) {
     char place[FILE_PATH_BYTES], copy[FILE_PATH_BYTES];
-    char manifest[FILE_PATH_BYTES + sizeof MANIFEST_NAME];
-    struct stat status;
-    if (!file->written || !file->path || follow_links(file->path, place) != 0)
-        return 0;
-    snprintf(manifest, sizeof manifest, "%s/" MANIFEST_NAME, parent_of(place, copy, sizeof copy));
-    if (stat(manifest, &status) != 0 || status.st_size == 0 || kind_missed(FILE_MANIFEST, manifest))
+    if (!file->written || !file->path || follow_links(file->path, place) != 0 ||
+        !folder_is_checkpoint(parent_of(place, copy, sizeof copy)))
         return 0;
     snprintf(message, bytes,
              "%s: its folder is a checkpoint, which %s would damage; name a file elsewhere",
