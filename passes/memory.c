@@ -5,75 +5,10 @@
 // share bytes only if no statement finds both alive; the verifier proves that again, from the
 // offsets.
 //
-// Placing: what persists first, in order of declaration; then the largest first, each as low as it
-// fits (first fit decreasing).
-#include "passes/passes.h"
-#include "passes/lifetimes.h"
-
-#include <stdlib.h>
-#include <string.h>
-
+// Placing: what persists first, in order of declaration; then the rest by first_fit.h.
 #include "ir/check.h"
-
-enum { ALIGNMENT_BYTES = 64 }; // a cache line, and the widest vector
-
-static int64_t aligned(int64_t bytes) {
-    return round_up(bytes, ALIGNMENT_BYTES);
-}
-
-// ---- first fit --------------------------------------------------------------------------------
-
-struct item {
-    int64_t bytes, offset; // offset -1: not placed yet
-    struct interval lives[N_STEPS];
-    uint32_t id;
-};
-
-static bool alive_together(const struct item *a, const struct item *b) {
-    for (int s = 0; s < N_STEPS; s++)
-        if (a->lives[s].first <= b->lives[s].last && b->lives[s].first <= a->lives[s].last)
-            return true;
-    return false;
-}
-
-static int by_size(const void *a, const void *b) {
-    const struct item *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
-// Gives the item the lowest offset from `base` on where it fits beside those that are placed, which
-// are listed by their offsets, and lists it there.
-static void place_one(struct item *item, int64_t base, struct item **placed, uint32_t n) {
-    item->offset = base;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!alive_together(placed[i], item))
-            continue;
-        if (placed[i]->offset >= size_plus(item->offset, aligned(item->bytes)))
-            break;
-        int64_t end = size_plus(placed[i]->offset, aligned(placed[i]->bytes));
-        if (end > item->offset)
-            item->offset = end;
-    }
-    uint32_t at = n;
-    for (; at > 0 && placed[at - 1]->offset > item->offset; at--)
-        placed[at] = placed[at - 1];
-    placed[at] = item;
-}
-
-// Places all items from `base` on; returns the end of the last.
-static int64_t first_fit(struct arena *arena, struct item *items, uint32_t n, int64_t base) {
-    struct item **placed = ARENA_ARRAY(arena, struct item *, n + 1);
-    int64_t end = base;
-    qsort(items, n, sizeof *items, by_size);
-    for (uint32_t i = 0; i < n; i++) {
-        place_one(&items[i], base, placed, i);
-        int64_t behind = size_plus(items[i].offset, items[i].bytes);
-        end = behind > end ? behind : end;
-    }
-    return end;
-}
+#include "passes/first_fit.h"
+#include "passes/passes.h"
 
 // ---- frames of units --------------------------------------------------------------------------
 
