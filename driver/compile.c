@@ -165,7 +165,7 @@ static bool run_judge(struct compilation *c) {
     if (c->account->too_long.statements)
         report_too_long(c->diagnostics, &c->account->too_long);
     else if (check_sent(c) && c->verdict.kind == VERDICT_ACCEPTED) {
-        edited_check_storage(c);
+        edited_check(c);
         check_costs(c);
     }
     return c->verdict.kind == VERDICT_ACCEPTED;

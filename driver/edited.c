@@ -97,8 +97,18 @@ bool edited_replace(struct compilation *c) {
     edited->mesh = c->final->mesh;
     if (!edited_settle_plan(c, edited))
         return false;
-    edited_check_prefetch(c, edited);
+    c->derived = c->final;
     c->final = edited;
     c->edited = true;
     return true;
+}
+
+void edited_check(struct compilation *c) {
+    struct placement placement;
+    if (!c->edited ||
+        !placement_derive(&c->config, c->reference, &c->arena, c->diagnostics, &placement))
+        return;
+    edited_check_storage(c, &placement);
+    if (c->diagnostics->n_errors == 0)
+        edited_check_heard(c, &placement);
 }

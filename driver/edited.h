@@ -13,8 +13,7 @@ bool edited_replace(struct compilation *);
 // E600: where a program's text cannot be read, and the name that was perhaps meant.
 void report_text_error(struct diagnostics *, const struct text_error *);
 
-// Compares the storage that the verifier found in an accepted program with what the strategy
-// declares: order, buckets and prefetch are the step's affair, the letter of a state is not.
-void edited_check_storage(struct compilation *);
+// Compares a text that was accepted with what the strategy says beside it (E621, W830).
+void edited_check(struct compilation *);
 
 #endif

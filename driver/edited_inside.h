@@ -5,7 +5,8 @@
 //   edited.c           the parts of a text are found, read and put in the place of what is derived
 //   edited_agrees.c    the text was printed for this mesh, these sizes, types and tensors
 //   edited_plan.c      places in memory that it writes out
-//   edited_heard.c     what the strategy says of how the step goes
+//   edited_storage.c   states are kept as the strategy declares
+//   edited_heard.c     what the file says of how the step goes
 #ifndef PLACE_DRIVER_EDITED_INSIDE_H
 #define PLACE_DRIVER_EDITED_INSIDE_H
 
@@ -15,6 +16,11 @@
 bool edited_agrees(struct compilation *, const struct program *edited);
 // Makes the plan of the text whole. False: reported.
 bool edited_settle_plan(struct compilation *, struct program *edited);
-void edited_check_prefetch(struct compilation *, const struct program *edited);
+
+// Of a text that was accepted. The storage that the verifier found in it, with what the strategy
+// declares: order, buckets and prefetch are the step's affair, the letter of a state is not.
+void edited_check_storage(struct compilation *, const struct placement *);
+// What the file says of these affairs and the text does not do: it is warned about.
+void edited_check_heard(struct compilation *, const struct placement *);
 
 #endif

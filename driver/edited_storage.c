@@ -1,6 +1,6 @@
 // E621: the storage that the verifier found in an accepted text, and the modes that the strategy
 // declares. The verifier itself reads no declaration.
-#include "driver/edited.h"
+#include "driver/edited_inside.h"
 
 #include <string.h>
 
@@ -79,13 +79,9 @@ static void check_state_storage(struct compilation *c, const struct placement *p
     }
 }
 
-void edited_check_storage(struct compilation *c) {
-    struct placement placement;
-    if (!c->edited ||
-        !placement_derive(&c->config, c->reference, &c->arena, c->diagnostics, &placement))
-        return;
+void edited_check_storage(struct compilation *c, const struct placement *placement) {
     for (int state = 0; state < STATE_ACTIVATIONS; state++)
         for (unsigned axis = 0; axis < c->final->mesh.n_axes; axis++)
             if (c->final->mesh.axes[axis].size > 1)
-                check_state_storage(c, &placement, (enum state)state, axis);
+                check_state_storage(c, placement, (enum state)state, axis);
 }

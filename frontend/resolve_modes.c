@@ -342,6 +342,8 @@ static void read_option(const struct mode_reader *m, const struct ast_argument *
     } else if (row->condition == N_CONDITIONS ||
                check_relaxed(m, argument->span, row->text, row->condition)) {
         row->read(m, substitute(m->frame, argument->value));
+        ARENA_PUSH(m->r->arena, m->out->options, m->out->n_options, m->out->cap_options,
+                   (struct said_option){row->text, argument->span});
     }
 }
 

@@ -154,6 +154,11 @@ struct split_statement { // split DIMS over AXES (in SELECTOR)
     struct origin origin;
 };
 
+struct said_option { // `prefetch = 2`, as a text says it
+    const char *name;
+    struct span span;
+};
+
 struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     enum state state;
     struct selector selector;
@@ -181,6 +186,8 @@ struct mode_statement { // STATE.SELECTOR : MODE(AXES, options), one mode each
     struct wire wire;              // how gradients are compressed on the way
     int64_t average_every;         // steps; 0: parameters are not averaged
     struct optimizer_config outer; // takes the average for a step of its own; NONE: it is taken
+    struct said_option *options;   // those that its text says
+    uint32_t n_options, cap_options;
     struct origin origin;
 };
 

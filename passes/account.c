@@ -6,7 +6,7 @@
 // peak. Beside it, what is alive at once when the step is executed item by item (uses.h), which a
 // run counts too. Communication: every start, and every collective op of a called unit, times the
 // trips of the loops around it.
-#include "passes/passes.h"
+#include "passes/account.h"
 
 #include <stdlib.h>
 
@@ -261,10 +261,8 @@ struct carried {
     int64_t whole_bytes, unpadded_bytes;
 };
 
-// Transients are parts or wholes of the state that is gathered or reduced there: of that at the
-// other end, where one is no transient.
-static enum state state_of_piece(const struct exchange *exchange, const struct buffer *from,
-                                 const struct buffer *to) {
+enum state state_of_piece(const struct exchange *exchange, const struct buffer *from,
+                          const struct buffer *to) {
     bool reduces =
         exchange->kind == COLLECTIVE_ALL_REDUCE || exchange->kind == COLLECTIVE_REDUCE_SCATTER;
     if (from->tensor == NO_ID)

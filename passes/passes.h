@@ -158,4 +158,23 @@ struct account_live *account_moments(const struct program *program, struct arena
                                      uint32_t *n);
 struct account_live account_most_alive(const struct program *program, struct too_long *too_long);
 
+// account_traffic.c: how the parameters of a tensor are gathered for calls, or its gradient is
+// summed, over one axis, in one training step.
+struct traffic {
+    int64_t times;    // executions of collectives that carry it
+    int64_t together; // the most bytes that one of them carries
+    int64_t in_a_row; // the most layers that are gathered in a row, as those of a group are
+    struct span span; // of the first of them
+    // With how many layers a phase computes, at most, between the start of a gather and its wait.
+    struct ahead {
+        bool known;
+        int64_t layers;
+        struct span span; // of that start
+    } ahead[N_PHASES];
+};
+// Tensor `t` of the placement's `tensors` over an axis of the mesh: [t * n_axes + axis]. `state`:
+// parameters or gradients.
+struct traffic *account_traffic(const struct program *program, const struct placement *placement,
+                                enum state state, struct arena *arena);
+
 #endif
