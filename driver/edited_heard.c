@@ -177,33 +177,85 @@ static void check_travel(struct hearing *h, const struct mode_statement *mode) {
 
 // ---- what is kept -----------------------------------------------------------------------------
 
-static int64_t activation_bytes(const struct program *program) {
-    int64_t bytes = 0;
-    for (buffer_id id = 0; id < program->n_buffers; id++)
-        if (program->buffers[id].class == CLASS_ACTIVATIONS)
-            bytes = size_plus(bytes, buffer_bytes(program, &program->buffers[id]));
-    return bytes;
+struct kept {
+    int64_t bytes;
+    struct axis_list cut_by; // those that cut sequences of some of it
+};
+
+static struct kept measure_kept(const struct program *program) {
+    struct kept kept = {0};
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        const struct buffer *buffer = &program->buffers[id];
+        if (buffer->class != CLASS_ACTIVATIONS)
+            continue;
+        kept.bytes = size_plus(kept.bytes, buffer_bytes(program, buffer));
+        for (unsigned i = 0; i < buffer->rank; i++)
+            for (unsigned k = 0; k < buffer->layout.cuts[i].n; k++)
+                if (buffer->dims[i].dimension == DIM_SEQUENCE &&
+                    !axis_list_has(&kept.cut_by, buffer->layout.cuts[i].axes[k]))
+                    axis_list_add(&kept.cut_by, buffer->layout.cuts[i].axes[k]);
+    }
+    return kept;
 }
 
-static void check_kept(struct compilation *c, const struct mode_statement *mode) {
-    int64_t text = activation_bytes(c->final), file = activation_bytes(c->derived);
-    if (!says_itself(c, origin_span(&mode->origin)) || text == file)
+static const char *parts_text(struct arena *arena, bool cut, const char *axis) {
+    return arena_format(arena, cut ? "in parts over `%s`" : "whole over `%s`", axis);
+}
+
+// True: it was told.
+static bool check_parts(struct compilation *c, const struct mode_statement *mode,
+                        const struct kept *text, const struct kept *file) {
+    for (unsigned i = 0; i < mode->axes.n; i++) {
+        unsigned axis = mode->axes.axes[i];
+        bool in_text = axis_list_has(&text->cut_by, axis);
+        bool in_file = axis_list_has(&file->cut_by, axis);
+        if (in_text == in_file || !says_itself(c, origin_span(&mode->origin)))
+            continue;
+        const char *name = c->final->mesh.axes[axis].name;
+        struct diagnostic *d = report_unheard(c, mode, origin_span(&mode->origin),
+                                              mode->extent == EXTENT_GATHERED  ? "gathered"
+                                              : mode->extent == EXTENT_SHARDED ? "sharded"
+                                                                               : "replicated");
+        diagnostic_say(d, "by it activations would be kept %s",
+                       parts_text(&c->arena, in_file, name));
+        diagnostic_label(d, c->final->steps[STEP_TRAIN].span, "in this they are kept %s",
+                         parts_text(&c->arena, in_text, name));
+        return true;
+    }
+    return false;
+}
+
+static void check_bytes(struct compilation *c, const struct mode_statement *mode,
+                        const struct kept *text, const struct kept *file) {
+    if (text->bytes == file->bytes || !says_itself(c, origin_span(&mode->origin)))
         return;
     struct diagnostic *d =
         report_unheard(c, mode, origin_span(&mode->origin),
                        mode->residency == RESIDENCY_STORED ? "stored" : "recomputed");
-    diagnostic_say(d, "by it activations would need %s", bytes_text(&c->arena, (double)file));
+    diagnostic_say(d, "by it activations would need %s",
+                   bytes_text(&c->arena, (double)file->bytes));
     diagnostic_label(d, c->final->steps[STEP_TRAIN].span, "in this they need %s",
-                     bytes_text(&c->arena, (double)text));
+                     bytes_text(&c->arena, (double)text->bytes));
+}
+
+// Of other parts there are other bytes, whatever is recomputed: that is asked when the parts are
+// those that are said.
+static void check_kept(struct compilation *c) {
+    const struct strategy_config *strategy = &c->config.strategy;
+    struct kept text = measure_kept(c->final), file = measure_kept(c->derived);
+    bool other_parts = false;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_extent)
+            other_parts |= check_parts(c, &strategy->modes[m], &text, &file);
+    for (uint32_t m = 0; m < strategy->n_modes && !other_parts; m++)
+        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_residency)
+            check_bytes(c, &strategy->modes[m], &text, &file);
 }
 
 void edited_check_heard(struct compilation *c, const struct placement *placement) {
     const struct strategy_config *strategy = &c->config.strategy;
     struct hearing hearing = {.c = c, .placement = placement};
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
-        const struct mode_statement *mode = &strategy->modes[m];
-        check_travel(&hearing, mode);
-        if (mode->state == STATE_ACTIVATIONS && mode->sets_residency)
-            check_kept(c, mode);
-    }
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        check_travel(&hearing, &strategy->modes[m]);
+    check_kept(c);
 }
