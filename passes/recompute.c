@@ -12,9 +12,11 @@
 // of its types, as everywhere else. Where backward follows forward at once (the head), nothing is
 // dropped: the value would be alive in between anyway.
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "ir/check.h"
 #include "ir/diagnostic.h"
+#include "ir/names.h"
 #include "passes/layer_groups.h"
 #include "passes/recompute.h"
 #include "passes/select.h"
@@ -110,20 +112,30 @@ static buffer_id drop_operands(struct recomputing *r, const struct statement *ba
 
 // ---- forward leaves less ----------------------------------------------------------------------
 
-// Results of the calls in both steps, then those of the unit itself.
-static void drop_results(struct recomputing *r, uint32_t unit_id, const bool *gone) {
-    struct unit *unit = &r->program->units[unit_id];
-    for (int kind = 0; kind < N_STEPS; kind++) {
-        struct statement_walk walk = walk_statements(&r->program->steps[kind].body);
-        while (walk_next(&walk)) {
-            struct call *call = &walk.statement->call;
-            if (walk.statement->kind != STATEMENT_CALL || call->unit != unit_id)
-                continue;
-            for (uint32_t i = 0, n = 0; i < unit->n_results; i++)
-                if (!gone[i])
-                    call->results[n++] = call->results[i];
-        }
+// Of each unit's results whether they are dropped; NULL: of none.
+static bool **find_gone(const struct recomputing *r) {
+    const struct program *program = r->program;
+    bool **gone = ARENA_ARRAY(program->arena, bool *, program->n_units + 1);
+    for (uint32_t b = 0; b < r->n_buffers; b++) {
+        if (!r->dropped[b])
+            continue;
+        const struct call *call = &r->writer[b]->call;
+        uint32_t n_results = program->units[call->unit].n_results;
+        if (!gone[call->unit])
+            gone[call->unit] = ARENA_ARRAY(program->arena, bool, n_results);
+        for (uint32_t i = 0; i < n_results; i++)
+            gone[call->unit][i] |= call->results[i].buffer == b;
     }
+    return gone;
+}
+
+static void drop_of_call(const struct program *program, struct call *call, const bool *gone) {
+    for (uint32_t i = 0, n = 0; i < program->units[call->unit].n_results; i++)
+        if (!gone[i])
+            call->results[n++] = call->results[i];
+}
+
+static void drop_of_unit(struct unit *unit, const bool *gone) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < unit->n_results; i++)
         if (!gone[i])
@@ -131,18 +143,19 @@ static void drop_results(struct recomputing *r, uint32_t unit_id, const bool *go
     unit->n_results = n;
 }
 
+// Results of the calls in all steps, then those of the units themselves.
 static void forward_leaves_less(struct recomputing *r) {
     struct program *program = r->program;
-    for (uint32_t b = 0; b < r->n_buffers; b++) {
-        if (!r->dropped[b])
-            continue;
-        const struct call *call = &r->writer[b]->call;
-        uint32_t n_results = program->units[call->unit].n_results;
-        bool *gone = ARENA_ARRAY(program->arena, bool, n_results);
-        for (uint32_t i = 0; i < n_results; i++)
-            gone[i] = call->results[i].buffer == b;
-        drop_results(r, call->unit, gone);
+    bool **gone = find_gone(r);
+    for (int kind = 0; kind < N_STEPS; kind++) {
+        struct statement_walk walk = walk_statements(&program->steps[kind].body);
+        while (walk_next(&walk))
+            if (walk.statement->kind == STATEMENT_CALL && gone[walk.statement->call.unit])
+                drop_of_call(program, &walk.statement->call, gone[walk.statement->call.unit]);
     }
+    for (uint32_t u = 0; u < program->n_units; u++)
+        if (gone[u])
+            drop_of_unit(&program->units[u], gone[u]);
 }
 
 // Buffers that nothing is left of: those of groups have become slots.
@@ -156,39 +169,68 @@ static void remove_dropped(struct recomputing *r) {
 
 // ---- ranges of layers -------------------------------------------------------------------------
 
-// A copy of unit `id` for the loops that begin at `layer`, in both steps.
-static void give_own_unit(struct program *program, uint32_t id, int64_t layer) {
-    const char *name = arena_format(program->arena, "%s_%" PRId64, program->units[id].name, layer);
-    uint32_t made = program_clone_unit(program, id, name);
+// A call in a loop: between two ranges nothing is recomputed.
+struct ranged_call {
+    struct call *call;
+    uint32_t unit, order; // the unit that it had, and where it stands among all
+    int64_t layer;        // where its loop begins
+    bool trains;
+};
+
+static int by_unit(const void *left, const void *right) {
+    const struct ranged_call *a = left, *b = right;
+    if (a->unit != b->unit)
+        return a->unit < b->unit ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+// By their units, of each in the order of the text.
+static struct ranged_call *list_calls(struct program *program, struct arena *arena, uint32_t *n) {
+    struct ranged_call *calls = NULL;
+    uint32_t cap = 0;
+    *n = 0;
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct statement_walk walk = walk_statements(&program->steps[kind].body);
         while (walk_next(&walk)) {
             const struct loop *loop = walk_loop(&walk, walk.depth - 1);
-            if (walk.statement->kind == STATEMENT_CALL && walk.statement->call.unit == id && loop &&
-                loop->begin == layer)
-                walk.statement->call.unit = made;
+            if (walk.statement->kind != STATEMENT_CALL || !loop)
+                continue;
+            struct call *call = &walk.statement->call;
+            ARENA_PUSH(arena, calls, *n, cap,
+                       (struct ranged_call){call, call->unit, *n, loop->begin, kind == STEP_TRAIN});
         }
     }
+    if (*n)
+        qsort(calls, *n, sizeof *calls, by_unit);
+    return calls;
+}
+
+static const char *own_name(const struct program *program, struct arena *arena,
+                            const struct ranged_call *at) {
+    return arena_format(arena, "%s_%" PRId64, program->units[at->unit].name, at->layer);
 }
 
 // Ranges of layers share their units until here, but what one recomputes another may keep: where
-// there are several ranges, all behind the first get units of their own.
+// there are several ranges, all behind the first get units of their own, in all steps.
 static void separate_ranges(struct program *program) {
-    uint32_t n = program->n_units;
-    for (uint32_t id = 0; id < n; id++) {
-        if (program->units[id].phase == PHASE_UPDATE)
+    struct arena scratch = {0};
+    struct names own = {.arena = &scratch}; // units of ranges
+    uint32_t n;
+    struct ranged_call *calls = list_calls(program, &scratch, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        bool behind = i > 0 && calls[i - 1].unit == calls[i].unit && calls[i - 1].trains;
+        if (!calls[i].trains || !behind || program->units[calls[i].unit].phase == PHASE_UPDATE)
             continue;
-        struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
-        bool seen = false;
-        while (walk_next(&walk)) {
-            const struct loop *loop = walk_loop(&walk, walk.depth - 1);
-            if (walk.statement->kind != STATEMENT_CALL || walk.statement->call.unit != id || !loop)
-                continue; // between two ranges nothing is recomputed
-            if (seen)
-                give_own_unit(program, id, loop->begin);
-            seen = true;
-        }
+        const char *name = own_name(program, program->arena, &calls[i]);
+        if (names_find(&own, name) == NOT_NAMED)
+            names_add(&own, name, program_clone_unit(program, calls[i].unit, name));
     }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t unit = names_find(&own, own_name(program, &scratch, &calls[i]));
+        if (unit != NOT_NAMED)
+            calls[i].call->unit = unit;
+    }
+    arena_free(&scratch);
 }
 
 static bool recomputes_anything(const struct strategy_config *strategy) {
