@@ -622,6 +622,12 @@ int64_t walk_trips(const struct statement_walk *); // how often one step execute
 // The loop around the statement whose variable has this number; depth - 1: the innermost. NULL:
 // none.
 const struct loop *walk_loop(const struct statement_walk *, int variable);
+// The starts of one handle, in the order of the text. Of every handle of a step, in the arena.
+struct started {
+    const struct statement *start;
+    const struct started *next;
+};
+const struct started **starts_by_handle(const struct step *, struct arena *);
 // The value that the variable of a loop, of this number, has in an iteration: 0, 1, ...
 int64_t loop_variable(const struct loop *, int variable, int64_t iteration,
                       const int64_t *variables);

@@ -37,6 +37,25 @@ int64_t walk_trips(const struct statement_walk *walk) {
     return trips;
 }
 
+const struct started **starts_by_handle(const struct step *step, struct arena *arena) {
+    const struct started **first = ARENA_ARRAY(arena, const struct started *, step->n_handles + 1);
+    struct started **last = ARENA_ARRAY(arena, struct started *, step->n_handles + 1);
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk)) {
+        if (walk.statement->kind != STATEMENT_START)
+            continue;
+        uint32_t handle = walk.statement->start.handle;
+        struct started *here = ARENA_NEW(arena, struct started);
+        here->start = walk.statement;
+        if (last[handle])
+            last[handle]->next = here;
+        else
+            first[handle] = here;
+        last[handle] = here;
+    }
+    return first;
+}
+
 int64_t loop_variable(const struct loop *loop, int variable, int64_t iteration,
                       const int64_t *variables) {
     int64_t base = loop->stride ? loop->stride * variables[variable - 1] : 0;

@@ -17,16 +17,11 @@ struct uses {           // of an open block
     uint32_t n;
 };
 
-struct started { // starts of one handle, in the order of the text
-    const struct statement *start;
-    struct started *next;
-};
-
 struct lifetimes {
     const struct program *program;
     enum step_kind step;
     struct arena *arena;
-    struct started **started;               // by handle
+    const struct started **started;         // by handle
     struct uses uses[LIMIT_LOOP_DEPTH + 1]; // by depth
 };
 
@@ -85,7 +80,7 @@ static void touch_statement(struct lifetimes *l, struct uses *uses, int64_t posi
                             const struct statement *statement) {
     touch_places(l, uses, position, statement);
     if (statement->kind == STATEMENT_WAIT) {
-        for (struct started *s = l->started[statement->wait.handle]; s; s = s->next)
+        for (const struct started *s = l->started[statement->wait.handle]; s; s = s->next)
             touch_places(l, uses, position, s->start);
     } else if (statement->kind == STATEMENT_CALL) {
         buffer_id frame = l->program->units[statement->call.unit].frame;
@@ -160,30 +155,13 @@ static int64_t follow_block(struct lifetimes *l, const struct block *block, int6
 
 // ---- the step -----------------------------------------------------------------------------------
 
-static struct started **list_starts(const struct step *step, struct arena *arena) {
-    struct started **first = ARENA_ARRAY(arena, struct started *, step->n_handles + 1);
-    struct started ***last = ARENA_ARRAY(arena, struct started **, step->n_handles + 1);
-    for (uint32_t i = 0; i < step->n_handles; i++)
-        last[i] = &first[i];
-    struct statement_walk walk = walk_statements(&step->body);
-    while (walk_next(&walk)) {
-        if (walk.statement->kind != STATEMENT_START)
-            continue;
-        uint32_t handle = walk.statement->start.handle;
-        *last[handle] = ARENA_ARRAY(arena, struct started, 1);
-        (*last[handle])->start = walk.statement;
-        last[handle] = &(*last[handle])->next;
-    }
-    return first;
-}
-
 struct interval *step_lifetimes(const struct program *program, enum step_kind step,
                                 struct arena *arena) {
     const struct block *body = &program->steps[step].body;
     struct lifetimes l = {.program = program,
                           .step = step,
                           .arena = arena,
-                          .started = list_starts(&program->steps[step], arena)};
+                          .started = starts_by_handle(&program->steps[step], arena)};
     int64_t end = follow_block(&l, body, 0, 0);
     struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
     for (buffer_id b = 0; b < program->n_buffers; b++) {

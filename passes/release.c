@@ -80,21 +80,18 @@ static void name_by_loops(struct arena *arena, const struct program *program, st
 }
 
 // What a wait ends is named by its variable, if what is started is named so.
-static void name_places(struct arena *arena, const struct program *program, const struct step *step,
-                        struct spot *spots, const struct statement_walk *walk,
-                        const uint32_t *loops) {
+static void name_places(struct arena *arena, const struct program *program,
+                        const struct started *const *starts, struct spot *spots,
+                        const struct statement_walk *walk, const uint32_t *loops) {
     const struct statement *s = walk->statement;
     struct access access;
     for (uint32_t i = 0; (access = statement_access(program, s, i)).at; i++)
         name_by_loops(arena, program, spots, walk, loops, access.at, access.at->index.variable);
     if (s->kind != STATEMENT_WAIT || s->wait.index.variable < 0)
         return;
-    struct statement_walk starts = walk_statements(&step->body);
-    while (walk_next(&starts))
-        for (uint32_t i = 0; starts.statement->kind == STATEMENT_START &&
-                             starts.statement->start.handle == s->wait.handle &&
-                             index_equal(starts.statement->start.handle_index, s->wait.index) &&
-                             (access = statement_access(program, starts.statement, i)).at;
+    for (const struct started *started = starts[s->wait.handle]; started; started = started->next)
+        for (uint32_t i = 0; index_equal(started->start->start.handle_index, s->wait.index) &&
+                             (access = statement_access(program, started->start, i)).at;
              i++)
             name_by_loops(arena, program, spots, walk, loops, access.at, s->wait.index.variable);
 }
@@ -108,6 +105,7 @@ static struct spot *find_spots(struct arena *arena, const struct program *progra
                                const struct step *step) {
     struct spot *spots = NULL;
     uint32_t n = 0, cap = 0, loops[LIMIT_LOOP_DEPTH];
+    const struct started *const *starts = starts_by_handle(step, arena);
     struct statement_walk walk = walk_statements(&step->body);
     while (walk_next(&walk)) {
         ARENA_PUSH(
@@ -120,7 +118,7 @@ static struct spot *find_spots(struct arena *arena, const struct program *progra
                                     (!loop->stride || spots[loops[walk.depth - 1]].is_fixed);
             spots[n - 1].is_once = loop->end - loop->begin == 1 && loop->stride;
         } else if (walk.statement->kind != STATEMENT_FREE) {
-            name_places(arena, program, step, spots, &walk, loops);
+            name_places(arena, program, starts, spots, &walk, loops);
         }
     }
     for (uint32_t i = 0; i < n; i++)
