@@ -89,14 +89,20 @@ struct placement {
     uint32_t n_tensors;
 };
 
-// The range that a layer lies in.
+// The range that a layer lies in: the last that begins before it, or of those that take turns with
+// that one the one whose turn it is.
 static inline uint32_t placement_range(const struct placement *placement, int64_t layer) {
-    uint32_t r = placement->n_ranges - 1;
-    for (; r > 0; r--) {
-        const struct layer_range *range = &placement->ranges[r];
-        if (range->begin <= layer && (layer - range->begin) % range->step == 0)
-            break;
+    const struct layer_range *ranges = placement->ranges;
+    uint32_t r = 0, high = placement->n_ranges;
+    while (high - r > 1) {
+        uint32_t middle = r + (high - r) / 2;
+        if (ranges[middle].begin <= layer)
+            r = middle;
+        else
+            high = middle;
     }
+    while (r > 0 && (layer - ranges[r].begin) % ranges[r].step != 0)
+        r--;
     return r;
 }
 

@@ -36,14 +36,21 @@ struct axis_list effective_axes(const struct placing *p, const struct axis_list 
 
 // ---- storage ----------------------------------------------------------------------------------
 
+struct tie { // of a mode with another, which was told
+    uint32_t other;
+    const struct tie *next;
+};
+
 // What the weighing needs to remember, so that every conflict is reported once.
 struct weighing {
     struct placing *placing;
-    bool *reported;                        // of a pair of modes
+    const struct tie **ties;               // of a mode
+    bool *reported;                        // of a mode: it places what a split cuts
     uint32_t *placed;                      // tensors that a mode reached
     uint32_t *decided;                     // of these, those that are there and follow it
     const struct mode_statement **instead; // one that others follow
     uint32_t range;                        // of the layers that are looked at
+    const struct stretch *stretch;         // the modes that may speak about them
 };
 
 static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
@@ -86,10 +93,12 @@ void report_tie(struct placing *p, const struct mode_statement *first,
 
 static void report_tie_once(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
-    bool *reported = &w->reported[first * strategy->n_modes + second];
-    if (!*reported)
-        report_tie(w->placing, &strategy->modes[first], &strategy->modes[second], axis);
-    *reported = true;
+    for (const struct tie *tie = w->ties[first]; tie; tie = tie->next)
+        if (tie->other == second)
+            return;
+    const struct tie told = {second, w->ties[first]};
+    w->ties[first] = arena_copy(w->placing->arena, &told, sizeof told);
+    report_tie(w->placing, &strategy->modes[first], &strategy->modes[second], axis);
 }
 
 // A mode with a selector that names a tensor which a split cuts on the axis already.
@@ -97,10 +106,9 @@ static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tens
                        const struct split_statement *split, unsigned axis) {
     struct placing *p = w->placing;
     const struct mode_statement *mode = &p->config->strategy.modes[m];
-    bool *reported = &w->reported[m * p->config->strategy.n_modes + m];
-    if (*reported)
+    if (w->reported[m])
         return;
-    *reported = true;
+    w->reported[m] = true;
     const char *name = p->config->mesh.axes[axis].name;
     struct diagnostic *d = report(p->diagnostics, E304, origin_span(&mode->origin),
                                   "`%s` is cut over `%s` already, by a split", tensor->name, name);
@@ -144,16 +152,19 @@ static void count_decided(struct weighing *w, enum state state, uint32_t t, unsi
     if (state != STATE_PARAMETERS && !w->placing->program->tensors[t].trainable)
         return;
     w->decided[winner]++;
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
+    for (uint32_t i = 0; i < w->stretch->n; i++) {
+        uint32_t m = w->stretch->numbers[i];
         if (m != winner && !w->instead[m] && applies(w, m, state, t, axis))
             w->instead[m] = &strategy->modes[winner];
+    }
 }
 
 // The statement that decides about one state of one tensor on one axis.
 static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axis) {
     const struct strategy_config *strategy = &w->placing->config->strategy;
     int winner = -1, rival = -1; // rival: another one of the winner's rank
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+    for (uint32_t i = 0; i < w->stretch->n; i++) {
+        uint32_t m = w->stretch->numbers[i];
         if (!applies(w, m, state, t, axis))
             continue;
         int rank =
@@ -315,13 +326,16 @@ static void check_reach(struct weighing *w, bool well) {
 static void place_storage(struct placing *p) {
     uint32_t n = p->config->strategy.n_modes, errors = p->diagnostics->n_errors;
     struct weighing w = {.placing = p,
-                         .reported = ARENA_ARRAY(p->arena, bool, (size_t)n *n + 1),
+                         .ties = ARENA_ARRAY(p->arena, const struct tie *, n + 1),
+                         .reported = ARENA_ARRAY(p->arena, bool, n + 1),
                          .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .decided = ARENA_ARRAY(p->arena, uint32_t, n + 1),
                          .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1)};
-    for (w.range = 0; w.range < p->placement->n_ranges; w.range++)
+    for (w.range = 0; w.range < p->placement->n_ranges; w.range++) {
+        w.stretch = stretch_at(&p->modes.index, p->placement->ranges[w.range].begin);
         for (uint32_t t = 0; t < p->program->n_tensors; t++)
             place_tensor(&w, t);
+    }
     settle_ranges(p);
     check_reach(&w, p->diagnostics->n_errors == errors);
 }
@@ -371,7 +385,8 @@ bool placement_derive(const struct config *config, const struct program *program
                       struct arena *arena, struct diagnostics *diagnostics, struct placement *out) {
     uint32_t errors = diagnostics->n_errors;
     *out = (struct placement){0};
-    struct placing p = {config, program, arena, diagnostics, out};
+    struct placing p = {config,      program, arena,
+                        diagnostics, out,     modes_by_layer(arena, &config->strategy)};
     out->islands = islands_of(config);
     out->ordered = config->train.reproducible > 0;
     make_rules(&p);

@@ -19,6 +19,7 @@
 #define PLACE_PASSES_PLACE_H
 
 #include "passes/passes.h"
+#include "passes/select.h"
 
 struct placing {
     const struct config *config;
@@ -26,6 +27,7 @@ struct placing {
     struct arena *arena;
     struct diagnostics *diagnostics;
     struct placement *placement;
+    struct modes_by_layer modes;
 };
 
 // The name of a list of axes as the user knows it: a product's name where there is one.

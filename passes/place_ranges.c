@@ -11,76 +11,18 @@
 #include "passes/select.h"
 #include "passes/work.h"
 
-// ---- where slices begin and end ---------------------------------------------------------------
-
-struct borders {
-    int64_t *layers; // in ascending order, the first 0, the last how many there are
-    uint32_t n;
-};
-
-static void add_border(struct borders *borders, int64_t layer) {
-    uint32_t at = 0;
-    while (at < borders->n && borders->layers[at] < layer)
-        at++;
-    if (at < borders->n && borders->layers[at] == layer)
-        return;
-    memmove(borders->layers + at + 1, borders->layers + at,
-            (borders->n - at) * sizeof *borders->layers);
-    borders->layers[at] = layer;
-    borders->n++;
-}
-
-// The layers for which a slice says the same as its step does by itself: also before its first one
-// and behind its last one it takes none of the next step - 1. Of a single layer, that one.
-static struct layer_range reach_of(const struct selector *slice, int64_t layers) {
-    int64_t begin = slice->slice_begin, end = slice->slice_end, step = slice->slice_step;
-    if (step >= end - begin)
-        return (struct layer_range){begin, begin + 1, 1};
-    struct layer_range own = {begin, end, step};
-    struct layer_range reach = {begin - (step - 1), begin + range_layers(&own) * step, step};
-    reach.begin = reach.begin > 0 ? reach.begin : 0;
-    reach.end = reach.end < layers ? reach.end : layers;
-    return reach;
-}
-
-static void add_slice(struct borders *borders, const struct selector *selector, int64_t layers) {
-    if (!selector_is_partial(selector, layers))
-        return;
-    struct layer_range reach = reach_of(selector, layers);
-    add_border(borders, reach.begin);
-    add_border(borders, reach.end);
-}
-
-static struct borders find_borders(const struct placing *p) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    int64_t layers = p->program->sizes.layers;
-    size_t n = (size_t)strategy->n_modes + strategy->n_splits;
-    struct borders borders = {ARENA_ARRAY(p->arena, int64_t, 2 * n + 2), 0};
-    add_border(&borders, 0);
-    add_border(&borders, layers);
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        add_slice(&borders, &strategy->modes[m].selector, layers);
-    for (uint32_t s = 0; s < strategy->n_splits; s++)
-        add_slice(&borders, &strategy->splits[s].scope, layers);
-    return borders;
-}
-
 // ---- layers that take turns -------------------------------------------------------------------
 
 // After how many layers all slices with a step that take in this one select alike. The text has so
 // many bodies of a loop.
 static int64_t period_at(struct placing *p, int64_t layer) {
-    const struct strategy_config *strategy = &p->config->strategy;
+    const struct stretch *stretch = stretch_at(&p->modes.index, layer);
     int64_t period = 1;
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
-        const struct mode_statement *mode = &strategy->modes[m];
-        if (!mode->selector.has_slice)
-            continue;
-        struct layer_range reach = reach_of(&mode->selector, p->program->sizes.layers);
-        if (layer < reach.begin || layer >= reach.end)
-            continue;
-        if (least_common_multiple(period, reach.step) <= LIMIT_TURN_LAYERS)
-            period = least_common_multiple(period, reach.step);
+    for (uint32_t i = 0; i < stretch->n; i++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[stretch->numbers[i]];
+        int64_t step = reach_of(&mode->selector).step;
+        if (least_common_multiple(period, step) <= LIMIT_TURN_LAYERS)
+            period = least_common_multiple(period, step);
         else
             not_yet(
                 p, &mode->origin,
@@ -103,12 +45,28 @@ static void add_ranges(struct placing *p, uint32_t *capacity, int64_t begin, int
     }
 }
 
+// The stretches into which all slices divide the layers.
+static struct by_layer find_stretches(const struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    size_t most = (size_t)strategy->n_modes + strategy->n_splits;
+    const struct selector **selectors = ARENA_ARRAY(p->arena, const struct selector *, most + 1);
+    uint32_t n = 0;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        selectors[n++] = &strategy->modes[m].selector;
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        selectors[n++] = &strategy->splits[s].scope;
+    return selectors_by_layer(p->arena, selectors, n);
+}
+
 void find_ranges(struct placing *p) {
     struct placement *placement = p->placement;
-    struct borders borders = find_borders(p);
+    struct by_layer by_layer = find_stretches(p);
+    int64_t layers = p->program->sizes.layers;
     uint32_t capacity = 0;
-    for (uint32_t i = 0; i + 1 < borders.n; i++)
-        add_ranges(p, &capacity, borders.layers[i], borders.layers[i + 1]);
+    for (uint32_t i = 0; i < by_layer.n && by_layer.stretches[i].begin < layers; i++) {
+        int64_t end = stretch_end(&by_layer, &by_layer.stretches[i]);
+        add_ranges(p, &capacity, by_layer.stretches[i].begin, end < layers ? end : layers);
+    }
     placement->n_tensors = p->program->n_tensors;
     // Each may have two shorter groups at its end (cut_last_groups).
     struct layer_range *ranges =
@@ -135,9 +93,8 @@ static bool placed_alike(const struct placed_tensor *a, const struct placed_tens
 }
 
 static enum residency residency_at(const struct placing *p, const struct op *op, uint32_t range) {
-    const struct mode_statement *mode =
-        residency_of(&p->config->strategy, STATE_ACTIVATIONS, op->roles, op->n_roles,
-                     p->placement->ranges[range].begin);
+    const struct mode_statement *mode = residency_of(
+        &p->modes, STATE_ACTIVATIONS, op->roles, op->n_roles, p->placement->ranges[range].begin);
     return mode ? mode->residency : RESIDENCY_STORED;
 }
 
@@ -153,7 +110,7 @@ static bool kept_alike(const struct placing *p, uint32_t a, uint32_t b) {
 }
 
 static int64_t recomputed_at_once(const struct placing *p, uint32_t range) {
-    return layers_recomputed_at_once(&p->config->strategy, p->placement->ranges[range].begin);
+    return layers_recomputed_at_once(&p->modes, p->placement->ranges[range].begin);
 }
 
 static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
@@ -263,7 +220,7 @@ static bool check_turns_groups(struct placing *p, uint32_t range) {
     const struct layer_range *of = &p->placement->ranges[range];
     bool apart = of->step > 1 && recomputed_at_once(p, range) > 1;
     if (apart)
-        not_yet(p, &recomputes_layer(&p->config->strategy, of->begin)->origin,
+        not_yet(p, &recomputes_layer(&p->modes, of->begin)->origin,
                 "recomputing several layers at once where every n-th is placed differently");
     return !apart;
 }

@@ -419,7 +419,7 @@ static void check_recomputed_groups(struct placing *p, uint32_t range,
                                     const struct placed_tensor *placed) {
     const struct layer_range *of = &p->placement->ranges[range];
     int64_t layers = range_layers(of);
-    int64_t again = layers_recomputed_at_once(&p->config->strategy, of->begin);
+    int64_t again = layers_recomputed_at_once(&p->modes, of->begin);
     again = again < layers ? again : layers;
     if (placed->gather_layers % again == 0)
         return;

@@ -32,7 +32,7 @@
 
 struct cutter {
     struct program *program;
-    const struct strategy_config *strategy;
+    struct modes_by_layer modes;
     const struct placement *placement;
     const struct buffer *old;
     bool *handed_on;        // of the old buffers: layers name one another's items
@@ -107,7 +107,7 @@ static bool divided_alike(const struct cutter *c, const struct unit *unit, uint3
 // Groups of layers that are recomputed at once have slots for what their layers hand on.
 static bool has_groups(const struct cutter *c, uint32_t range) {
     const struct layer_range *of = &c->placement->ranges[range];
-    return range_layers(of) > 1 && layers_recomputed_at_once(c->strategy, of->begin) > 1;
+    return range_layers(of) > 1 && layers_recomputed_at_once(&c->modes, of->begin) > 1;
 }
 
 static void find_borders(struct cutter *c, buffer_id id) {
@@ -384,7 +384,7 @@ bool cut_ranges(struct program *program, const struct pass_context *context) {
     if (placement.n_ranges == 1)
         return true;
     struct cutter c = {.program = program,
-                       .strategy = &context->config->strategy,
+                       .modes = modes_by_layer(arena, &context->config->strategy),
                        .placement = &placement,
                        .old = program->buffers,
                        .handed_on = ARENA_ARRAY(arena, bool, n + 1),

@@ -19,7 +19,6 @@
 #include "ir/names.h"
 #include "passes/layer_groups.h"
 #include "passes/recompute.h"
-#include "passes/select.h"
 
 // ---- what is dropped --------------------------------------------------------------------------
 
@@ -60,20 +59,30 @@ static value_id left_value(const struct recomputing *r, buffer_id buffer) {
 
 static const struct mode_statement *residency_of_op(const struct recomputing *r,
                                                     const struct op *op, int64_t layer) {
-    return residency_of(r->strategy, STATE_ACTIVATIONS, op->roles, op->n_roles, layer);
+    return residency_of(&r->modes, STATE_ACTIVATIONS, op->roles, op->n_roles, layer);
 }
 
-// Layers that are treated alike may be so by several statements.
+static void hear_mode(const struct recomputing *r, const struct op *op, uint32_t m,
+                      const struct layer_range *layers) {
+    const struct mode_statement *mode = &r->modes.strategy->modes[m];
+    if (mode->state != STATE_ACTIVATIONS || !mode->sets_residency)
+        return;
+    for (int64_t i = layers->begin; i < layers->end && !r->heard[m]; i += layers->step)
+        r->heard[m] = selector_covers(&mode->selector, i) && residency_of_op(r, op, i) == mode;
+}
+
+// Layers that are treated alike may be so by several statements. Of a stretch of them the same are
+// asked, each until it is heard.
 static void hear(const struct recomputing *r, const struct op *op,
                  const struct layer_range *layers) {
     static const struct layer_range no_layer = {0, 1, 1};
     layers = layers ? layers : &no_layer;
-    for (uint32_t m = 0; m < r->strategy->n_modes; m++) {
-        const struct mode_statement *mode = &r->strategy->modes[m];
-        if (mode->state != STATE_ACTIVATIONS || !mode->sets_residency)
-            continue;
-        for (int64_t i = layers->begin; i < layers->end && !r->heard[m]; i += layers->step)
-            r->heard[m] = selector_covers(&mode->selector, i) && residency_of_op(r, op, i) == mode;
+    for (int64_t begin = layers->begin, end; begin < layers->end; begin = end) {
+        const struct stretch *stretch = stretch_at(&r->modes.index, begin);
+        end = stretch_end(&r->modes.index, stretch);
+        end = end < layers->end ? begin + round_up(end - begin, layers->step) : layers->end;
+        for (uint32_t k = 0; k < stretch->n; k++)
+            hear_mode(r, op, stretch->numbers[k], &(struct layer_range){begin, end, layers->step});
     }
 }
 
@@ -244,8 +253,8 @@ static bool recomputes_anything(const struct strategy_config *strategy) {
 // Of the head, and of the embedding, everything is there when backward comes; and of what no
 // backward reads nothing is kept anyway.
 static void report_unheard(const struct recomputing *r, struct diagnostics *diagnostics) {
-    for (uint32_t m = 0; m < r->strategy->n_modes; m++) {
-        const struct mode_statement *mode = &r->strategy->modes[m];
+    for (uint32_t m = 0; m < r->modes.strategy->n_modes; m++) {
+        const struct mode_statement *mode = &r->modes.strategy->modes[m];
         if (r->heard[m] || !mode->own_text || mode->state != STATE_ACTIVATIONS ||
             !mode->sets_residency || mode->residency != RESIDENCY_MATERIALIZED)
             continue;
@@ -265,7 +274,7 @@ bool recompute(struct program *program, const struct pass_context *context) {
     separate_ranges(program);
     struct recomputing r = {
         .program = program,
-        .strategy = &context->config->strategy,
+        .modes = modes_by_layer(program->arena, &context->config->strategy),
         .n_buffers = n,
         .writer = ARENA_ARRAY(program->arena, const struct statement *, n + 1),
         .layers = ARENA_ARRAY(program->arena, const struct layer_range *, n + 1),

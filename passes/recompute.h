@@ -7,6 +7,7 @@
 #define PLACE_PASSES_RECOMPUTE_H
 
 #include "passes/passes.h"
+#include "passes/select.h"
 
 // A loop over layers of which only every n-th one's input is kept: n layers are recomputed, then
 // run backwards, then the n before them.
@@ -22,7 +23,7 @@ struct layer_group {
 
 struct recomputing {
     struct program *program;
-    const struct strategy_config *strategy;
+    struct modes_by_layer modes;
     uint32_t n_buffers;                // of the arrays; those that are added later have greater ids
     const struct statement **writer;   // of buffers: the forward call that leaves it; NULL: none
     const struct layer_range **layers; // of buffers: over which their writer goes; NULL: none

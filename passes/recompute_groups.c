@@ -55,7 +55,7 @@ static bool has_backward(const struct program *program, const struct loop *loop)
 static void find_group(struct recomputing *r, const struct loop *loop) {
     const struct call *call = &loop->body.statements[0].call;
     const struct unit *unit = &r->program->units[call->unit];
-    int64_t n = layers_recomputed_at_once(r->strategy, loop->begin);
+    int64_t n = layers_recomputed_at_once(&r->modes, loop->begin);
     uint32_t result = handed_on(r->program, call);
     n = n < loop->end - loop->begin ? n : loop->end - loop->begin;
     if (n <= 1 || result == NO_ID || unit->phase != PHASE_FORWARD ||

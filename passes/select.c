@@ -72,11 +72,21 @@ bool is_tie(const struct mode_statement *a, const struct mode_statement *b) {
     return compare_statements(a, b) == 0 && (a->said == 0 || a->said != b->said);
 }
 
-const struct mode_statement *residency_of(const struct strategy_config *strategy, enum state state,
+struct modes_by_layer modes_by_layer(struct arena *arena, const struct strategy_config *strategy) {
+    const struct selector **selectors =
+        ARENA_ARRAY(arena, const struct selector *, strategy->n_modes + 1);
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        selectors[m] = &strategy->modes[m].selector;
+    return (struct modes_by_layer){strategy,
+                                   selectors_by_layer(arena, selectors, strategy->n_modes)};
+}
+
+const struct mode_statement *residency_of(const struct modes_by_layer *modes, enum state state,
                                           const uint8_t *roles, unsigned n_roles, int64_t layer) {
     const struct mode_statement *best = NULL;
-    for (uint32_t i = 0; i < strategy->n_modes; i++) {
-        const struct mode_statement *mode = &strategy->modes[i];
+    const struct stretch *stretch = stretch_at(&modes->index, layer);
+    for (uint32_t i = 0; i < stretch->n; i++) {
+        const struct mode_statement *mode = &modes->strategy->modes[stretch->numbers[i]];
         if (mode->state == state && mode->sets_residency &&
             selector_matches(&mode->selector, roles, n_roles) &&
             selector_covers(&mode->selector, layer) &&
@@ -92,15 +102,14 @@ int64_t layers_of_unit(const struct mode_statement *mode) {
     return mode->unit == UNIT_LAYERS ? mode->unit_layers : INT64_MAX;
 }
 
-const struct mode_statement *recomputes_layer(const struct strategy_config *strategy,
-                                              int64_t layer) {
+const struct mode_statement *recomputes_layer(const struct modes_by_layer *modes, int64_t layer) {
     const uint8_t whole_layer[] = {ROLE_LAYERS};
     const struct mode_statement *mode =
-        residency_of(strategy, STATE_ACTIVATIONS, whole_layer, 1, layer);
+        residency_of(modes, STATE_ACTIVATIONS, whole_layer, 1, layer);
     return mode && mode->residency == RESIDENCY_MATERIALIZED ? mode : NULL;
 }
 
-int64_t layers_recomputed_at_once(const struct strategy_config *strategy, int64_t layer) {
-    const struct mode_statement *mode = recomputes_layer(strategy, layer);
+int64_t layers_recomputed_at_once(const struct modes_by_layer *modes, int64_t layer) {
+    const struct mode_statement *mode = recomputes_layer(modes, layer);
     return mode ? layers_of_unit(mode) : 1;
 }

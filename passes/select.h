@@ -7,6 +7,7 @@
 #include "ir/config.h"
 #include "ir/diagnostic.h"
 #include "ir/ir.h"
+#include "passes/by_layer.h"
 
 // Do the selector's roles stand in the path, in this order? Steps may be left out between them
 // ("attention.up" meets layers.attention.qkv.up), so one role alone matches at every depth. The
@@ -39,20 +40,27 @@ int compare_statements(const struct mode_statement *a, const struct mode_stateme
 // Whether neither wins, and it matters: one mode that is said of both their selectors is the same.
 bool is_tie(const struct mode_statement *a, const struct mode_statement *b);
 
-// The statement that says where `state` lives for a role path in a layer (0 for what is in none):
+// A strategy's modes, found by layer.
+struct modes_by_layer {
+    const struct strategy_config *strategy;
+    struct by_layer index; // of their selectors
+};
+struct modes_by_layer modes_by_layer(struct arena *, const struct strategy_config *);
+
+// The statement that says where a state lives for a role path in a layer (0 for what is in none):
 // the longest selector that matches, of equally long ones the strategy's own. NULL: stored on the
 // device, as nothing says otherwise.
-const struct mode_statement *residency_of(const struct strategy_config *, enum state,
+const struct mode_statement *residency_of(const struct modes_by_layer *, enum state,
                                           const uint8_t *roles, unsigned n_roles, int64_t layer);
 
 // How many layers the statement's `unit` takes at once: INT64_MAX is all that there are.
 int64_t layers_of_unit(const struct mode_statement *);
 
 // By which statement the layer is recomputed as a whole; NULL: by none.
-const struct mode_statement *recomputes_layer(const struct strategy_config *, int64_t layer);
+const struct mode_statement *recomputes_layer(const struct modes_by_layer *, int64_t layer);
 // How many layers are recomputed at once, around this one: the input of every so many is kept. 1:
 // of each, or nothing is recomputed.
-int64_t layers_recomputed_at_once(const struct strategy_config *, int64_t layer);
+int64_t layers_recomputed_at_once(const struct modes_by_layer *, int64_t layer);
 
 // ---- optimizer_rules.c ------------------------------------------------------------------------
 // What the optimizers of the `train` block say of the tensors that are there. False: reported.
