@@ -1,6 +1,7 @@
 // The table of names.h. At most half of the slots are in use, and names are never removed.
 #include "ir/names.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static uint32_t hash_of(const char *name) { // FNV-1a
@@ -40,6 +41,17 @@ void names_add(struct names *names, const char *name, uint32_t number) {
     if (2 * (names->n + 1) > names->n_slots)
         grow(names);
     uint32_t hash = hash_of(name);
-    *slot_of(names, name, hash) = (struct named_number){name, hash, number};
+    *slot_of(names, name, hash) = (struct named_number){name, hash, number, 1};
     names->n++;
+}
+
+const char *names_fresh(struct names *names, const char *name, char mark) {
+    struct named_number *slot = names->n ? slot_of(names, name, hash_of(name)) : NULL;
+    if (!slot || !slot->name)
+        return name;
+    const char *fresh;
+    do
+        fresh = arena_format(names->arena, "%s%c%" PRIu32, name, mark, ++slot->given);
+    while (names_find(names, fresh) != NOT_NAMED);
+    return fresh;
 }

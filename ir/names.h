@@ -10,6 +10,7 @@
 struct named_number {
     const char *name; // NULL: the slot is free
     uint32_t hash, number;
+    uint32_t given; // the last number that names_fresh has put behind it
 };
 struct names { // all zero but for the arena: empty
     struct arena *arena;
@@ -23,5 +24,8 @@ struct names { // all zero but for the arena: empty
 uint32_t names_find(const struct names *, const char *name);
 // The name must not be in the table. It is kept, not copied.
 void names_add(struct names *, const char *name, uint32_t number);
+// The name, if it is not in the table, else the first that is not of name, mark and 2, 3, ... What
+// it gave to an earlier call it takes for added.
+const char *names_fresh(struct names *, const char *name, char mark);
 
 #endif

@@ -104,6 +104,9 @@ bool partition(struct program *program, const struct pass_context *context) {
     CHECK(p.time < MAX_AXES);
     p.token_axes = axis_list_mask(&p.placement.tokens) | UINT64_C(1) << p.time;
     cut_at_rings(&p, &reference);
+    p.uses = ARENA_ARRAY(p.arena, struct unit_use *, reference.n_units + 1);
+    p.codings = ARENA_ARRAY(p.arena, struct coding *, reference.n_units + 1);
+    p.accumulations = ARENA_ARRAY(p.arena, struct accumulation *, reference.n_units + 1);
     p.states = ARENA_ARRAY(p.arena, struct buffer_state, reference.n_buffers + 1);
     for (uint32_t i = 0; i < reference.n_buffers; i++)
         p.states[i].buffer = NO_ID;

@@ -61,6 +61,7 @@ struct unit_use {
     struct unit_extra *extras; // parameters behind the reference's
     uint32_t n_extras;
     struct sharding *requested; // `operands` as they were given
+    struct unit_use *before;    // of the same unit of the reference
 };
 
 // A parameter that the local unit has beside the reference's.
@@ -151,13 +152,15 @@ struct cut_call {
 
 // A unit that adds reduced gradients to their sums, and the reference's unit that makes them.
 struct accumulation {
-    uint32_t of, unit;
-    int level; // of a counter; 0 of other units
+    uint32_t unit;
+    int level;                         // of a counter; 0 of other units
+    const struct accumulation *before; // of the same unit
 };
 
 // The units that compress what a unit of the reference makes, and put it together again.
 struct coding {
-    uint32_t of, compress, decompress;
+    uint32_t compress, decompress;
+    const struct coding *before; // of the same
 };
 
 // First and last calls of a step that touch a buffer of the reference program.
@@ -173,18 +176,17 @@ struct partitioner {
     const struct program *reference;
     struct program *program;
     struct placement placement;
-    unsigned time;       // the microbatches' axis; its size is placement.microbatches
-    uint64_t token_axes; // axes on which sums over all tokens are summands, time among them
+    unsigned time;           // the microbatches' axis; its size is placement.microbatches
+    uint64_t token_axes;     // axes on which sums over all tokens are summands, time among them
+    struct names unit_names; // of the program that is made
+    // What was made of each of the reference's units, the last first:
     struct unit_use **uses;
-    uint32_t n_uses, cap_uses;
+    struct coding **codings;
+    struct accumulation **accumulations; // and of none
     struct cut_unit **cut_units;
     uint32_t n_cut_units, cap_cut_units;
     struct cut_call *cut_calls;
     uint32_t n_cut_calls, cap_cut_calls;
-    struct accumulation *accumulations;
-    uint32_t n_accumulations, cap_accumulations;
-    struct coding *codings;
-    uint32_t n_codings, cap_codings;
     struct buffer_state *states;    // of the reference's buffers
     struct tensor_storage *storage; // like placement.tensors: of every tensor in every range
     // The step being made:
@@ -214,8 +216,8 @@ struct span split_span(const struct partitioner *, unsigned axis);
 // ---- units (partition_unit.c) -----------------------------------------------------------------
 // Finds or makes the local unit of a use.
 const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
-// The name, or with a number behind it if a unit has it already.
-const char *fresh_unit_name(const struct partitioner *, const char *name);
+// Adds a unit to the program that is made, with a number behind its name if another has that.
+uint32_t add_local_unit(struct partitioner *, const char *name, struct span);
 
 // ---- pieces (partition_pieces.c) --------------------------------------------------------------
 // Cuts every call of the reference whose unit has an op with keys that travel; units and buffers
@@ -332,7 +334,7 @@ void free_kept(struct partitioner *, const struct statement *from);
 // operands: NO_ID, or the one that was noted.
 uint32_t find_accumulation(const struct partitioner *, uint32_t of, int level,
                            const struct reference *operands, uint32_t n);
-void note_accumulation(struct partitioner *, struct accumulation);
+void note_accumulation(struct partitioner *, uint32_t of, int level, uint32_t unit);
 
 // ---- order (partition_order.c) ----------------------------------------------------------------
 // How many sums are kept on the way to that over all microbatches; 0: they are not carried.

@@ -95,8 +95,7 @@ static uint32_t carrying_unit(struct partitioner *p, uint32_t of, const char *na
     uint32_t found = find_accumulation(p, of, level, operands, n);
     if (found != NO_ID)
         return found;
-    name = fresh_unit_name(p, arena_format(p->arena, "%s_%d", name, level));
-    uint32_t id = program_add_unit(p->program, name, span);
+    uint32_t id = add_local_unit(p, arena_format(p->arena, "%s_%d", name, level), span);
     struct unit *unit = &p->program->units[id];
     unit->phase = PHASE_BACKWARD;
     add_parameters(p, unit, operands, n);
@@ -110,7 +109,7 @@ static uint32_t carrying_unit(struct partitioner *p, uint32_t of, const char *na
             unit_add_result(p->program, unit, op->results[i], taken[i]);
         }
     }
-    note_accumulation(p, (struct accumulation){.of = of, .level = level, .unit = id});
+    note_accumulation(p, of, level, id);
     return id;
 }
 
@@ -186,7 +185,7 @@ static uint32_t keeping_unit(struct partitioner *p, const struct statement *from
     if (found != NO_ID)
         return found;
     const char *name = arena_format(p->arena, "keep_%s", unit_name(p, from));
-    uint32_t id = program_add_unit(p->program, fresh_unit_name(p, name), from->span);
+    uint32_t id = add_local_unit(p, name, from->span);
     struct unit *unit = &p->program->units[id];
     unit->phase = PHASE_BACKWARD;
     add_parameters(p, unit, operands, n);
@@ -196,7 +195,7 @@ static uint32_t keeping_unit(struct partitioner *p, const struct statement *from
         unit->values[op->results[0]].type = unit->values[i].type;
         unit_add_result(p->program, unit, op->results[0], NO_ID);
     }
-    note_accumulation(p, (struct accumulation){.of = from->call.unit, .unit = id});
+    note_accumulation(p, from->call.unit, 0, id);
     return id;
 }
 

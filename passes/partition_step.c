@@ -125,9 +125,9 @@ static void add_variant(struct partitioner *p, buffer_id of, uint32_t i) {
     struct program *program = p->program;
     const char *added = arena_format(p->arena, "%s_%u", p->reference->buffers[of].name, i + 1);
     const char *name = name_of_unit(p->arena, "add", added);
-    uint32_t id = program_find_unit(program, name);
-    if (id == NO_ID) {
-        id = program_add_unit(program, name, state->zero_span);
+    uint32_t id = names_find(&p->unit_names, name);
+    if (id == NOT_NAMED) {
+        id = add_local_unit(p, name, state->zero_span);
         struct unit *unit = &program->units[id];
         unit->phase = PHASE_UPDATE;
         struct tensor_type type = buffer_type(program, &program->buffers[state->variants[0]]);

@@ -263,22 +263,13 @@ void add_piece(struct partitioner *p, struct transfers *transfers, enum collecti
     filled->bytes += bytes;
 }
 
-static const char *fresh_handle(struct partitioner *p, const char *name) {
-    if (step_find_handle(p->step, name) == NO_ID)
-        return name;
-    for (int i = 2;; i++) {
-        const char *candidate = arena_format(p->arena, "%s.%d", name, i);
-        if (step_find_handle(p->step, candidate) == NO_ID)
-            return candidate;
-    }
-}
-
 // Every collective has a handle of its own, so that overlap can move starts and waits freely.
 void emit_transfers(struct partitioner *p, struct transfers *transfers, const char *name) {
     for (uint32_t i = 0; i < transfers->n; i++) {
         struct transfer *transfer = &transfers->items[i].transfer;
         struct span span = transfers->items[i].span;
-        transfer->handle = step_add_handle(p->program, p->step, fresh_handle(p, name), 1);
+        transfer->handle =
+            step_add_handle(p->program, p->step, names_fresh(&p->step->handle_names, name, '.'), 1);
         transfer->handle_index = index_constant(0);
         push_statement(
             p, (struct statement){.kind = STATEMENT_START, .span = span, .start = *transfer});
@@ -363,17 +354,23 @@ bool has_types(const struct partitioner *p, const struct unit *unit,
     return equal;
 }
 
+// Those of no unit stand behind those of all.
+static struct accumulation **accumulations_of(const struct partitioner *p, uint32_t of) {
+    return &p->accumulations[of == NO_ID ? p->reference->n_units : of];
+}
+
 uint32_t find_accumulation(const struct partitioner *p, uint32_t of, int level,
                            const struct reference *operands, uint32_t n) {
-    for (uint32_t i = 0; i < p->n_accumulations; i++)
-        if (p->accumulations[i].of == of && p->accumulations[i].level == level &&
-            has_types(p, &p->program->units[p->accumulations[i].unit], operands, n))
-            return p->accumulations[i].unit;
+    for (const struct accumulation *made = *accumulations_of(p, of); made; made = made->before)
+        if (made->level == level && has_types(p, &p->program->units[made->unit], operands, n))
+            return made->unit;
     return NO_ID;
 }
 
-void note_accumulation(struct partitioner *p, struct accumulation made) {
-    ARENA_PUSH(p->arena, p->accumulations, p->n_accumulations, p->cap_accumulations, made);
+void note_accumulation(struct partitioner *p, uint32_t of, int level, uint32_t unit) {
+    struct accumulation **last = accumulations_of(p, of);
+    const struct accumulation made = {.unit = unit, .level = level, .before = *last};
+    *last = arena_copy(p->arena, &made, sizeof made);
 }
 
 // The unit that adds every second operand to the one before it, in its place: what `from` has made
@@ -385,7 +382,7 @@ static uint32_t accumulation(struct partitioner *p, const struct statement *from
     if (found != NO_ID)
         return found;
     const char *name = arena_format(p->arena, "accumulate_%s", unit_name(p, from));
-    uint32_t id = program_add_unit(program, fresh_unit_name(p, name), from->span);
+    uint32_t id = add_local_unit(p, name, from->span);
     struct unit *unit = &program->units[id];
     unit->phase = PHASE_BACKWARD;
     for (uint32_t i = 0; i < 2 * n; i++) {
@@ -402,7 +399,7 @@ static uint32_t accumulation(struct partitioner *p, const struct statement *from
         unit->values[op->results[0]].type = unit->values[2 * i].type;
         unit_add_result(program, unit, op->results[0], 2 * i);
     }
-    note_accumulation(p, (struct accumulation){.of = from->call.unit, .unit = id});
+    note_accumulation(p, from->call.unit, 0, id);
     return id;
 }
 

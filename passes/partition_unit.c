@@ -381,7 +381,7 @@ static bool same_wanted(const struct wanted_result *a, const struct wanted_resul
 // Layers share a unit: a use with equal types is the same one.
 static bool same_use(const struct partitioner *p, const struct unit_use *a,
                      const struct unit_use *b) {
-    if (a->reference != b->reference || !work_is_alike(&p->placement, a->layer, b->layer))
+    if (!work_is_alike(&p->placement, a->layer, b->layer))
         return false;
     const struct unit *unit = &p->reference->units[a->reference];
     for (uint32_t i = 0; i < unit->n_parameters; i++)
@@ -393,19 +393,17 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
     return true;
 }
 
-const char *fresh_unit_name(const struct partitioner *p, const char *name) {
-    if (program_find_unit(p->program, name) == NO_ID)
-        return name;
-    for (int i = 2;; i++) {
-        const char *candidate = arena_format(p->arena, "%s_%d", name, i);
-        if (program_find_unit(p->program, candidate) == NO_ID)
-            return candidate;
-    }
+uint32_t add_local_unit(struct partitioner *p, const char *name, struct span span) {
+    p->unit_names.arena = p->arena;
+    name = names_fresh(&p->unit_names, name, '_');
+    uint32_t id = program_add_unit(p->program, name, span);
+    names_add(&p->unit_names, name, id);
+    return id;
 }
 
 static void make_unit(struct partitioner *p, struct unit_use *use) {
     const struct unit *from = unit_by_parts(p, &p->reference->units[use->reference]);
-    use->unit = program_add_unit(p->program, fresh_unit_name(p, from->name), from->span);
+    use->unit = add_local_unit(p, from->name, from->span);
     p->program->units[use->unit].phase = from->phase;
     use->results = ARENA_ARRAY(p->arena, struct sharding, from->n_results + 1);
     struct maker m = {.p = p,
@@ -428,9 +426,9 @@ static void make_unit(struct partitioner *p, struct unit_use *use) {
 }
 
 const struct unit_use *partition_unit(struct partitioner *p, const struct unit_use *request) {
-    for (uint32_t i = 0; i < p->n_uses; i++)
-        if (same_use(p, p->uses[i], request))
-            return p->uses[i];
+    for (const struct unit_use *use = p->uses[request->reference]; use; use = use->before)
+        if (same_use(p, use, request))
+            return use;
     const struct unit *from = &p->reference->units[request->reference];
     struct unit_use *use = ARENA_NEW(p->arena, struct unit_use);
     *use = *request;
@@ -440,6 +438,6 @@ const struct unit_use *partition_unit(struct partitioner *p, const struct unit_u
         arena_copy(p->arena, request->operands, from->n_parameters * sizeof *use->operands);
     use->wanted = arena_copy(p->arena, request->wanted, from->n_results * sizeof *use->wanted);
     make_unit(p, use);
-    ARENA_PUSH(p->arena, p->uses, p->n_uses, p->cap_uses, use);
-    return use;
+    use->before = p->uses[request->reference];
+    return p->uses[request->reference] = use;
 }

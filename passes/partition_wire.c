@@ -85,7 +85,7 @@ static struct unit *add_unit(struct partitioner *p, const struct statement *from
                              const char *const parts[2], const struct reference *operands,
                              uint32_t n, uint32_t *id) {
     const char *name = arena_format(p->arena, "%s_%s", verb, unit_name(p, from));
-    *id = program_add_unit(p->program, fresh_unit_name(p, name), from->span);
+    *id = add_local_unit(p, name, from->span);
     struct unit *unit = &p->program->units[*id];
     unit->phase = PHASE_BACKWARD;
     for (uint32_t i = 0; i < 2 * n; i++)
@@ -126,15 +126,14 @@ static uint32_t add_decompression(struct partitioner *p, const struct statement 
 static const struct coding *find_coding(struct partitioner *p, const struct statement *from,
                                         const struct reference *compressed,
                                         const struct reference *decompressed, uint32_t n) {
-    for (uint32_t i = 0; i < p->n_codings; i++)
-        if (p->codings[i].of == from->call.unit &&
-            has_types(p, &p->program->units[p->codings[i].compress], compressed, 2 * n))
-            return &p->codings[i];
-    struct coding made = {.of = from->call.unit};
-    made.compress = add_compression(p, from, compressed, n);
-    made.decompress = add_decompression(p, from, decompressed, n);
-    ARENA_PUSH(p->arena, p->codings, p->n_codings, p->cap_codings, made);
-    return &p->codings[p->n_codings - 1];
+    for (const struct coding *made = p->codings[from->call.unit]; made; made = made->before)
+        if (has_types(p, &p->program->units[made->compress], compressed, 2 * n))
+            return made;
+    struct coding *made = ARENA_NEW(p->arena, struct coding);
+    made->compress = add_compression(p, from, compressed, n);
+    made->decompress = add_decompression(p, from, decompressed, n);
+    made->before = p->codings[from->call.unit];
+    return p->codings[from->call.unit] = made;
 }
 
 // ---- the schedule -----------------------------------------------------------------------------

@@ -47,11 +47,30 @@ static void names_are_told_apart(void **state) {
     arena_free(&arena);
 }
 
+// Numbers are counted on where some are in the table, and behind a name that has one by itself.
+static void fresh_names_are_not_in_the_table(void **state) {
+    static const char *const expected[] = {"a", "a.2", "a.4", "a.5"};
+    enum { N = sizeof expected / sizeof *expected };
+    struct arena arena = {0};
+    struct names names = {.arena = &arena};
+    (void)state;
+    assert_string_equal(names_fresh(&names, "a", '.'), "a");
+    names_add(&names, "a.3", 0);
+    for (uint32_t i = 0; i < N; i++) {
+        const char *name = names_fresh(&names, "a", '.');
+        assert_string_equal(name, expected[i]);
+        names_add(&names, name, i);
+    }
+    assert_string_equal(names_fresh(&names, "a.2", '.'), "a.2.2");
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_in_an_empty_table),
         cmocka_unit_test(each_has_its_number),
         cmocka_unit_test(names_are_told_apart),
+        cmocka_unit_test(fresh_names_are_not_in_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,7 @@ static void begin(struct trial *t) {
                                 .placement = {.microbatches = 3,
                                               .rules = (struct work_rule *)rules,
                                               .n_rules = sizeof rules / sizeof *rules},
+                                .uses = ARENA_ARRAY(&t->arena, struct unit_use *, 1),
                                 .time = TIME,
                                 .token_axes = 1 << DP | 1 << TIME};
     t->p.program->mesh = t->config.mesh;
