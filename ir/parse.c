@@ -181,6 +181,61 @@ static void parse_parts(struct parser *p, const struct program_part *parts, uint
     }
 }
 
+// ---- units beside a written-out step ----------------------------------------------------------
+
+static bool is_given(const struct program_part *parts, uint32_t n_parts, const char *unit) {
+    for (uint32_t i = 0; i < n_parts; i++)
+        if (parts[i].unit && strcmp(parts[i].unit, unit) == 0)
+            return true;
+    return false;
+}
+
+// Of every unit: whether a statement calls it.
+static bool *find_called(const struct program *program, struct arena *arena) {
+    bool *called = ARENA_ARRAY(arena, bool, program->n_units + 1);
+    for (int s = 0; s < N_STEPS; s++) {
+        struct statement_walk walk = walk_statements(&program->steps[s].body);
+        while (walk_next(&walk))
+            if (walk.statement->kind == STATEMENT_CALL)
+                called[walk.statement->call.unit] = true;
+    }
+    return called;
+}
+
+static void renumber_calls(struct program *program, const uint32_t *numbers) {
+    for (int s = 0; s < N_STEPS; s++) {
+        struct statement_walk walk = walk_statements(&program->steps[s].body);
+        while (walk_next(&walk))
+            if (walk.statement->kind == STATEMENT_CALL)
+                walk.statement->call.unit = numbers[walk.statement->call.unit];
+    }
+}
+
+// A step that is given brings buffers of its own, so units that are derived find their frames by
+// name; and those that it does not call are no part of the program.
+static void adopt_units(struct parser *p, const struct program *derived,
+                        const struct program_part *parts, uint32_t n_parts) {
+    struct program *program = p->program;
+    const bool *called = find_called(program, p->arena);
+    uint32_t *numbers = ARENA_ARRAY(p->arena, uint32_t, program->n_units + 1), n = 0;
+    for (uint32_t i = 0; i < program->n_units; i++) {
+        struct unit unit = program->units[i];
+        bool given = is_given(parts, n_parts, unit.name);
+        if (!given && !called[i])
+            continue;
+        if (!given && unit.frame != NO_ID) {
+            unit.frame = program_find_buffer(program, derived->buffers[unit.frame].name);
+            unit.frame_bytes = unit.frame == NO_ID ? -1 : unit.frame_bytes;
+        }
+        numbers[i] = n;
+        program->units[n++] = unit;
+    }
+    program->n_units = n;
+    renumber_calls(program, numbers);
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
 // What is wrong with the structure is shown where it stands; at the first part where a statement
 // that was derived does not fit what was written.
 static struct program *finish(struct parser *p, const struct program_part *parts,
@@ -235,5 +290,7 @@ struct program *program_parse_parts(struct arena *arena, const struct program *d
         if (parts[i].braces.end > p.length)
             p.length = parts[i].braces.end;
     parse_parts(&p, parts, n_parts);
+    if (!text_failed(&p) && has_step(parts, n_parts))
+        adopt_units(&p, derived, parts, n_parts);
     return finish(&p, parts, n_parts);
 }
