@@ -1,261 +1,32 @@
 // W830: what the file says of how a step goes, where the step that is written out goes otherwise.
 //
 // How a step goes is the text's affair, and may be; but who says it in the file thinks that it
-// holds. So the text is measured, and so is what would be derived in its place: what travels of a
-// tensor, when, and how much is kept for backward. What an option decides is a quantity; the option
-// is told where the two differ in it, and only if the file itself says it: defaults, and what `use`
-// brings from a library, are there to be overruled.
+// holds. So the text is measured, and so is what would be derived in its place; what differs is
+// told where the file says it. Defaults, and what `use` brings from a file that is imported, are
+// there to be overruled.
 #include "driver/edited_inside.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-enum quantity { TIMES, TOGETHER, IN_A_ROW, AHEAD_IN_FORWARD, AHEAD_IN_BACKWARD, FOR_BACKWARD };
-
-// What is kept to the end of the step is kept after forward, so that is asked first.
-static const struct decided {
-    enum state state;
-    const char *option;
-    enum quantity quantity;
-    const char *needed_by; // an option above that may not be said without this one
-} decided[] = {
-    {STATE_PARAMETERS, "prefetch", AHEAD_IN_FORWARD, NULL},
-    {STATE_PARAMETERS, "prefetch", AHEAD_IN_BACKWARD, NULL},
-    {STATE_PARAMETERS, "unit", TOGETHER, NULL},
-    {STATE_PARAMETERS, "unit", IN_A_ROW, NULL},
-    {STATE_PARAMETERS, "after_backward", TIMES, NULL},
-    {STATE_PARAMETERS, "after_forward", FOR_BACKWARD, "after_backward"},
-    {STATE_GRADIENTS, "reduce", TIMES, NULL},
-    {STATE_GRADIENTS, "bucket", TOGETHER, NULL},
-};
-enum { N_DECIDED = sizeof decided / sizeof *decided };
-
-struct measured {
-    bool known;
-    int64_t amount;
-    struct span span; // nowhere: nothing travels
-};
-
-static const struct ahead *ahead_of(const struct traffic *traffic, enum quantity quantity) {
-    return &traffic->ahead[quantity == AHEAD_IN_FORWARD ? PHASE_FORWARD : PHASE_BACKWARD];
+bool file_says(const struct compilation *c, const struct origin *origin, struct span *at) {
+    while (origin->kind == ORIGIN_USE && origin->inner)
+        origin = origin->inner;
+    *at = origin->span;
+    return origin->kind == ORIGIN_STATEMENT && at->source == c->file.source;
 }
 
-static struct measured measure(const struct traffic *traffic, enum quantity quantity) {
-    const struct ahead *ahead = ahead_of(traffic, quantity);
-    struct span span = traffic->times ? traffic->span : span_nowhere();
-    switch (quantity) {
-    case TIMES:
-        return (struct measured){true, traffic->times, span};
-    case TOGETHER:
-        return (struct measured){true, traffic->together, span};
-    case IN_A_ROW:
-        return (struct measured){true, traffic->in_a_row, span};
-    case AHEAD_IN_FORWARD:
-    case AHEAD_IN_BACKWARD:
-        return (struct measured){ahead->known, ahead->layers, ahead->span};
-    case FOR_BACKWARD:
-        return (struct measured){true, ahead->known, ahead->known ? ahead->span : span};
-    }
-    return (struct measured){0};
-}
-
-static const char *amount_text(struct arena *arena, enum quantity quantity, int64_t amount) {
-    const char *s = plural_s(amount);
-    switch (quantity) {
-    case TIMES:
-        return arena_format(arena, "%" PRId64 " time%s a step", amount, s);
-    case TOGETHER:
-        return arena_format(arena, "%s at a time", bytes_text(arena, (double)amount));
-    case IN_A_ROW:
-        return arena_format(arena, "%" PRId64 " layer%s at once", amount, s);
-    case AHEAD_IN_FORWARD:
-        return arena_format(arena, "%" PRId64 " layer%s ahead in forward", amount, s);
-    case AHEAD_IN_BACKWARD:
-        return arena_format(arena, "%" PRId64 " layer%s ahead in backward", amount, s);
-    case FOR_BACKWARD:
-        return amount ? "for backward again" : "for forward alone";
-    }
-    return "";
-}
-
-// ---- what is told -----------------------------------------------------------------------------
-
-// Where a file that is not this one says it, nobody can leave it out.
-static bool says_itself(const struct compilation *c, struct span span) {
-    return span.source == c->file.source;
-}
-
-static struct diagnostic *report_unheard(struct compilation *c, const struct mode_statement *mode,
-                                         struct span span, const char *option) {
-    struct diagnostic *d = report(c->diagnostics, W830, span,
-                                  "`%s` changes nothing here: the step is written out", option);
-    if (mode->origin.kind != ORIGIN_STATEMENT)
-        diagnostic_origin(d, &mode->origin);
-    diagnostic_help(d, "leave `%s` out, or print the step anew without the written-out one",
-                    option);
+struct diagnostic *report_unheard(struct compilation *c, const struct origin *origin,
+                                  struct span at, const char *what) {
+    struct diagnostic *d = report(c->diagnostics, W830, at,
+                                  "`%s` changes nothing here: the step is written out", what);
+    if (origin->kind != ORIGIN_STATEMENT)
+        diagnostic_origin(d, origin);
     return d;
 }
 
-static struct span span_or_step(const struct compilation *c, struct span span) {
-    return span.source == NO_SOURCE ? c->final->steps[STEP_TRAIN].span : span;
-}
-
-// ---- what travels -----------------------------------------------------------------------------
-
-struct hearing {
-    struct compilation *c;
-    const struct placement *placement;
-    struct traffic *text[N_STATES], *file[N_STATES]; // as it is written, as it would be derived
-};
-
-static void measure_traffic(struct hearing *h, enum state state) {
-    if (h->text[state])
-        return;
-    h->text[state] = account_traffic(h->c->final, h->placement, state, &h->c->arena);
-    h->file[state] = account_traffic(h->c->derived, h->placement, state, &h->c->arena);
-}
-
-// True: it was told.
-static bool tell_option(struct hearing *h, const struct mode_statement *mode,
-                        const struct said_option *option, const struct decided *what,
-                        uint32_t tensor, unsigned axis) {
-    uint32_t at = tensor * h->c->final->mesh.n_axes + axis;
-    struct measured text = measure(&h->text[mode->state][at], what->quantity);
-    struct measured file = measure(&h->file[mode->state][at], what->quantity);
-    if (!text.known || !file.known || text.amount == file.amount)
-        return false;
-    bool gathers = mode->state == STATE_PARAMETERS;
-    struct arena *arena = &h->c->arena;
-    struct diagnostic *d = report_unheard(h->c, mode, option->span, option->name);
-    diagnostic_say(
-        d, "by it `%s` would be %s %s", h->c->final->tensors[tensor % h->placement->n_tensors].name,
-        gathers ? "gathered" : "summed", amount_text(arena, what->quantity, file.amount));
-    diagnostic_label(d, span_or_step(h->c, text.span), "this %s it %s",
-                     gathers ? "gathers" : "sums", amount_text(arena, what->quantity, text.amount));
-    return true;
-}
-
-// Of the tensors that a statement is about the first that travels otherwise.
-static bool check_option(struct hearing *h, const struct mode_statement *mode,
-                         const struct said_option *option, const struct decided *what) {
-    const struct placement *placement = h->placement;
-    measure_traffic(h, mode->state);
-    for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++)
-        for (unsigned axis = 0; axis < h->c->final->mesh.n_axes; axis++)
-            if (placement->tensors[t].extents[mode->state][axis].mode == mode &&
-                tell_option(h, mode, option, what, t, axis))
-                return true;
-    return false;
-}
-
-static const struct said_option *find_said(const struct compilation *c,
-                                           const struct mode_statement *mode, const char *name) {
-    for (uint32_t i = 0; i < mode->n_options; i++)
-        if (strcmp(mode->options[i].name, name) == 0 && says_itself(c, mode->options[i].span))
-            return &mode->options[i];
-    return NULL;
-}
-
-// An option that others need is told when these have been taken out.
-static bool was_told(const bool *told, const char *option) {
-    for (int i = 0; i < N_DECIDED; i++)
-        if (told[i] && option && strcmp(decided[i].option, option) == 0)
-            return true;
-    return false;
-}
-
-static void check_travel(struct hearing *h, const struct mode_statement *mode) {
-    bool told[N_DECIDED] = {false};
-    for (int i = 0; i < N_DECIDED; i++) {
-        const struct decided *what = &decided[i];
-        const struct said_option *option =
-            what->state == mode->state ? find_said(h->c, mode, what->option) : NULL;
-        if (option && !was_told(told, what->option) && !was_told(told, what->needed_by))
-            told[i] = check_option(h, mode, option, what);
-    }
-}
-
-// ---- what is kept -----------------------------------------------------------------------------
-
-struct kept {
-    int64_t bytes;
-    struct axis_list cut_by; // those that cut sequences of some of it
-};
-
-static struct kept measure_kept(const struct program *program) {
-    struct kept kept = {0};
-    for (buffer_id id = 0; id < program->n_buffers; id++) {
-        const struct buffer *buffer = &program->buffers[id];
-        if (buffer->class != CLASS_ACTIVATIONS)
-            continue;
-        kept.bytes = size_plus(kept.bytes, buffer_bytes(program, buffer));
-        for (unsigned i = 0; i < buffer->rank; i++)
-            for (unsigned k = 0; k < buffer->layout.cuts[i].n; k++)
-                if (buffer->dims[i].dimension == DIM_SEQUENCE &&
-                    !axis_list_has(&kept.cut_by, buffer->layout.cuts[i].axes[k]))
-                    axis_list_add(&kept.cut_by, buffer->layout.cuts[i].axes[k]);
-    }
-    return kept;
-}
-
-static const char *parts_text(struct arena *arena, bool cut, const char *axis) {
-    return arena_format(arena, cut ? "in parts over `%s`" : "whole over `%s`", axis);
-}
-
-// True: it was told.
-static bool check_parts(struct compilation *c, const struct mode_statement *mode,
-                        const struct kept *text, const struct kept *file) {
-    for (unsigned i = 0; i < mode->axes.n; i++) {
-        unsigned axis = mode->axes.axes[i];
-        bool in_text = axis_list_has(&text->cut_by, axis);
-        bool in_file = axis_list_has(&file->cut_by, axis);
-        if (in_text == in_file || !says_itself(c, origin_span(&mode->origin)))
-            continue;
-        const char *name = c->final->mesh.axes[axis].name;
-        struct diagnostic *d = report_unheard(c, mode, origin_span(&mode->origin),
-                                              mode->extent == EXTENT_GATHERED  ? "gathered"
-                                              : mode->extent == EXTENT_SHARDED ? "sharded"
-                                                                               : "replicated");
-        diagnostic_say(d, "by it activations would be kept %s",
-                       parts_text(&c->arena, in_file, name));
-        diagnostic_label(d, c->final->steps[STEP_TRAIN].span, "in this they are kept %s",
-                         parts_text(&c->arena, in_text, name));
-        return true;
-    }
-    return false;
-}
-
-static void check_bytes(struct compilation *c, const struct mode_statement *mode,
-                        const struct kept *text, const struct kept *file) {
-    if (text->bytes == file->bytes || !says_itself(c, origin_span(&mode->origin)))
-        return;
-    struct diagnostic *d =
-        report_unheard(c, mode, origin_span(&mode->origin),
-                       mode->residency == RESIDENCY_STORED ? "stored" : "recomputed");
-    diagnostic_say(d, "by it activations would need %s",
-                   bytes_text(&c->arena, (double)file->bytes));
-    diagnostic_label(d, c->final->steps[STEP_TRAIN].span, "in this they need %s",
-                     bytes_text(&c->arena, (double)text->bytes));
-}
-
-// Of other parts there are other bytes, whatever is recomputed: that is asked when the parts are
-// those that are said.
-static void check_kept(struct compilation *c) {
-    const struct strategy_config *strategy = &c->config.strategy;
-    struct kept text = measure_kept(c->final), file = measure_kept(c->derived);
-    bool other_parts = false;
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_extent)
-            other_parts |= check_parts(c, &strategy->modes[m], &text, &file);
-    for (uint32_t m = 0; m < strategy->n_modes && !other_parts; m++)
-        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_residency)
-            check_bytes(c, &strategy->modes[m], &text, &file);
+void help_unheard(struct diagnostic *d, const char *what) {
+    diagnostic_help(d, "leave `%s` out, or print the step anew without the written-out one", what);
 }
 
 void edited_check_heard(struct compilation *c, const struct placement *placement) {
-    const struct strategy_config *strategy = &c->config.strategy;
-    struct hearing hearing = {.c = c, .placement = placement};
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        check_travel(&hearing, &strategy->modes[m]);
-    check_kept(c);
+    edited_check_travel(c, placement);
+    edited_check_division(c);
 }

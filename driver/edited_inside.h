@@ -6,7 +6,9 @@
 //   edited_agrees.c    the text was printed for this mesh, these sizes, types and tensors
 //   edited_plan.c      places in memory that it writes out
 //   edited_storage.c   states are kept as the strategy declares
-//   edited_heard.c     what the file says of how the step goes
+//   edited_heard.c     what the file says of how the step goes, and the text does not do
+//   edited_travel.c    of parameters and gradients: when, how often and with how much
+//   edited_division.c  of work and activations: what is divided, kept and recomputed
 #ifndef PLACE_DRIVER_EDITED_INSIDE_H
 #define PLACE_DRIVER_EDITED_INSIDE_H
 
@@ -22,5 +24,14 @@ bool edited_settle_plan(struct compilation *, struct program *edited);
 void edited_check_storage(struct compilation *, const struct placement *);
 // What the file says of these affairs and the text does not do: it is warned about.
 void edited_check_heard(struct compilation *, const struct placement *);
+void edited_check_travel(struct compilation *, const struct placement *);
+void edited_check_division(struct compilation *);
+
+// Does the file itself say it, and where? Not by a default, nor in a file that it imports.
+bool file_says(const struct compilation *, const struct origin *, struct span *at);
+// W830 at what is not followed.
+struct diagnostic *report_unheard(struct compilation *, const struct origin *, struct span at,
+                                  const char *what);
+void help_unheard(struct diagnostic *, const char *what);
 
 #endif
