@@ -29,6 +29,11 @@ static int flush_output(int status) {
     return STATUS_REFUSED;
 }
 
+// What goes beyond `ulimit -f` is an error of the write, which says so, and no end of the process.
+static void report_large_files(void) {
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 static void catch_interrupts(void) {
     static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof interrupts / sizeof *interrupts; i++) {
@@ -43,6 +48,7 @@ int main(int argc, char **argv) {
     struct arena arena = {0};
     struct options options;
     catch_interrupts();
+    report_large_files();
     int status = options_parse(&arena, argc, argv, &options);
     if (status < 0)
         status = verb_functions[options.verb](&options);

@@ -219,14 +219,17 @@ class Checkpoints(unittest.TestCase):
     # ---- ends
 
     def test_an_interrupt_leaves_a_checkpoint(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU, signal.SIGUSR2, signal.SIGALRM,
+                       signal.SIGPWR):
             command, env = self.command("--steps", 1000, "--checkpoint", "kept", "--log", "log", devices=2,
                                         LINEAR_FAULT="slow")
             run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                    text=True)
             while not os.path.exists(self.path("log")) or self.read("log").count(b"\n") < 3:
                 time.sleep(0.02)
-            run.send_signal(number)
+            for _ in range(10):  # as `timeout`, which signals its child and then the child's group
+                run.send_signal(number)
+                time.sleep(0.001)
             errors = run.communicate(timeout=60)[1]
             self.assertEqual(run.returncode, 130, errors)
             (name,) = self.kept()
@@ -235,6 +238,51 @@ class Checkpoints(unittest.TestCase):
             self.assertEqual(self.saved("--resume", "kept", data=None, devices=2),
                              self.saved("--steps", step, devices=2))
             shutil.rmtree(self.path("kept"))
+            os.unlink(self.path("log"))
+
+    def end_at_once(self, *options):
+        """What a run says that does not come back from a step, and is told to end by all who may, and again."""
+        command, env = self.command("--steps", 9, "--quiet", "--log", "log", *options, LINEAR_FAULT="hang")
+        run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True)
+        while not os.path.exists(self.path("log")):
+            time.sleep(0.02)
+        for number in (signal.SIGUSR2, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            run.send_signal(number)
+        time.sleep(0.6)
+        run.send_signal(signal.SIGUSR2)
+        time.sleep(0.1)
+        self.assertIsNone(run.poll())
+        run.send_signal(signal.SIGTERM)
+        errors = run.communicate(timeout=60)[1]
+        self.assertEqual(run.returncode, 130)
+        os.unlink(self.path("log"))
+        return errors
+
+    def test_who_ends_a_run_at_once_is_told_what_is_lost(self):
+        self.assertEqual(self.end_at_once(), "ended at once: no states were kept\n")
+        self.assertEqual(self.end_at_once("--checkpoint", "kept"), "ended at once: what was trained is lost, for there is no "
+                         "checkpoint yet in kept\n")
+        self.train("--checkpoint", "kept", steps=2)
+        self.assertEqual(self.end_at_once("--resume", "kept"), "ended at once: what was trained after step 2 is lost; go on "
+                         "with --resume kept\n")
+        self.assertEqual(self.end_at_once("--resume", "kept", "--checkpoint", "new"), "ended at once: what was trained after "
+                         "kept/step-000000002 is lost; go on with --resume kept/step-000000002 --checkpoint new\n")
+
+    def test_who_interrupts_is_told_whether_states_are_kept(self):
+        for options, told in (((), "no states are kept, for there is neither --checkpoint nor --save"),
+                              (("--save", "model"), "files are written first"),
+                              (("--checkpoint", "kept"), "files are written first")):
+            command, env = self.command("--steps", 1000, "--log", "log", *options, LINEAR_FAULT="slow")
+            master, slave = os.openpty()
+            run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=slave)
+            while not os.path.exists(self.path("log")) or self.read("log").count(b"\n") < 2:
+                time.sleep(0.02)
+            run.send_signal(signal.SIGINT)
+            self.assertEqual(run.wait(timeout=60), 130)
+            self.assertRegex(os.read(master, 1000).decode(), f"interrupted: .*{told}; once more ends it at once\r\n")
+            for descriptor in (master, slave):
+                os.close(descriptor)
             os.unlink(self.path("log"))
 
     def test_data_that_break_off_leave_a_checkpoint(self):
@@ -289,6 +337,8 @@ class Checkpoints(unittest.TestCase):
         self.assertIn("are in kept; go on with --resume kept\n", done.stderr)
         done = self.train("--checkpoint", "none", status=1, devices=2, LINEAR_FAULT="break")
         self.assertIn("note: there is no checkpoint yet in none; --save-every N writes some on the way", done.stderr)
+        done = self.train("--checkpoint", "none", "--save-every", 5, status=1, devices=2, LINEAR_FAULT="break")
+        self.assertTrue(done.stderr.endswith("note: there is no checkpoint yet in none\n"), done.stderr)
         done = self.train(status=1, devices=2, LINEAR_FAULT="break")
         self.assertIn("note: no states were kept; with --checkpoint DIR a run can go on", done.stderr)
 

@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "runtime/host/checkpoint.h"
+#include "runtime/host/last_words.h"
 #include "runtime/host/log.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/resume.h"
@@ -321,6 +322,7 @@ static void commit(struct session *session, const struct checkpoint_writer *writ
         return;
     }
     checkpoints->last = writer->step;
+    last_words_prepare(session);
     folder_prune(&checkpoints->folder, checkpoints->keep);
 }
 

@@ -4,55 +4,96 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "runtime/host/file.h"
 #include "runtime/host/interrupts.h"
 
-static _Atomic int interrupts;
-static bool is_watched;             /* by a person, who is told: */
-static const char *_Atomic promise; /* what the first Ctrl-C does */
-
-/* Signals that are held while a program runs, and what they did before. */
-static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+enum signal_kind { URGENT, NOTICE, IGNORED };
+static const struct {
+    int number;
+    enum signal_kind kind;
+} held[] = {
+#define SIGNAL(number, kind) {number, kind},
+#include "runtime/host/signals.def"
+#undef SIGNAL
+};
 enum { HELD = sizeof held / sizeof held[0] };
 static struct sigaction previous[HELD];
 
-static void on_interrupt(int signal_number) {
-    if (atomic_fetch_add(&interrupts, 1) == 0) {
-        int before = errno; /* of whatever was interrupted */
-        const char *told = atomic_load(&promise);
-        if (is_watched)
-            (void)!write(STDERR_FILENO, told, strlen(told));
-        errno = before;
-        return;
-    }
-    new_file_abandon();
-    _exit(130);
+/* Whoever asks by several ways at once (`timeout` signals its child, and then the child's group)
+ * has asked once. */
+#define ONE_REQUEST_NS INT64_C(500000000)
+
+static _Atomic int interrupts;
+static _Atomic int64_t first_urgent_ns; /* 0: there was none */
+static bool is_watched;                 /* by a person, who is told: */
+static const char *_Atomic promise;     /* what the first Ctrl-C does */
+static const char *_Atomic loss;        /* what the second loses; null: nothing that is known */
+
+static int64_t now_ns(void) {
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec + 1;
 }
 
-void interrupts_promise(const char *first) {
+static void say(const char *text) {
+    if (text)
+        (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+static enum signal_kind kind_of(int number) {
+    int i = 0;
+    while (held[i].number != number)
+        i++;
+    return held[i].kind;
+}
+
+/* Whether it insists on an end that was asked for before. */
+static bool insists(int number) {
+    int64_t now = now_ns(), first = 0;
+    if (kind_of(number) != URGENT)
+        return false;
+    return !atomic_compare_exchange_strong(&first_urgent_ns, &first, now) &&
+           now - first > ONE_REQUEST_NS;
+}
+
+static void on_interrupt(int number) {
+    int before = errno; /* of whatever was interrupted */
+    if (insists(number)) {
+        new_file_abandon();
+        say(atomic_load(&loss));
+        _exit(130);
+    }
+    if (atomic_fetch_add(&interrupts, 1) == 0 && is_watched)
+        say(atomic_load(&promise));
+    errno = before;
+}
+
+void interrupts_promise(const char *first, const char *second) {
     atomic_store(&promise, first);
+    atomic_store(&loss, second);
 }
 
 void interrupts_begin(const char *first) {
-    interrupts_promise(first);
+    interrupts_promise(first, NULL);
     atomic_store(&interrupts, 0);
+    atomic_store(&first_urgent_ns, 0);
     is_watched = isatty(STDERR_FILENO);
     for (int i = 0; i < HELD; i++) {
-        /* A closed pipe and a limit on file sizes are errors of the write, reported as such. */
-        bool interrupt = held[i] == SIGINT || held[i] == SIGTERM || held[i] == SIGHUP;
-        struct sigaction action = {.sa_handler = interrupt ? on_interrupt : SIG_IGN,
+        struct sigaction action = {.sa_handler = held[i].kind == IGNORED ? SIG_IGN : on_interrupt,
                                    .sa_flags = SA_RESTART};
-        sigaction(held[i], &action, &previous[i]);
-        if (held[i] == SIGHUP && previous[i].sa_handler == SIG_IGN)
-            sigaction(held[i], &previous[i], NULL); /* nohup: the run is to outlive the terminal */
+        sigaction(held[i].number, &action, &previous[i]);
+        if (held[i].number == SIGHUP && previous[i].sa_handler == SIG_IGN) /* nohup */
+            sigaction(held[i].number, &previous[i], NULL);
     }
 }
 
 void interrupts_end(void) {
     for (int i = 0; i < HELD; i++)
-        sigaction(held[i], &previous[i], NULL);
+        sigaction(held[i].number, &previous[i], NULL);
 }
 
 int interrupts_seen(void) {

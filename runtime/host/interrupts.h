@@ -1,6 +1,6 @@
-/* Ctrl-C (and SIGTERM, which launchers send, and SIGHUP, when the terminal is gone): finishes the
- * step first, the second time ends the process at once with status 130, leaving no temporary file.
- */
+/* Ctrl-C (and SIGTERM, which launchers send): finishes the step first, the second time ends the
+ * process at once with status 130, leaving no temporary file. What announces an end that comes
+ * anyway (SIGHUP, SIGUSR2 and others) only finishes the step, however often it comes. */
 #pragma once
 
 /* What the first Ctrl-C tells who is at a terminal, of what it does; in one piece, which others'
@@ -8,7 +8,8 @@
 #define INTERRUPTED(does) "\ninterrupted: " does "; once more ends it at once\n"
 /* `first`: an INTERRUPTED. */
 void interrupts_begin(const char *first);
-/* From here on it does this. */
-void interrupts_promise(const char *first);
+/* From here on it does this; and the second is told as `second`, a line (null: in silence). Both
+ * stay as they are as long as signals are handled. */
+void interrupts_promise(const char *first, const char *second);
 void interrupts_end(void);
 int interrupts_seen(void);

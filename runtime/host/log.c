@@ -65,19 +65,25 @@ static void line_number(struct line *line, const char *name, double value) {
         line_add(line, ", \"%s\": null", name);
 }
 
-/* One write per line; what a full disk left of one is cut off again. */
+/* One write per line; what a full disk left of one is cut off again. Why it took a part is what it
+ * says of the rest. */
 static int line_write(struct run_log *log, struct line *line, char *message, size_t message_bytes) {
     line_add(line, "\n");
-    ssize_t n;
-    do
-        n = write(log->descriptor, line->text, line->used);
-    while (n < 0 && errno == EINTR);
-    if (n == (ssize_t)line->used) {
-        log->length += n;
+    size_t written = 0;
+    while (written < line->used) {
+        ssize_t n = write(log->descriptor, line->text + written, line->used - written);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        written += (size_t)n;
+    }
+    if (written == line->used) {
+        log->length += (int64_t)written;
         return 0;
     }
-    int reason = n < 0 ? errno : ENOSPC;
-    if (n > 0 && ftruncate(log->descriptor, log->length) != 0)
+    int reason = errno;
+    if (written > 0 && ftruncate(log->descriptor, log->length) != 0)
         reason = errno;
     snprintf(message, message_bytes, "%s: the log cannot be written: %s; it ends with a whole line",
              log->path, strerror(reason));

@@ -12,6 +12,7 @@
 #include "runtime/host/file.h"
 #include "runtime/host/inputs.h"
 #include "runtime/host/interrupts.h"
+#include "runtime/host/last_words.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/memory.h"
 #include "runtime/host/outputs.h"
@@ -475,9 +476,10 @@ static int run_session(struct session *session, const struct launch *launch, cha
     const struct place_program *program = session->program;
     int cores = available_cores();
     bool quiet = is_quiet(session, launch);
-    interrupts_promise(INTERRUPTED("the step is ended and files are written first"));
-    if (launch->first == 0)
+    if (launch->first == 0) {
+        last_words_prepare(session);
         warn_rate(program, session->options->steps);
+    }
     progress_begin(&session->progress, program, session->options->steps,
                    session->resumption.manifest.step, quiet);
     session->progress.terminal &= !launch->join; /* a launcher carries lines, whatever it says */
@@ -491,40 +493,6 @@ static int report_failure(const char *message) {
     fflush(stdout);
     fprintf(stderr, "error: %s\n", message);
     return 1;
-}
-
-/* What is in the folder now: somebody may have removed what was written. */
-static void report_checkpoint(const struct session *session, bool failed) {
-    const struct checkpoints *checkpoints = &session->checkpoints;
-    int64_t last = folder_last(checkpoints->path);
-    FILE *to = failed || atomic_load(&session->interrupted) ? stderr : stdout;
-    if (last < 0)
-        fprintf(stderr,
-                "note: the checkpoint of step %lld is no longer in %s; somebody has removed it\n",
-                (long long)checkpoints->last, checkpoints->path);
-    else
-        fprintf(to, "the states of step %lld are in %s; go on with --resume %s\n", (long long)last,
-                checkpoints->path, checkpoints->path);
-}
-
-/* Where the states are, of a run that had begun to train, and how it goes on. */
-static void report_states(const struct session *session, bool failed) {
-    const struct checkpoints *checkpoints = &session->checkpoints;
-    int64_t trained = atomic_load(&session->trained);
-    if (trained == 0)
-        return;
-    if (!checkpoints->is_on) {
-        if (failed)
-            fprintf(stderr, "note: no states were kept; with --checkpoint DIR a run can go on, and "
-                            "--save-every N keeps some on the way\n");
-    } else if (checkpoints->last < 0) {
-        fprintf(stderr,
-                "note: there is no checkpoint yet in %s; --save-every N writes some on the "
-                "way\n",
-                checkpoints->path);
-    } else {
-        report_checkpoint(session, failed);
-    }
 }
 
 /* Of what every process finds as this one does. */
@@ -579,7 +547,7 @@ static int run_program(const struct place_program *program,
     else if (atomic_load(&session.interrupted))
         status = report_interrupted(&launch, "after a whole step", options->save);
     if (launch.first == 0 && (status || !options->quiet))
-        report_states(&session, status == 1);
+        last_words_say(&session, status);
     interrupts_end();
     close_files(&session);
     /* Who is interrupted before the first step has told nobody. */
