@@ -4,7 +4,7 @@
 //
 // Each text is tried by a process of its own, which goes on until an edit ends it; that edit is
 // told, and another process goes on behind it. Of edits that do the same to the same kind of
-// statement one is tried, and of these a sample; with PLACE_TEST_FULL every edit of every word.
+// statement one is tried: of these a sample, with PLACE_TEST_FULL all.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,8 +96,8 @@ static struct edits choose_edits(struct arena *arena, const char *text, size_t w
             if (k == words.items[i].number)
                 continue;
             uint64_t kind = kind_of_edit(text, &edit);
-            bool chosen = kind / 64 % (uint64_t)(SAMPLED * sample_every()) == 0;
-            if (full || (chosen && is_new(seen, kind)))
+            bool chosen = full || kind / 64 % (uint64_t)(SAMPLED * sample_every()) == 0;
+            if (chosen && is_new(seen, kind))
                 ARENA_PUSH(arena, edits.items, edits.n, edits.capacity, edit);
         }
     return edits;
@@ -162,7 +162,7 @@ static size_t try_example(const char *example, struct seen *seen, struct progres
 }
 
 static void words_are_taken_or_refused(void **state) {
-    struct seen seen = {.n = 1 << 16};
+    struct seen seen = {.n = 1 << 20};
     struct progress *progress =
         mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     size_t n_bad = 0;
