@@ -100,16 +100,32 @@ static void add_to(struct traffic *traffic, const struct traffic *more) {
     traffic->in_a_row = more->in_a_row > traffic->in_a_row ? more->in_a_row : traffic->in_a_row;
 }
 
+// How many items, from this one on, are of layers in the same range.
+static int64_t items_alike(const struct reader *r, const struct buffer *buffer, int64_t item,
+                           int64_t end) {
+    if (buffer->stack != STACK_LAYERS)
+        return end - item;
+    int64_t layer = buffer_layer(buffer, item), step = buffer_layer_step(buffer);
+    const struct layer_range *range = &r->placement->ranges[placement_range(r->placement, layer)];
+    if (step % range->step != 0 || range->end <= layer)
+        return 1;
+    int64_t n = (range->end - layer + step - 1) / step;
+    return n < end - item ? n : end - item;
+}
+
 // What a statement carries of one item, it carries as often of each that it names.
 static void add_piece(const struct reader *r, const struct statement_walk *walk,
                       const struct reference *named, struct traffic more) {
     const struct axis_list *axes = &walk->statement->start.exchange.axes;
     const struct buffer *buffer = &r->program->buffers[named->buffer];
     struct items items = items_named(walk, named->index);
-    more.times = walk_trips(walk) / (items.end - items.first);
-    for (int64_t item = items.first; item < items.end; item++)
+    int64_t times = walk_trips(walk) / (items.end - items.first);
+    for (int64_t item = items.first, n; item < items.end; item += n) {
+        n = items_alike(r, buffer, item, items.end);
+        more.times = size_times(times, n);
         for (unsigned k = 0; k < axes->n; k++)
             add_to(traffic_of(r, place_of(r, buffer, item), axes->axes[k]), &more);
+    }
 }
 
 static void add_start(const struct reader *r, const struct statement_walk *walk) {
