@@ -201,10 +201,12 @@ static void account_memory(const struct program *program, struct arena *arena,
     struct interval *lives[N_STEPS] = {NULL};
     struct plan plan = plan_of(program, arena);
     for (int s = 0; s < N_STEPS; s++) {
+        struct arena scratch = {0};
         lives[s] = step_lifetimes(program, s, arena);
         int64_t n = count_positions(&program->steps[s].body);
-        struct events events = find_events(&plan, lives[s], n, arena);
-        best = best_moment(&events, s, arena, best);
+        struct events events = find_events(&plan, lives[s], n, &scratch);
+        best = best_moment(&events, s, &scratch, best);
+        arena_free(&scratch);
     }
     fill_states(&plan, lives[best.step], best.position, account);
     const struct statement *statement =

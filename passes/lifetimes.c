@@ -158,10 +158,11 @@ static int64_t follow_block(struct lifetimes *l, const struct block *block, int6
 struct interval *step_lifetimes(const struct program *program, enum step_kind step,
                                 struct arena *arena) {
     const struct block *body = &program->steps[step].body;
+    struct arena scratch = {0};
     struct lifetimes l = {.program = program,
                           .step = step,
-                          .arena = arena,
-                          .started = starts_by_handle(&program->steps[step], arena)};
+                          .arena = &scratch,
+                          .started = starts_by_handle(&program->steps[step], &scratch)};
     int64_t end = follow_block(&l, body, 0, 0);
     struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
     for (buffer_id b = 0; b < program->n_buffers; b++) {
@@ -175,5 +176,6 @@ struct interval *step_lifetimes(const struct program *program, enum step_kind st
             buffer->class == CLASS_OUTPUT)
             lives[b] = (struct interval){-1, end};
     }
+    arena_free(&scratch);
     return lives;
 }

@@ -149,11 +149,10 @@ static void place_results(struct frame_plan *plan) {
 }
 
 // First what costs nothing (results, places of dead operands), then the frame for the rest.
-static void plan_frame(struct program *program, struct unit *unit) {
-    struct frame_plan plan = {program, unit,
-                              ARENA_ARRAY(program->arena, int64_t, unit->n_values + 1),
-                              ARENA_ARRAY(program->arena, int64_t, unit->n_values + 1),
-                              ARENA_ARRAY(program->arena, uint32_t, unit->n_values + 1)};
+static void plan_frame(struct program *program, struct unit *unit, struct arena *scratch) {
+    struct frame_plan plan = {program, unit, ARENA_ARRAY(scratch, int64_t, unit->n_values + 1),
+                              ARENA_ARRAY(scratch, int64_t, unit->n_values + 1),
+                              ARENA_ARRAY(scratch, uint32_t, unit->n_values + 1)};
     for (uint32_t i = 0; i < unit->n_ops; i++)
         for (unsigned k = 0; k < unit->ops[i].n_results; k++)
             plan.producer[unit->ops[i].results[k]] = i;
@@ -161,7 +160,7 @@ static void plan_frame(struct program *program, struct unit *unit) {
     find_lives(&plan);
     share_places(&plan);
     find_lives(&plan);
-    struct item *items = ARENA_ARRAY(program->arena, struct item, unit->n_values + 1);
+    struct item *items = ARENA_ARRAY(scratch, struct item, unit->n_values + 1);
     uint32_t n = 0;
     for (uint32_t i = unit->n_parameters; i < unit->n_values; i++) {
         struct value *value = &unit->values[i];
@@ -174,7 +173,7 @@ static void plan_frame(struct program *program, struct unit *unit) {
             item->lives[s] =
                 s ? (struct interval){1, 0} : (struct interval){plan.first[i], plan.last[i]};
     }
-    unit->frame_bytes = aligned(first_fit(program->arena, items, n, 0));
+    unit->frame_bytes = aligned(first_fit(scratch, items, n, 0));
     for (uint32_t i = 0; i < n; i++)
         unit->values[items[i].id].offset_bytes = items[i].offset;
 }
@@ -210,7 +209,7 @@ static void plan_frames(struct program *program) {
         if (names_find(&names, program->buffers[id].name) == NOT_NAMED)
             names_add(&names, program->buffers[id].name, id);
     for (uint32_t i = 0; i < program->n_units; i++) {
-        plan_frame(program, &program->units[i]);
+        plan_frame(program, &program->units[i], &scratch);
         add_frame_buffer(program, &names, &program->units[i]);
     }
     arena_free(&scratch);
@@ -222,10 +221,11 @@ static void plan_frames(struct program *program) {
 // by size what lives for a part of a step, where both steps use the same bytes.
 bool plan_memory(struct program *program, const struct pass_context *context) {
     plan_frames(program);
-    struct item *items = ARENA_ARRAY(program->arena, struct item, program->n_buffers + 1);
+    struct arena scratch = {0};
+    struct item *items = ARENA_ARRAY(&scratch, struct item, program->n_buffers + 1);
     const struct interval *lives[N_STEPS];
     for (int s = 0; s < N_STEPS; s++)
-        lives[s] = step_lifetimes(program, s, program->arena);
+        lives[s] = step_lifetimes(program, s, &scratch);
     uint32_t n = 0;
     int64_t base = 0;
     for (uint32_t i = 0; i < program->n_buffers; i++) {
@@ -243,8 +243,9 @@ bool plan_memory(struct program *program, const struct pass_context *context) {
         for (int s = 0; s < N_STEPS; s++)
             item->lives[s] = lives[s][i];
     }
-    program->arena_bytes = first_fit(program->arena, items, n, base);
+    program->arena_bytes = first_fit(&scratch, items, n, base);
     for (uint32_t i = 0; i < n; i++)
         program->buffers[items[i].id].offset_bytes = items[i].offset;
+    arena_free(&scratch);
     return true;
 }

@@ -28,6 +28,8 @@ static void leave_one_island(const struct program *all, struct buffer *buffer) {
 }
 
 const struct program *island_program(const struct program *all, struct arena *arena) {
+    if (all->policy.islands.n == 0)
+        return all;
     struct program *one = ARENA_NEW(arena, struct program);
     *one = *all;
     one->buffers = arena_copy(arena, all->buffers, all->n_buffers * sizeof *all->buffers);

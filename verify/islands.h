@@ -15,7 +15,7 @@
 
 #include "verify/engine.h"
 
-// The program of one island; where there is only one, a copy. What crosses the axes between
+// The program of one island; where there is only one, the program. What crosses the axes between
 // islands, or is not dealt out to all of them, is left in it and told by the check.
 const struct program *island_program(const struct program *, struct arena *);
 // Insists (E515) that islands are apart in the steps of `program`, of which the engine's is that of
