@@ -171,18 +171,131 @@ class Checkpoints(unittest.TestCase):
         launcher = (MPIRUN, "-n", "2", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none")
         return [(), launcher] if MPIRUN else [()]
 
-    def test_what_is_gone_is_not_promised(self):
-        command, env = self.command("--steps", 1000, "--checkpoint", "kept", "--save-every", 1, LINEAR_FAULT="slow")
+    def start_slow(self, *options):
+        """A run that writes a checkpoint behind every step; it has written two."""
+        command, env = self.command("--steps", 1000, "--checkpoint", "kept", "--save-every", 1, *options, LINEAR_FAULT="slow")
         run = subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                text=True)
-        while not os.path.exists(self.path("kept", "step-000000002")):
+        self.wait_for("kept", "step-000000002")
+        return run
+
+    def wait_for(self, *names):
+        while not os.path.exists(self.path(*names)):
             time.sleep(0.02)
-        os.rename(self.path("kept"), self.path("gone"))
+
+    def wait_for_checkpoint(self):
+        """Of a folder that may not be there."""
+        while not os.path.exists(self.path("kept")) or not any(name.startswith("step-") for name in self.kept()):
+            time.sleep(0.02)
+
+    def end(self, run, status):
         run.send_signal(signal.SIGINT)
         errors = run.communicate(timeout=60)[1]
-        self.assertEqual(run.returncode, 1, errors)
+        self.assertEqual(run.returncode, status, errors)
+        return errors
+
+    def test_a_folder_that_is_gone_is_made_again(self):
+        for gone in (lambda: os.rename(self.path("kept"), self.path("gone")), lambda: shutil.rmtree(self.path("kept"), True),
+                     lambda: os.unlink(self.path("kept", ".lock"))):
+            run = self.start_slow()
+            gone()
+            self.wait_for_checkpoint()
+            self.wait_for("kept", ".lock")
+            self.assertIn("kept: another run writes its checkpoints there", self.refused("--steps", 3, "--checkpoint", "kept"))
+            errors = self.end(run, 130)
+            last = int(self.kept()[-1][5:])
+            self.assertIn(f"the states of step {last} are in kept; go on with --resume kept\n", errors)
+            self.assertEqual(self.saved("--resume", "kept", data=None), self.saved("--steps", last))
+            shutil.rmtree(self.path("kept"))
+            shutil.rmtree(self.path("gone"), ignore_errors=True)
+
+    def take_away(self, run):
+        """So that no other can be made in its place either, as the run says."""
+        os.rename(self.path("kept"), self.path("gone"))
+        while not os.path.islink(self.path("kept")):
+            shutil.rmtree(self.path("kept"), ignore_errors=True)
+            try:
+                os.symlink("nowhere/kept", self.path("kept"))
+            except FileExistsError:
+                pass
+        while "cannot be opened" not in run.stderr.readline():
+            self.assertIsNone(run.poll())
+
+    def test_a_folder_that_is_put_back_goes_on(self):
+        """As it was, or as a copy of it."""
+        for back in (lambda: os.rename(self.path("gone"), self.path("kept")),
+                     lambda: shutil.copytree(self.path("gone"), self.path("kept"))):
+            run = self.start_slow()
+            self.take_away(run)
+            last = sorted(name for name in os.listdir(self.path("gone")) if name.startswith("step-"))[-1]
+            os.unlink(self.path("kept"))
+            back()
+            while self.kept()[-1] <= last:
+                time.sleep(0.02)
+            self.assertIn("are in kept; go on with --resume kept\n", self.end(run, 130))
+            shutil.rmtree(self.path("kept"))
+            shutil.rmtree(self.path("gone"), ignore_errors=True)
+
+    def test_a_folder_of_another_run_in_its_place_stays_as_it_is(self):
+        self.train("--checkpoint", "other", "--seed", 7, steps=2)
+        run = self.start_slow()
+        self.take_away(run)
+        os.rename(self.path("other"), self.path("link"))
+        os.unlink(self.path("kept"))
+        os.symlink("link", self.path("kept"))
+        while "the folder is another than before, and has checkpoints that are not this run's" not in run.stderr.readline():
+            pass
+        self.assertIn("error: rank 0, step", self.end(run, 1))
+        self.assertEqual(self.kept(), ["step-000000002"])
+
+    def test_what_is_gone_is_not_promised(self):
+        run = self.start_slow()
+        self.take_away(run)
+        errors = self.end(run, 1)
         self.assertRegex(errors, r"\nnote: the checkpoint of step \d+ is no longer in kept; somebody has removed it\n$")
         self.assertNotIn("go on with", errors)
+
+    def as_nobody(self, *options, status=1):
+        """Of a process to which permissions apply."""
+        shutil.copy(PROGRAM, self.path("program"))
+        os.chmod(self.folder, 0o755)
+        user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        _, env = self.command()
+        done = subprocess.run([self.path("program"), *map(str, options), "--data", "text"], env=env, cwd=self.folder,
+                              capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, **user)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_a_folder_that_may_not_be_written_is_noticed_before_the_first_step(self):
+        os.mkdir(self.path("kept"))
+        os.chmod(self.path("kept"), 0o777)
+        self.as_nobody("--steps", 3, "--checkpoint", "kept", status=0)
+        os.chmod(self.path("kept"), 0o555)
+        self.assertEqual(self.as_nobody("--steps", 9, "--resume", "kept", "--quiet"),
+                         "error: kept: cannot be written: Permission denied; name a folder for checkpoints that may be written\n")
+        os.chmod(self.path("kept"), 0o777)
+
+    def test_old_checkpoints_go_and_what_else_is_there_stays(self):
+        self.train("--checkpoint", "kept", "--save-every", 1, "--keep", 9, PLACE_SHARD_BYTES="1000")
+        self.write(b"mine", "kept", "step-000000002", "notes.txt")
+        os.mkdir(self.path("kept", "step-000000003", "plots"))
+        shutil.move(self.path("kept", "step-000000004"), self.path("elsewhere"))
+        os.symlink("../elsewhere", self.path("kept", "step-000000004"))
+        done = self.train("--resume", "kept", "--save-every", 1, "--keep", 2, steps=9)
+        self.assertEqual(done.stderr, "warning: kept: not removed: step 4, for it is no folder; step 3, for it has plots, which "
+                         "is of no checkpoint; step 2, for it has notes.txt, which is of no checkpoint\n")
+        self.assertEqual(self.kept(), [f"step-00000000{i}" for i in (2, 3, 4, 8, 9)])
+        self.assertEqual(sorted(os.listdir(self.path("kept", "step-000000002"))),
+                         ["manifest.json", "model.safetensors", "notes.txt"])
+
+    def test_an_old_checkpoint_that_may_not_be_removed_stays(self):
+        os.mkdir(self.path("kept"))
+        os.chmod(self.path("kept"), 0o777)
+        self.as_nobody("--steps", 3, "--checkpoint", "kept", "--save-every", 1, status=0)
+        os.chmod(self.path("kept", "step-000000001"), 0o555)
+        errors = self.as_nobody("--steps", 6, "--resume", "kept", "--save-every", 1, "--quiet", status=0)
+        self.assertEqual(errors, "warning: kept: not removed: step 1, for it may not be: Permission denied\n")
+        self.assertEqual(self.kept(), [f"step-00000000{i}" for i in (1, 4, 5, 6)])
 
     def test_the_log_goes_on_too(self):
         self.train("--checkpoint", "kept", "--log", "log", steps=2)

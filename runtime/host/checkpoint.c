@@ -11,6 +11,7 @@
 #include "runtime/host/last_words.h"
 #include "runtime/host/log.h"
 #include "runtime/host/progress.h"
+#include "runtime/host/prune.h"
 #include "runtime/host/resume.h"
 #include "runtime/host/session.h"
 #include "runtime/transport/transport.h"
@@ -113,6 +114,7 @@ static int check_order(struct session *session, char *message, size_t message_by
         return -1;
     }
     checkpoints->last = last;
+    checkpoints->last_sum = session->resumption.manifest.own_sum;
     return 0;
 }
 
@@ -175,11 +177,56 @@ void checkpoints_close(struct session *session) {
 /* ---- rank 0's part -------------------------------------------------------------------------- */
 
 /* Says why there will be no checkpoint, and leaves nothing of it. */
-static void give_up(struct checkpoints *checkpoints, int64_t step, const char *what, int reason) {
+static void give_up_for(struct checkpoints *checkpoints, int64_t step, const char *why) {
     folder_discard(&checkpoints->folder);
     snprintf(checkpoints->failure, sizeof checkpoints->failure,
-             "%s: the checkpoint of step %lld cannot be written: %s%s%s", checkpoints->folder.path,
-             (long long)step, what, *what ? ": " : "", strerror(reason));
+             "%s: the checkpoint of step %lld cannot be written: %s", checkpoints->path,
+             (long long)step, why);
+}
+
+static void give_up(struct checkpoints *checkpoints, int64_t step, const char *what, int reason) {
+    char why[256];
+    snprintf(why, sizeof why, "%s%s%s", what, *what ? ": " : "", strerror(reason));
+    give_up_for(checkpoints, step, why);
+}
+
+/* Whether the last checkpoint of the folder is the one that this run wrote last, or goes on from;
+ * or there is none. */
+static bool is_of_this_run(const struct checkpoints *checkpoints) {
+    struct resumption there = {.path = ""};
+    char unused[FILE_PATH_BYTES + 256];
+    int64_t last = folder_last(checkpoints->path);
+    if (last < 0 || last != checkpoints->last)
+        return last < 0;
+    folder_name(there.path, sizeof there.path, checkpoints->path, last);
+    bool same = resumption_read_manifest(&there, unused, sizeof unused) == 0 &&
+                there.manifest.own_sum == checkpoints->last_sum;
+    resumption_close(&there);
+    return same;
+}
+
+/* A folder that was moved, removed or mounted over is made or opened again by its path, so that no
+ * more is lost than was in it. What is there now may be somebody else's. */
+static bool return_to_folder(struct session *session, int64_t step) {
+    struct checkpoints *checkpoints = &session->checkpoints;
+    char why[FILE_PATH_BYTES + 256];
+    if (folder_is_in_place(&checkpoints->folder))
+        return true;
+    folder_close(&checkpoints->folder);
+    if (folder_open(&checkpoints->folder, checkpoints->path, why, sizeof why) != 0) {
+        give_up_for(checkpoints, step, why);
+        return false;
+    }
+    if (!is_of_this_run(checkpoints)) {
+        folder_close(&checkpoints->folder);
+        give_up_for(checkpoints, step,
+                    "the folder is another than before, and has checkpoints that are not this "
+                    "run's; put the former back, or move these away");
+        return false;
+    }
+    checkpoints->last = folder_last(checkpoints->path);
+    last_words_prepare(session);
+    return true;
 }
 
 static void path_in(const struct checkpoints *checkpoints, const char *name,
@@ -242,7 +289,7 @@ static int write_index(const struct checkpoints *checkpoints, const char *stem, 
             (size_t)sprintf(text + used, ": \"%s\"", files->items[tensor_files_of(files, i)].name);
     }
     used += (size_t)sprintf(text + used, "}}\n");
-    snprintf(name, sizeof name, "%s.safetensors.index.json", stem);
+    snprintf(name, sizeof name, "%s" TENSOR_INDEX_SUFFIX, stem);
     int status = write_text(checkpoints, name, text, used);
     free(text);
     return status;
@@ -262,8 +309,11 @@ static int write_indices(const struct checkpoints *checkpoints) {
 }
 
 /* Whether there is a place for the parts now. */
-static bool prepare(struct checkpoints *checkpoints, int64_t step) {
+static bool prepare(struct session *session, int64_t step) {
+    struct checkpoints *checkpoints = &session->checkpoints;
     *checkpoints->failure = 0;
+    if (!return_to_folder(session, step))
+        return false;
     if (folder_begin(&checkpoints->folder, step) != 0) {
         give_up(checkpoints, step, "", errno);
         return false;
@@ -292,7 +342,8 @@ static int sync_folder(const struct checkpoints *checkpoints) {
     return status;
 }
 
-static int write_manifest(struct session *session, const struct checkpoint_writer *writer) {
+static int write_manifest(struct session *session, const struct checkpoint_writer *writer,
+                          uint64_t *sum) {
     const struct checkpoints *checkpoints = &session->checkpoints;
     const struct place_program *program = session->program;
     struct manifest manifest = {.step = writer->step,
@@ -310,20 +361,29 @@ static int write_manifest(struct session *session, const struct checkpoint_write
     size_t bytes;
     char *text = manifest_print(&manifest, program, &bytes);
     int status = text ? write_text(checkpoints, MANIFEST_NAME, text, bytes) : -1;
+    *sum = text ? manifest_sum(text, bytes) : 0;
     free(text);
     return status;
 }
 
 static void commit(struct session *session, const struct checkpoint_writer *writer) {
     struct checkpoints *checkpoints = &session->checkpoints;
-    if (write_manifest(session, writer) != 0 || sync_folder(checkpoints) != 0 ||
+    uint64_t sum;
+    if (!folder_is_in_place(&checkpoints->folder)) {
+        give_up_for(checkpoints, writer->step,
+                    "its folder was moved or removed while it was written");
+        return;
+    }
+    if (write_manifest(session, writer, &sum) != 0 || sync_folder(checkpoints) != 0 ||
         folder_commit(&checkpoints->folder, writer->step) != 0) {
         give_up(checkpoints, writer->step, "", errno);
         return;
     }
     checkpoints->last = writer->step;
+    checkpoints->last_sum = sum;
     last_words_prepare(session);
-    folder_prune(&checkpoints->folder, checkpoints->keep);
+    folder_prune(&checkpoints->folder, checkpoints->keep, checkpoints->stays,
+                 sizeof checkpoints->stays);
 }
 
 /* ---- every rank's part ---------------------------------------------------------------------- */
@@ -454,7 +514,7 @@ static int32_t write_and_share(struct session *session, struct place_context *co
 /* What rank 0 has prepared, all fill. */
 static int32_t agree_to_write(struct session *session, struct place_context *context, int64_t step,
                               bool *ready) {
-    int64_t mine = context->rank == 0 && prepare(&session->checkpoints, step);
+    int64_t mine = context->rank == 0 && prepare(session, step);
     int64_t *all = malloc((size_t)session->program->devices * sizeof *all);
     int32_t status = all ? host_share(context, &mine, all, sizeof mine)
                          : context_fail(context, -1, PLACE_ERROR_HOST, "no memory to agree");

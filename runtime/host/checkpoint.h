@@ -19,8 +19,10 @@ struct checkpoints {
     struct tensor_files files; /* what one has; the same for all */
     /* Of rank 0: */
     struct folder folder;
-    int64_t last;                        /* step of the last that is whole; -1: there is none */
-    char failure[FILE_PATH_BYTES + 256]; /* why the last that was tried is not; empty: it is */
+    int64_t last;                      /* step of the last that is whole; -1: there is none */
+    uint64_t last_sum;                 /* its manifest's own */
+    char failure[2 * FILE_PATH_BYTES]; /* why the last that was tried is not; empty: it is */
+    char stays[FILE_PATH_BYTES + 512]; /* which old one, and why; empty: none that should not */
 };
 /* What a checkpoint of this program holds, for whoever reads one or writes some: first. 0, or -1
  * with one line in `message`. */

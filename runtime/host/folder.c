@@ -93,6 +93,10 @@ static void remove_stale(int descriptor) {
         closedir(list);
 }
 
+void folder_removed(char *removed, size_t bytes, const char *name) {
+    snprintf(removed, bytes, ".%s" REMOVED, name);
+}
+
 /* ---- the folder ----------------------------------------------------------------------------- */
 
 static int fail(struct folder *folder, const char *what, char *message, size_t message_bytes) {
@@ -104,7 +108,7 @@ static int fail(struct folder *folder, const char *what, char *message, size_t m
 }
 
 int folder_open(struct folder *folder, const char *path, char *message, size_t message_bytes) {
-    *folder = (struct folder){.descriptor = -1, .lock = -1};
+    *folder = (struct folder){.descriptor = -1, .lock = -1, .told = -1};
     snprintf(folder->path, sizeof folder->path, "%s", path);
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
         return fail(folder, "cannot be made", message, message_bytes);
@@ -123,7 +127,23 @@ int folder_open(struct folder *folder, const char *path, char *message, size_t m
         return -1;
     }
     remove_stale(folder->descriptor);
+    if (folder_begin(folder, 0) != 0) /* its lock may be older than what it is protected by */
+        return fail(folder, "cannot be written", message, message_bytes);
+    folder_discard(folder);
     return 0;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool folder_is_in_place(const struct folder *folder) {
+    struct stat opened, named, locked, lock;
+    return folder->descriptor >= 0 && fstat(folder->descriptor, &opened) == 0 &&
+           stat(folder->path, &named) == 0 && is_same_file(&opened, &named) &&
+           fstat(folder->lock, &locked) == 0 &&
+           fstatat(folder->descriptor, LOCK_NAME, &lock, AT_SYMLINK_NOFOLLOW) == 0 &&
+           is_same_file(&locked, &lock);
 }
 
 void folder_close(struct folder *folder) {
@@ -195,35 +215,4 @@ int folder_commit(struct folder *folder, int64_t step) {
         return -1;
     *folder->unfinished = 0;
     return file_flush(folder->descriptor);
-}
-
-static int64_t first_and_count(int descriptor, int64_t *count) {
-    DIR *list = open_list(descriptor);
-    struct dirent *entry;
-    int64_t first = -1;
-    *count = 0;
-    while (list && (entry = readdir(list))) {
-        int64_t step = step_of(entry->d_name);
-        if (step < 0)
-            continue;
-        first = first < 0 || step < first ? step : first;
-        ++*count;
-    }
-    if (list)
-        closedir(list);
-    return first;
-}
-
-void folder_prune(struct folder *folder, int64_t keep) {
-    char name[64], removed[80];
-    for (;;) {
-        int64_t count, first = first_and_count(folder->descriptor, &count);
-        if (count <= keep)
-            return;
-        snprintf(name, sizeof name, STEM "%09lld", (long long)first);
-        snprintf(removed, sizeof removed, ".%s" REMOVED, name);
-        if (renameat(folder->descriptor, name, folder->descriptor, removed) != 0)
-            return;
-        part_folder_remove(folder->descriptor, removed);
-    }
 }

@@ -11,10 +11,14 @@ struct folder {
     char path[FILE_PATH_BYTES];
     int descriptor, lock; /* -1: not open */
     char unfinished[64];  /* name of what is being made; empty: nothing */
+    int64_t told;         /* the last step that was said to stay (prune.h); -1: none */
 };
 
-/* Makes the folder, unless it is there, and locks it. 0, or -1 with one line in `message`. */
+/* Makes the folder, unless it is there, locks it, and sees that it can be written. 0, or -1 with
+ * one line in `message`. */
 int folder_open(struct folder *folder, const char *path, char *message, size_t message_bytes);
+/* Whether its path still names what was opened, with its lock: it can be moved or removed. */
+bool folder_is_in_place(const struct folder *folder);
 /* Removes what is unfinished, and lets go. */
 void folder_close(struct folder *folder);
 
@@ -40,5 +44,5 @@ int folder_begin(struct folder *folder, int64_t step);
 int folder_commit(struct folder *folder, int64_t step);
 /* Removes what was begun, if anything was. */
 void folder_discard(struct folder *folder);
-/* Removes all but the last `keep`. */
-void folder_prune(struct folder *folder, int64_t keep);
+/* The name in the folder of a checkpoint that is being removed. */
+void folder_removed(char *removed, size_t bytes, const char *name);

@@ -343,10 +343,18 @@ static bool parse_fields(struct json_reader *reader, struct manifest *manifest) 
     return has_all(reader, seen, N) && reader_end(reader);
 }
 
+static size_t bytes_before_sum(size_t bytes) {
+    return bytes < SUM_BYTES ? 0 : bytes - SUM_BYTES;
+}
+
+uint64_t manifest_sum(const char *text, size_t bytes) {
+    return content_hash((const unsigned char *)text, (int64_t)bytes_before_sum(bytes));
+}
+
 static bool check_sum(struct json_reader *reader, uint64_t *sum) {
     char end[SUM_BYTES + 1];
-    size_t n = reader->n < SUM_BYTES ? 0 : reader->n - SUM_BYTES;
-    *sum = content_hash((const unsigned char *)reader->text, (int64_t)n);
+    size_t n = bytes_before_sum(reader->n);
+    *sum = manifest_sum(reader->text, reader->n);
     snprintf(end, sizeof end, SUM_FORMAT, *sum);
     return (reader->n - n == SUM_BYTES && memcmp(end, reader->text + n, SUM_BYTES) == 0) ||
            reader_fail(reader, "its sum is not that of its text: it is damaged or was edited");

@@ -27,6 +27,9 @@ struct manifest {
 char *manifest_print(const struct manifest *manifest, const struct place_program *program,
                      size_t *bytes);
 
+/* The sum with which a text ends, of all that stands before it. */
+uint64_t manifest_sum(const char *text, size_t bytes);
+
 /* Reads a text of `bytes` bytes, whatever is in it. 0, or -1 with what is wrong in `message`. To be
  * freed in any case. */
 int manifest_parse(struct manifest *manifest, const char *text, size_t bytes, char *message,

@@ -53,7 +53,7 @@ static bool is_newer(const struct resumption *resumption) {
     return resumption->manifest.version > MANIFEST_VERSION;
 }
 
-static int read_manifest(struct resumption *resumption, char *message, size_t message_bytes) {
+int resumption_read_manifest(struct resumption *resumption, char *message, size_t message_bytes) {
     enum { MOST_BYTES = 1 << 28 };
     char why[256];
     int64_t bytes;
@@ -273,7 +273,7 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
 
 int resumption_open_named(struct resumption *resumption, const struct place_program *program,
                           char *message, size_t message_bytes) {
-    if (read_manifest(resumption, message, message_bytes) != 0)
+    if (resumption_read_manifest(resumption, message, message_bytes) != 0)
         return -1;
     int32_t n = resumption->manifest.files.n;
     resumption->descriptors = malloc(((size_t)n + 1) * sizeof(int));

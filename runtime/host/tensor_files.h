@@ -11,6 +11,9 @@ struct tensor_file {
     size_t header_bytes;
     int64_t bytes; /* in all */
 };
+/* Behind "model" or "states": which of several files each tensor is in. */
+#define TENSOR_INDEX_SUFFIX ".safetensors.index.json"
+
 struct tensor_files {
     struct entries entries;
     struct tensor_file *items;

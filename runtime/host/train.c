@@ -151,6 +151,16 @@ static void warn_of_failure(struct session *session, const struct place_context 
     *checkpoints->failure = 0;
 }
 
+/* An old checkpoint that is more than that is left as it is. */
+static void warn_of_old(struct session *session, const struct place_context *context) {
+    struct checkpoints *checkpoints = &session->checkpoints;
+    if (context->rank != 0 || !*checkpoints->stays)
+        return;
+    progress_end(&session->progress);
+    fprintf(stderr, "warning: %s\n", checkpoints->stays);
+    *checkpoints->stays = 0;
+}
+
 /* The log has those that are whole. */
 static void log_checkpoint(struct session *session, struct place_context *context,
                            struct training *training, int64_t step) {
@@ -179,6 +189,7 @@ static int32_t end_checkpoint(struct session *session, struct place_context *con
     else
         status = checkpoint_finish(session, context, writer);
     training->waited += clock_seconds() - begin;
+    warn_of_old(session, context);
     log_checkpoint(session, context, training, step);
     return status;
 }

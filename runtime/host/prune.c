@@ -1,0 +1,116 @@
+/* Removing old checkpoints (see prune.h). */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "runtime/host/prune.h"
+#include "runtime/host/resume.h"
+
+/* What a step has, by its manifest; the indices follow from that. */
+struct old {
+    struct resumption resumption; /* of which the path and the manifest */
+    int descriptor;               /* -1: not open */
+    char name[64];                /* in its folder */
+};
+
+static const char *const others[] = {MANIFEST_NAME, "model" TENSOR_INDEX_SUFFIX,
+                                     "states" TENSOR_INDEX_SUFFIX};
+enum { OTHERS = sizeof others / sizeof *others };
+
+static bool is_its_own(const struct old *old, const char *name) {
+    const struct tensor_files *files = &old->resumption.manifest.files;
+    for (int i = 0; i < OTHERS; i++)
+        if (strcmp(name, others[i]) == 0)
+            return true;
+    for (int32_t i = 0; i < files->n; i++)
+        if (strcmp(name, files->items[i].name) == 0)
+            return true;
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Whether it has something that is not of a checkpoint, whose name is then in `why`. */
+static bool has_more(const struct old *old, char *why, size_t why_bytes) {
+    int again = openat(old->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again < 0 ? NULL : fdopendir(again);
+    const struct dirent *entry;
+    bool more = false;
+    while (!more && list && (entry = readdir(list))) {
+        more = !is_its_own(old, entry->d_name);
+        if (more)
+            snprintf(why, why_bytes, "it has %s, which is of no checkpoint", entry->d_name);
+    }
+    if (list)
+        closedir(list);
+    else if (again >= 0)
+        close(again);
+    return more;
+}
+
+/* Whether it can be removed as a whole; else `why` not. */
+static bool can_be_removed(struct folder *folder, struct old *old, char *why, size_t why_bytes) {
+    char message[FILE_PATH_BYTES + 256];
+    old->descriptor =
+        openat(folder->descriptor, old->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (old->descriptor < 0)
+        snprintf(why, why_bytes, "%s",
+                 errno == ELOOP || errno == ENOTDIR ? "it is no folder" : strerror(errno));
+    else if (faccessat(old->descriptor, ".", W_OK | X_OK, AT_EACCESS) != 0)
+        snprintf(why, why_bytes, "it may not be: %s", strerror(errno));
+    else if (resumption_read_manifest(&old->resumption, message, sizeof message) != 0)
+        snprintf(why, why_bytes, "its " MANIFEST_NAME " does not say what is its own");
+    else
+        return !has_more(old, why, why_bytes);
+    return false;
+}
+
+/* It has no name of a checkpoint while only a part of it is there. */
+static bool remove_old(struct folder *folder, const struct old *old, char *why, size_t why_bytes) {
+    const struct tensor_files *files = &old->resumption.manifest.files;
+    char removed[sizeof old->name + 16];
+    folder_removed(removed, sizeof removed, old->name);
+    if (renameat(folder->descriptor, old->name, folder->descriptor, removed) != 0) {
+        snprintf(why, why_bytes, "it may not be: %s", strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < OTHERS; i++)
+        unlinkat(old->descriptor, others[i], 0);
+    for (int32_t i = 0; i < files->n; i++)
+        unlinkat(old->descriptor, files->items[i].name, 0);
+    if (unlinkat(folder->descriptor, removed, AT_REMOVEDIR) == 0)
+        return true;
+    snprintf(why, why_bytes, "%s: what is left of it is in %s", strerror(errno), removed);
+    return false;
+}
+
+static bool prune_step(struct folder *folder, int64_t step, char *why, size_t why_bytes) {
+    struct old old = {.descriptor = -1};
+    folder_name(old.resumption.path, sizeof old.resumption.path, folder->path, step);
+    snprintf(old.name, sizeof old.name, "%s", strrchr(old.resumption.path, '/') + 1);
+    bool gone =
+        can_be_removed(folder, &old, why, why_bytes) && remove_old(folder, &old, why, why_bytes);
+    resumption_close(&old.resumption);
+    if (old.descriptor >= 0)
+        close(old.descriptor);
+    return gone;
+}
+
+void folder_prune(struct folder *folder, int64_t keep, char *message, size_t message_bytes) {
+    char why[512];
+    int64_t step = INT64_MAX, told = folder->told;
+    size_t used = 0;
+    *message = 0;
+    for (int64_t i = 0; i < keep && step >= 0; i++)
+        step = folder_last_before(folder->path, step);
+    while (step >= 0 && (step = folder_last_before(folder->path, step)) >= 0) {
+        if (prune_step(folder, step, why, sizeof why) || step <= told || used >= message_bytes)
+            continue;
+        if (used == 0)
+            used = (size_t)snprintf(message, message_bytes, "%s: not removed:", folder->path);
+        if (used < message_bytes)
+            used += (size_t)snprintf(message + used, message_bytes - used, "%s step %lld, for %s",
+                                     folder->told == told ? "" : ";", (long long)step, why);
+        folder->told = step > folder->told ? step : folder->told;
+    }
+}
