@@ -21,7 +21,7 @@ struct checkpoints {
     struct folder folder;
     int64_t last;                      /* step of the last that is whole; -1: there is none */
     uint64_t last_sum;                 /* its manifest's own */
-    char failure[2 * FILE_PATH_BYTES]; /* why the last that was tried is not; empty: it is */
+    char failure[3 * FILE_PATH_BYTES]; /* why the last that was tried is not; empty: it is */
     char stays[FILE_PATH_BYTES + 512]; /* which old one, and why; empty: none that should not */
 };
 /* What a checkpoint of this program holds, for whoever reads one or writes some: first. 0, or -1
