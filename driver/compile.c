@@ -15,6 +15,7 @@
 #include "driver/costs.h"
 #include "driver/edited.h"
 #include "driver/report.h"
+#include "driver/said.h"
 #include "ir/check.h"
 #include "runtime/place.h"
 
@@ -166,6 +167,7 @@ static bool run_judge(struct compilation *c) {
         report_too_long(c->diagnostics, &c->account->too_long);
     else if (check_sent(c) && c->verdict.kind == VERDICT_ACCEPTED) {
         edited_check(c);
+        check_said(c);
         check_costs(c);
     }
     return c->verdict.kind == VERDICT_ACCEPTED;

@@ -392,6 +392,11 @@ static void expand_use(struct expansion *e, const struct frame *frame, const str
 // Several selectors are as many scopes: the body is read once for each.
 static void expand_in(struct expansion *e, const struct frame *frame, const struct scope *scope,
                       const struct ast_statement *statement) {
+    if (statement->in.body.n == 0 && !frame->outer) {
+        struct diagnostic *d = report(e->r->diagnostics, W830, statement->span,
+                                      "`in` changes nothing: no statement stands in it");
+        diagnostic_help(d, "leave it out");
+    }
     for (uint32_t i = 0; i < statement->in.selectors.n; i++) {
         struct scope inner = *scope;
         inner.depth++;

@@ -72,6 +72,20 @@ bool placement_derive(const struct config *, const struct program *, struct aren
 // finds it. It lives as long as the program.
 bool placement_for(const struct program *, const struct pass_context *, struct placement *out);
 
+// Why a statement of the configuration, or an option of it, that is known to change nothing of the
+// step does not (place_heard.c).
+struct unheard {
+    enum {
+        UNHEARD_HERE,
+        UNHEARD_BEYOND, // it counts more layers than the model has
+        UNHEARD_HOLDS,  // what it says is so, even so
+    } kind;
+    const char *why; // NULL: no reason that has words of its own
+};
+struct unheard why_unheard(const struct config *, const struct program *reference,
+                           const struct placement *, struct arena *, const struct mode_statement *,
+                           const char *option); // NULL: the statement
+
 // The axes of `mask` as a sum over them is written, what is summed over first last: data axes, then
 // the others; those of one split in its order, splits in the order of the mesh.
 struct axis_list placement_sum(const struct placement *, const struct mesh *, uint64_t mask);

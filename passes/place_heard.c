@@ -1,6 +1,8 @@
 // W830: what is said and has a meaning, but changes nothing here. A statement of another strategy
 // may be overruled by one's own, that is what `use` is for; what the file itself says is meant to
 // hold.
+#include <string.h>
+
 #include "ir/diagnostic.h"
 #include "passes/place.h"
 
@@ -18,16 +20,9 @@ void report_decides_nothing(struct placing *p, const struct mode_statement *mode
     diagnostic_help(d, "leave it out, or give it a longer selector");
 }
 
-// ---- options ----------------------------------------------------------------------------------
-
-static struct diagnostic *report_option(struct placing *p, const struct mode_statement *mode,
-                                        const char *option, const char *why) {
-    struct diagnostic *d = report(p->diagnostics, W830, origin_span(&mode->origin),
-                                  "`%s` changes nothing here: %s", option, why);
-    diagnostic_origin(d, &mode->origin);
-    diagnostic_help(d, "leave `%s` out", option);
-    return d;
-}
+// ---- why an option changes nothing --------------------------------------------------------------
+// That it changes nothing was found by deriving the step with another value of it. What stands here
+// looks for the reason.
 
 // The tensors, range by range, of which a statement says how a state is kept over some axis.
 struct walk {
@@ -48,7 +43,11 @@ static const struct placed_tensor *next_placed(struct walk *walk, unsigned *axis
     return NULL;
 }
 
-// ---- gradients --------------------------------------------------------------------------------
+static struct unheard because(const char *why) {
+    return (struct unheard){UNHEARD_HERE, why};
+}
+
+// ---- gradients
 
 // Is the tensor's gradient summed over one of the statement's axes, and by an all_reduce?
 struct sums_found {
@@ -56,7 +55,7 @@ struct sums_found {
 };
 
 static bool sums_over(const struct axis_list *sum, const struct mode_statement *mode) {
-    return those_in(sum, &mode->axes).n > 0;
+    return those_in(sum, &mode->axes).n > 0 || (!mode->axes.n && sum->n > 0);
 }
 
 static struct sums_found find_sums(struct placing *p, const struct mode_statement *mode) {
@@ -74,22 +73,26 @@ static struct sums_found find_sums(struct placing *p, const struct mode_statemen
     return found;
 }
 
-static void check_gradients(struct placing *p, const struct mode_statement *mode) {
-    bool says_when = mode->reduce == REDUCE_LAST || mode->reduce == REDUCE_EACH;
-    if (!says_when && !mode->bucket_bytes)
-        return;
-    struct sums_found found = find_sums(p, mode);
-    if (says_when && mode->axes.n && !found.summed)
-        report_option(p, mode, "reduce",
-                      arena_format(p->arena, "none of these gradients is summed over `%s`",
-                                   axes_text(p, &mode->axes)));
-    if (mode->bucket_bytes && !found.all_reduced)
-        report_option(p, mode, "bucket",
-                      mode->wire.way ? "gradients travel as codes, not by an all_reduce"
-                                     : "each device gets its part of the sum, by no all_reduce");
+static struct unheard why_reduce(struct placing *p, const struct mode_statement *mode) {
+    if (!find_sums(p, mode).summed)
+        return because(mode->axes.n
+                           ? arena_format(p->arena, "none of these gradients is summed over `%s`",
+                                          axes_text(p, &mode->axes))
+                           : "none of these gradients is summed");
+    bool once = p->placement->microbatches == 1; // after each is after the last
+    return (struct unheard){.kind = once ? UNHEARD_HOLDS : UNHEARD_HERE};
 }
 
-// ---- gathered parameters ----------------------------------------------------------------------
+static struct unheard why_bucket(struct placing *p, const struct mode_statement *mode) {
+    struct sums_found found = find_sums(p, mode);
+    return because(mode->wire.way ? "gradients travel as codes, not by an all_reduce"
+                   : mode->reduce == REDUCE_NEVER || !found.summed
+                       ? "these gradients are not summed"
+                   : !found.all_reduced ? "each device gets its part of the sum, by no all_reduce"
+                                        : "each of these sums travels alone");
+}
+
+// ---- gathered parameters
 
 // What is gathered together, all that a layer has, starts together: with the one that waits
 // longest.
@@ -105,21 +108,88 @@ static int64_t prefetch_of_range(const struct placing *p, uint32_t range) {
     return least;
 }
 
-static void check_gathered(struct placing *p, const struct mode_statement *mode) {
-    bool layers = false, followed = false;
+// Of layers that a statement gathers: are there any, is it the one that the others wait for, and
+// how many units are they at most?
+struct gathered_layers {
+    bool any, followed;
+    int64_t units;
+};
+
+static struct gathered_layers find_gathered(const struct placing *p,
+                                            const struct mode_statement *mode) {
+    struct gathered_layers found = {0};
     struct walk walk = {.p = p, .mode = mode};
-    for (unsigned axis; next_placed(&walk, &axis);) {
+    const struct placed_tensor *placed;
+    for (unsigned axis; (placed = next_placed(&walk, &axis));) {
         uint32_t n = p->placement->n_tensors, at = walk.at - 1;
-        layers |= p->program->tensors[at % n].layers > 0;
-        followed |= prefetch_of_range(p, at / n) == mode->prefetch;
+        if (!p->program->tensors[at % n].layers)
+            continue;
+        int64_t units = range_layers(&p->placement->ranges[at / n]) / placed->gather_layers;
+        found.any = true;
+        found.followed |= prefetch_of_range(p, at / n) == mode->prefetch;
+        found.units = units > found.units ? units : found.units;
     }
-    if (!layers && mode->unit > UNIT_LAYER)
-        report_option(p, mode, "unit", "no layer is among what is gathered");
-    if (!layers && mode->prefetch != 1)
-        report_option(p, mode, "prefetch", "no layer is among what is gathered");
-    else if (layers && !followed)
-        report_option(p, mode, "prefetch",
-                      "a layer is gathered as a whole, and other parts of it start later");
+    return found;
+}
+
+static struct unheard why_prefetch(struct placing *p, const struct mode_statement *mode) {
+    struct gathered_layers found = find_gathered(p, mode);
+    if (!found.any)
+        return because("no layer is among what is gathered");
+    if (mode->kept_after_backward)
+        return because("all is gathered before the first layer, and kept");
+    if (!found.followed)
+        return because("a layer is gathered as a whole, and other parts of it start later");
+    if (mode->prefetch > p->config->model.layers)
+        return (struct unheard){.kind = UNHEARD_BEYOND};
+    if (found.units == 1)
+        return because("these layers are gathered all at once");
+    return because(mode->prefetch > found.units ? "there are fewer units of these layers" : NULL);
+}
+
+static struct unheard why_unit(struct placing *p, const struct mode_statement *mode) {
+    if (mode->state == STATE_PARAMETERS && !find_gathered(p, mode).any)
+        return because("no layer is among what is gathered");
+    bool beyond = mode->unit == UNIT_LAYERS && mode->unit_layers > p->config->model.layers;
+    return (struct unheard){.kind = beyond ? UNHEARD_BEYOND : UNHEARD_HERE};
+}
+
+static struct unheard why_after_forward(struct placing *p, const struct mode_statement *mode) {
+    (void)p;
+    return because(mode->keeps_part ? "this part is what is stored anyway, as with `freed`" : NULL);
+}
+
+// ---- activations
+
+static struct unheard why_activations(struct placing *p, const struct mode_statement *mode) {
+    const char *axes = axes_text(p, &mode->axes);
+    return because(
+        arena_format(p->arena,
+                     mode->extent == EXTENT_GATHERED
+                         ? "nothing that it selects is kept whole over `%s` for backward"
+                         : "all that it selects and that can be cut is cut over `%s` already",
+                     axes));
+}
+
+struct unheard why_unheard(const struct config *config, const struct program *program,
+                           const struct placement *placement, struct arena *arena,
+                           const struct mode_statement *mode, const char *option) {
+    static const struct {
+        const char *option;
+        struct unheard (*why)(struct placing *, const struct mode_statement *);
+    } reasons[] = {{"reduce", why_reduce},
+                   {"bucket", why_bucket},
+                   {"prefetch", why_prefetch},
+                   {"unit", why_unit},
+                   {"after_forward", why_after_forward}};
+    struct placement placed = *placement;
+    struct placing p = {.config = config, .program = program, .arena = arena, .placement = &placed};
+    if (!option)
+        return mode->state == STATE_ACTIVATIONS ? why_activations(&p, mode) : because(NULL);
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (strcmp(reasons[i].option, option) == 0)
+            return reasons[i].why(&p, mode);
+    return because(NULL);
 }
 
 // ---- relaxations ------------------------------------------------------------------------------
@@ -148,15 +218,6 @@ static void check_relaxed(struct placing *p, const struct relax_statement *relax
 
 void check_heard(struct placing *p) {
     const struct strategy_config *strategy = &p->config->strategy;
-    for (uint32_t m = 0; m < strategy->n_modes; m++) {
-        const struct mode_statement *mode = &strategy->modes[m];
-        if (!mode->sets_extent || effective_axes(p, &mode->axes).n == 0)
-            continue;
-        if (mode->state == STATE_GRADIENTS && mode->extent == EXTENT_REPLICATED)
-            check_gradients(p, mode);
-        if (mode->state == STATE_PARAMETERS && mode->extent == EXTENT_GATHERED)
-            check_gathered(p, mode);
-    }
     for (uint32_t i = 0; i < strategy->n_relaxations; i++)
         for (int condition = 0; condition < N_CONDITIONS; condition++)
             if (strategy->relaxations[i].conditions[condition])

@@ -1,0 +1,280 @@
+// W830: what the strategy's own text says and the step does not show.
+//
+// Nobody keeps a list of what may be in vain: each option that the text says, and each place that
+// it gives to something, is tried. The step is derived once more from a strategy that says
+// something else there (of an amount: one less; of a choice: another one), or nothing; where the
+// same step comes of it, it is told, with the reason that the passes know (passes/place_heard.c).
+//
+// A statement that repeats what holds without it is true, and heard; only where it would place
+// something otherwise, and the step is the same, it is in vain. What `use` brings is meant for
+// other strategies, too, and a mesh with axes of one device is a rehearsal for a larger one.
+#include "driver/said.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "ir/limits.h"
+#include "passes/passes.h"
+
+struct saying {
+    struct compilation *c;
+    struct arena scratch; // of one trial
+    const char *step;     // what is derived from all that is said
+    size_t length, tried; // of that text, and of all that was derived to be compared with it
+    struct placement placement;
+    struct config trial; // with statements of its own
+};
+
+// ---- another value ----------------------------------------------------------------------------
+// False: the option says what holds by default, and no other value is near.
+
+static bool vary_unit(struct mode_statement *mode) {
+    if (mode->unit == UNIT_LAYERS)
+        return --mode->unit_layers > 0;
+    bool layer = mode->unit == UNIT_LAYER;
+    mode->unit = UNIT_LAYER;
+    return !layer;
+}
+
+static bool vary_prefetch(struct mode_statement *mode) {
+    bool ahead = mode->prefetch != 1;
+    mode->prefetch += mode->prefetch ? -1 : 1;
+    return ahead;
+}
+
+// What is kept to the end of the step is kept after forward.
+static bool vary_after_forward(struct mode_statement *mode) {
+    bool kept = mode->kept_after_forward || mode->keeps_part;
+    mode->kept_after_forward = mode->kept_after_backward = mode->keeps_part = false;
+    return kept;
+}
+
+static bool vary_after_backward(struct mode_statement *mode) {
+    bool kept = mode->kept_after_backward;
+    mode->kept_after_backward = false;
+    return kept;
+}
+
+// Shards are summed in each microbatch, and nothing else may be said of them.
+static bool vary_reduce(struct mode_statement *mode) {
+    mode->reduce = mode->reduce == REDUCE_LAST ? REDUCE_EACH : REDUCE_LAST;
+    return mode->extent == EXTENT_REPLICATED;
+}
+
+// An upper bound, heard where a smaller one would cut: one that all goes into may be meant to be.
+static bool vary_bucket(struct mode_statement *mode) {
+    mode->bucket_bytes = mode->bucket_bytes > 1 ? 1 : LIMIT_BUCKET_BYTES;
+    return true;
+}
+
+static bool vary_average(struct mode_statement *mode) {
+    mode->average_every += mode->average_every > 1 ? -1 : 1;
+    return true;
+}
+
+static bool vary_outer(struct mode_statement *mode) {
+    mode->outer = (struct optimizer_config){.kind = OPTIMIZER_NONE};
+    return true;
+}
+
+static bool vary_wire(struct mode_statement *mode) {
+    mode->wire = (struct wire){.way = WIRE_NONE};
+    return true;
+}
+
+// Options of what is refused until it is compiled (E199) are not among them.
+static const struct variation {
+    const char *option;
+    bool (*vary)(struct mode_statement *);
+} variations[] = {
+    {"unit", vary_unit},
+    {"prefetch", vary_prefetch},
+    {"after_forward", vary_after_forward},
+    {"after_backward", vary_after_backward},
+    {"reduce", vary_reduce},
+    {"bucket", vary_bucket},
+    {"average", vary_average},
+    {"outer", vary_outer},
+    {"wire", vary_wire},
+};
+
+static const struct variation *variation_of(const char *option) {
+    for (size_t i = 0; i < sizeof variations / sizeof *variations; i++)
+        if (strcmp(variations[i].option, option) == 0)
+            return &variations[i];
+    return NULL;
+}
+
+// ---- one trial --------------------------------------------------------------------------------
+
+static void begin_trial(struct saying *s) {
+    const struct strategy_config *strategy = &s->c->config.strategy;
+    s->trial = s->c->config;
+    s->trial.strategy.modes =
+        ARENA_ARRAY(&s->scratch, struct mode_statement, strategy->n_modes + 1);
+    memcpy(s->trial.strategy.modes, strategy->modes, strategy->n_modes * sizeof *strategy->modes);
+}
+
+// A strategy that would be refused is another one; and one that is too long to be tried is as said.
+static bool comes_out_alike(struct saying *s) {
+    s->tried += s->length;
+    if (s->tried > LIMIT_TRIED_BYTES)
+        return false;
+    const struct pass_context context = {
+        .config = &s->trial, .diagnostics = diagnostics_new(&s->scratch, &s->c->sources)};
+    struct program *program = program_new(&s->scratch, s->trial.strategy.name);
+    if (!passes_run(program, &context, PASS_BUILD, N_PASSES - 1))
+        return false;
+    program_number(program);
+    return strcmp(program_text(program, &s->scratch), s->step) == 0;
+}
+
+// Whether each state of each tensor is stored in the trial as it is.
+static bool is_placed_alike(struct saying *s) {
+    struct placement trial;
+    s->tried += s->length / 4; // weighing the statements is a part of deriving
+    const struct placement *own = &s->placement;
+    if (!placement_derive(&s->trial, s->c->reference, &s->scratch,
+                          diagnostics_new(&s->scratch, &s->c->sources), &trial) ||
+        trial.n_ranges != own->n_ranges)
+        return false;
+    for (uint32_t t = 0; t < own->n_ranges * own->n_tensors; t++)
+        for (int state = 0; state < STATE_ACTIVATIONS; state++)
+            for (unsigned axis = 0; axis < s->trial.mesh.n_axes; axis++)
+                if (own->tensors[t].extents[state][axis].extent !=
+                    trial.tensors[t].extents[state][axis].extent)
+                    return false;
+    return true;
+}
+
+// ---- what is told -----------------------------------------------------------------------------
+
+// Of the statement something else has been told already.
+static bool was_told(const struct saying *s, struct span span) {
+    const struct diagnostics *told = s->c->diagnostics;
+    for (uint32_t i = 0; i < told->n_items; i++)
+        if (told->items[i]->code == W830 && told->items[i]->span.source == span.source &&
+            told->items[i]->span.begin < span.end && span.begin < told->items[i]->span.end)
+            return true;
+    return false;
+}
+
+static struct unheard why(struct saying *s, const struct mode_statement *mode, const char *option) {
+    return why_unheard(&s->c->config, s->c->reference, &s->placement, &s->c->arena, mode, option);
+}
+
+// What is beyond the layers has them all, so leaving it out would make another step.
+static void report_beyond(struct saying *s, const struct said_option *option) {
+    const struct model_config *model = &s->c->config.model;
+    struct diagnostic *d = report(s->c->diagnostics, W830, option->span,
+                                  "`%s` goes beyond the layers of the model", option->name);
+    diagnostic_say(d, "%" PRId64 " would be the same", model->layers);
+    diagnostic_label(d, origin_span(&model->origin), "it has %" PRId64 " layer%s", model->layers,
+                     plural_s(model->layers));
+    diagnostic_help(d, "count no more layers than there are");
+}
+
+static void report_idle(struct saying *s, const struct mode_statement *mode,
+                        const struct said_option *option, const char *why) {
+    struct diagnostic *d =
+        report(s->c->diagnostics, W830, option->span, "`%s` changes nothing here: %s", option->name,
+               why ? why : "another value makes the same step");
+    if (mode->origin.kind != ORIGIN_STATEMENT)
+        diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "leave `%s` out", option->name);
+}
+
+static void report_option(struct saying *s, const struct mode_statement *mode,
+                          const struct said_option *option) {
+    struct unheard unheard = why(s, mode, option->name);
+    if (unheard.kind == UNHEARD_BEYOND)
+        report_beyond(s, option);
+    else if (unheard.kind == UNHEARD_HERE)
+        report_idle(s, mode, option, unheard.why);
+}
+
+static void report_place(struct saying *s, const struct mode_statement *mode) {
+    const char *words = why(s, mode, NULL).why;
+    struct diagnostic *d = report(s->c->diagnostics, W830, origin_span(&mode->origin),
+                                  "this changes nothing: the step is the same without it");
+    if (words)
+        diagnostic_say(d, "%s", words);
+    if (mode->origin.kind != ORIGIN_STATEMENT)
+        diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "leave it out");
+}
+
+// ---- each thing that is said ------------------------------------------------------------------
+
+static bool is_rehearsed(const struct saying *s, const struct mode_statement *mode) {
+    const struct mesh *mesh = &s->c->config.mesh;
+    for (unsigned axis = 0; axis < mesh->n_axes; axis++)
+        if (mesh->axes[axis].size == 1 && (!mode->axes.n || axis_list_has(&mode->axes, axis)))
+            return true;
+    return false;
+}
+
+// One text may say it for several selectors; then all of them are tried together.
+static bool try_option(struct saying *s, const struct said_option *option) {
+    const struct variation *variation = variation_of(option->name);
+    CHECK(variation); // an option of a mode has one
+    bool varies = true;
+    begin_trial(s);
+    for (uint32_t m = 0; m < s->trial.strategy.n_modes && varies; m++) {
+        struct mode_statement *mode = &s->trial.strategy.modes[m];
+        for (uint32_t i = 0; i < mode->n_options; i++)
+            if (span_equal(mode->options[i].span, option->span))
+                varies = variation->vary(mode);
+    }
+    bool alike = varies && comes_out_alike(s);
+    arena_free(&s->scratch);
+    return alike;
+}
+
+static void check_options(struct saying *s, const struct mode_statement *mode) {
+    for (uint32_t i = 0; i < mode->n_options; i++) {
+        const struct said_option *option = &mode->options[i];
+        if (!was_told(s, option->span) && try_option(s, option))
+            report_option(s, mode, option);
+    }
+}
+
+static bool try_without(struct saying *s, const struct mode_statement *mode) {
+    begin_trial(s);
+    struct strategy_config *strategy = &s->trial.strategy;
+    uint32_t kept = 0;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (!span_equal(strategy->modes[m].origin.span, mode->origin.span))
+            strategy->modes[kept++] = strategy->modes[m];
+    strategy->n_modes = kept;
+    bool alike = (mode->state == STATE_ACTIVATIONS || !is_placed_alike(s)) && comes_out_alike(s);
+    arena_free(&s->scratch);
+    return alike;
+}
+
+static void check_place(struct saying *s, const struct mode_statement *mode) {
+    bool places = mode->sets_extent && mode->extent != EXTENT_REPLICATED;
+    if (places && !was_told(s, origin_span(&mode->origin)) && try_without(s, mode))
+        report_place(s, mode);
+}
+
+void check_said(struct compilation *c) {
+    const struct strategy_config *strategy = &c->config.strategy;
+    struct saying s = {.c = c};
+    if (c->trial || !placement_derive(&c->config, c->reference, &c->arena,
+                                      diagnostics_new(&c->arena, &c->sources), &s.placement))
+        return;
+    struct program *derived = c->derived ? c->derived : c->final;
+    program_number(derived);
+    s.step = program_text(derived, &c->arena);
+    s.length = strlen(s.step);
+    for (uint32_t m = 0; m < strategy->n_modes && s.tried <= LIMIT_TRIED_BYTES; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (!mode->own_text || is_rehearsed(&s, mode))
+            continue;
+        check_place(&s, mode);
+        check_options(&s, mode);
+    }
+}
