@@ -347,6 +347,8 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .abi_version = PLACE_ABI_VERSION,
         .name = program->name,
         .plan_hash = facts->plan_hash ? facts->plan_hash : hash_program(arena, program),
+        .model = facts->config ? model_text(arena, &facts->config->model) : NULL,
+        .training = facts->config ? training_text(arena, facts->config) : NULL,
         .arena_bytes = program->arena_bytes,
         .n_handles = (int32_t)handle_count(program),
         .memory = facts->memory,

@@ -261,6 +261,9 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     print_field(to, "name", p->name);
     print_field(to, "plan_hash", p->plan_hash);
     print_field(to, "library_directory", p->library_directory);
+    fputs("\n    ", to);
+    print_field(to, "model", p->model);
+    print_field(to, "training", p->training);
     fputs("\n", to);
     print_counts(to, p);
     print_predictions(to, p);

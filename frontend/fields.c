@@ -9,13 +9,6 @@
 #include <float.h>
 #include <string.h>
 
-// The words of closed lists, which the enums of ir/config.h number.
-static const char *const norm_words[] = {"layernorm", "rmsnorm"};
-static const char *const activation_words[] = {"gelu_tanh", "gelu", "swiglu"};
-static const char *const position_words[] = {"learned", "rope"};
-_Static_assert(NORM_RMS == 1 && ACTIVATION_SWIGLU == 2 && POSITION_ROPE == 1,
-               "the words stand in the order of the enums");
-
 // Tables have a dozen rows; a search from the front is as good as any.
 int find_field(const struct field_row *rows, int n, const char *name) {
     for (int i = 0; i < n; i++)
@@ -50,17 +43,17 @@ static bool read_field(struct resolver *r, const struct field_row *row,
     case FIELD_FLOPS_PER_S:
         return read_quantity(r, value, what, MEASURE_FLOPS_PER_S, member);
     case FIELD_NORM:
-        if (!read_choice(r, value, what, norm_words, 2, &choice))
+        if (!read_choice(r, value, what, norm_words, N_NORMS, &choice))
             return false;
         *(enum norm_kind *)member = (enum norm_kind)choice;
         return true;
     case FIELD_ACTIVATION:
-        if (!read_choice(r, value, what, activation_words, 3, &choice))
+        if (!read_choice(r, value, what, activation_words, N_ACTIVATIONS, &choice))
             return false;
         *(enum activation_kind *)member = (enum activation_kind)choice;
         return true;
     case FIELD_POSITION:
-        if (!read_choice(r, value, what, position_words, 2, &choice))
+        if (!read_choice(r, value, what, position_words, N_POSITIONS, &choice))
             return false;
         *(enum position_kind *)member = (enum position_kind)choice;
         return true;

@@ -61,7 +61,6 @@ static const struct model_config families[] = {
 const struct model_config *family_defaults(enum model_family family) {
     return &families[family];
 }
-static const char *const family_names[] = {[FAMILY_GPT2] = "gpt2", [FAMILY_LLAMA] = "llama"};
 
 // ---- reading ----------------------------------------------------------------------------------
 
@@ -100,9 +99,9 @@ static bool begin_model(struct resolver *r, const struct found_item *found,
     const struct ast_item *item = found->item;
     struct ast_name source = item->model.source;
     if (item->kind == ITEM_MODEL_FAMILY) {
-        int family = table_find(family_names, 2, source.text);
+        int family = table_find(family_words, N_FAMILIES, source.text);
         if (family < 0)
-            report_unknown(r, E103, source, "family of models", family_names, 2);
+            report_unknown(r, E103, source, "family of models", family_words, N_FAMILIES);
         else
             *draft->config = families[family];
         return family >= 0;

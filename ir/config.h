@@ -31,10 +31,15 @@ struct origin {
 
 // ---- model ------------------------------------------------------------------------------------
 
-enum norm_kind { NORM_LAYER, NORM_RMS };
-enum activation_kind { ACTIVATION_GELU_TANH, ACTIVATION_GELU_ERF, ACTIVATION_SWIGLU };
-enum position_kind { POSITION_LEARNED, POSITION_ROPE };
-enum model_family { FAMILY_GPT2, FAMILY_LLAMA };
+enum norm_kind { NORM_LAYER, NORM_RMS, N_NORMS };
+enum activation_kind {
+    ACTIVATION_GELU_TANH,
+    ACTIVATION_GELU_ERF,
+    ACTIVATION_SWIGLU,
+    N_ACTIVATIONS
+};
+enum position_kind { POSITION_LEARNED, POSITION_ROPE, N_POSITIONS };
+enum model_family { FAMILY_GPT2, FAMILY_LLAMA, N_FAMILIES };
 
 struct rope_scaling { // Llama 3.1's; factor 0: none
     double factor, low_frequency_factor, high_frequency_factor;
@@ -210,5 +215,18 @@ struct config {
     struct strategy_config strategy;
     uint64_t total_devices;
 };
+
+// ---- as text (ir/model_text.c) ----------------------------------------------------------------
+
+// The words of a file for what the enums number.
+extern const char *const family_words[N_FAMILIES];
+extern const char *const norm_words[N_NORMS];
+extern const char *const activation_words[N_ACTIVATIONS];
+extern const char *const position_words[N_POSITIONS];
+
+// What has to be the same to go on from a checkpoint, and what is told where it is not. Neither is
+// longer than a checkpoint can hold (runtime/host/manifest.h).
+const char *model_text(struct arena *, const struct model_config *);
+const char *training_text(struct arena *, const struct config *);
 
 #endif

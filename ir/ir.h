@@ -726,6 +726,9 @@ struct print_options {
 // The text form (docs/program.md): `step NAME { ... }` and `unit NAME.UNIT { ... }`.
 void program_print(const struct program *, FILE *to, const struct print_options *);
 char *program_text(const struct program *, struct arena *arena); // the same, with its defaults
+// The shortest decimal that reads back as the same double; returns `text`.
+enum { REAL_TEXT_BYTES = 32 };
+const char *real_text(double value, char text[REAL_TEXT_BYTES]);
 
 // What is wrong with a text, and where.
 struct text_error {

@@ -60,10 +60,9 @@ static void break_before(struct printer *p, int width) {
     put(p, "    ");
 }
 
-// The shortest decimal that reads back as the same double.
-static const char *real_text(double value, char text[32]) {
+const char *real_text(double value, char text[REAL_TEXT_BYTES]) {
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, 32, "%.*g", digits, value);
+        snprintf(text, REAL_TEXT_BYTES, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;
     }
@@ -71,7 +70,7 @@ static const char *real_text(double value, char text[32]) {
 }
 
 static void put_real(struct printer *p, double value) {
-    char text[32];
+    char text[REAL_TEXT_BYTES];
     put(p, "%s", real_text(value, text));
 }
 

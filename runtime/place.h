@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 18
+#define PLACE_ABI_VERSION 19
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -296,6 +296,10 @@ struct place_program {
     int32_t abi_version; /* PLACE_ABI_VERSION of the compiler */
     const char *name;    /* the strategy's */
     const char *plan_hash;
+    /* What a checkpoint of it is held against: fields and their values, "heads 4; norm rmsnorm".
+     * What makes the function that is trained, which has to be the same, and how it is trained,
+     * which may change. Null: nobody knows. */
+    const char *model, *training;
     int32_t n_axes;
     const struct place_axis *axes;
     int64_t devices;

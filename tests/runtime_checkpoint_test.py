@@ -682,13 +682,37 @@ class Checkpoints(unittest.TestCase):
         for old, new, expected in [(b"table.weight", b"other.weight", "it has no table.weight, which this program needs"),
                                    (b"[256, 256]", b"[128, 512]", "table.weight is F32 [128, 512] there, and F32 [256, 256] "
                                     "in this program: it is of another model"),
-                                   (b"F32", b"F64", "table.weight is F64 [256, 256] there"),
+                                   (b"F32", b"F64", "table.weight is F64 [256, 256] there, and F32 [256, 256] in this program: "
+                                    "it is of another precision; go on with that one"),
                                    (b'"samples": 32', b'"samples": 9223372036854775807', "a number is too large")]:
             shutil.copytree(self.path("kept"), self.path("copy"))
             self.forge("copy/step-000000002/", old, new)
             self.assertIn(expected, self.refused("--steps", 3, "--resume", "copy"))
             shutil.rmtree(self.path("copy"))
         self.assertTrue(os.path.exists(self.path(folder)))
+
+    def test_another_function_of_equal_shapes_is_refused(self):
+        there = "family linear; heads 4; rope_theta 10000; tied true"
+        self.train("--checkpoint", "kept", steps=2, LINEAR_MODEL=there)
+        for old, new, expected in (("heads 4", "heads 2", "heads 4, here 2"),
+                                   ("linear", "linear more", "family linear, here linear more"),
+                                   ("; tied true", "", "tied true, here none"),
+                                   ("; tied", "; rope_factor 8; tied", "rope_factor none, here 8")):
+            self.assertEqual(self.refused("--steps", 3, "--resume", "kept", LINEAR_MODEL=there.replace(old, new)),
+                             f"error: kept/step-000000002: it is of another model: {expected}; go on with a file that has "
+                             "the same\n")
+        self.assertEqual(self.train("--resume", "kept", steps=3, LINEAR_MODEL=there).stderr, "")
+        self.assertEqual(self.train("--resume", "kept", steps=4).stderr, "")  # a program that does not say
+        self.assertEqual(self.train("--resume", "kept", steps=5, LINEAR_MODEL=there).stderr, "")  # one of older ones
+
+    def test_another_way_to_train_is_said(self):
+        there = "dropout 0; optimizer sgd(lr = 1, momentum = 0)"
+        self.train("--checkpoint", "kept", steps=2, LINEAR_TRAINING=there)
+        done = self.train("--resume", "kept", steps=3, LINEAR_TRAINING="dropout 0.5; optimizer sgd(lr = 2, momentum = 0)")
+        self.assertEqual(done.stderr, "warning: dropout is 0.5 from here on; in the steps before it was 0\n"
+                         "warning: optimizer is sgd(lr = 2, momentum = 0) from here on; in the steps before it was "
+                         "sgd(lr = 1, momentum = 0)\n")
+        self.assertEqual(self.run_it("--resume", "kept", "--save", "model", data=None, LINEAR_TRAINING=there).stderr, "")
 
     def forge(self, folder, old, new):
         """Another text, which is whole."""

@@ -10,6 +10,7 @@
  * from it), "slow" (every step takes 50 ms), "hang" (in the first step), "drift" (the last rank's
  * parameters are a bit off: of copies, one). LINEAR_ARENA adds bytes to
  * the arena. LINEAR_AHEAD makes the table's gather arrive before it is waited for, or the run fail.
+ * LINEAR_MODEL and LINEAR_TRAINING are what a checkpoint is held against.
  * LINEAR_MOVES makes every step exchange numbers by the collectives that training has no
  * use for here, and look at what came. */
 #include <math.h>
@@ -303,6 +304,8 @@ int main(int argc, char **argv) {
         .abi_version = PLACE_ABI_VERSION,
         .name = "linear",
         .plan_hash = "00c0ffee",
+        .model = getenv("LINEAR_MODEL"),
+        .training = getenv("LINEAR_TRAINING"),
         .n_axes = copies ? 2 : 1,
         .axes = axes,
         .devices = axes[0].size * axes[1].size,

@@ -358,6 +358,9 @@ static int write_manifest(struct session *session, const struct checkpoint_write
                                 .sums = writer->sums};
     snprintf(manifest.strategy, sizeof manifest.strategy, "%s", program->name);
     snprintf(manifest.plan_hash, sizeof manifest.plan_hash, "%s", program->plan_hash);
+    snprintf(manifest.model, sizeof manifest.model, "%s", program->model ? program->model : "");
+    snprintf(manifest.training, sizeof manifest.training, "%s",
+             program->training ? program->training : "");
     size_t bytes;
     char *text = manifest_print(&manifest, program, &bytes);
     int status = text ? write_text(checkpoints, MANIFEST_NAME, text, bytes) : -1;

@@ -100,6 +100,10 @@ char *manifest_print(const struct manifest *manifest, const struct place_program
              (long long)manifest->islands);
     print_field(&text, "strategy", manifest->strategy);
     print_field(&text, "plan_hash", manifest->plan_hash);
+    if (*manifest->model)
+        print_field(&text, "model", manifest->model);
+    if (*manifest->training)
+        print_field(&text, "training", manifest->training);
     text_add(&text, ",\n\"mesh\": {");
     for (int i = 0; i < program->n_axes; i++) {
         text_add(&text, i ? ", " : "");
@@ -312,10 +316,26 @@ static bool parse_version(struct json_reader *reader, int64_t *version) {
 }
 
 static bool parse_fields(struct json_reader *reader, struct manifest *manifest) {
-    enum { STEP, SAMPLES, SEED, TOKENS, HASH, BATCH, SEQUENCE, ISLANDS, STRATEGY, PLAN, FILES, N };
-    static const char *const names[N] = {"step",      "samples",   "seed",     "data_tokens",
-                                         "data_hash", "batch",     "sequence", "islands",
-                                         "strategy",  "plan_hash", "files"};
+    enum {
+        STEP,
+        SAMPLES,
+        SEED,
+        TOKENS,
+        HASH,
+        BATCH,
+        SEQUENCE,
+        ISLANDS,
+        STRATEGY,
+        PLAN,
+        FILES,
+        REQUIRED,
+        MODEL = REQUIRED, /* of older programs these are not there */
+        TRAINING,
+        N
+    };
+    static const char *const names[N] = {"step",  "samples",  "seed",    "data_tokens", "data_hash",
+                                         "batch", "sequence", "islands", "strategy",    "plan_hash",
+                                         "files", "model",    "training"};
     int64_t *const integers[N] = {[STEP] = &manifest->step,
                                   [TOKENS] = &manifest->data_tokens,
                                   [BATCH] = &manifest->batch,
@@ -335,12 +355,16 @@ static bool parse_fields(struct json_reader *reader, struct manifest *manifest) 
             reader_string(reader, manifest->strategy, sizeof manifest->strategy);
         else if (which == PLAN)
             reader_string(reader, manifest->plan_hash, sizeof manifest->plan_hash);
+        else if (which == MODEL)
+            reader_string(reader, manifest->model, sizeof manifest->model);
+        else if (which == TRAINING)
+            reader_string(reader, manifest->training, sizeof manifest->training);
         else if (which == FILES)
             parse_files(reader, manifest);
         else
             reader_skip(reader);
     }
-    return has_all(reader, seen, N) && reader_end(reader);
+    return has_all(reader, seen & ((1u << REQUIRED) - 1), REQUIRED) && reader_end(reader);
 }
 
 static size_t bytes_before_sum(size_t bytes) {

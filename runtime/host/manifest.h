@@ -6,7 +6,7 @@
 #include "runtime/host/tensor_files.h"
 
 /* Raised when an older reader would misread. */
-enum { MANIFEST_VERSION = 1, MANIFEST_TEXT_BYTES = 256 };
+enum { MANIFEST_VERSION = 1, MANIFEST_TEXT_BYTES = 256, MANIFEST_MODEL_BYTES = 4096 };
 #define MANIFEST_NAME "manifest.json"
 
 struct manifest {
@@ -18,6 +18,8 @@ struct manifest {
     uint64_t data_hash;
     int64_t batch, sequence, islands;
     char strategy[MANIFEST_TEXT_BYTES], plan_hash[MANIFEST_TEXT_BYTES];
+    /* As the descriptor has them; empty: it does not say, as those of older programs. */
+    char model[MANIFEST_MODEL_BYTES], training[MANIFEST_MODEL_BYTES];
     struct tensor_files files;
     content_sum *sums; /* of every tensor */
     uint64_t own_sum;  /* of the text that was read */

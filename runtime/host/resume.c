@@ -12,6 +12,7 @@
 #include "runtime/host/progress.h"
 #include "runtime/host/resume.h"
 #include "runtime/host/safetensors.h"
+#include "runtime/host/same_model.h"
 #include "runtime/transport/transport.h"
 
 /* ---- files ---------------------------------------------------------------------------------- */
@@ -181,6 +182,28 @@ static const struct entry *find_unused(const struct resumption *resumption) {
     return unused;
 }
 
+/* Tensors of equal shapes may be another model's. Nobody knows where a text is missing. */
+static int match_model(const struct resumption *resumption, const struct place_program *program,
+                       char *message, size_t message_bytes) {
+    const char *there = resumption->manifest.model, *here = program->model;
+    struct field_difference first;
+    size_t at = 0;
+    if (!here || !*there || !field_difference_next(there, here, &at, &first))
+        return 0;
+    snprintf(message, message_bytes,
+             "%s: it is of another model: %s %s, here %s; go on with a file that has the same",
+             resumption->path, first.name, first.there, first.here);
+    return -1;
+}
+
+static const char *how_it_differs(const struct entry *there, const struct entry *here) {
+    bool same_shape =
+        there->n_shape == here->n_shape &&
+        memcmp(there->shape, here->shape, (size_t)here->n_shape * sizeof here->shape[0]) == 0;
+    return same_shape ? "it is of another precision; go on with that one"
+                      : "it is of another model";
+}
+
 static int match_entry(struct resumption *resumption, int32_t i, char *message,
                        size_t message_bytes) {
     const struct entries *there = &resumption->manifest.files.entries;
@@ -199,15 +222,17 @@ static int match_entry(struct resumption *resumption, int32_t i, char *message,
     }
     format_shape(is, sizeof is, &there->items[source]);
     format_shape(wanted, sizeof wanted, entry);
-    snprintf(message, message_bytes,
-             "%s: %s is %s there, and %s in this program: it is of another model", resumption->path,
-             entry->name, is, wanted);
+    snprintf(message, message_bytes, "%s: %s is %s there, and %s in this program: %s",
+             resumption->path, entry->name, is, wanted,
+             how_it_differs(&there->items[source], entry));
     return -1;
 }
 
 static int match(struct resumption *resumption, const struct place_program *program, char *message,
                  size_t message_bytes) {
     int64_t islands = axes_parts(program, &program->islands);
+    if (match_model(resumption, program, message, message_bytes) != 0)
+        return -1;
     if (resumption->manifest.islands != islands) {
         snprintf(message, message_bytes,
                  "%s: it is of %lld model%s trained apart between averages, and this program has "

@@ -17,6 +17,7 @@
 #include "runtime/host/memory.h"
 #include "runtime/host/outputs.h"
 #include "runtime/host/peak.h"
+#include "runtime/host/same_model.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/host/session.h"
 #include "runtime/kernels/kernels.h"
@@ -453,6 +454,19 @@ static void warn_of_other_data(const struct session *session) {
                 session->options->data, (long long)manifest->samples);
 }
 
+/* Another optimizer, rate or dropout is somebody's will, or a slip. */
+static void warn_of_other_training(const struct session *session) {
+    const struct manifest *manifest = &session->resumption.manifest;
+    const char *here = session->program->training;
+    struct field_difference found;
+    size_t at = 0;
+    if (!here || !*manifest->training || session->options->steps <= manifest->step)
+        return;
+    while (field_difference_next(manifest->training, here, &at, &found))
+        fprintf(stderr, "warning: %s is %s from here on; in the steps before it was %s\n",
+                found.name, found.here, found.there);
+}
+
 /* The data as a whole; then the log that is there may begin anew, or go on. */
 static enum scan_end look_through(struct session *session, const struct launch *launch,
                                   char *message) {
@@ -465,6 +479,7 @@ static enum scan_end look_through(struct session *session, const struct launch *
     inputs_warn(session);
     warn_of_no_step(session);
     warn_of_other_data(session);
+    warn_of_other_training(session);
     bool goes_on = *session->resumption.path;
     if (session->options->log && run_log_open(&session->log, session->options->log, goes_on,
                                               session->program, message, MESSAGE_BYTES) != 0)

@@ -1,0 +1,156 @@
+// What a model and its optimizers are, as text: what a checkpoint holds against the program that
+// goes on from it. Fields have the names and values of a file, `heads 4; norm rmsnorm`, so that a
+// difference can be told in its words. What changes neither the function nor the tensors that hold
+// it (where they are placed) is left out.
+#include "ir/config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const family_words[N_FAMILIES] = {
+    [FAMILY_GPT2] = "gpt2",
+    [FAMILY_LLAMA] = "llama",
+};
+const char *const norm_words[N_NORMS] = {[NORM_LAYER] = "layernorm", [NORM_RMS] = "rmsnorm"};
+const char *const activation_words[N_ACTIVATIONS] = {[ACTIVATION_GELU_TANH] = "gelu_tanh",
+                                                     [ACTIVATION_GELU_ERF] = "gelu",
+                                                     [ACTIVATION_SWIGLU] = "swiglu"};
+const char *const position_words[N_POSITIONS] = {
+    [POSITION_LEARNED] = "learned", [POSITION_ROPE] = "rope"};
+
+// ---- fields -----------------------------------------------------------------------------------
+
+struct text {
+    struct arena *arena;
+    const char *fields;
+};
+
+static void add_word(struct text *text, const char *name, const char *word) {
+    text->fields =
+        arena_format(text->arena, "%s%s%s %s", text->fields, *text->fields ? "; " : "", name, word);
+}
+
+static void add_size(struct text *text, const char *name, int64_t size) {
+    add_word(text, name, arena_format(text->arena, "%" PRId64, size));
+}
+
+static const char *real(struct text *text, double value) {
+    char digits[REAL_TEXT_BYTES];
+    return arena_format(text->arena, "%s", real_text(value, digits));
+}
+
+static void add_real(struct text *text, const char *name, double value) {
+    add_word(text, name, real(text, value));
+}
+
+static void add_flag(struct text *text, const char *name, bool flag) {
+    add_word(text, name, flag ? "true" : "false");
+}
+
+// ---- the model --------------------------------------------------------------------------------
+
+static void add_positions(struct text *text, const struct model_config *model) {
+    const struct rope_scaling *scaling = &model->rope_scaling;
+    add_word(text, "position", position_words[model->position]);
+    if (model->position == POSITION_LEARNED) {
+        add_size(text, "sequence_limit", model->sequence_limit);
+        return;
+    }
+    add_real(text, "rope_theta", model->rope_theta);
+    if (scaling->factor == 0)
+        return;
+    add_real(text, "rope_scaling.factor", scaling->factor);
+    add_real(text, "rope_scaling.low_freq_factor", scaling->low_frequency_factor);
+    add_real(text, "rope_scaling.high_freq_factor", scaling->high_frequency_factor);
+    add_size(text, "rope_scaling.original_max_position_embeddings", scaling->original_positions);
+}
+
+const char *model_text(struct arena *arena, const struct model_config *model) {
+    struct text text = {arena, ""};
+    add_word(&text, "family", family_words[model->family]);
+    add_size(&text, "layers", model->layers);
+    add_size(&text, "hidden", model->hidden);
+    add_size(&text, "heads", model->heads);
+    add_size(&text, "kv_heads", model->kv_heads);
+    add_size(&text, "head_dim", model->head_dim);
+    add_size(&text, "ffn", model->ffn);
+    add_size(&text, "vocab", model->vocab);
+    add_word(&text, "norm", norm_words[model->norm]);
+    add_real(&text, "norm_eps", model->norm_eps);
+    add_word(&text, "activation", activation_words[model->activation]);
+    add_positions(&text, model);
+    add_flag(&text, "biases", model->biases);
+    add_flag(&text, "tied", model->tied);
+    add_flag(&text, "fused_qkv", model->fused_qkv);
+    add_flag(&text, "fused_gate_up", model->fused_gate_up);
+    return text.fields;
+}
+
+// ---- how it is trained ------------------------------------------------------------------------
+
+static const char *rate_text(struct text *text, const struct learning_rate *rate) {
+    if (rate->kind == RATE_CONSTANT)
+        return real(text, rate->base);
+    return arena_format(
+        text->arena, "cosine(peak = %s, warmup = %" PRId64 ", steps = %" PRId64 ", minimum = %s)",
+        real(text, rate->base), rate->warmup_steps, rate->steps, real(text, rate->minimum));
+}
+
+static const char *optimizer_text(struct text *text, const struct optimizer_config *optimizer) {
+    const char *rate = rate_text(text, &optimizer->rate);
+    const char *decay =
+        arena_format(text->arena, "weight_decay = %s%s", real(text, optimizer->weight_decay),
+                     optimizer->decays_all ? " of all" : "");
+    switch (optimizer->kind) {
+    case OPTIMIZER_NONE:
+        return "none";
+    case OPTIMIZER_ADAMW:
+        return arena_format(text->arena, "adamw(lr = %s, betas = (%s, %s), eps = %s, %s)", rate,
+                            real(text, optimizer->beta1), real(text, optimizer->beta2),
+                            real(text, optimizer->eps), decay);
+    case OPTIMIZER_SGD:
+        return arena_format(text->arena, "sgd(lr = %s, momentum = %s, %s, nesterov = %s)", rate,
+                            real(text, optimizer->momentum), decay,
+                            optimizer->nesterov ? "true" : "false");
+    }
+    return "";
+}
+
+// `optimizer.layers[0:2].norm`
+static const char *rule_name(struct arena *arena, const struct selector *selector) {
+    const char *name = "optimizer";
+    for (unsigned i = 0; i < selector->n_roles; i++) {
+        name = arena_format(arena, "%s.%s", name, role_names[selector->roles[i]]);
+        if (selector->has_slice && selector->roles[i] == ROLE_LAYERS)
+            name = arena_format(arena, "%s[%" PRId64 ":%" PRId64 ":%" PRId64 "]", name,
+                                selector->slice_begin, selector->slice_end, selector->slice_step);
+    }
+    return name;
+}
+
+// Beyond so many bytes only a sum of the optimizers is told.
+enum { MOST_OPTIMIZER_BYTES = 2048 };
+
+const char *training_text(struct arena *arena, const struct config *config) {
+    struct text text = {arena, ""};
+    size_t bytes = 0;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a
+    add_real(&text, "dropout", config->model.dropout);
+    add_real(&text, "clip", config->train.clip);
+    const char *shared = text.fields;
+    for (uint32_t i = 0; i < config->train.n_optimizers; i++) {
+        const struct optimizer_rule *rule = &config->train.optimizers[i];
+        const char *name = rule_name(arena, &rule->selector);
+        const char *value = optimizer_text(&text, &rule->optimizer);
+        bytes += strlen(name) + strlen(value);
+        for (const char *at = arena_format(arena, "%s %s;", name, value); *at; at++)
+            hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+        if (bytes <= MOST_OPTIMIZER_BYTES)
+            add_word(&text, name, value);
+    }
+    if (bytes > MOST_OPTIMIZER_BYTES) {
+        text.fields = shared;
+        add_word(&text, "optimizers", arena_format(arena, "of sum %016" PRIx64, hash));
+    }
+    return text.fields;
+}

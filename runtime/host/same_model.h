@@ -1,0 +1,14 @@
+/* Whether a checkpoint is of the program's model, which tensors of equal shapes do not say. Both
+ * are texts of fields, "heads 4; norm rmsnorm". */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The next field, from `*at` = 0 on, that has another value in two texts, or is in one alone: its
+ * name and both values ("none" where it is not). False: there is none. */
+enum { FIELD_BYTES = 4096 };
+struct field_difference {
+    char name[256], there[FIELD_BYTES], here[FIELD_BYTES];
+};
+bool field_difference_next(const char *there, const char *here, size_t *at,
+                           struct field_difference *difference);
