@@ -440,9 +440,36 @@ class Checkpoints(unittest.TestCase):
 
     def test_states_that_are_no_numbers_replace_nothing(self):
         done = self.train("--checkpoint", "kept", "--save-every", 1, "--keep", 1, status=1, LINEAR_FAULT="nan")
-        self.assertIn("the loss is not a number", done.stderr)
-        self.assertIn("the states of step 2 are in kept; go on with --resume kept\n", done.stderr)
+        self.assertEqual(done.stderr, "error: rank 0, step 3: the loss is not a number, so what this step made is not kept. "
+                         "A lower learning rate, a longer warmup or train.clip may help\nthe states of step 2 are in kept, "
+                         "but step 3 fails on them whatever the rate; lower it in the file, and begin anew with --checkpoint "
+                         "kept-2\n")
         self.assertEqual(self.kept(), ["step-000000002"])
+        done = self.train("--resume", "kept", "--checkpoint", "kept-2", status=1, LINEAR_FAULT="nan")
+        self.assertTrue(done.stderr.endswith("note: there is no checkpoint yet in kept-2; --save-every N writes some on the "
+                                             "way\n"), done.stderr)
+        done = self.train("--checkpoint", "two", "--save-every", 1, status=1, LINEAR_FAULT="nan")
+        self.assertIn("the states of step 2 are in two, but step 3 fails on them whatever the rate; lower it in the file, and "
+                      "go on from before with --resume two/step-000000001 --checkpoint two-2\n", done.stderr)
+
+    def test_parameters_that_are_no_numbers_are_kept_in_no_checkpoint(self):
+        """The loss of the step that makes them is one yet."""
+        for devices in (1, 2):
+            done = self.train("--checkpoint", "kept", "--save-every", 1, "--keep", 2, status=1, devices=devices,
+                              LINEAR_FAULT="burst")
+            self.assertRegex(done.stderr, "warning: kept: the checkpoint of step 3 cannot be written: rank 0: parameters are "
+                             "not finite numbers; training goes on, and the next is tried as planned\n"
+                             "error: rank 0, step 4: the loss is not a number, .*\nthe states of step 2 are in kept, but lead "
+                             "to the same again; lower the rate in the file, and go on with --resume kept, or go on from "
+                             "before with --resume kept/step-000000001 --checkpoint kept-2\n$")
+            self.assertEqual(self.kept(), ["step-000000001", "step-000000002"])
+            for options in (("--resume", "kept"), ("--resume", "kept/step-000000001", "--checkpoint", "kept-2")):
+                self.train(*options, devices=devices)
+            shutil.rmtree(self.path("kept"))
+            shutil.rmtree(self.path("kept-2"))
+        done = self.train("--checkpoint", "kept", steps=3, status=1, LINEAR_FAULT="burst")
+        self.assertIn("error: rank 0, step 3: kept: the checkpoint of step 3 cannot be written: rank 0: parameters are not "
+                      "finite numbers\n", done.stderr)
 
     def test_a_failure_inside_a_step_names_the_last_checkpoint(self):
         done = self.train("--checkpoint", "kept", "--save-every", 1, status=1, devices=2, LINEAR_FAULT="break")
@@ -624,6 +651,17 @@ class Checkpoints(unittest.TestCase):
                 self.assertIn(expected, errors)
                 self.assertEqual(errors.endswith("; kept has no other that is whole: leave out --resume to begin anew, with "
                                                  "--checkpoint kept-2\n"), "newer" not in expected, errors)
+        shutil.rmtree(self.path("kept"))
+        shutil.copytree(good, self.path("kept"))
+        os.truncate(self.path("kept", manifest), 10 << 30)
+        self.assertIn(f"kept/{manifest}: it has 10737418240 bytes, more than any has; kept has no other", self.resume_refused())
+        shutil.copytree(self.path("good", "step-000000002"), self.path("kept", "step-000000009"))
+        shutil.copy(self.path("good", manifest), self.path("kept", manifest))
+        self.assertIn("error: kept/step-000000009: its manifest.json is of step 2: the folder was renamed, or has files of "
+                      "another checkpoint; go on from the last that is whole, with --resume kept/step-000000002 --checkpoint "
+                      "kept-2\n", self.resume_refused())
+        self.assertIn(f"--resume kept/./step-000000002 --checkpoint {os.path.realpath(self.path('kept'))}-2\n",
+                      self.refused("--steps", STEPS, "--resume", "kept/."))
         for file in (manifest, name):
             shutil.rmtree(self.path("kept"))
             shutil.copytree(good, self.path("kept"))

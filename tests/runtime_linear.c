@@ -6,6 +6,7 @@
  * LINEAR_DEVICES sets the size of dp (1), LINEAR_COPIES of a second axis along which everything is
  * held twice (1). LINEAR_RATE the learning rate. LINEAR_FAULT plants a fault in step 3: "nan" (the
  * loss), "nan norm", "nan eval" (whenever the loss is that of held-out data),
+ * "burst" (parameters become no numbers),
  * "deadlock" (rank 1 leaves out a collective), "break" (it fails while the others are about to read
  * from it), "slow" (every step takes 50 ms), "hang" (in the first step), "drift" (the last rank's
  * parameters are a bit off: of copies, one). LINEAR_ARENA adds bytes to
@@ -221,7 +222,7 @@ static int32_t train(struct place_context *context) {
                          0));
     TRY(collective(context, 2, PLACE_ALL_REDUCE, PLACE_F64, NORM, NORM, 0, 1));
     *norm = sqrt(*norm);
-    *rate = base_rate;
+    *rate = step == 3 && strcmp(fault, "burst") == 0 ? INFINITY : base_rate;
     if (step == 3 && strcmp(fault, "nan") == 0)
         *(double *)bytes_of(context, LOSS, 0) = -NAN;
     if (step == 3 && strcmp(fault, "nan norm") == 0)

@@ -21,6 +21,9 @@
 #define MOST_FILE_BYTES INT64_C(5000000000)
 enum { KEEP = 3 };
 
+/* As an errno, of a rank that found it; no call that writes gives it. */
+enum { NOT_FINITE = EDOM };
+
 /* ---- before the ranks ----------------------------------------------------------------------- */
 
 /* False: what is said is no number. */
@@ -186,7 +189,8 @@ static void give_up_for(struct checkpoints *checkpoints, int64_t step, const cha
 
 static void give_up(struct checkpoints *checkpoints, int64_t step, const char *what, int reason) {
     char why[256];
-    snprintf(why, sizeof why, "%s%s%s", what, *what ? ": " : "", strerror(reason));
+    snprintf(why, sizeof why, "%s%s%s", what, *what ? ": " : "",
+             reason == NOT_FINITE ? "parameters are not finite numbers" : strerror(reason));
     give_up_for(checkpoints, step, why);
 }
 
@@ -391,13 +395,21 @@ static void commit(struct session *session, const struct checkpoint_writer *writ
 
 /* ---- every rank's part ---------------------------------------------------------------------- */
 
-/* Of what there are copies of, every holder writes some tensors. */
+/* Of what there are copies of, every holder writes some tensors. A model that nothing can be made
+ * of replaces none that is whole. */
 static int write_entry(struct place_context *context, struct panel *panel,
-                       const struct entry *entry, int32_t number, const struct place_in_file *file,
-                       content_sum *sum) {
+                       const struct entries *entries, int32_t number,
+                       const struct place_in_file *file, content_sum *sum) {
+    const struct entry *entry = &entries->items[number];
     for (const struct component *c = entry->components; c; c = c->next) {
         int64_t copies, copy = entry_copy(context->program, entry, c, context->rank, &copies);
-        if (copy == number % copies && part_write(context, panel, entry, c, file, sum) != 0)
+        if (copy != number % copies)
+            continue;
+        if (number < entries->parameters && !part_is_finite(context, entry, c)) {
+            errno = NOT_FINITE;
+            return -1;
+        }
+        if (part_write(context, panel, entry, c, file, sum) != 0)
             return -1;
     }
     return 0;
@@ -425,7 +437,7 @@ static int64_t write_parts(const struct checkpoints *checkpoints, struct place_c
     for (int32_t i = 0; i < files->entries.n && status == 0; i++) {
         struct place_in_file file = {writer->descriptors[tensor_files_of(files, i)],
                                      files->offsets[i]};
-        status = write_entry(context, panel, &files->entries.items[i], i, &file, &sums[i]);
+        status = write_entry(context, panel, &files->entries, i, &file, &sums[i]);
     }
     int64_t reason = status == 0 ? 0 : -errno;
     panel_free(panel);

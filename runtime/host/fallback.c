@@ -1,5 +1,7 @@
 /* The checkpoint to go on from where another is damaged (see fallback.h). */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "runtime/host/folder.h"
@@ -41,9 +43,13 @@ static int64_t find_whole(const struct place_program *program, const struct entr
     return step;
 }
 
-/* A name beside a folder's that nothing has. */
-static void name_beside(char name[FILE_PATH_BYTES], const char *folder) {
+/* "." and ".." are no names that a number could be put behind. */
+void name_beside(char name[FILE_PATH_BYTES], const char *folder) {
+    char place[PATH_MAX];
+    const char *slash = strrchr(folder, '/'), *last = slash ? slash + 1 : folder;
     int n = 2;
+    if ((strcmp(last, ".") == 0 || strcmp(last, "..") == 0) && realpath(folder, place))
+        folder = place;
     do
         snprintf(name, FILE_PATH_BYTES, "%.4000s-%d", folder, n);
     while (access(name, F_OK) == 0 && n++ < INT16_MAX);

@@ -7,3 +7,5 @@
  * its folder, what follows the whole one goes to another. */
 void advise_fallback(const struct resumption *resumption, const struct place_program *program,
                      char *message, size_t message_bytes);
+/* A name beside a folder's that nothing has. */
+void name_beside(char name[FILE_PATH_BYTES], const char *folder);

@@ -1,6 +1,7 @@
 /* Where the states of a run are when it ends (see last_words.h). */
 #include <stdatomic.h>
 #include <stdio.h>
+#include "runtime/host/fallback.h"
 #include "runtime/host/folder.h"
 #include "runtime/host/interrupts.h"
 #include "runtime/host/last_words.h"
@@ -50,6 +51,43 @@ void last_words_prepare(struct session *session) {
 
 /* ---- at the end ----------------------------------------------------------------------------- */
 
+/* The checkpoint before the last: in its folder, or the one from which the run went on. False:
+ * there is none. */
+static bool find_earlier(const struct session *session, int64_t last, char name[FILE_PATH_BYTES]) {
+    const struct resumption *resumption = &session->resumption;
+    int64_t step = folder_last_before(session->checkpoints.path, last);
+    if (step >= 0)
+        folder_name(name, FILE_PATH_BYTES, session->checkpoints.path, step);
+    else if (*resumption->path && resumption->manifest.step < last)
+        snprintf(name, FILE_PATH_BYTES, "%s", resumption->path);
+    else
+        return false;
+    return true;
+}
+
+/* The loss of a step is that of the states before it; those of further back lead to it, on the same
+ * devices with the same bits. */
+static void report_before_poisoned(const struct session *session, int64_t last) {
+    const char *path = session->checkpoints.path;
+    char earlier[FILE_PATH_BYTES], beside[FILE_PATH_BYTES];
+    int64_t poisoned = atomic_load(&session->trained);
+    bool has_earlier = find_earlier(session, last, earlier);
+    name_beside(beside, path);
+    fprintf(stderr, "the states of step %lld are in %s, but ", (long long)last, path);
+    if (last == poisoned - 1)
+        fprintf(stderr, "step %lld fails on them whatever the rate; lower it in the file, and ",
+                (long long)poisoned);
+    else
+        fprintf(stderr,
+                "lead to the same again; lower the rate in the file, and go on with --resume %s%s",
+                path, has_earlier ? ", or " : "");
+    if (has_earlier)
+        fprintf(stderr, "go on from before with --resume %s --checkpoint %s", earlier, beside);
+    else if (last == poisoned - 1)
+        fprintf(stderr, "begin anew with --checkpoint %s", beside);
+    fputc('\n', stderr);
+}
+
 /* What is in the folder now: somebody may have removed what was written. */
 static void report_checkpoint(const struct session *session, int status) {
     const struct checkpoints *checkpoints = &session->checkpoints;
@@ -58,6 +96,8 @@ static void report_checkpoint(const struct session *session, int status) {
         fprintf(stderr,
                 "note: the checkpoint of step %lld is no longer in %s; somebody has removed it\n",
                 (long long)checkpoints->last, checkpoints->path);
+    else if (atomic_load(&session->poisoned))
+        report_before_poisoned(session, last);
     else
         fprintf(status ? stderr : stdout,
                 "the states of step %lld are in %s; go on with --resume %s\n", (long long)last,

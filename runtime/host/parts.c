@@ -1,5 +1,4 @@
 /* A rank's parts of the tensors of files (see parts.h). */
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/host/file.h"
@@ -164,6 +163,52 @@ int part_write(struct place_context *context, struct panel *panel, const struct 
         }
     }
     return 0;
+}
+
+/* Of an infinity or no number all bits of the exponent are set. */
+static bool has_exponent_4(const char *from, int64_t n, uint32_t exponent) {
+    bool any = false;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, from + i * 4, 4);
+        any |= (bits & exponent) == exponent;
+    }
+    return any;
+}
+
+static bool has_exponent(const char *from, int64_t n, size_t element, uint64_t exponent) {
+    bool any = false;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, from + i * (int64_t)element, element);
+        any |= (bits & exponent) == exponent;
+    }
+    return any;
+}
+
+static bool are_finite(enum place_dtype dtype, const char *from, int64_t n) {
+    switch (dtype) {
+    case PLACE_F32:
+        return !has_exponent_4(from, n, UINT32_C(0x7f800000));
+    case PLACE_F64:
+        return !has_exponent(from, n, 8, UINT64_C(0x7ff0000000000000));
+    case PLACE_BF16:
+        return !has_exponent(from, n, 2, 0x7f80);
+    case PLACE_I32:
+        break;
+    }
+    return true;
+}
+
+bool part_is_finite(struct place_context *context, const struct entry *entry,
+                    const struct component *component) {
+    const char *item = layout_item(context, component->buffer, component->item);
+    struct segment_walk walk = segments_begin(context->program, entry, component, context->rank);
+    struct segment s;
+    while (segments_next(&walk, &s))
+        if (!are_finite(entry->dtype, item + s.local * dtype_size(entry->dtype), s.length))
+            return false;
+    return true;
 }
 
 /* Reads what is marked, and short gaps along with it. */

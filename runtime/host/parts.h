@@ -3,6 +3,7 @@
  * what the rank has of it; so also of a transposed tensor whole stretches are written, and no more
  * memory is taken than a panel's. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "runtime/host/entries.h"
@@ -26,6 +27,9 @@ struct place_in_file {
 int part_write(struct place_context *context, struct panel *panel, const struct entry *entry,
                const struct component *component, const struct place_in_file *file,
                content_sum *sum);
+/* Whether all that the context's rank has of a component are finite numbers. */
+bool part_is_finite(struct place_context *context, const struct entry *entry,
+                    const struct component *component);
 /* Reads it. A file that has become shorter: -1 with errno 0. */
 int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
               const struct component *component, const struct place_in_file *file,

@@ -65,8 +65,13 @@ int resumption_read_manifest(struct resumption *resumption, char *message, size_
                  resumption->path, obstacle());
         return -1;
     }
-    char *text = bytes <= MOST_BYTES ? malloc((size_t)bytes + 1) : NULL;
-    if (!text)
+    bool too_large = bytes > MOST_BYTES;
+    char *text = too_large ? NULL : malloc((size_t)bytes + 1);
+    if (too_large)
+        snprintf(message, message_bytes,
+                 "%s/" MANIFEST_NAME ": it has %lld bytes, more than any has", resumption->path,
+                 (long long)bytes);
+    else if (!text)
         snprintf(message, message_bytes, "%s/" MANIFEST_NAME ": no memory for its %lld bytes",
                  resumption->path, (long long)bytes);
     else if (file_read(descriptor, text, (size_t)bytes, 0) != (size_t)bytes)
@@ -76,10 +81,24 @@ int resumption_read_manifest(struct resumption *resumption, char *message, size_
         snprintf(message, message_bytes, "%s/" MANIFEST_NAME ", %s", resumption->path, why);
     else
         status = 0;
-    resumption->is_damaged = text && status != 0 && !is_newer(resumption);
+    resumption->is_damaged = (text || too_large) && status != 0 && !is_newer(resumption);
     free(text);
     close(descriptor);
     return status;
+}
+
+/* A folder that was renamed, or has another's manifest, is not the one that its name says. */
+static int check_step(struct resumption *resumption, char *message, size_t message_bytes) {
+    char folder[FILE_PATH_BYTES];
+    int64_t named, step = resumption->manifest.step;
+    if (!folder_of(resumption->path, folder, &named) || named == step)
+        return 0;
+    resumption->is_damaged = true;
+    snprintf(message, message_bytes,
+             "%s: its " MANIFEST_NAME " is of step %lld: the folder was renamed, or has files of "
+             "another checkpoint",
+             resumption->path, (long long)step);
+    return -1;
 }
 
 /* Whether one command starts a run and goes on with it: it names the folder for both. */
@@ -298,7 +317,8 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
 
 int resumption_open_named(struct resumption *resumption, const struct place_program *program,
                           char *message, size_t message_bytes) {
-    if (resumption_read_manifest(resumption, message, message_bytes) != 0)
+    if (resumption_read_manifest(resumption, message, message_bytes) != 0 ||
+        check_step(resumption, message, message_bytes) != 0)
         return -1;
     int32_t n = resumption->manifest.files.n;
     resumption->descriptors = malloc(((size_t)n + 1) * sizeof(int));

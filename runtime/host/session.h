@@ -25,6 +25,7 @@ struct session {
     _Atomic int interrupted; /* the ranks agreed to stop after a step */
     _Atomic int failed;      /* the same, since one of them holds a failure */
     _Atomic int64_t trained; /* steps that are whole; 0: none since the start */
+    _Atomic int poisoned;    /* the last of them made what is no number */
     _Atomic int disagreed;   /* processes were not started alike */
 };
 

@@ -70,10 +70,10 @@ static bool is_poisoned(const struct agreed *agreed) {
 static int32_t fail_poisoned(struct place_context *context, const struct agreed *agreed) {
     return fail_not_a_number(
         context, agreed->has_no_loss
-                     ? "the loss is not a number; nothing was saved. A lower learning rate, a "
-                       "longer warmup or train.clip may help"
-                     : "the norm of the gradients is not a number; nothing was saved. A lower "
-                       "learning rate, a longer warmup or train.clip may help");
+                     ? "the loss is not a number, so what this step made is not kept. A lower "
+                       "learning rate, a longer warmup or train.clip may help"
+                     : "the norm of the gradients is not a number, so what this step made is not "
+                       "kept. A lower learning rate, a longer warmup or train.clip may help");
 }
 
 /* The first step of rank 0 leaves its timeline where it was asked for. */
@@ -370,6 +370,8 @@ int32_t train_steps(struct session *session, struct place_context *context) {
         atomic_store(&session->interrupted, 1);
     if (training.agreed.failed)
         atomic_store(&session->failed, 1);
+    if (is_poisoned(&training.agreed))
+        atomic_store(&session->poisoned, 1);
     if (context->rank == 0 && progress_end(&session->progress) != 0 && !status && !ends_early)
         status = context_fail(context, -1, PLACE_ERROR_HOST,
                               "standard output cannot be written: %s", strerror(errno));
