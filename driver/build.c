@@ -1,4 +1,5 @@
 // placec build: ahead of time, to an executable (or object, assembly, LLVM text).
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,22 +31,34 @@ static bool write_output(struct compilation *c, const struct backend *backend, i
     return bytes && backend_write_file(&c->arena, path, bytes, size, why);
 }
 
+static const char elf[] = "\177ELF";
+
 // How what is made begins: what is there and begins otherwise was made by something else.
 static const struct {
     const char *begins, *name;
-} forms[N_KINDS] = {[KIND_EXE] = {"\177ELF", "an executable"},
-                    [KIND_OBJECT] = {"\177ELF", "an object"},
+} forms[N_KINDS] = {[KIND_EXE] = {elf, "an executable"},
+                    [KIND_OBJECT] = {elf, "an object"},
                     [KIND_ASSEMBLY] = {"\t.text\n", "assembly of ours"},
                     [KIND_LLVM] = {"; ModuleID = ", "a text of LLVM"}};
 
-static bool begins_with(const char *path, const char *begins) {
-    char bytes[16];
-    size_t length = strlen(begins);
-    FILE *file = fopen(path, "rb");
-    size_t n = file ? fread(bytes, 1, length, file) : 0;
-    if (file)
-        fclose(file);
-    return n == length && memcmp(bytes, begins, length) == 0;
+// Objects and executables, libraries among them, begin alike; an executable has an entry point.
+static bool is_elf(const Elf64_Ehdr *header, int kind) {
+    return kind == KIND_OBJECT ? header->e_type == ET_REL
+                               : header->e_type != ET_REL && header->e_entry != 0;
+}
+
+static bool is_of_kind(const char *path, int kind) {
+    union {
+        char bytes[sizeof(Elf64_Ehdr)];
+        Elf64_Ehdr header;
+    } file = {{0}};
+    size_t length = strlen(forms[kind].begins);
+    FILE *from = fopen(path, "rb");
+    size_t n = from ? fread(file.bytes, 1, sizeof file.bytes, from) : 0;
+    if (from)
+        fclose(from);
+    return n >= length && memcmp(file.bytes, forms[kind].begins, length) == 0 &&
+           (forms[kind].begins != elf || is_elf(&file.header, kind));
 }
 
 static bool is_text_of_program(struct compilation *c, const struct stat *status) {
@@ -67,7 +80,7 @@ static bool can_take_name(struct compilation *c, const char *path, int kind) {
     const char *taken = S_ISDIR(status.st_mode)          ? "it is a folder"
                         : !S_ISREG(status.st_mode)       ? "it is not a regular file"
                         : is_text_of_program(c, &status) ? "it is part of the program that is built"
-                        : status.st_size > 0 && !begins_with(path, forms[kind].begins)
+                        : status.st_size > 0 && !is_of_kind(path, kind)
                             ? arena_format(&c->arena, "it is there and is not %s", forms[kind].name)
                             : NULL;
     if (taken)

@@ -56,6 +56,7 @@ static bool run_resolve(struct compilation *c, const struct options *options) {
         .settings = options->definitions,
         .n_settings = options->n_definitions,
         .ranks = option_integer(options, OPTION_RANKS, 0),
+        .seed = options->values[OPTION_SEED],
         .library_directory = library_path(&c->arena),
     };
     c->resolved = frontend_resolve(&c->arena, c->diagnostics, &c->file, &frontend, &c->config);

@@ -102,6 +102,20 @@ static bool run_passes(struct compilation *c, struct program *program, const enu
     return true;
 }
 
+// What is a program already has its strategy, its mesh and its sizes. False: said on stderr.
+static bool check_text_options(const struct options *options) {
+    static const enum option_id of_strategies[] = {OPTION_STRATEGY, OPTION_DEFINE, OPTION_RANKS};
+    for (size_t i = 0; i < sizeof of_strategies / sizeof *of_strategies; i++)
+        if (option_given(options, of_strategies[i])) {
+            fprintf(stderr,
+                    "placec: --%s changes nothing: %s holds a program, which is derived already\n"
+                    "  leave it out, or give the .place file\n",
+                    option_name(of_strategies[i]), options->operand);
+            return false;
+        }
+    return true;
+}
+
 // Prints the program only if nothing was reported: half a pipeline's result would look like a
 // program.
 static int optimize(struct compilation *c, const struct options *options, const enum pass *passes,
@@ -115,7 +129,7 @@ static int optimize(struct compilation *c, const struct options *options, const 
                 c->path);
         return STATUS_USAGE;
     }
-    if (!from_text && !check_order(passes, n))
+    if (from_text ? !check_text_options(options) : !check_order(passes, n))
         return STATUS_USAGE;
     if (from_text) {
         program = read_program(c);

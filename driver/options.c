@@ -115,8 +115,7 @@ static int check_integer(const struct options *options, enum option_id option, i
     if (!text || (parse_integer(text, &value) && value >= least && value <= most))
         return -1;
     fprintf(stderr, "placec: --%s takes a whole number ", option_rows[option].name);
-    fprintf(stderr, most == INT64_MAX ? "of at least %lld" : "from %lld to %lld", (long long)least,
-            (long long)most);
+    fprintf(stderr, "from %lld to %lld", (long long)least, (long long)most);
     fprintf(stderr, ", not `%s`\n", text);
     return STATUS_USAGE;
 }
@@ -162,6 +161,10 @@ static int check_values(const struct options *options) {
     }
     return option_choice(options, OPTION_COLOR, colours, N_COLOURS, COLOUR_AUTO) < 0 ? STATUS_USAGE
                                                                                      : -1;
+}
+
+const char *option_name(enum option_id option) {
+    return option_rows[option].name;
 }
 
 bool option_given(const struct options *options, enum option_id option) {
@@ -324,7 +327,23 @@ static int take_operand(int argc, char **argv, struct options *options) {
     options->operands = argv + optind;
     options->n_operands = argc - optind;
     options->operand = argv[optind];
-    return check_values(options);
+    int status = check_values(options);
+    return status >= 0 ? status : options_check_pairs(options);
+}
+
+// `placec help`, `placec help check`: of what exists.
+static int print_help(int argc, char **argv) {
+    if (argc > 1)
+        return usage_error("`%s` is one operand too many", argv[1],
+                           "placec help VERB, of one verb");
+    int verb = argc ? find_verb(argv[0]) : -1;
+    if (argc && verb < 0)
+        return unknown_verb(argv[0]);
+    if (argc)
+        print_verb_usage(stdout, verb);
+    else
+        print_usage(stdout);
+    return STATUS_OK;
 }
 
 // --help and --version are answered before anything else is judged: who asks for help may be wrong.
@@ -334,10 +353,8 @@ int options_parse(struct arena *arena, int argc, char **argv, struct options *op
         print_usage(stderr);
         return STATUS_USAGE;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        print_usage(stdout);
-        return STATUS_OK;
-    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+        return print_help(argc - 2, argv + 2);
     if (!strcmp(argv[1], "--version")) {
         printf("placec " PLACE_VERSION "\n");
         return STATUS_OK;

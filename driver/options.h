@@ -37,6 +37,11 @@ struct options {
 // wrong is printed to stderr with the remedy. Strings are argv's or the arena's.
 int options_parse(struct arena *arena, int argc, char **argv, struct options *options);
 
+// -1 if each option that is given may change something beside the others, else the exit status:
+// what is in vain is told on stderr.
+int options_check_pairs(const struct options *options);
+
+const char *option_name(enum option_id option); // its long form, without dashes
 bool option_given(const struct options *options, enum option_id option);
 // A whole number of at least `minimum`, or `otherwise` when the option is not given. A value that
 // is not one is refused by options_parse.

@@ -7,9 +7,12 @@
 #include "driver/native.h"
 
 // Options of the command line in the runtime's terms; a value that is no number was refused before.
+// Of the seed it does not matter in which words the command line has it.
 static struct place_run_options run_options(struct compilation *c, const struct options *options) {
+    const struct train_config *config = &c->config.train;
+    bool defined = config->seed_origin.kind == ORIGIN_COMMAND_LINE;
     struct place_run_options run = {.texts = native_texts(c),
-                                    .has_seed = option_given(options, OPTION_SEED)};
+                                    .has_seed = defined || option_given(options, OPTION_SEED)};
 #define RUN_TEXT(ID, member, name, argument, help) run.member = options->values[OPTION_##ID];
 #define RUN_NUMBER(ID, member, name, argument, least, most, help)                                  \
     run.member = option_integer(options, OPTION_##ID, 0);
@@ -18,6 +21,8 @@ static struct place_run_options run_options(struct compilation *c, const struct 
 #undef RUN_TEXT
 #undef RUN_NUMBER
 #undef RUN_FLAG
+    if (defined)
+        run.seed = config->seed;
     return run;
 }
 

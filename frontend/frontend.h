@@ -26,6 +26,7 @@ struct frontend_options {
     const char *const *settings; // -D, each "name=value"
     uint32_t n_settings;
     int64_t ranks;                 // --ranks; 0: as the mesh says
+    const char *seed;              // --seed, which a run begins with instead; NULL: not given
     const char *library_directory; // where imports are sought second; NULL: nowhere
 };
 

@@ -360,6 +360,17 @@ static void check_train(struct resolver *r, const struct found_item *found,
 
 // Defaults, then the block, then the command line; what is missing is told when nothing else is
 // wrong.
+// Which of two seeds was meant is not ours to guess.
+static void check_seed(struct resolver *r) {
+    const struct origin *origin = &r->config->train.seed_origin;
+    if (origin->kind != ORIGIN_COMMAND_LINE || !r->options->seed)
+        return;
+    struct diagnostic *d =
+        report(r->diagnostics, E118, origin->span, "`%s` sets what `--seed %s` sets", origin->text,
+               r->options->seed);
+    diagnostic_help(d, "leave out one of the two");
+}
+
 void resolve_train(struct resolver *r, const struct found_item *found) {
     uint32_t errors_before = r->diagnostics->n_errors;
     struct train_draft draft = {.config = &r->config->train};
@@ -380,6 +391,8 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
     draft.config->batch_origin = draft.said[TRAIN_batch].origin;
     draft.config->sequence_origin = draft.said[TRAIN_sequence].origin;
     draft.config->microbatch_origin = draft.said[TRAIN_microbatch].origin;
+    draft.config->seed_origin = draft.said[TRAIN_seed].origin;
+    check_seed(r);
     draft.config->reproducible_origin = draft.said[TRAIN_reproducible].origin;
     if (r->diagnostics->n_errors == errors_before && !r->has_syntax_errors)
         check_train(r, found, &draft);

@@ -131,7 +131,8 @@ struct train_config {
     int64_t reproducible;          // W, or 0
     uint32_t reproducible_of;      // with it: dimensions that may be divided, bits 1 << dimension
     struct span reproducible_span; // of W alone
-    struct origin origin, batch_origin, sequence_origin, microbatch_origin, reproducible_origin;
+    struct origin origin, batch_origin, sequence_origin, microbatch_origin, reproducible_origin,
+        seed_origin;
 };
 
 // ---- strategy ---------------------------------------------------------------------------------

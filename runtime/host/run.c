@@ -190,8 +190,8 @@ static int open_checkpoints(struct session *session, bool has_first_rank, char *
     if (*resumption->path) {
         if (options->has_seed && session->seed != resumption->manifest.seed) {
             snprintf(message, MESSAGE_BYTES,
-                     "%s: it was made with --seed %llu, which its data and draws depend on; leave "
-                     "out --seed",
+                     "%s: it was made with --seed %llu, which its data and draws depend on; go "
+                     "on with that",
                      options->resume, (unsigned long long)resumption->manifest.seed);
             return -1;
         }

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Every row of the table of options that are in vain beside others (driver/option_pairs.def): both together
+are refused, by a message that names them; each alone is not.
+
+    option_pairs.py PLACEC ROOT FILE"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PLACEC, ROOT, FILE = map(os.path.abspath, sys.argv[1:])
+VERBS = {"SPANS": "emit"}
+VALUES = {"DATA_TYPE": "text", "SEED": "1", "SAVE_EVERY": "9", "EVAL_EVERY": "9"}
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as text:
+        return text.read()
+
+
+NAMES = dict(re.findall(r'^(?:OPTION|RUN_\w+)\((\w+),(?: \w+,)? "([\w-]+)"', read("driver/options.def") +
+                        read("runtime/options.def"), re.M))
+KINDS = {option: kind for kind, option in re.findall(r"^RUN_(\w+)\((\w+),", read("runtime/options.def"), re.M)}
+FLAGS = {"SPANS", "COMPILE_ONLY"} | {option for option, kind in KINDS.items() if kind == "FLAG"}
+
+
+def rows():
+    """(option, other, value). What the table says of all options of a run, it says of each."""
+    table = read("driver/option_pairs.def")
+    for option, other, value in re.findall(r'^VOID\((\w+), (\w+), "(\w*)",', table, re.M):
+        yield option, other, value
+    for kind, other, value in re.findall(r'^#define RUN_(\w+)\(.*\) VOID\(ID, (\w+), "(\w*)",', table,
+                                                 re.M):
+        yield from ((option, other, value) for option, of in KINDS.items() if of == kind)
+    for option, other in re.findall(r"^BEYOND\((\w+), (\w+),", table, re.M):
+        yield option, other, "8"
+
+
+def given(option, value=None):
+    name = f"--{NAMES[option]}"
+    return [name] if option in FLAGS else [name, value or VALUES.get(option, "7")]
+
+
+def refusal(option, *options):
+    """What is said of the command line, if it is that the option is in vain."""
+    done = subprocess.run([PLACEC, VERBS.get(option, "run"), FILE, *sum(options, [])], capture_output=True,
+                          text=True, check=False, stdin=subprocess.DEVNULL)
+    said = re.search(r"^placec: --.* changes nothing .*", done.stderr, re.M)
+    return said.group() if said and done.returncode == 2 else ""
+
+
+def check(option, other, value):
+    both = refusal(option, given(option), given(other, value))
+    assert f"--{NAMES[option]}" in both and f"--{NAMES[other]}" in both, f"{option} beside {other}: {both!r}"
+    alone = refusal(option, given(option)) if value != "0" else ""
+    assert f"beside --{NAMES[other]}" not in alone, f"{option} alone: {alone}"
+    assert not (refused := refusal(other, given(other, value))), f"{other} alone: {refused}"
+
+
+ROWS = list(rows())
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)  # some of what is not refused leaves files
+    for row in ROWS:
+        check(*row)
+every = {option for option, other, _ in ROWS if other == "COMPILE_ONLY"}
+assert every | {"QUIET"} == set(KINDS), f"nothing is said of {set(KINDS) - every} beside --compile-only"
+print(f"{len(ROWS)} pairs are refused")
