@@ -467,6 +467,12 @@ class Checkpoints(unittest.TestCase):
                 self.train(*options, devices=devices)
             shutil.rmtree(self.path("kept"))
             shutil.rmtree(self.path("kept-2"))
+            self.write(b"\2" + b"\0" * 7 + b"{}", "model")
+            done = self.train("--save", "model", steps=3, status=1, devices=devices, LINEAR_FAULT="burst")
+            self.assertEqual(done.stderr, "error: rank 0: model: it is not written, for table.weight has become what is "
+                             "not a finite number; what was there before is whole\nnote: no states were kept; with "
+                             "--checkpoint DIR a run can go on, and --save-every N keeps some on the way\n")
+            self.assertEqual(len(self.read("model")), 10)
         done = self.train("--checkpoint", "kept", steps=3, status=1, LINEAR_FAULT="burst")
         self.assertIn("error: rank 0, step 3: kept: the checkpoint of step 3 cannot be written: rank 0: parameters are not "
                       "finite numbers\n", done.stderr)

@@ -186,7 +186,8 @@ static bool has_exponent(const char *from, int64_t n, size_t element, uint64_t e
     return any;
 }
 
-static bool are_finite(enum place_dtype dtype, const char *from, int64_t n) {
+bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n) {
+    const char *from = elements;
     switch (dtype) {
     case PLACE_F32:
         return !has_exponent_4(from, n, UINT32_C(0x7f800000));
@@ -206,7 +207,7 @@ bool part_is_finite(struct place_context *context, const struct entry *entry,
     struct segment_walk walk = segments_begin(context->program, entry, component, context->rank);
     struct segment s;
     while (segments_next(&walk, &s))
-        if (!are_finite(entry->dtype, item + s.local * dtype_size(entry->dtype), s.length))
+        if (!elements_are_finite(entry->dtype, item + s.local * dtype_size(entry->dtype), s.length))
             return false;
     return true;
 }

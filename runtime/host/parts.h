@@ -27,6 +27,8 @@ struct place_in_file {
 int part_write(struct place_context *context, struct panel *panel, const struct entry *entry,
                const struct component *component, const struct place_in_file *file,
                content_sum *sum);
+/* Whether all of `n` elements side by side are finite numbers. */
+bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n);
 /* Whether all that the context's rank has of a component are finite numbers. */
 bool part_is_finite(struct place_context *context, const struct entry *entry,
                     const struct component *component);

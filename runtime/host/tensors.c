@@ -9,6 +9,7 @@
 #include "runtime/host/file.h"
 #include "runtime/host/layout.h"
 #include "runtime/host/safetensors.h"
+#include "runtime/host/parts.h"
 #include "runtime/host/tensors.h"
 #include "runtime/transport/collective.h"
 #include "runtime/transport/transport.h"
@@ -74,6 +75,16 @@ static int32_t fail_write(struct place_context *context, struct new_file *file, 
                         path, strerror(reason));
 }
 
+/* A model that nothing can be made of takes the place of none. */
+static int32_t fail_not_finite(struct place_context *context, const struct entry *entry,
+                               struct new_file *file, const char *path) {
+    new_file_discard(file);
+    return context_fail(context, -1, PLACE_ERROR_HOST,
+                        "%s: it is not written, for %s has become what is not a finite number; "
+                        "what was there before is whole",
+                        path, entry->name);
+}
+
 static int32_t write_entries(struct place_context *context, const struct entries *entries,
                              struct rooms *rooms, struct new_file *file, const char *path) {
     for (int32_t i = 0; i < entries->n; i++) {
@@ -83,6 +94,9 @@ static int32_t write_entries(struct place_context *context, const struct entries
             if (status)
                 return status;
         }
+        if (context->rank == 0 && i < entries->parameters &&
+            !elements_are_finite(entry->dtype, rooms->entry, entry_elements(entry)))
+            return fail_not_finite(context, entry, file, path);
         if (context->rank == 0 &&
             new_file_write(file, rooms->entry, (size_t)entry_bytes(entry)) != 0)
             return fail_write(context, file, path);
