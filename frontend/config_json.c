@@ -70,6 +70,11 @@ static void report_value(const struct config_reader *reader, const char *key, co
 
 // ---- values -----------------------------------------------------------------------------------
 
+static bool is_whole(enum field_kind kind) {
+    return kind == FIELD_SIZE || kind == FIELD_LAYERS || kind == FIELD_HEAD_DIM ||
+           kind == FIELD_COUNT;
+}
+
 // Writes the value into the model's member by the kind of the model's own field. JSON's integers
 // are exact; a number with a fraction is none, even 4.0: no writer of such files prints sizes so.
 static bool take_number(const struct config_reader *reader, const char *key, const json_t *value,
@@ -82,7 +87,7 @@ static bool take_number(const struct config_reader *reader, const char *key, con
             report_value(reader, key, "true or false");
         return json_is_boolean(value);
     }
-    if (row->kind == FIELD_SIZE || row->kind == FIELD_COUNT) {
+    if (is_whole(row->kind)) {
         json_int_t number = json_integer_value(value);
         bool good = json_is_integer(value) && number >= 1 && number <= (json_int_t)LIMIT_SIZE;
         if (good)

@@ -26,6 +26,10 @@ static bool read_field(struct resolver *r, const struct field_row *row,
     switch (row->kind) {
     case FIELD_SIZE:
         return read_integer(r, value, what, 1, LIMIT_SIZE, member);
+    case FIELD_LAYERS:
+        return read_bounded(r, value, what, 1, LIMIT_LAYERS, LAYERS_REMEDY, member);
+    case FIELD_HEAD_DIM:
+        return read_bounded(r, value, what, 1, LIMIT_HEAD_DIM, HEAD_DIM_REMEDY, member);
     case FIELD_COUNT:
         return read_integer(r, value, what, 0, INT64_MAX, member);
     case FIELD_REAL:

@@ -125,6 +125,14 @@ static void help_import_path(struct resolver *r, struct diagnostic *d, struct sp
             return;
         }
     }
+    for (size_t i = 0; i < sizeof library_files / sizeof *library_files; i++)
+        if (strcmp(library_files[i], given) == 0) {
+            diagnostic_help(d,
+                            "set PLACE_LIBRARY to the folder that has `%s`: of an installation "
+                            "the one named share/place",
+                            given);
+            return;
+        }
     diagnostic_help(d, "check the path; it is taken from the file that names it");
 }
 

@@ -59,6 +59,9 @@ char *path_beside(struct arena *arena, const char *path, const char *name);
 // Readers of values. False: reported. Nothing is written then.
 bool read_integer(struct resolver *r, const struct ast_value *value, const char *what,
                   int64_t minimum, int64_t maximum, int64_t *out);
+// The same with a help for what is too large; NULL: none.
+bool read_bounded(struct resolver *r, const struct ast_value *value, const char *what,
+                  int64_t minimum, int64_t maximum, const char *remedy, int64_t *out);
 bool read_real(struct resolver *r, const struct ast_value *value, const char *what, double minimum,
                double maximum, double *out);
 bool read_flag(struct resolver *r, const struct ast_value *value, const char *what, bool *out);
@@ -89,9 +92,15 @@ enum unsupported {
 struct diagnostic *report_unsupported(struct resolver *r, struct span span,
                                       enum unsupported feature);
 
+// What to do about fields that are too large, wherever they are said.
+#define LAYERS_REMEDY   "the deepest models have some hundreds; is a digit too many?"
+#define HEAD_DIM_REMEDY "use more heads; attention keeps a tile of this width for each thread"
+
 // ---- tables of fields (fields.c) --------------------------------------------------------------
 enum field_kind {
     FIELD_SIZE,        // int64_t, 1 to LIMIT_SIZE
+    FIELD_LAYERS,      // int64_t, 1 to LIMIT_LAYERS
+    FIELD_HEAD_DIM,    // int64_t, 1 to LIMIT_HEAD_DIM
     FIELD_COUNT,       // int64_t, from 0
     FIELD_REAL,        // double, from 0
     FIELD_POSITIVE,    // double, above 0

@@ -192,9 +192,8 @@ static void check_sizes(struct resolver *r, const struct model_draft *draft) {
                          (long long)model->kv_heads),
             "as many query heads belong to each: make `kv_heads` a divisor of `heads`");
     check_most(r, draft, MODEL_head_dim, MODEL_heads, model->head_dim, LIMIT_HEAD_DIM,
-               "use more heads; attention keeps a tile of this width for each thread");
-    check_most(r, draft, MODEL_layers, MODEL_layers, model->layers, LIMIT_LAYERS,
-               "the deepest models have some hundreds; is a digit too many?");
+               HEAD_DIM_REMEDY);
+    check_most(r, draft, MODEL_layers, MODEL_layers, model->layers, LIMIT_LAYERS, LAYERS_REMEDY);
     if (model->position == POSITION_ROPE && model->head_dim % 2)
         report_contradiction(
             r, draft, draft->said[MODEL_head_dim].said ? MODEL_head_dim : MODEL_heads,

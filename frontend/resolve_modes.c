@@ -317,12 +317,13 @@ static const struct option_row {
 enum { N_OPTION_ROWS = sizeof option_rows / sizeof *option_rows };
 static const char state_letters[N_STATES] = {'P', 'O', 'G', 'A'};
 
-// Lists what this mode takes, relaxed options left out: they would only tempt.
+// Lists what this mode takes for the state, relaxed options left out: they would only tempt.
 static void report_unknown_option(const struct mode_reader *m, struct ast_name name) {
     const char *names[N_OPTION_ROWS];
     size_t n = 0;
     for (int i = 0; i < N_OPTION_ROWS; i++)
-        if (option_rows[i].mode == m->mode && option_rows[i].condition == N_CONDITIONS)
+        if (option_rows[i].mode == m->mode && option_rows[i].condition == N_CONDITIONS &&
+            strchr(option_rows[i].states, state_letters[m->out->state]))
             names[n++] = option_rows[i].text;
     report_unknown(m->r, E104, name,
                    arena_format(m->r->arena, "option of `%s`", mode_rows[m->mode].text), names, n);
@@ -363,12 +364,9 @@ static void read_by(const struct mode_reader *m, struct ast_name by) {
         if (m->out->state != STATE_ACTIVATIONS)
             report_unsupported(m->r, by.span, UNSUPPORTED_BY_DIMENSION);
     } else {
-        const char *names[DIM_FLAT + 1];
-        for (int i = 1; i < DIM_FLAT; i++)
-            names[i - 1] = dimension_names[i];
-        names[DIM_FLAT - 1] = "flat";
-        names[DIM_FLAT] = "tensor";
-        report_unknown(m->r, E103, by, "way to cut a state", names, DIM_FLAT + 1);
+        const char *built =
+            dimension_names[m->out->state == STATE_ACTIVATIONS ? DIM_SEQUENCE : DIM_FLAT];
+        report_unknown(m->r, E103, by, "way to cut a state", &built, 1);
     }
 }
 
@@ -426,31 +424,42 @@ static bool check_meaning(const struct mode_reader *m, struct span span) {
     return !d;
 }
 
-// What is meant and means something, but is not built.
+// What is meant and means something, but is not built; -1: it is built.
+static int unsupported_mode(enum mode mode, enum state state) {
+    if (mode == MODE_OFFLOADED)
+        return UNSUPPORTED_OFFLOADED;
+    if (mode == MODE_MATERIALIZED)
+        return UNSUPPORTED_MATERIALIZED;
+    return mode == MODE_GATHERED && state == STATE_OPTIMIZER ? UNSUPPORTED_GATHERED_OPTIMIZER : -1;
+}
+
 static bool check_supported(const struct mode_reader *m, struct span span) {
-    int feature = -1;
-    if (m->mode == MODE_OFFLOADED)
-        feature = UNSUPPORTED_OFFLOADED;
-    else if (m->mode == MODE_MATERIALIZED)
-        feature = UNSUPPORTED_MATERIALIZED;
-    else if (m->mode == MODE_GATHERED && m->out->state == STATE_OPTIMIZER)
-        feature = UNSUPPORTED_GATHERED_OPTIMIZER;
+    int feature = unsupported_mode(m->mode, m->out->state);
     if (feature >= 0)
         report_unsupported(m->r, span, (enum unsupported)feature);
     return feature < 0;
 }
 
-// False: reported, with the mode that was probably meant.
-static bool find_mode(struct resolver *r, struct ast_name name, enum mode *out) {
-    const char *names[N_MODES];
-    for (int i = 0; i < N_MODES; i++)
-        names[i] = mode_rows[i].text;
-    int mode = table_find(names, N_MODES, name.text);
-    if (mode < 0)
-        report_unknown(r, E103, name, "mode", names, N_MODES);
-    else
-        *out = (enum mode)mode;
-    return mode >= 0;
+static bool is_offered(enum mode mode, enum state state) {
+    bool for_other_states = (mode == MODE_RECOMPUTED && state != STATE_ACTIVATIONS) ||
+                            (mode == MODE_GATHERED && state == STATE_GRADIENTS);
+    return !for_other_states && unsupported_mode(mode, state) < 0;
+}
+
+// False: reported, with the mode that was probably meant, or those that can be meant.
+static bool find_mode(struct resolver *r, struct ast_name name, enum state state, enum mode *out) {
+    const char *offered[N_MODES];
+    size_t n = 0;
+    for (int i = 0; i < N_MODES; i++) {
+        if (strcmp(mode_rows[i].text, name.text) == 0) {
+            *out = (enum mode)i;
+            return true;
+        }
+        if (is_offered((enum mode)i, state))
+            offered[n++] = mode_rows[i].text;
+    }
+    report_unknown(r, E103, name, "mode", offered, n);
+    return false;
 }
 
 // The first argument of an extent is its axes; all others are options by name.
@@ -558,7 +567,7 @@ static void expand_path(struct expansion *e, const struct frame *frame, const st
         if (frame->outer)
             out.statement_span = out.origin.span;
         struct mode_reader m = {.r = r, .frame = frame, .scope = scope, .out = &out};
-        if (!find_mode(r, ast->name, &m.mode))
+        if (!find_mode(r, ast->name, base.state, &m.mode))
             continue;
         set_mode(m.mode, &out);
         bool good = check_meaning(&m, ast->name.span);

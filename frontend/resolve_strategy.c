@@ -107,7 +107,7 @@ static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dim
     size_t n = 0;
     int found = table_find(dimension_names, N_DIMENSIONS, name.text);
     for (int i = 0; i < N_DIMENSIONS; i++)
-        if (dimension_splittable[i])
+        if (is_divisible((enum dimension)i))
             names[n++] = dimension_names[i];
     if (found < 0 || !dimension_splittable[found]) {
         report_unknown(r, E103, name, "dimension that can be split", names, n);

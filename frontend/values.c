@@ -120,6 +120,11 @@ static const struct ast_number *plain_number(struct resolver *r, const struct as
 // A number that no integer holds is too large, one with a fraction is of the wrong kind.
 bool read_integer(struct resolver *r, const struct ast_value *value, const char *what,
                   int64_t minimum, int64_t maximum, int64_t *out) {
+    return read_bounded(r, value, what, minimum, maximum, NULL, out);
+}
+
+bool read_bounded(struct resolver *r, const struct ast_value *value, const char *what,
+                  int64_t minimum, int64_t maximum, const char *remedy, int64_t *out) {
     const struct ast_number *number = plain_number(r, value, what, "a whole number");
     if (!number)
         return false;
@@ -129,8 +134,11 @@ bool read_integer(struct resolver *r, const struct ast_value *value, const char 
     }
     if (!number->is_integer || number->integer < minimum || number->integer > maximum) {
         bool large = !number->is_integer || number->integer > maximum;
-        report(r->diagnostics, E107, value->span, "%s must be at %s %lld, not %s", what,
-               large ? "most" : "least", (long long)(large ? maximum : minimum), number->text);
+        struct diagnostic *d =
+            report(r->diagnostics, E107, value->span, "%s must be at %s %lld, not %s", what,
+                   large ? "most" : "least", (long long)(large ? maximum : minimum), number->text);
+        if (large && remedy)
+            diagnostic_help(d, "%s", remedy);
         return false;
     }
     *out = number->integer;
