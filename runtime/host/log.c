@@ -147,14 +147,22 @@ static int64_t whole_lines_bytes(const char *place) {
     return end;
 }
 
+/* A pipe of the shell's, as /dev/stderr may lead to, has no name: it is opened by the link. A pipe
+ * that nobody reads is refused, not waited for; one that is read may be slow. */
+static int open_place(const char *path, const char *place) {
+    enum { HOW = O_WRONLY | O_CLOEXEC | O_NONBLOCK };
+    struct stat status;
+    bool nameless = lstat(place, &status) != 0 && stat(path, &status) == 0 &&
+                    !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    return nameless ? open(path, HOW) : open(place, HOW | O_CREAT | O_NOFOLLOW, 0666);
+}
+
 int run_log_open(struct run_log *log, const char *path, bool goes_on,
                  const struct place_program *program, char *message, size_t message_bytes) {
     char place[FILE_PATH_BYTES];
     *log = (struct run_log){.path = path, .descriptor = -1};
-    /* A pipe that nobody reads is refused, not waited for; one that is read may be slow. */
     if (follow_links(path, place) == 0)
-        log->descriptor =
-            open(place, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666);
+        log->descriptor = open_place(path, place);
     if (log->descriptor < 0) {
         snprintf(message, message_bytes, "%s: the log cannot be opened: %s; %s", path,
                  strerror(errno),
