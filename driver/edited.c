@@ -31,22 +31,10 @@ static struct written find_written(struct compilation *c) {
     return written;
 }
 
-static bool block_calls(const struct block *block, uint32_t unit) {
-    struct statement_walk walk = walk_statements(block);
-    while (walk_next(&walk))
-        if (walk.statement->kind == STATEMENT_CALL && walk.statement->call.unit == unit)
-            return true;
-    return false;
-}
-
 // A unit that nothing calls would be an edit without effect: its name is most likely misspelt.
-static bool check_called(struct compilation *c, const struct program *edited,
-                         const struct ast_item *item) {
+static void report_uncalled(struct compilation *c, const struct program *edited, uint32_t unit,
+                            const struct ast_item *item) {
     const char *name = item->program.unit.text;
-    uint32_t unit = program_find_unit(edited, name);
-    for (int s = 0; s < N_STEPS; s++)
-        if (block_calls(&edited->steps[s].body, unit))
-            return true;
     struct diagnostic *d = report(c->diagnostics, E620, item->program.unit.span,
                                   "no statement of the step calls unit `%s`", name);
     const char **names = ARENA_ARRAY(&c->arena, const char *, edited->n_units);
@@ -55,16 +43,22 @@ static bool check_called(struct compilation *c, const struct program *edited,
         if (i != unit)
             names[n++] = edited->units[i].name;
     diagnostic_meant(d, item->program.unit.span, name, names, n);
-    return false;
 }
 
 // All are asked, so that every misspelt unit is told in one run.
 static bool all_called(struct compilation *c, const struct program *edited,
                        const struct written *written) {
+    const bool *called = program_called_units(edited, &c->arena);
     bool all = true;
-    for (uint32_t i = 0; i < written->n; i++)
-        if (written->items[i]->kind == ITEM_UNIT)
-            all = check_called(c, edited, written->items[i]) && all;
+    for (uint32_t i = 0; i < written->n; i++) {
+        if (written->items[i]->kind != ITEM_UNIT)
+            continue;
+        uint32_t unit = program_find_unit(edited, written->items[i]->program.unit.text);
+        if (called[unit])
+            continue;
+        report_uncalled(c, edited, unit, written->items[i]);
+        all = false;
+    }
     return all;
 }
 

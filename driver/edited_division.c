@@ -122,13 +122,16 @@ static bool check_extent(const struct divisions *all, const struct mode_statemen
     return false;
 }
 
+// What keeps more than the file says stores what is said to be recomputed, and the other way round.
 static void check_residency(const struct divisions *all, const struct mode_statement *mode) {
     struct span at;
-    if (mode->state != STATE_ACTIVATIONS || !mode->sets_residency ||
-        all->text.bytes == all->file.bytes || !file_says(all->c, &mode->origin, &at))
+    bool stored = mode->residency == RESIDENCY_STORED;
+    bool follows = stored ? all->text.bytes >= all->file.bytes : all->text.bytes <= all->file.bytes;
+    if (mode->state != STATE_ACTIVATIONS || !mode->sets_residency || follows ||
+        !file_says(all->c, &mode->origin, &at))
         return;
     struct arena *arena = &all->c->arena;
-    const char *what = mode->residency == RESIDENCY_STORED ? "stored" : "recomputed";
+    const char *what = stored ? "stored" : "recomputed";
     struct diagnostic *d = report_unheard(all->c, &mode->origin, at, what);
     diagnostic_say(d, "by it activations need %s", bytes_text(arena, (double)all->file.bytes));
     diagnostic_label(d, step_span(all), "in this they need %s",

@@ -66,12 +66,11 @@ static const char *activations_letter(struct compilation *c, const struct placem
 // The last of the rows that have the layer; NULL: none has it.
 static const struct placement_row *row_of_layer(const struct placement_table *table,
                                                 const struct layer_index *rows, int64_t layer) {
-    const struct placement_row *last = NULL;
     struct layer_search search = search_layer(rows, layer);
-    uint32_t at;
+    uint32_t at, behind = 0; // the last
     while (search_next(&search, &at))
-        last = &table->rows[at] > last ? &table->rows[at] : last;
-    return last;
+        behind = at + 1 > behind ? at + 1 : behind;
+    return behind ? &table->rows[behind - 1] : NULL;
 }
 
 // "(S*, S, S, R)" of the row that each state has for a role, or for a layer of it; a state without

@@ -566,6 +566,8 @@ buffer_id program_find_buffer(const struct program *, const char *name); // NO_I
 buffer_id program_host_buffer(const struct program *, enum host_role);   // NO_ID: none
 uint32_t program_find_tensor(const struct program *, const char *name);  // NO_ID: none
 uint32_t program_find_unit(const struct program *, const char *name);    // NO_ID: none
+// Of every unit, whether a statement calls it.
+bool *program_called_units(const struct program *, struct arena *);
 // Takes out the buffers that are marked, which no statement names any more; others are renumbered.
 void program_remove_buffers(struct program *, const bool *removed);
 

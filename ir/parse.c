@@ -183,25 +183,6 @@ static void parse_parts(struct parser *p, const struct program_part *parts, uint
 
 // ---- units beside a written-out step ----------------------------------------------------------
 
-static bool is_given(const struct program_part *parts, uint32_t n_parts, const char *unit) {
-    for (uint32_t i = 0; i < n_parts; i++)
-        if (parts[i].unit && strcmp(parts[i].unit, unit) == 0)
-            return true;
-    return false;
-}
-
-// Of every unit: whether a statement calls it.
-static bool *find_called(const struct program *program, struct arena *arena) {
-    bool *called = ARENA_ARRAY(arena, bool, program->n_units + 1);
-    for (int s = 0; s < N_STEPS; s++) {
-        struct statement_walk walk = walk_statements(&program->steps[s].body);
-        while (walk_next(&walk))
-            if (walk.statement->kind == STATEMENT_CALL)
-                called[walk.statement->call.unit] = true;
-    }
-    return called;
-}
-
 static void renumber_calls(struct program *program, const uint32_t *numbers) {
     for (int s = 0; s < N_STEPS; s++) {
         struct statement_walk walk = walk_statements(&program->steps[s].body);
@@ -216,15 +197,22 @@ static void renumber_calls(struct program *program, const uint32_t *numbers) {
 static void adopt_units(struct parser *p, const struct program *derived,
                         const struct program_part *parts, uint32_t n_parts) {
     struct program *program = p->program;
-    const bool *called = find_called(program, p->arena);
+    const bool *called = program_called_units(program, p->arena);
+    struct names given = {.arena = p->arena}, buffers = {.arena = p->arena};
     uint32_t *numbers = ARENA_ARRAY(p->arena, uint32_t, program->n_units + 1), n = 0;
+    for (uint32_t i = 0; i < n_parts; i++)
+        if (parts[i].unit && names_find(&given, parts[i].unit) == NOT_NAMED)
+            names_add(&given, parts[i].unit, i);
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        if (names_find(&buffers, program->buffers[i].name) == NOT_NAMED)
+            names_add(&buffers, program->buffers[i].name, i);
     for (uint32_t i = 0; i < program->n_units; i++) {
         struct unit unit = program->units[i];
-        bool given = is_given(parts, n_parts, unit.name);
-        if (!given && !called[i])
+        bool is_given = names_find(&given, unit.name) != NOT_NAMED;
+        if (!is_given && !called[i])
             continue;
-        if (!given && unit.frame != NO_ID) {
-            unit.frame = program_find_buffer(program, derived->buffers[unit.frame].name);
+        if (!is_given && unit.frame != NO_ID) {
+            unit.frame = names_find(&buffers, derived->buffers[unit.frame].name);
             unit.frame_bytes = unit.frame == NO_ID ? -1 : unit.frame_bytes;
         }
         numbers[i] = n;

@@ -221,6 +221,17 @@ uint32_t program_find_unit(const struct program *program, const char *name) {
     return NO_ID;
 }
 
+bool *program_called_units(const struct program *program, struct arena *arena) {
+    bool *called = ARENA_ARRAY(arena, bool, program->n_units + 1);
+    for (int s = 0; s < N_STEPS; s++) {
+        struct statement_walk walk = walk_statements(&program->steps[s].body);
+        while (walk_next(&walk))
+            if (walk.statement->kind == STATEMENT_CALL)
+                called[walk.statement->call.unit] = true;
+    }
+    return called;
+}
+
 value_id unit_add_value(struct program *program, struct unit *unit, struct value value) {
     ARENA_PUSH(program->arena, unit->values, unit->n_values, unit->cap_values, value);
     return unit->n_values - 1;

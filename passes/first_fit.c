@@ -4,8 +4,8 @@
 // They stand in shelves of neighbours, which mostly are of one size and, from layer to layer, of
 // lives that lie in each other. A shelf knows what all of its items have in common, so that most of
 // them are passed as one: those of which none is alive together with the item, and those of which
-// all are and that leave no room for it between them. What is left to look at is a shelf or two of
-// each size, so thousands of items take some hundred steps each.
+// all are and that leave no room for it between them. Still each item asks all shelves: n^2 / 64
+// steps, of which those for ten thousands of buffers are seconds.
 #include "passes/first_fit.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 enum { SHELF_ITEMS = 64 };
 
 struct shelf {
-    const struct item *items[SHELF_ITEMS]; // by their offsets
+    const struct placed_item *items[SHELF_ITEMS]; // as `lies_above` says
     uint32_t n;
     struct interval hulls[N_STEPS]; // who does not meet it in any step is alive with none of them,
     struct interval cores[N_STEPS]; // who meets it in one is alive with all
@@ -23,7 +23,7 @@ struct shelf {
 
 struct shelves {
     struct arena *arena;
-    struct shelf **list; // by their items' offsets
+    struct shelf **list; // in the order of their items
     uint32_t n, cap;
 };
 
@@ -38,8 +38,16 @@ static bool meet_in_a_step(const struct interval a[N_STEPS], const struct interv
     return false;
 }
 
-static int64_t end_of(const struct item *item) {
-    return size_plus(item->offset, aligned(item->bytes));
+static int64_t end_of(const struct placed_item *item) {
+    return size_plus(item->offset, aligned_bytes(item->bytes));
+}
+
+// The order of the items: by offset, and at one offset by their lives, so that neighbours are alive
+// at about the same time.
+static bool lies_above(const struct placed_item *a, const struct placed_item *b) {
+    if (a->offset != b->offset)
+        return a->offset > b->offset;
+    return a->lives[STEP_TRAIN].first > b->lives[STEP_TRAIN].first;
 }
 
 // ---- a shelf ----------------------------------------------------------------------------------
@@ -57,7 +65,7 @@ static void look_through(struct shelf *shelf) {
     shelf->end = shelf->items[0]->offset;
     shelf->widest = 0;
     for (uint32_t i = 0; i < shelf->n; i++) {
-        const struct item *item = shelf->items[i];
+        const struct placed_item *item = shelf->items[i];
         int64_t gap = item->offset - shelf->end, end = end_of(item);
         shelf->widest = gap > shelf->widest ? gap : shelf->widest;
         shelf->end = end > shelf->end ? end : shelf->end;
@@ -68,9 +76,9 @@ static void look_through(struct shelf *shelf) {
 
 // Where there is room for the item on the way from `offset` to the end of the shelf: `*found`; else
 // the offset behind what is in its way.
-static int64_t pass(const struct shelf *shelf, const struct item *item, int64_t offset,
+static int64_t pass(const struct shelf *shelf, const struct placed_item *item, int64_t offset,
                     bool *found) {
-    int64_t bytes = aligned(item->bytes);
+    int64_t bytes = aligned_bytes(item->bytes);
     if (!meet_in_a_step(shelf->hulls, item->lives))
         return offset;
     if (meet_in_a_step(shelf->cores, item->lives) && shelf->widest < bytes &&
@@ -103,20 +111,20 @@ static void divide(struct shelves *shelves, uint32_t at) {
     shelves->list[at + 1] = upper;
 }
 
-// The last shelf that begins no higher than the item, or the first.
-static uint32_t shelf_for(const struct shelves *shelves, const struct item *item) {
+// The last shelf whose first item is not above this one, or the first.
+static uint32_t shelf_for(const struct shelves *shelves, const struct placed_item *item) {
     uint32_t low = 0, high = shelves->n;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (shelves->list[middle]->items[0]->offset <= item->offset)
-            low = middle;
-        else
+        if (lies_above(shelves->list[middle]->items[0], item))
             high = middle;
+        else
+            low = middle;
     }
     return low;
 }
 
-static void put(struct shelves *shelves, const struct item *item) {
+static void put(struct shelves *shelves, const struct placed_item *item) {
     if (shelves->n == 0)
         ARENA_PUSH(shelves->arena, shelves->list, shelves->n, shelves->cap,
                    ARENA_NEW(shelves->arena, struct shelf));
@@ -127,13 +135,14 @@ static void put(struct shelves *shelves, const struct item *item) {
     }
     struct shelf *shelf = shelves->list[at];
     uint32_t i = shelf->n++;
-    for (; i > 0 && shelf->items[i - 1]->offset > item->offset; i--)
+    for (; i > 0 && lies_above(shelf->items[i - 1], item); i--)
         shelf->items[i] = shelf->items[i - 1];
     shelf->items[i] = item;
     look_through(shelf);
 }
 
-static int64_t lowest_offset(const struct shelves *shelves, const struct item *item, int64_t base) {
+static int64_t lowest_offset(const struct shelves *shelves, const struct placed_item *item,
+                             int64_t base) {
     int64_t offset = base;
     bool found = false;
     for (uint32_t i = 0; i < shelves->n && !found; i++)
@@ -142,13 +151,13 @@ static int64_t lowest_offset(const struct shelves *shelves, const struct item *i
 }
 
 static int by_size(const void *a, const void *b) {
-    const struct item *x = a, *y = b;
+    const struct placed_item *x = a, *y = b;
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
     return (x->id > y->id) - (x->id < y->id);
 }
 
-int64_t first_fit(struct arena *arena, struct item *items, uint32_t n, int64_t base) {
+int64_t first_fit(struct arena *arena, struct placed_item *items, uint32_t n, int64_t base) {
     struct shelves shelves = {.arena = arena};
     int64_t end = base;
     qsort(items, n, sizeof *items, by_size);

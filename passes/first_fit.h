@@ -6,19 +6,19 @@
 
 #include "passes/lifetimes.h"
 
-struct item {
-    int64_t bytes, offset; // offset -1: not placed yet
+struct placed_item {
+    int64_t bytes, offset; // the offset is what is found
     struct interval lives[N_STEPS];
     uint32_t id;
 };
 
 enum { ALIGNMENT_BYTES = 64 }; // a cache line, and the widest vector
 
-static inline int64_t aligned(int64_t bytes) {
+static inline int64_t aligned_bytes(int64_t bytes) {
     return round_up(bytes, ALIGNMENT_BYTES);
 }
 
 // Sorts the items and places all; returns the end of the last.
-int64_t first_fit(struct arena *, struct item *items, uint32_t n, int64_t base);
+int64_t first_fit(struct arena *, struct placed_item *items, uint32_t n, int64_t base);
 
 #endif

@@ -160,20 +160,20 @@ static void plan_frame(struct program *program, struct unit *unit, struct arena 
     find_lives(&plan);
     share_places(&plan);
     find_lives(&plan);
-    struct item *items = ARENA_ARRAY(scratch, struct item, unit->n_values + 1);
+    struct placed_item *items = ARENA_ARRAY(scratch, struct placed_item, unit->n_values + 1);
     uint32_t n = 0;
     for (uint32_t i = unit->n_parameters; i < unit->n_values; i++) {
         struct value *value = &unit->values[i];
         if (value->storage != STORAGE_UNPLANNED || plan.first[i] < 0)
             continue;
         value->storage = STORAGE_FRAME;
-        struct item *item = &items[n++];
-        *item = (struct item){.bytes = type_bytes(&value->type), .offset = -1, .id = i};
+        struct placed_item *item = &items[n++];
+        *item = (struct placed_item){.bytes = type_bytes(&value->type), .id = i};
         for (int s = 0; s < N_STEPS; s++) // the unit stands for a step
             item->lives[s] =
                 s ? (struct interval){1, 0} : (struct interval){plan.first[i], plan.last[i]};
     }
-    unit->frame_bytes = aligned(first_fit(scratch, items, n, 0));
+    unit->frame_bytes = aligned_bytes(first_fit(scratch, items, n, 0));
     for (uint32_t i = 0; i < n; i++)
         unit->values[items[i].id].offset_bytes = items[i].offset;
 }
@@ -222,7 +222,7 @@ static void plan_frames(struct program *program) {
 bool plan_memory(struct program *program, const struct pass_context *context) {
     plan_frames(program);
     struct arena scratch = {0};
-    struct item *items = ARENA_ARRAY(&scratch, struct item, program->n_buffers + 1);
+    struct placed_item *items = ARENA_ARRAY(&scratch, struct placed_item, program->n_buffers + 1);
     const struct interval *lives[N_STEPS];
     for (int s = 0; s < N_STEPS; s++)
         lives[s] = step_lifetimes(program, s, &scratch);
@@ -235,11 +235,11 @@ bool plan_memory(struct program *program, const struct pass_context *context) {
             continue;
         if (buffer_is_persistent(buffer)) {
             buffer->offset_bytes = base;
-            base += aligned(bytes);
+            base += aligned_bytes(bytes);
             continue;
         }
-        struct item *item = &items[n++];
-        *item = (struct item){.bytes = bytes, .offset = -1, .id = i};
+        struct placed_item *item = &items[n++];
+        *item = (struct placed_item){.bytes = bytes, .id = i};
         for (int s = 0; s < N_STEPS; s++)
             item->lives[s] = lives[s][i];
     }

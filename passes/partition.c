@@ -93,6 +93,7 @@ bool partition(struct program *program, const struct pass_context *context) {
     struct program reference = *program;
     uint32_t errors = context->diagnostics->n_errors;
     struct partitioner p = {.arena = program->arena,
+                            .unit_names.arena = program->arena,
                             .config = context->config,
                             .diagnostics = context->diagnostics,
                             .reference = &reference};

@@ -394,7 +394,6 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
 }
 
 uint32_t add_local_unit(struct partitioner *p, const char *name, struct span span) {
-    p->unit_names.arena = p->arena;
     name = names_fresh(&p->unit_names, name, '_');
     uint32_t id = program_add_unit(p->program, name, span);
     names_add(&p->unit_names, name, id);

@@ -196,8 +196,7 @@ static int by_unit(const void *left, const void *right) {
 // By their units, of each in the order of the text.
 static struct ranged_call *list_calls(struct program *program, struct arena *arena, uint32_t *n) {
     struct ranged_call *calls = NULL;
-    uint32_t cap = 0;
-    *n = 0;
+    uint32_t found = 0, cap = 0;
     for (int kind = 0; kind < N_STEPS; kind++) {
         struct statement_walk walk = walk_statements(&program->steps[kind].body);
         while (walk_next(&walk)) {
@@ -205,12 +204,13 @@ static struct ranged_call *list_calls(struct program *program, struct arena *are
             if (walk.statement->kind != STATEMENT_CALL || !loop)
                 continue;
             struct call *call = &walk.statement->call;
-            ARENA_PUSH(arena, calls, *n, cap,
-                       (struct ranged_call){call, call->unit, *n, loop->begin, kind == STEP_TRAIN});
+            struct ranged_call ranged = {call, call->unit, found, loop->begin, kind == STEP_TRAIN};
+            ARENA_PUSH(arena, calls, found, cap, ranged);
         }
     }
-    if (*n)
-        qsort(calls, *n, sizeof *calls, by_unit);
+    if (found)
+        qsort(calls, found, sizeof *calls, by_unit);
+    *n = found;
     return calls;
 }
 

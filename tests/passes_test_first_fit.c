@@ -11,33 +11,35 @@
 
 enum { N_ITEMS = 300, BASE = 128 };
 
-static bool alive_together(const struct item *a, const struct item *b) {
+static bool alive_together(const struct placed_item *a, const struct placed_item *b) {
     bool together = false;
     for (int s = 0; s < N_STEPS; s++)
         together |= a->lives[s].first <= b->lives[s].last && b->lives[s].first <= a->lives[s].last;
     return together;
 }
 
-static bool is_free(const struct item *items, uint32_t n, const struct item *item, int64_t offset) {
+static bool is_free(const struct placed_item *items, uint32_t n, const struct placed_item *item,
+                    int64_t offset) {
     for (uint32_t i = 0; i < n; i++)
-        if (alive_together(&items[i], item) && items[i].offset < offset + aligned(item->bytes) &&
-            offset < items[i].offset + aligned(items[i].bytes))
+        if (alive_together(&items[i], item) &&
+            items[i].offset < offset + aligned_bytes(item->bytes) &&
+            offset < items[i].offset + aligned_bytes(items[i].bytes))
             return false;
     return true;
 }
 
 // The lowest of where it may begin: at the base or behind another.
-static int64_t lowest(const struct item *items, uint32_t n, const struct item *item) {
+static int64_t lowest(const struct placed_item *items, uint32_t n, const struct placed_item *item) {
     int64_t best = is_free(items, n, item, BASE) ? BASE : INT64_MAX;
     for (uint32_t i = 0; i < n; i++) {
-        int64_t offset = items[i].offset + aligned(items[i].bytes);
+        int64_t offset = items[i].offset + aligned_bytes(items[i].bytes);
         if (offset < best && is_free(items, n, item, offset))
             best = offset;
     }
     return best;
 }
 
-static void check_places(struct item *items) {
+static void check_places(struct placed_item *items) {
     struct arena arena = {0};
     int64_t end = BASE, found = first_fit(&arena, items, N_ITEMS, BASE);
     for (uint32_t i = 0; i < N_ITEMS; i++) {
@@ -51,8 +53,9 @@ static void check_places(struct item *items) {
     arena_free(&arena);
 }
 
-static struct item alive_in_training(uint32_t id, int64_t bytes, int64_t first, int64_t last) {
-    struct item item = {.bytes = bytes, .offset = -1, .id = id};
+static struct placed_item alive_in_training(uint32_t id, int64_t bytes, int64_t first,
+                                            int64_t last) {
+    struct placed_item item = {.bytes = bytes, .id = id};
     for (int s = 0; s < N_STEPS; s++)
         item.lives[s] = s == STEP_TRAIN ? (struct interval){first, last} : (struct interval){1, 0};
     return item;
@@ -63,7 +66,7 @@ static int64_t random_below(uint64_t *state, int64_t n) {
 }
 
 static void test_layers_have_the_lowest_places(void **state) {
-    struct item items[N_ITEMS];
+    struct placed_item items[N_ITEMS];
     uint64_t random = 1;
     (void)state;
     for (uint32_t i = 0; i < N_ITEMS; i++) {
@@ -76,7 +79,7 @@ static void test_layers_have_the_lowest_places(void **state) {
 
 // Below an item that was put above a large one, where that is not alive.
 static void test_room_between_items_is_found(void **state) {
-    struct item items[N_ITEMS];
+    struct placed_item items[N_ITEMS];
     (void)state;
     for (uint32_t i = 0; i < N_ITEMS; i++)
         items[i] = alive_in_training(i, 64, 2, 9);
@@ -86,13 +89,13 @@ static void test_room_between_items_is_found(void **state) {
 }
 
 static void test_any_lives_have_the_lowest_places(void **state) {
-    struct item items[N_ITEMS];
+    struct placed_item items[N_ITEMS];
     (void)state;
     for (uint64_t seed = 0; seed < 8; seed++) {
         uint64_t random = seed;
         for (uint32_t i = 0; i < N_ITEMS; i++) {
-            items[i] = (struct item){
-                .bytes = 1 + random_below(&random, seed % 2 ? 2000 : 4), .offset = -1, .id = i};
+            items[i] = (struct placed_item){.bytes = 1 + random_below(&random, seed % 2 ? 2000 : 4),
+                                            .id = i};
             for (int s = 0; s < N_STEPS; s++) {
                 int64_t first = random_below(&random, 100);
                 items[i].lives[s] = (struct interval){first, first + random_below(&random, 30) - 2};

@@ -43,6 +43,7 @@ static void begin(struct trial *t) {
     t->reference = program_new(&t->arena, "main");
     program_add_unit(t->reference, "unit", span_nowhere());
     t->p = (struct partitioner){.arena = &t->arena,
+                                .unit_names.arena = &t->arena,
                                 .scratch = &t->arena,
                                 .config = &t->config,
                                 .diagnostics = diagnostics_new(&t->arena, &t->sources),

@@ -255,11 +255,12 @@ static struct holders find_holders(struct check *c, const struct buffer *theirs)
 // How many of the items from `item` on one of them holds. Behind it the next one mostly goes on.
 static int64_t held_from(struct holders *holders, const struct buffer *theirs, int64_t item) {
     for (uint32_t i = 0; i < holders->n; i++) {
-        const struct buffer *holder = holders->list[(holders->next + i) % holders->n];
+        uint32_t asked = (uint32_t)(((uint64_t)holders->next + i) % holders->n);
+        const struct buffer *holder = holders->list[asked];
         int64_t at = item_of_layer(holder, theirs, item);
         if (at < 0)
             continue;
-        holders->next += i + 1;
+        holders->next = asked + 1;
         return buffer_layer_step(holder) > 1 ? 1 : holder->count - at;
     }
     return 0;
