@@ -43,12 +43,9 @@ bool is_only_ours(const struct stat *status) {
 }
 
 void signals_hold(sigset_t *before) {
-    sigset_t ending;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
-    sigaddset(&ending, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &ending, before);
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
 }
 
 void signals_release(const sigset_t *before) {

@@ -7,9 +7,9 @@
 
 #include "driver/options.h"
 
-// Ctrl-C while compiling, and what launchers and terminals that go send; a run has handlers of its
-// own. What is being written keeps signals off until it is whole or gone (backend/file.c), so there
-// is nothing to clear away here.
+// Ctrl-C while compiling, and what launchers, batch systems and terminals that go send; a run has
+// handlers of its own. What is being written keeps signals off until it is whole or gone
+// (backend/file.c), so there is nothing to clear away here.
 static void on_interrupt(int signal_number) {
     static const char text[] = "placec: interrupted\n";
     (void)signal_number;
@@ -30,12 +30,12 @@ static int flush_output(int status) {
 }
 
 // What goes beyond `ulimit -f` is an error of the write, which says so, and no end of the process.
-static void report_large_files(void) {
+static void ignore_file_limit(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
 static void catch_interrupts(void) {
-    static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int interrupts[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR2, SIGALRM, SIGPWR};
     for (size_t i = 0; i < sizeof interrupts / sizeof *interrupts; i++) {
         struct sigaction before;
         sigaction(interrupts[i], &(struct sigaction){.sa_handler = on_interrupt}, &before);
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
     struct arena arena = {0};
     struct options options;
     catch_interrupts();
-    report_large_files();
+    ignore_file_limit();
     int status = options_parse(&arena, argc, argv, &options);
     if (status < 0)
         status = verb_functions[options.verb](&options);

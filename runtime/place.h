@@ -379,8 +379,9 @@ enum { PLACE_MOST_SAMPLED = 1000000, PLACE_MOST_THREADS = 1024 };
 int place_options_parse(int argc, char **argv, struct place_run_options *options);
 
 /* Trains: all ranks of the mesh as threads, or this process's under a launcher. Prints progress to
- * stdout, errors to stderr. Returns the exit status: 0 done, 1 failed, 130 after Ctrl-C. Handles
- * the signals of runtime/host/signals.def while it runs. */
+ * stdout, errors to stderr. Returns the exit status: 0 done, 1 failed, 130 after Ctrl-C. While it
+ * runs it handles SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR2, SIGALRM and SIGPWR, which end it
+ * behind the step, and ignores SIGPIPE and SIGXFSZ. */
 int place_run(const struct place_program *program, const struct place_run_options *options);
 
 /* Whether this process is to print what every process of a launcher on this machine finds alike: 1

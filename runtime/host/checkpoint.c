@@ -229,7 +229,7 @@ static bool return_to_folder(struct session *session, int64_t step) {
         return false;
     }
     checkpoints->last = folder_last(checkpoints->path);
-    last_words_prepare(session);
+    last_words_prepare(session, true);
     return true;
 }
 
@@ -388,7 +388,7 @@ static void commit(struct session *session, const struct checkpoint_writer *writ
     }
     checkpoints->last = writer->step;
     checkpoints->last_sum = sum;
-    last_words_prepare(session);
+    last_words_prepare(session, true);
     folder_prune(&checkpoints->folder, checkpoints->keep, checkpoints->stays,
                  sizeof checkpoints->stays);
 }

@@ -67,8 +67,7 @@ bool folder_is_checkpoint(const char *path) {
 
 /* ---- removing ------------------------------------------------------------------------------- */
 
-/* The folder's names, one after another. */
-static DIR *open_list(int descriptor) {
+DIR *folder_list(int descriptor) {
     int again = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = again < 0 ? NULL : fdopendir(again);
     if (!list && again >= 0)
@@ -83,7 +82,7 @@ static bool ends_with(const char *name, const char *end) {
 
 /* What runs that have died left half made or half removed. */
 static void remove_stale(int descriptor) {
-    DIR *list = open_list(descriptor);
+    DIR *list = folder_list(descriptor);
     struct dirent *entry;
     while (list && (entry = readdir(list)))
         if (strncmp(entry->d_name, "." STEM, sizeof STEM) == 0 &&

@@ -3,6 +3,7 @@
  * checkpoint is made under another name and renamed when it is whole, and renamed before it is
  * removed: what has a name of this form is whole. */
 #pragma once
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "runtime/host/file.h"
@@ -31,6 +32,8 @@ int64_t folder_last_before(const char *path, int64_t before);
 int64_t folder_count(const char *path);
 /* "PATH/step-000000120" */
 void folder_name(char *name, size_t bytes, const char *path, int64_t step);
+/* The names in an open folder, one after another, to be closed; null: errno says why not. */
+DIR *folder_list(int descriptor);
 /* Whether it is a checkpoint itself: told by its manifest, since a folder can be renamed. */
 bool folder_is_checkpoint(const char *path);
 /* Whether a path ends with the name of a checkpoint; the folder that it is in, and its number. */

@@ -38,7 +38,7 @@ static const char *next_text(const struct session *session) {
     return text;
 }
 
-void last_words_prepare(struct session *session) {
+void last_words_prepare(const struct session *session, bool has_first_rank) {
     const struct place_run_options *options = session->options;
     bool trains = options->steps > session->resumption.manifest.step;
     bool keeps = session->checkpoints.is_on || options->save || options->dump;
@@ -46,7 +46,7 @@ void last_words_prepare(struct session *session) {
                            ? INTERRUPTED("the step is ended first, and no states are kept, for "
                                          "there is neither --checkpoint nor --save")
                            : INTERRUPTED("the step is ended and files are written first"),
-                       trains ? next_text(session) : NULL);
+                       trains && has_first_rank ? next_text(session) : NULL);
 }
 
 /* ---- at the end ----------------------------------------------------------------------------- */

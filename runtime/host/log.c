@@ -74,7 +74,7 @@ static int line_write(struct run_log *log, struct line *line, char *message, siz
         ssize_t n = write(log->descriptor, line->text + written, line->used - written);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
+        if (n <= 0)
             break;
         written += (size_t)n;
     }

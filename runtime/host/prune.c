@@ -30,22 +30,22 @@ static bool is_its_own(const struct old *old, const char *name) {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Whether it has something that is not of a checkpoint, whose name is then in `why`. */
-static bool has_more(const struct old *old, char *why, size_t why_bytes) {
-    int again = openat(old->descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = again < 0 ? NULL : fdopendir(again);
-    const struct dirent *entry;
-    bool more = false;
-    while (!more && list && (entry = readdir(list))) {
-        more = !is_its_own(old, entry->d_name);
-        if (more)
-            snprintf(why, why_bytes, "it has %s, which is of no checkpoint", entry->d_name);
-    }
+/* Whether it has something that is not of a checkpoint, or nobody can say; what, is then in `why`.
+ */
+static bool may_have_more(const struct old *old, char *why, size_t why_bytes) {
+    DIR *list = folder_list(old->descriptor);
+    const struct dirent *entry = NULL;
+    errno = list ? 0 : errno;
+    while (list && (entry = readdir(list)) && is_its_own(old, entry->d_name))
+        errno = 0;
+    int reason = errno;
+    if (entry)
+        snprintf(why, why_bytes, "it has %s, which is of no checkpoint", entry->d_name);
+    else if (reason)
+        snprintf(why, why_bytes, "it cannot be read: %s", strerror(reason));
     if (list)
         closedir(list);
-    else if (again >= 0)
-        close(again);
-    return more;
+    return entry || reason;
 }
 
 /* Whether it can be removed as a whole; else `why` not. */
@@ -61,7 +61,7 @@ static bool can_be_removed(struct folder *folder, struct old *old, char *why, si
     else if (resumption_read_manifest(&old->resumption, message, sizeof message) != 0)
         snprintf(why, why_bytes, "its " MANIFEST_NAME " does not say what is its own");
     else
-        return !has_more(old, why, why_bytes);
+        return !may_have_more(old, why, why_bytes);
     return false;
 }
 
@@ -98,19 +98,22 @@ static bool prune_step(struct folder *folder, int64_t step, char *why, size_t wh
 
 void folder_prune(struct folder *folder, int64_t keep, char *message, size_t message_bytes) {
     char why[512];
-    int64_t step = INT64_MAX, told = folder->told;
+    int64_t step = INT64_MAX, highest = folder->told;
     size_t used = 0;
     *message = 0;
     for (int64_t i = 0; i < keep && step >= 0; i++)
         step = folder_last_before(folder->path, step);
     while (step >= 0 && (step = folder_last_before(folder->path, step)) >= 0) {
-        if (prune_step(folder, step, why, sizeof why) || step <= told || used >= message_bytes)
+        if (prune_step(folder, step, why, sizeof why) || step <= folder->told ||
+            used >= message_bytes)
             continue;
         if (used == 0)
             used = (size_t)snprintf(message, message_bytes, "%s: not removed:", folder->path);
         if (used < message_bytes)
             used += (size_t)snprintf(message + used, message_bytes - used, "%s step %lld, for %s",
-                                     folder->told == told ? "" : ";", (long long)step, why);
-        folder->told = step > folder->told ? step : folder->told;
+                                     highest > folder->told ? ";" : "", (long long)step, why);
+        highest = step > highest ? step : highest;
     }
+    if (used < message_bytes) /* else what did not fit is told the next time */
+        folder->told = highest;
 }

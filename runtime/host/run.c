@@ -491,10 +491,9 @@ static int run_session(struct session *session, const struct launch *launch, cha
     const struct place_program *program = session->program;
     int cores = available_cores();
     bool quiet = is_quiet(session, launch);
-    if (launch->first == 0) {
-        last_words_prepare(session);
+    last_words_prepare(session, launch->first == 0);
+    if (launch->first == 0)
         warn_rate(program, session->options->steps);
-    }
     progress_begin(&session->progress, program, session->options->steps,
                    session->resumption.manifest.step, quiet);
     session->progress.terminal &= !launch->join; /* a launcher carries lines, whatever it says */
