@@ -20,9 +20,9 @@
 
 struct saying {
     struct compilation *c;
-    struct arena scratch; // of one trial
-    const char *step;     // what is derived from all that is said
-    size_t length, tried; // of that text, and of all that was derived to be compared with it
+    struct arena kept, scratch; // of all trials, of one
+    const char *step;           // what is derived from all that is said
+    size_t length, tried;       // of that text, and of all that was derived to be compared with it
     struct placement placement;
     struct config trial; // with statements of its own
 };
@@ -107,6 +107,19 @@ static const struct variation *variation_of(const char *option) {
     return NULL;
 }
 
+// Options that say how many: of layers at once, or ahead. What is not said is 1.
+enum { NO_AMOUNT = -1, DEFAULT_AMOUNT = 1 };
+
+static int64_t amount_of(const struct mode_statement *mode, const char *option) {
+    if (strcmp(option, "unit") == 0 && mode->unit == UNIT_LAYERS)
+        return mode->unit_layers;
+    return strcmp(option, "prefetch") == 0 ? mode->prefetch : NO_AMOUNT;
+}
+
+static void set_amount(struct mode_statement *mode, const char *option, int64_t amount) {
+    *(strcmp(option, "unit") == 0 ? &mode->unit_layers : &mode->prefetch) = amount;
+}
+
 // ---- one trial --------------------------------------------------------------------------------
 
 static void begin_trial(struct saying *s) {
@@ -127,7 +140,6 @@ static bool comes_out_alike(struct saying *s) {
     struct program *program = program_new(&s->scratch, s->trial.strategy.name);
     if (!passes_run(program, &context, PASS_BUILD, N_PASSES - 1))
         return false;
-    program_number(program);
     return strcmp(program_text(program, &s->scratch), s->step) == 0;
 }
 
@@ -135,6 +147,8 @@ static bool comes_out_alike(struct saying *s) {
 static bool is_placed_alike(struct saying *s) {
     struct placement trial;
     s->tried += s->length / 4; // weighing the statements is a part of deriving
+    if (s->tried > LIMIT_TRIED_BYTES)
+        return false;
     const struct placement *own = &s->placement;
     if (!placement_derive(&s->trial, s->c->reference, &s->scratch,
                           diagnostics_new(&s->scratch, &s->c->sources), &trial) ||
@@ -147,6 +161,42 @@ static bool is_placed_alike(struct saying *s) {
                     trial.tensors[t].extents[state][axis].extent)
                     return false;
     return true;
+}
+
+// One text may say it for several selectors; then all of them are tried together: with an amount,
+// or what else is near.
+static bool try_option(struct saying *s, const struct said_option *option, int64_t amount) {
+    const struct variation *variation = variation_of(option->name);
+    CHECK(variation); // an option of a mode has one
+    bool varies = true;
+    begin_trial(s);
+    for (uint32_t m = 0; m < s->trial.strategy.n_modes && varies; m++) {
+        struct mode_statement *mode = &s->trial.strategy.modes[m];
+        for (uint32_t i = 0; i < mode->n_options; i++)
+            if (!span_equal(mode->options[i].span, option->span))
+                continue;
+            else if (amount == NO_AMOUNT)
+                varies = variation->vary(mode);
+            else
+                set_amount(mode, option->name, amount);
+    }
+    bool alike = varies && comes_out_alike(s);
+    arena_free(&s->scratch);
+    return alike;
+}
+
+// Of an amount of which one less makes the same step: the least that does.
+static int64_t most_heard(struct saying *s, const struct mode_statement *mode,
+                          const struct said_option *option) {
+    int64_t low = DEFAULT_AMOUNT, high = amount_of(mode, option->name) - 1;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (try_option(s, option, middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return high;
 }
 
 // ---- what is told -----------------------------------------------------------------------------
@@ -176,6 +226,15 @@ static void report_beyond(struct saying *s, const struct said_option *option) {
     diagnostic_help(d, "count no more layers than there are");
 }
 
+static void report_most(struct saying *s, const struct said_option *option, int64_t most) {
+    struct diagnostic *d = report(
+        s->c->diagnostics, W830, option->span,
+        "`%s` beyond %" PRId64 " changes nothing here: the step is the same", option->name, most);
+    bool unit = strcmp(option->name, "unit") == 0;
+    diagnostic_help(d, unit ? "say `unit = layers(%" PRId64 ")`" : "say `prefetch = %" PRId64 "`",
+                    most);
+}
+
 static void report_idle(struct saying *s, const struct mode_statement *mode,
                         const struct said_option *option, const char *why) {
     struct diagnostic *d =
@@ -189,8 +248,11 @@ static void report_idle(struct saying *s, const struct mode_statement *mode,
 static void report_option(struct saying *s, const struct mode_statement *mode,
                           const struct said_option *option) {
     struct unheard unheard = why(s, mode, option->name);
+    int64_t most = unheard.kind == UNHEARD_HERE ? most_heard(s, mode, option) : NO_AMOUNT;
     if (unheard.kind == UNHEARD_BEYOND)
         report_beyond(s, option);
+    else if (most > DEFAULT_AMOUNT)
+        report_most(s, option, most);
     else if (unheard.kind == UNHEARD_HERE)
         report_idle(s, mode, option, unheard.why);
 }
@@ -216,27 +278,10 @@ static bool is_rehearsed(const struct saying *s, const struct mode_statement *mo
     return false;
 }
 
-// One text may say it for several selectors; then all of them are tried together.
-static bool try_option(struct saying *s, const struct said_option *option) {
-    const struct variation *variation = variation_of(option->name);
-    CHECK(variation); // an option of a mode has one
-    bool varies = true;
-    begin_trial(s);
-    for (uint32_t m = 0; m < s->trial.strategy.n_modes && varies; m++) {
-        struct mode_statement *mode = &s->trial.strategy.modes[m];
-        for (uint32_t i = 0; i < mode->n_options; i++)
-            if (span_equal(mode->options[i].span, option->span))
-                varies = variation->vary(mode);
-    }
-    bool alike = varies && comes_out_alike(s);
-    arena_free(&s->scratch);
-    return alike;
-}
-
 static void check_options(struct saying *s, const struct mode_statement *mode) {
     for (uint32_t i = 0; i < mode->n_options; i++) {
         const struct said_option *option = &mode->options[i];
-        if (!was_told(s, option->span) && try_option(s, option))
+        if (!was_told(s, option->span) && try_option(s, option, NO_AMOUNT))
             report_option(s, mode, option);
     }
 }
@@ -254,27 +299,43 @@ static bool try_without(struct saying *s, const struct mode_statement *mode) {
     return alike;
 }
 
+static bool places(const struct mode_statement *mode) {
+    return mode->sets_extent && mode->extent != EXTENT_REPLICATED;
+}
+
 static void check_place(struct saying *s, const struct mode_statement *mode) {
-    bool places = mode->sets_extent && mode->extent != EXTENT_REPLICATED;
-    if (places && !was_told(s, origin_span(&mode->origin)) && try_without(s, mode))
+    if (places(mode) && !was_told(s, origin_span(&mode->origin)) && try_without(s, mode))
         report_place(s, mode);
+}
+
+static bool says_something(const struct mode_statement *mode) {
+    return mode->own_text && (mode->n_options || places(mode));
+}
+
+// What trials are compared with, once there is one.
+static bool begin(struct saying *s) {
+    struct compilation *c = s->c;
+    if (s->step)
+        return true;
+    if (!placement_derive(&c->config, c->reference, &s->kept,
+                          diagnostics_new(&s->kept, &c->sources), &s->placement))
+        return false;
+    s->step = program_text(c->derived ? c->derived : c->final, &s->kept);
+    s->length = strlen(s->step);
+    return true;
 }
 
 void check_said(struct compilation *c) {
     const struct strategy_config *strategy = &c->config.strategy;
     struct saying s = {.c = c};
-    if (c->trial || !placement_derive(&c->config, c->reference, &c->arena,
-                                      diagnostics_new(&c->arena, &c->sources), &s.placement))
-        return;
-    struct program *derived = c->derived ? c->derived : c->final;
-    program_number(derived);
-    s.step = program_text(derived, &c->arena);
-    s.length = strlen(s.step);
-    for (uint32_t m = 0; m < strategy->n_modes && s.tried <= LIMIT_TRIED_BYTES; m++) {
+    for (uint32_t m = 0; m < strategy->n_modes && s.tried <= LIMIT_TRIED_BYTES && !c->trial; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
-        if (!mode->own_text || is_rehearsed(&s, mode))
+        if (!says_something(mode) || is_rehearsed(&s, mode))
             continue;
+        if (!begin(&s))
+            break;
         check_place(&s, mode);
         check_options(&s, mode);
     }
+    arena_free(&s.kept);
 }

@@ -115,19 +115,23 @@ struct gathered_layers {
     int64_t units;
 };
 
+// Layers that are left over, fewer than a unit has, are a range of their own.
 static struct gathered_layers find_gathered(const struct placing *p,
                                             const struct mode_statement *mode) {
+    uint32_t n = p->placement->n_tensors, last = NO_ID;
+    int64_t *units = ARENA_ARRAY(p->arena, int64_t, n + 1); // of each tensor
     struct gathered_layers found = {0};
     struct walk walk = {.p = p, .mode = mode};
     const struct placed_tensor *placed;
     for (unsigned axis; (placed = next_placed(&walk, &axis));) {
-        uint32_t n = p->placement->n_tensors, at = walk.at - 1;
-        if (!p->program->tensors[at % n].layers)
+        uint32_t at = walk.at - 1, t = at % n;
+        if (!p->program->tensors[t].layers || at == last)
             continue;
-        int64_t units = range_layers(&p->placement->ranges[at / n]) / placed->gather_layers;
+        units[t] += range_layers(&p->placement->ranges[at / n]) / placed->gather_layers;
         found.any = true;
         found.followed |= prefetch_of_range(p, at / n) == mode->prefetch;
-        found.units = units > found.units ? units : found.units;
+        found.units = units[t] > found.units ? units[t] : found.units;
+        last = at;
     }
     return found;
 }
