@@ -89,8 +89,8 @@ struct placement {
     uint32_t n_tensors;
 };
 
-// The range that a layer lies in: the last that begins at it or before, or of those that take turns with
-// that one the one whose turn it is.
+// The range that a layer lies in: the last that begins at it or before, or of those that take turns
+// with that one the one whose turn it is.
 static inline uint32_t placement_range(const struct placement *placement, int64_t layer) {
     const struct layer_range *ranges = placement->ranges;
     uint32_t r = 0, high = placement->n_ranges;
