@@ -1,9 +1,10 @@
 // Options that change nothing for what else is given, from the table option_pairs.def. What is said
-// in vain was meant for another command line, so none of it is done.
+// in vain was mostly meant for another command line, so none of it is done.
 #include <stdio.h>
 #include <string.h>
 
 #include "driver/options.h"
+#include "runtime/place.h"
 
 static const struct void_pair {
     enum option_id option, other;
@@ -49,14 +50,11 @@ static int report_void(const struct options *options, const struct void_pair *pa
     return STATUS_USAGE;
 }
 
-static int report_beyond(const struct options *options, const struct beyond_pair *pair) {
-    const char *name = option_name(pair->option), *other = option_name(pair->other);
-    fprintf(stderr,
-            "placec: --%s %s changes nothing beside --%s %s: %s\n"
-            "  leave --%s out, or give a smaller number\n",
-            name, options->values[pair->option], other, options->values[pair->other], pair->why,
-            name);
-    return STATUS_USAGE;
+static void warn_beyond(const struct options *options, const struct beyond_pair *pair) {
+    if (place_speaks(0))
+        fprintf(stderr, "warning: --%s %s changes nothing beside --%s %s: %s\n",
+                option_name(pair->option), options->values[pair->option], option_name(pair->other),
+                options->values[pair->other], pair->why);
 }
 
 int options_check_pairs(const struct options *options) {
@@ -66,7 +64,7 @@ int options_check_pairs(const struct options *options) {
     for (size_t i = 0; i < sizeof beyond_pairs / sizeof *beyond_pairs; i++) {
         const struct beyond_pair *pair = &beyond_pairs[i];
         if (option_integer(options, pair->option, 0) > option_integer(options, pair->other, 0))
-            return report_beyond(options, pair);
+            warn_beyond(options, pair);
     }
     return -1;
 }
