@@ -64,7 +64,7 @@ static void on_interrupt(int number) {
     int before = errno; /* of whatever was interrupted */
     if (insists(number)) {
         new_file_abandon();
-        say(atomic_load(&loss));
+        say(atomic_exchange(&loss, NULL)); /* once, should a third come before the end */
         _exit(130);
     }
     if (atomic_fetch_add(&interrupts, 1) == 0 && is_watched)
