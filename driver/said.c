@@ -84,40 +84,41 @@ static bool vary_wire(struct mode_statement *mode) {
     return true;
 }
 
+// How many are said, of layers at once or ahead; NULL: the option says no number. What is not said
+// is 1.
+enum { DEFAULT_AMOUNT = 1 };
+
+static int64_t *unit_amount(struct mode_statement *mode) {
+    return mode->unit == UNIT_LAYERS ? &mode->unit_layers : NULL;
+}
+
+static int64_t *prefetch_amount(struct mode_statement *mode) {
+    return &mode->prefetch;
+}
+
 // Options of what is refused until it is compiled (E199) are not among them.
 static const struct variation {
     const char *option;
     bool (*vary)(struct mode_statement *);
+    int64_t *(*amount)(struct mode_statement *); // with what to say instead:
+    const char *say;
 } variations[] = {
-    {"unit", vary_unit},
-    {"prefetch", vary_prefetch},
-    {"after_forward", vary_after_forward},
-    {"after_backward", vary_after_backward},
-    {"reduce", vary_reduce},
-    {"bucket", vary_bucket},
-    {"average", vary_average},
-    {"outer", vary_outer},
-    {"wire", vary_wire},
+    {"unit", vary_unit, unit_amount, "say `unit = layers(%" PRId64 ")`"},
+    {"prefetch", vary_prefetch, prefetch_amount, "say `prefetch = %" PRId64 "`"},
+    {"after_forward", vary_after_forward, NULL, NULL},
+    {"after_backward", vary_after_backward, NULL, NULL},
+    {"reduce", vary_reduce, NULL, NULL},
+    {"bucket", vary_bucket, NULL, NULL},
+    {"average", vary_average, NULL, NULL},
+    {"outer", vary_outer, NULL, NULL},
+    {"wire", vary_wire, NULL, NULL},
 };
 
 static const struct variation *variation_of(const char *option) {
     for (size_t i = 0; i < sizeof variations / sizeof *variations; i++)
         if (strcmp(variations[i].option, option) == 0)
             return &variations[i];
-    return NULL;
-}
-
-// Options that say how many: of layers at once, or ahead. What is not said is 1.
-enum { NO_AMOUNT = -1, DEFAULT_AMOUNT = 1 };
-
-static int64_t amount_of(const struct mode_statement *mode, const char *option) {
-    if (strcmp(option, "unit") == 0 && mode->unit == UNIT_LAYERS)
-        return mode->unit_layers;
-    return strcmp(option, "prefetch") == 0 ? mode->prefetch : NO_AMOUNT;
-}
-
-static void set_amount(struct mode_statement *mode, const char *option, int64_t amount) {
-    *(strcmp(option, "unit") == 0 ? &mode->unit_layers : &mode->prefetch) = amount;
+    CHECK(!"an option of a mode has a variation");
 }
 
 // ---- one trial --------------------------------------------------------------------------------
@@ -164,10 +165,9 @@ static bool is_placed_alike(struct saying *s) {
 }
 
 // One text may say it for several selectors; then all of them are tried together: with an amount,
-// or what else is near.
-static bool try_option(struct saying *s, const struct said_option *option, int64_t amount) {
+// or where that is NULL with what else is near.
+static bool try_option(struct saying *s, const struct said_option *option, const int64_t *amount) {
     const struct variation *variation = variation_of(option->name);
-    CHECK(variation); // an option of a mode has one
     bool varies = true;
     begin_trial(s);
     for (uint32_t m = 0; m < s->trial.strategy.n_modes && varies; m++) {
@@ -175,23 +175,27 @@ static bool try_option(struct saying *s, const struct said_option *option, int64
         for (uint32_t i = 0; i < mode->n_options; i++)
             if (!span_equal(mode->options[i].span, option->span))
                 continue;
-            else if (amount == NO_AMOUNT)
-                varies = variation->vary(mode);
+            else if (amount)
+                *variation->amount(mode) = *amount;
             else
-                set_amount(mode, option->name, amount);
+                varies = variation->vary(mode);
     }
     bool alike = varies && comes_out_alike(s);
     arena_free(&s->scratch);
     return alike;
 }
 
-// Of an amount of which one less makes the same step: the least that does.
+// The least amount that makes the same step, where one less than is said does. 1: also of what says
+// no amount.
 static int64_t most_heard(struct saying *s, const struct mode_statement *mode,
                           const struct said_option *option) {
-    int64_t low = DEFAULT_AMOUNT, high = amount_of(mode, option->name) - 1;
+    const struct variation *variation = variation_of(option->name);
+    struct mode_statement said = *mode;
+    const int64_t *amount = variation->amount ? variation->amount(&said) : NULL;
+    int64_t low = DEFAULT_AMOUNT, high = amount && *amount > low ? *amount - 1 : low;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (try_option(s, option, middle))
+        if (try_option(s, option, &middle))
             high = middle;
         else
             low = middle + 1;
@@ -230,9 +234,7 @@ static void report_most(struct saying *s, const struct said_option *option, int6
     struct diagnostic *d = report(
         s->c->diagnostics, W830, option->span,
         "`%s` beyond %" PRId64 " changes nothing here: the step is the same", option->name, most);
-    bool unit = strcmp(option->name, "unit") == 0;
-    diagnostic_help(d, unit ? "say `unit = layers(%" PRId64 ")`" : "say `prefetch = %" PRId64 "`",
-                    most);
+    diagnostic_help(d, variation_of(option->name)->say, most);
 }
 
 static void report_idle(struct saying *s, const struct mode_statement *mode,
@@ -248,7 +250,7 @@ static void report_idle(struct saying *s, const struct mode_statement *mode,
 static void report_option(struct saying *s, const struct mode_statement *mode,
                           const struct said_option *option) {
     struct unheard unheard = why(s, mode, option->name);
-    int64_t most = unheard.kind == UNHEARD_HERE ? most_heard(s, mode, option) : NO_AMOUNT;
+    int64_t most = unheard.kind == UNHEARD_HERE ? most_heard(s, mode, option) : DEFAULT_AMOUNT;
     if (unheard.kind == UNHEARD_BEYOND)
         report_beyond(s, option);
     else if (most > DEFAULT_AMOUNT)
@@ -281,7 +283,7 @@ static bool is_rehearsed(const struct saying *s, const struct mode_statement *mo
 static void check_options(struct saying *s, const struct mode_statement *mode) {
     for (uint32_t i = 0; i < mode->n_options; i++) {
         const struct said_option *option = &mode->options[i];
-        if (!was_told(s, option->span) && try_option(s, option, NO_AMOUNT))
+        if (!was_told(s, option->span) && try_option(s, option, NULL))
             report_option(s, mode, option);
     }
 }
