@@ -297,14 +297,6 @@ static void describe_relaxed(struct arena *arena, const struct descriptor_facts 
 
 // ---- the whole --------------------------------------------------------------------------------
 
-// FNV-1a of the program's text: equal plans have equal hashes, on every machine.
-static const char *hash_program(struct arena *arena, const struct program *program) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *at = program_text(program, arena); *at; at++)
-        hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-    return arena_format(arena, "%016" PRIx64, hash);
-}
-
 // 6 per parameter and token, forward and backward: the figure that rates of training are given in.
 static double flops_per_token(const struct program *program) {
     double parameters = 0;
@@ -346,7 +338,8 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
     *out = (struct place_program){
         .abi_version = PLACE_ABI_VERSION,
         .name = program->name,
-        .plan_hash = facts->plan_hash ? facts->plan_hash : hash_program(arena, program),
+        .plan_hash =
+            facts->plan_hash ? facts->plan_hash : text_sum(arena, program_text(program, arena)),
         .model = facts->config ? model_text(arena, &facts->config->model) : NULL,
         .training = facts->config ? training_text(arena, facts->config) : NULL,
         .arena_bytes = program->arena_bytes,

@@ -731,6 +731,8 @@ char *program_text(const struct program *, struct arena *arena); // the same, wi
 // The shortest decimal that reads back as the same double; returns `text`.
 enum { REAL_TEXT_BYTES = 32 };
 const char *real_text(double value, char text[REAL_TEXT_BYTES]);
+// 16 digits that are equal for equal texts, on every machine: FNV-1a (Fowler, Noll, Vo).
+const char *text_sum(struct arena *, const char *text);
 
 // What is wrong with a text, and where.
 struct text_error {

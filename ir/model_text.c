@@ -134,23 +134,21 @@ enum { MOST_OPTIMIZER_BYTES = 2048 };
 const char *training_text(struct arena *arena, const struct config *config) {
     struct text text = {arena, ""};
     size_t bytes = 0;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a
     add_real(&text, "dropout", config->model.dropout);
     add_real(&text, "clip", config->train.clip);
-    const char *shared = text.fields;
+    const char *shared = text.fields, *sum = ""; // of this rule and those before it
     for (uint32_t i = 0; i < config->train.n_optimizers; i++) {
         const struct optimizer_rule *rule = &config->train.optimizers[i];
         const char *name = rule_name(arena, &rule->selector);
         const char *value = optimizer_text(&text, &rule->optimizer);
         bytes += strlen(name) + strlen(value);
-        for (const char *at = arena_format(arena, "%s %s;", name, value); *at; at++)
-            hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+        sum = text_sum(arena, arena_format(arena, "%s; %s %s", sum, name, value));
         if (bytes <= MOST_OPTIMIZER_BYTES)
             add_word(&text, name, value);
     }
     if (bytes > MOST_OPTIMIZER_BYTES) {
         text.fields = shared;
-        add_word(&text, "optimizers", arena_format(arena, "of sum %016" PRIx64, hash));
+        add_word(&text, "optimizers", arena_format(arena, "of sum %s", sum));
     }
     return text.fields;
 }

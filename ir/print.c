@@ -69,6 +69,13 @@ const char *real_text(double value, char text[REAL_TEXT_BYTES]) {
     return text;
 }
 
+const char *text_sum(struct arena *arena, const char *text) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return arena_format(arena, "%016" PRIx64, hash);
+}
+
 static void put_real(struct printer *p, double value) {
     char text[REAL_TEXT_BYTES];
     put(p, "%s", real_text(value, text));
