@@ -74,21 +74,24 @@ static uint32_t role_number(struct compilation *c, struct placement_table *table
 
 // Into the row that says the same of storage, or as a new one; the work that a row is cut by
 // follows from its role.
-static void add_row(struct compilation *c, struct placement_table *table,
-                    struct placement_row row) {
+static void add_row(struct compilation *c, struct placement_table *table, struct placement_row row,
+                    struct row_tensor of) {
     const struct layers *in = &row.layers;
     const char *says = arena_format(
         &c->arena, "%d %u %" PRId64 ":%" PRId64 ":%" PRId64 " %x %x %x %d", (int)row.state,
         row.role, in->begin, in->end, in->step, (unsigned)row.found->sharded,
         (unsigned)row.found->gathered, (unsigned)row.found->data, (int)row.buffer->dtype);
     uint32_t at = names_find(&table->row_of, says);
-    if (at != NOT_NAMED) {
+    if (at == NOT_NAMED) {
+        names_add(&table->row_of, says, at = table->n);
+        layer_index_add(&c->arena, &table->roles[row.role].rows[row.state], row.layers, at);
+        ARENA_PUSH(&c->arena, table->rows, table->n, table->cap, row);
+    } else {
         table->rows[at].bytes += row.bytes;
-        return;
     }
-    names_add(&table->row_of, says, table->n);
-    layer_index_add(&c->arena, &table->roles[row.role].rows[row.state], row.layers, table->n);
-    ARENA_PUSH(&c->arena, table->rows, table->n, table->cap, row);
+    struct placement_row *in_table = &table->rows[at];
+    if (of.tensor != NO_ID)
+        ARENA_PUSH(&c->arena, in_table->tensors, in_table->n_tensors, in_table->cap_tensors, of);
 }
 
 // A window has no bytes of its own and is in no row.
@@ -115,34 +118,68 @@ static void add_buffer(struct compilation *c, struct placement_table *table,
                 .layers = layers,
                 .buffer = buffer,
                 .found = &c->verdict.buffers[id],
-                .bytes = buffer_bytes(c->final, buffer)});
+                .bytes = buffer_bytes(c->final, buffer)},
+            (struct row_tensor){buffer->tensor, buffer_item_bytes(c->final, buffer)});
 }
 
-const char *mode_letter(const struct placement_row *row, unsigned axis) {
+// ---- letters ----------------------------------------------------------------------------------
+
+enum letter { LETTER_R, LETTER_S, LETTER_GATHERED, N_LETTERS };
+static const char *const letter_texts[N_LETTERS] = {"R", "S", "S*"};
+
+static enum letter letter_of(const struct placement_row *row, unsigned axis) {
     uint32_t bit = UINT32_C(1) << axis;
     // An activation cut by the batch is kept whole by the device that computed it.
     if (row->state == STATE_ACTIVATIONS && row->found->data & bit)
-        return "R";
+        return LETTER_R;
     if (!(row->found->sharded & bit))
-        return "R";
-    return row->state == STATE_PARAMETERS && row->found->gathered & bit ? "S*" : "S";
+        return LETTER_R;
+    return row->state == STATE_PARAMETERS && row->found->gathered & bit ? LETTER_GATHERED
+                                                                        : LETTER_S;
 }
 
-// One letter for a state of many tensors: what most of its bytes are.
-static const char *letter_of_most(const struct placement_table *table, enum state state,
-                                  unsigned axis) {
-    static const char *const letters[] = {"R", "S", "S*"};
-    int64_t bytes[3] = {0};
+const char *mode_letter(const struct placement_row *row, unsigned axis) {
+    return letter_texts[letter_of(row, axis)];
+}
+
+// How many bytes have each letter.
+struct letter_bytes {
+    int64_t of[N_LETTERS];
+};
+
+static const char *letter_of_most(const struct letter_bytes *bytes) {
+    enum letter most = LETTER_R;
+    for (enum letter letter = LETTER_S; letter < N_LETTERS; letter++)
+        if (bytes->of[letter] > bytes->of[most])
+            most = letter;
+    return letter_texts[most];
+}
+
+static const char *state_letter(const struct placement_table *table, enum state state,
+                                unsigned axis) {
+    struct letter_bytes bytes = {{0}};
     for (uint32_t i = 0; i < table->n; i++)
-        for (int k = 0; k < 3; k++)
-            if (table->rows[i].state == state &&
-                strcmp(mode_letter(&table->rows[i], axis), letters[k]) == 0)
-                bytes[k] += table->rows[i].bytes;
-    int most = 0;
-    for (int k = 1; k < 3; k++)
-        if (bytes[k] > bytes[most])
-            most = k;
-    return letters[most];
+        if (table->rows[i].state == state)
+            bytes.of[letter_of(&table->rows[i], axis)] += table->rows[i].bytes;
+    return letter_of_most(&bytes);
+}
+
+// A state may have several buffers of a tensor, as an optimizer's has.
+const char *tensor_letter(const struct placement_table *table, uint32_t role, enum state state,
+                          int64_t layer, uint32_t tensor, unsigned axis) {
+    struct layer_search search = search_layer(&table->roles[role].rows[state], layer);
+    struct letter_bytes bytes = {{0}};
+    bool kept = false;
+    uint32_t at;
+    while (search_next(&search, &at)) {
+        const struct placement_row *row = &table->rows[at];
+        for (uint32_t i = 0; i < row->n_tensors; i++)
+            if (row->tensors[i].tensor == tensor) {
+                bytes.of[letter_of(row, axis)] += row->tensors[i].bytes;
+                kept = true;
+            }
+    }
+    return kept ? letter_of_most(&bytes) : "-";
 }
 
 // ---- what is recomputed -----------------------------------------------------------------------
@@ -217,6 +254,6 @@ struct placement_table placement_rows(struct compilation *c) {
     sort_roles(&table);
     for (int state = 0; state < N_STATES; state++)
         for (unsigned axis = 0; axis < c->final->mesh.n_axes; axis++)
-            table.most_bytes[state][axis] = letter_of_most(&table, (enum state)state, axis);
+            table.most_bytes[state][axis] = state_letter(&table, (enum state)state, axis);
     return table;
 }

@@ -7,15 +7,23 @@
 #include "driver/layer_index.h"
 #include "ir/names.h"
 
+enum { REPORT_COLUMNS = 80 }; // that a report for people takes at most
+
 // A group of tensors that say the same: the buffers of one class about tensors of one role path, or
 // about the same layers of them.
+struct row_tensor {
+    uint32_t tensor;
+    int64_t bytes; // of one layer, on one device
+};
 struct placement_row {
     enum state state;
     uint32_t role;
     struct layers layers;
     const struct buffer *buffer; // the first of the group
     const struct found *found;
-    int64_t bytes; // of all its buffers, on one device
+    int64_t bytes;              // of all its buffers, on one device
+    struct row_tensor *tensors; // of activations none
+    uint32_t n_tensors, cap_tensors;
 };
 struct placement_role {
     const char *path;                     // "layers.attention.qkv"
@@ -34,11 +42,17 @@ struct placement_table placement_rows(struct compilation *);
 
 // The letter of a row's mode on an axis: R, S, S*.
 const char *mode_letter(const struct placement_row *row, unsigned axis);
+// The letter of what a state keeps of a tensor of a role, in a layer (0: the role is in none); "-":
+// it keeps nothing.
+const char *tensor_letter(const struct placement_table *, uint32_t role, enum state, int64_t layer,
+                          uint32_t tensor, unsigned axis);
 // Does backward compute again what forward's ops of this role do in a layer (0: the role is in
 // none)?
 bool role_is_recomputed(const struct placement_table *, uint32_t role, int64_t layer);
 
 void report_text(struct compilation *, FILE *to);
+// A part of it (report_modes.c): the table of modes.
+void report_modes(struct compilation *, const struct placement_table *, FILE *to);
 // One object, whatever the outcome; errors included.
 void report_json(struct compilation *, FILE *to);
 

@@ -13,19 +13,35 @@ import sys
 
 GAP = re.compile(r" {2,}")
 TUPLE = re.compile(r"\([^)]*\)")
+APART = " "  # between a role and the tensors of it that lie otherwise
 
 
 def placements(placec, path):
-    """The rows of the compiler's own table: axes, then {role: [tuple on each axis]} in its order."""
+    """The rows of the compiler's own table: axes, then {role: [tuple on each axis]} in its order. Tensors of a
+    role that lie otherwise are indented below it. Axes for which there is no room follow in another table."""
     done = subprocess.run([placec, "check", path], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     at = next(i for i, line in enumerate(lines) if line.endswith("on each axis"))
-    axes, roles = GAP.split(lines[at + 1].strip()), {}
-    for line in lines[at + 2:]:
+    axes, roles, role = [], {}, None
+    for line in lines[at + 1:]:
         if not line.strip():
             break
-        roles[line.split()[0]] = TUPLE.findall(line)
+        if "(" not in line:
+            axes += GAP.split(line.strip())
+            continue
+        name = line[:line.index("(")].strip()
+        if line.startswith("    "):
+            name = f"{role}{APART}{name}"
+        else:
+            role = name
+        roles.setdefault(name, []).extend(TUPLE.findall(line))
     return axes, roles
+
+
+def lies_apart(roles, name, axis):
+    """Not a tensor that lies as the rest of its role on this axis."""
+    role = name.split(APART)[0]
+    return role == name or roles[role][axis] != roles[name][axis]
 
 
 def short(role, whole_slice):
@@ -43,9 +59,10 @@ def rows(placec, path):
     for i, axis in enumerate(axes):
         groups = {}
         said = {}
-        for role, tuples in roles.items():
+        roles_here = {role: tuples for role, tuples in roles.items() if lies_apart(roles, role, i)}
+        for role, tuples in roles_here.items():
             said.setdefault(slice_of(role), set()).add(tuples[i])
-        for role, tuples in roles.items():
+        for role, tuples in roles_here.items():
             names = groups.setdefault(tuples[i], [])
             name = short(role, len(said[slice_of(role)]) == 1)
             if name not in names:

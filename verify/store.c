@@ -168,6 +168,7 @@ static void fill(struct engine *e, buffer_id id) {
     }
     series->runs[0] = initial_run(e, id);
     bytes_take(e, id, 0, count, &buffer_of(e, id)->span);
+    note_found(e, id, &e->initials[id].value); // what is frozen is never written
 }
 
 static struct series *series_new(struct engine *e, uint32_t n) {

@@ -19,10 +19,10 @@ enum verdict_kind {
     VERDICT_UNPROVED, // no proof was found; reasons are in the diagnostics
 };
 
-// What the storage of a buffer was found to be in the train step, or if that does not write it in
+// What the storage of a buffer was found to be in the train step, or if that has nothing there in
 // the one that averages, as masks over mesh axes.
 struct found {
-    bool seen;         // something was ever stored there
+    bool seen;         // something was ever there: stored, or from the step before
     uint32_t sharded;  // axes that own a digit of what it holds
     uint32_t data;     // of these, axes that cut the batch
     uint32_t gathered; // parameters: axes on which all_gathers of it were found
