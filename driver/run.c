@@ -62,7 +62,7 @@ static const char *check_request(const struct options *options) {
         return option_given(options, OPTION_DATA) || option_given(options, OPTION_COMPILE_ONLY)
                    ? NULL
                    : "--steps needs data to train on\n"
-                     "  give a text, .u16 or .u32 file with --data FILE";
+                     "  give a file of text or tokens with --data FILE";
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         if (option_given(options, requests[i]))
             return NULL;

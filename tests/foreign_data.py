@@ -4,8 +4,8 @@ languages and encodings.
 
 usage: foreign_data.py FOLDER
 
-Into FOLDER/foreign what is neither text nor bare tokens, into FOLDER/bare tokens whose name does not say so,
-into FOLDER/text what is text.
+Into FOLDER/foreign what is neither text nor tokens that are read, into FOLDER/headed tokens behind a header,
+into FOLDER/bare tokens whose name does not say so, into FOLDER/text what is text.
 """
 import array
 import bz2
@@ -40,28 +40,42 @@ def archive(kind):
     return file.getvalue()
 
 
-def npy():
-    head = "{'descr': '<u2', 'fortran_order': False, 'shape': (2000,), }"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head.ljust(117).encode() + b"\n" + tokens("H", TOKENS)
+def npy(descr="<u2", code="H", shape="(2000,)", fortran="False", version=1, numbers=TOKENS):
+    head = f"{{'descr': {descr if descr[0] == '[' else repr(descr)}, 'fortran_order': {fortran}, 'shape': {shape}, }}"
+    length = 118 if version == 1 else 116
+    return (b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", length) +
+            head.ljust(length - 1).encode() + b"\n" + tokens(code, numbers))
 
 
-def llm_c(magic, version, code):
-    return tokens("i", [magic, version, len(TOKENS)] + [0] * 253) + tokens(code, TOKENS)
+def llm_c(magic, version, code, count=len(TOKENS)):
+    return tokens("i", [magic, version, count] + [0] * 253) + tokens(code, TOKENS)
 
 
 FOREIGN = {
-    "tokens.npy": npy(), "renamed.u16": npy(), "text.gz": gzip.compress(WORDS.encode()),
+    "renamed.u16": npy(), "int64.npy": npy("<i8", "q"), "big.npy": npy(">u2"), "rows.npy": npy(shape="(50, 40)"),
+    "columns.npy": npy(shape="(50, 40)", fortran="True"), "records.npy": npy("[('a', '<u2')]"), "names.npy": npy("<U1", "I"),
+    "short.npy": npy()[:-2], "longer.npy": npy() + b"\0", "huge.npy": npy(shape="(9223372036854775807,)"),
+    "damaged.npy": npy(shape="(2000"), "bare.npy": tokens("H", TOKENS), "old.bin": llm_c(20240520, 2, "H"),
+    "short.bin": llm_c(20240520, 1, "H")[:-2], "head.bin": llm_c(20240520, 1, "H")[:1000], "more.bin": llm_c(20240520, 1, "H", -1),
+    "text.gz": gzip.compress(WORDS.encode()),
     "text.xz": lzma.compress(WORDS.encode()), "text.bz2": bz2.compress(WORDS.encode()),
     "text.zst": b"\x28\xb5\x2f\xfd" + random.Random(1).randbytes(4000),
     "text.lz4": b"\x04\x22\x4d\x18" + random.Random(1).randbytes(4000),
-    "text.zip": archive("zip"), "text.tar": archive("tar"), "gpt2.bin": llm_c(20240520, 1, "H"),
-    "llama3.bin": llm_c(20240801, 7, "I"), "data.idx": b"MMIDIDX\x00\x00" + struct.pack("<QB", 1, 8) + bytes(4000),
+    "text.zip": archive("zip"), "text.tar": archive("tar"), "data.idx": b"MMIDIDX\x00\x00" + struct.pack("<QB", 1, 8) + bytes(4000),
     "table.parquet": b"PAR1" + bytes(4000), "table.arrow": b"ARROW1\x00\x00" + bytes(4000),
     "data.h5": b"\x89HDF\r\n\x1a\n" + bytes(4000), "paper.pdf": b"%PDF-1.7\n" + bytes(4000),
     "utf16.txt": WORDS.encode("utf-16"), "utf32.txt": WORDS.encode("utf-32"),
     "random": random.Random(2).randbytes(4000), "zeros": bytes(4000), "int64.bin": tokens("q", TOKENS + [-1] * 9),
     # No byte 0, but no text either.
     "controls": bytes(random.Random(4).choices(range(1, 32), k=4000)),
+}
+WHOLE = TOKENS[:1984]  # of the windows of 64, but for the last target
+HEADED = {
+    "u1.npy": npy("|u1", "B"), "u2.npy": npy(), "u4.npy": npy("<u4", "I", version=2), "u8.npy": npy("<u8", "Q", version=3),
+    "gpt2.bin": llm_c(20240520, 1, "H"), "llama3.bin": llm_c(20240801, 7, "I"), "array": npy(),
+    "bare.u16": tokens("H", TOKENS), "masked.u16": tokens("H", WHOLE + [65535] * 16), "masked.npy": npy(numbers=WHOLE + [65535] * 16),
+    "masked8.npy": npy("<u8", "Q", numbers=WHOLE + [2**64 - 1] * 16),
+    "unknown.npy": npy("<u8", "Q", numbers=TOKENS[:-1] + [2**64 - 2]), "unknown.bin": llm_c(20240520, 1, "H")[:-2] + b"\1\1",
 }
 BARE = {"train.bin": tokens("H", TOKENS + [65535]), "train": tokens("I", TOKENS + [2**32 - 1])}
 TEXT = {
@@ -77,7 +91,7 @@ TEXT = {
     "pages": (WORDS + "\f").encode(), "stray": (WORDS * 2 + "\x01").encode(),
 }
 
-for folder, files in ("foreign", FOREIGN), ("bare", BARE), ("text", TEXT):
+for folder, files in ("foreign", FOREIGN), ("headed", HEADED), ("bare", BARE), ("text", TEXT):
     os.makedirs(os.path.join(sys.argv[1], folder), exist_ok=True)
     for name, content in files.items():
         with open(os.path.join(sys.argv[1], folder, name), "wb") as file:

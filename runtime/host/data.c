@@ -77,12 +77,16 @@ static int open_targets(struct dataset *set, const struct data_request *request,
 
 int dataset_open(struct dataset *set, const struct data_request *request,
                  const struct place_program *program, char *message, size_t message_bytes) {
+    struct data_content content;
     *set = (struct dataset){.request = *request, .sequence = program->sequence};
     if (file_open(&set->file, request->path, message, message_bytes) != 0 ||
-        data_kind_find(request->path, set->file.descriptor, request->type, program->vocab,
-                       &set->kind, message, message_bytes) != 0)
+        data_kind_find(request->path, set->file.descriptor, set->file.bytes, request->type,
+                       program->vocab, &content, message, message_bytes) != 0)
         return -1;
-    set->width = data_kind_width(set->kind);
+    set->kind = content.kind;
+    set->width = content.width;
+    set->file.begin = content.begin;
+    set->file.bytes = content.bytes;
     if (check_length(set, message, message_bytes) != 0)
         return -1;
     return request->targets ? open_targets(set, request, message, message_bytes) : 0;
@@ -129,7 +133,7 @@ static int32_t fail_read(struct place_context *context, const struct data_file *
 /* Reads on from `position`. */
 static int32_t reader_fill(struct place_context *context, struct reader *reader, int64_t position) {
     size_t n = file_read(reader->file->descriptor, reader->bytes, sizeof reader->bytes,
-                         position * reader->width);
+                         reader->file->begin + position * reader->width);
     reader->first = position;
     reader->n = (int64_t)n / reader->width;
     return reader->n > 0 ? PLACE_OK : fail_read(context, reader->file, position, errno);
@@ -153,12 +157,12 @@ static int32_t read_known_token(struct place_context *context, struct reader *re
                                 int64_t position, int64_t *token) {
     int32_t status = read_token(context, reader, position, token);
     if (!status && *token >= context->program->vocab)
-        status =
-            context_fail(context, -1, PLACE_ERROR_HOST,
-                         "%s: token %lld at position %lld (byte %lld) is not below the "
-                         "vocabulary's %lld; the file was changed while this run reads it",
-                         reader->file->path, (long long)*token, (long long)position,
-                         (long long)(position * reader->width), (long long)context->program->vocab);
+        status = context_fail(context, -1, PLACE_ERROR_HOST,
+                              "%s: token %lld at position %lld (byte %lld) is not below the "
+                              "vocabulary's %lld; the file was changed while this run reads it",
+                              reader->file->path, (long long)*token, (long long)position,
+                              (long long)(reader->file->begin + position * reader->width),
+                              (long long)context->program->vocab);
     return status;
 }
 

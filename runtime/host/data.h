@@ -10,8 +10,9 @@
 struct data_file {
     const char *path; /* null: there is none */
     int descriptor;   /* -1: not open */
-    int64_t bytes;
-    uint64_t hash; /* of its content (content_hash.h); set by dataset_scan */
+    int64_t begin;    /* bytes of a header, which is no content */
+    int64_t bytes;    /* of its content */
+    uint64_t hash;    /* of its content (content_hash.h); set by dataset_scan */
 };
 
 /* The token of so many bytes that stands here, -1 for the mask. */
@@ -22,8 +23,12 @@ static inline int64_t data_token(const unsigned char *at, int width) {
         uint16_t token = (uint16_t)(at[0] | at[1] << 8);
         return token == UINT16_MAX ? -1 : token;
     }
-    uint32_t token = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-    return token == UINT32_MAX ? -1 : (int64_t)token;
+    uint64_t token = 0, mask = UINT64_MAX >> (64 - 8 * width);
+    for (int i = 0; i < width; i++)
+        token |= (uint64_t)at[i] << 8 * i;
+    if (token == mask)
+        return -1;
+    return token > INT64_MAX ? INT64_MAX : (int64_t)token; /* no vocabulary has either */
 }
 
 /* What a run is asked to read. */
@@ -34,7 +39,7 @@ struct data_request {
     const char *targets_option; /* that names such a file */
 };
 
-/* The largest number of two or four bytes is the mask: no token. It is no target, and what follows
+/* The largest number of two bytes or more is the mask: no token. It is no target, and what follows
  * it is none. So a sequence that is shorter is filled up with it. Beside data in which every token
  * is there, the file of targets has one byte for each: 1 where it counts as a target, else 0. */
 struct dataset {

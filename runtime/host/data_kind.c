@@ -1,5 +1,7 @@
 /* What a file of training data holds (see data_kind.h).
  *
+ * Some files say it by a header, which is sure enough to be believed whatever the name.
+ *
  * Text has no byte 0, in whatever language and in every encoding but UTF-16 and UTF-32, and hardly
  * a control character; arrays, archives and tokens have both within some hundred bytes. This file
  * looks at the beginning; the scan, which sees every byte, looks for a 0 in the rest. */
@@ -7,14 +9,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include "runtime/host/data_header.h"
 #include "runtime/host/data_kind.h"
 #include "runtime/host/file.h"
+#include "runtime/host/progress.h"
 
 static const struct kind {
-    const char *word, *said;
-    int width;
+    const char *word, *ending, *said;
+    int width; /* 0: a header says it */
+    data_header_reader *read;
 } kinds[N_DATA_KINDS] = {
-#define DATA_KIND(ID, word, width, said) [DATA_##ID] = {word, said, width},
+#define DATA_KIND(ID, word, ending, width, read, said)                                             \
+    [DATA_##ID] = {word, ending, said, width, read},
 #include "runtime/host/data_kinds.def"
 #undef DATA_KIND
 };
@@ -22,18 +28,25 @@ static const struct kind {
 static const struct format {
     size_t place, length;
     const char *bytes, *name, *remedy;
+    enum data_kind kind; /* that is read; N_DATA_KINDS: it is refused, with the remedy */
 } formats[] = {
-#define DATA_FORMAT(place, bytes, name, remedy) {place, sizeof bytes - 1, bytes, name, remedy},
+#define DATA_HEADER(bytes, ID, name) {0, sizeof bytes - 1, bytes, name, NULL, DATA_##ID},
+#define DATA_FORMAT(place, bytes, name, remedy)                                                    \
+    {place, sizeof bytes - 1, bytes, name, remedy, N_DATA_KINDS},
 #include "runtime/host/data_formats.def"
+#undef DATA_HEADER
 #undef DATA_FORMAT
 };
 enum {
     N_FORMATS = sizeof formats / sizeof *formats,
     SURE_BYTES = 6, /* in tokens of two bytes as likely as one in 2^48 */
     HEAD_BYTES = 1 << 16,
+    REMEDY_BYTES = 512,
     CONTROLS_SHARE = 50,    /* of that many bytes one may be a control character */
     LIKELY_VOCAB = 1 << 18, /* the largest in use */
 };
+
+_Static_assert((int)HEAD_BYTES >= (int)DATA_HEADER_BYTES, "a header is read whole");
 
 /* How a file begins. */
 struct head {
@@ -42,12 +55,19 @@ struct head {
     unsigned char bytes[HEAD_BYTES];
 };
 
-int data_kind_width(enum data_kind kind) {
-    return kinds[kind].width;
-}
-
-const char *data_kind_said(enum data_kind kind) {
-    return kinds[kind].said;
+/* Writes the text with something else for every `mark`. */
+static void expand(const char *text, const char *mark, const char *word, char *to, size_t bytes) {
+    size_t at = 0;
+    while (*text && at + 1 < bytes) {
+        if (strncmp(text, mark, strlen(mark)) != 0) {
+            to[at++] = *text++;
+            continue;
+        }
+        at += (size_t)snprintf(to + at, bytes - at, "%s", word);
+        at = at < bytes ? at : bytes - 1;
+        text += strlen(mark);
+    }
+    to[at] = 0;
 }
 
 /* The kind that a word names, or N_DATA_KINDS. */
@@ -58,11 +78,20 @@ static enum data_kind kind_of_word(const char *word) {
     return kind;
 }
 
-/* The kind that the end of a name says; text has none of its own. */
+/* The kind that the end of a name says, or N_DATA_KINDS. */
 static enum data_kind kind_of_name(const char *path) {
     const char *end = strrchr(path, '.');
-    enum data_kind kind = end ? kind_of_word(end + 1) : N_DATA_KINDS;
-    return kind == DATA_TEXT ? N_DATA_KINDS : kind;
+    enum data_kind kind = 0;
+    while (kind < N_DATA_KINDS && (!end || strcmp(kinds[kind].ending, end) != 0))
+        kind++;
+    return kind;
+}
+
+char *data_kind_said(char *to, size_t bytes, enum data_kind kind, int width) {
+    char count[16];
+    snprintf(count, sizeof count, "%d byte%s", width, plural_s(width));
+    expand(kinds[kind].said, "$N", count, to, bytes);
+    return to;
 }
 
 static int head_read(struct head *head, const char *path, int descriptor, char *message,
@@ -87,25 +116,10 @@ static const struct format *find_format(const struct head *head, size_t least_by
     return NULL;
 }
 
-/* Writes the text with the file's name for every $F. */
-static void expand(const char *text, const char *path, char *to, size_t bytes) {
-    size_t at = 0;
-    for (; *text && at + 1 < bytes; text++) {
-        if (strncmp(text, "$F", 2) != 0) {
-            to[at++] = *text;
-            continue;
-        }
-        at += (size_t)snprintf(to + at, bytes - at, "%s", path);
-        at = at < bytes ? at : bytes - 1;
-        text++;
-    }
-    to[at] = 0;
-}
-
 static int refuse_format(const struct head *head, const struct format *format, char *message,
                          size_t message_bytes) {
-    char remedy[512];
-    expand(format->remedy, head->path, remedy, sizeof remedy);
+    char remedy[REMEDY_BYTES];
+    expand(format->remedy, "$F", head->path, remedy, sizeof remedy);
     snprintf(message, message_bytes, "%s: this is %s, neither text nor bare tokens; %s", head->path,
              format->name, remedy);
     return -1;
@@ -140,13 +154,14 @@ static void advise(const struct head *head, int64_t vocab, char *advice, size_t 
     if (are_numbers(head, 8, LIKELY_VOCAB))
         expand("its bytes look like numbers of 8 bytes: make them tokens of 4: python3 -c \"import "
                "numpy; numpy.fromfile('$F', 'int64').astype('uint32').tofile('$F.u32')\"",
-               head->path, advice, bytes);
+               "$F", head->path, advice, bytes);
     else if (are_numbers(head, 4, LIKELY_VOCAB))
         snprintf(advice, bytes,
                  "its bytes look like tokens of 4 bytes: if they are, say so with --data-type u32");
     else if (are_numbers(head, 2, (uint64_t)vocab))
         snprintf(advice, bytes,
-                 "its bytes look like tokens of 2 bytes: if they are, say so with --data-type u16");
+                 "its bytes look like tokens of 2 bytes, as nanoGPT's: if they are, say so with "
+                 "--data-type u16");
     else
         snprintf(advice, bytes,
                  "if it holds bare little-endian tokens, say of how many bytes with --data-type "
@@ -169,7 +184,7 @@ static bool is_text(const struct head *head) {
 }
 
 static int check_text(const struct head *head, int64_t vocab, char *message, size_t message_bytes) {
-    char advice[512];
+    char advice[REMEDY_BYTES];
     const struct format *format = find_format(head, 1);
     if (format)
         return refuse_format(head, format, message, message_bytes);
@@ -182,15 +197,27 @@ static int check_text(const struct head *head, int64_t vocab, char *message, siz
 
 /* ---- what is said --------------------------------------------------------------------------- */
 
+static int refuse_word(const char *stated, char *message, size_t message_bytes) {
+    char words[128] = "";
+    size_t used = 0;
+    for (int i = 0; i < N_DATA_KINDS; i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s",
+                                 i == 0                  ? ""
+                                 : i == N_DATA_KINDS - 1 ? " or "
+                                                         : ", ",
+                                 kinds[i].word);
+    snprintf(message, message_bytes, "--data-type is %s, not '%s'", words, stated);
+    return -1;
+}
+
+/* The kind that the name or the option says, or N_DATA_KINDS. */
 static int find_said(const char *path, const char *stated, enum data_kind *kind, char *message,
                      size_t message_bytes) {
     enum data_kind named = kind_of_name(path);
     *kind = stated ? kind_of_word(stated) : named;
-    if (stated && *kind == N_DATA_KINDS) {
-        snprintf(message, message_bytes, "--data-type is text, u16 or u32, not '%s'", stated);
-        return -1;
-    }
-    if (named < N_DATA_KINDS && named != *kind) {
+    if (stated && *kind == N_DATA_KINDS)
+        return refuse_word(stated, message, message_bytes);
+    if (named < N_DATA_KINDS && kinds[named].width != kinds[*kind].width) {
         snprintf(message, message_bytes,
                  "%s: its name says %s, --data-type says %s; leave out one or name the file anew",
                  path, kinds[named].word, stated);
@@ -199,9 +226,46 @@ static int find_said(const char *path, const char *stated, enum data_kind *kind,
     return 0;
 }
 
-static int check_vocab(const char *path, enum data_kind kind, int64_t vocab, char *message,
+/* ---- what a header says --------------------------------------------------------------------- */
+
+/* What was said is not what the file is. */
+static int refuse_said(const struct head *head, const char *stated, enum data_kind kind,
+                       const struct format *format, char *message, size_t message_bytes) {
+    snprintf(message, message_bytes, "%s: %s says %s, but %s%s; %s", head->path,
+             stated ? "--data-type" : "its name", kinds[kind].word,
+             format ? "this is " : "it has no such header", format ? format->name : "",
+             stated ? "leave --data-type out" : "name the file anew");
+    return -1;
+}
+
+static int read_header(const struct head *head, const struct format *format, int64_t file_bytes,
+                       struct data_content *content, char *message, size_t message_bytes) {
+    struct data_header header;
+    struct data_header_refusal refusal;
+    char remedy[REMEDY_BYTES];
+    if (kinds[format->kind].read(head->bytes, head->n, &header, &refusal) != 0) {
+        expand(refusal.remedy, "$F", head->path, remedy, sizeof remedy);
+        snprintf(message, message_bytes, "%s: this is %s, but %s; %s", head->path, format->name,
+                 refusal.what, remedy);
+        return -1;
+    }
+    int64_t bytes = file_bytes - header.begin;
+    *content = (struct data_content){format->kind, header.width, header.begin, bytes};
+    if (bytes % header.width == 0 && bytes / header.width == header.tokens)
+        return 0;
+    snprintf(message, message_bytes,
+             "%s: this is %s that says it has %lld token%s of %d byte%s, but %lld bytes are there "
+             "for them; it was cut short or changed: make it anew",
+             head->path, format->name, (long long)header.tokens, plural_s(header.tokens),
+             header.width, plural_s(header.width), (long long)bytes);
+    return -1;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static int check_vocab(const char *path, int width, int64_t vocab, char *message,
                        size_t message_bytes) {
-    if (kind != DATA_U16 || vocab <= UINT16_MAX)
+    if (width != 2 || vocab <= UINT16_MAX)
         return 0;
     snprintf(message, message_bytes,
              "%s: tokens of 2 bytes are below 65535, which is the mask, but the vocabulary has "
@@ -210,20 +274,37 @@ static int check_vocab(const char *path, enum data_kind kind, int64_t vocab, cha
     return -1;
 }
 
-int data_kind_find(const char *path, int descriptor, const char *stated, int64_t vocab,
-                   enum data_kind *kind, char *message, size_t message_bytes) {
+/* Of a kind that was said, if any. */
+static int find_content(const struct head *head, const char *stated, enum data_kind kind,
+                        int64_t vocab, int64_t file_bytes, struct data_content *content,
+                        char *message, size_t message_bytes) {
+    const struct format *format = find_format(head, SURE_BYTES);
+    bool has_header = format && format->kind < N_DATA_KINDS;
+    if (has_header && (kind == N_DATA_KINDS || kind == format->kind))
+        return read_header(head, format, file_bytes, content, message, message_bytes);
+    if (format && !has_header)
+        return refuse_format(head, format, message, message_bytes);
+    if (kind < N_DATA_KINDS && (has_header || kinds[kind].read))
+        return refuse_said(head, stated, kind, format, message, message_bytes);
+    if (kind == N_DATA_KINDS && check_text(head, vocab, message, message_bytes) != 0)
+        return -1;
+    kind = kind == N_DATA_KINDS ? DATA_TEXT : kind;
+    *content = (struct data_content){kind, kinds[kind].width, 0, file_bytes};
+    return 0;
+}
+
+int data_kind_find(const char *path, int descriptor, int64_t file_bytes, const char *stated,
+                   int64_t vocab, struct data_content *content, char *message,
+                   size_t message_bytes) {
     struct head head;
-    if (find_said(path, stated, kind, message, message_bytes) != 0)
+    enum data_kind kind;
+    if (find_said(path, stated, &kind, message, message_bytes) != 0)
         return -1;
-    if (*kind == DATA_TEXT) /* stated: all bytes are meant */
+    *content = (struct data_content){DATA_TEXT, 1, 0, file_bytes};
+    if (kind == DATA_TEXT) /* stated: all bytes are meant */
         return 0;
-    if (head_read(&head, path, descriptor, message, message_bytes) != 0)
+    if (head_read(&head, path, descriptor, message, message_bytes) != 0 ||
+        find_content(&head, stated, kind, vocab, file_bytes, content, message, message_bytes) != 0)
         return -1;
-    if (*kind == N_DATA_KINDS) {
-        *kind = DATA_TEXT;
-        return check_text(&head, vocab, message, message_bytes);
-    }
-    const struct format *format = find_format(&head, SURE_BYTES);
-    return format ? refuse_format(&head, format, message, message_bytes)
-                  : check_vocab(path, *kind, vocab, message, message_bytes);
+    return check_vocab(path, content->width, vocab, message, message_bytes);
 }

@@ -34,9 +34,11 @@ void inputs_close(struct session *session) {
 /* ---- told ----------------------------------------------------------------------------------- */
 
 static void print_input(const char *name, const struct dataset *set) {
+    char kind[64];
     printf("%s: %s, %s; %lld token%s, %lld window%s of %lld", name, set->file.path,
-           data_kind_said(set->kind), (long long)set->tokens, plural_s(set->tokens),
-           (long long)set->windows, plural_s(set->windows), (long long)set->sequence);
+           data_kind_said(kind, sizeof kind, set->kind, set->width), (long long)set->tokens,
+           plural_s(set->tokens), (long long)set->windows, plural_s(set->windows),
+           (long long)set->sequence);
     if (set->targets.path)
         printf("; targets by %s", set->targets.path);
 }

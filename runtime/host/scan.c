@@ -75,10 +75,10 @@ static void find(struct worker *worker, enum finding_kind kind, int64_t at, int6
     find_in(worker, worker->pass->file, kind, at, other);
 }
 
-/* Whether all of it could be read. */
+/* The content from byte `at` on; whether all of it could be read. */
 static bool read_piece(struct worker *worker, const struct data_file *file, int width, int64_t at,
                        unsigned char *to, int64_t bytes) {
-    int64_t done = (int64_t)file_read(file->descriptor, to, (size_t)bytes, at);
+    int64_t done = (int64_t)file_read(file->descriptor, to, (size_t)bytes, file->begin + at);
     if (done < bytes)
         find_in(worker, file, FOUND_UNREADABLE, (at + done) / width, errno);
     return done == bytes;
@@ -88,7 +88,7 @@ static bool read_piece(struct worker *worker, const struct data_file *file, int 
 
 /* Of tokens each of which one is added to, so that the mask becomes 0; or of bytes as they are. */
 struct bounds {
-    uint32_t least, most;
+    uint64_t least, most;
 };
 #define BOUNDS(type, added)                                                                        \
     static struct bounds bounds_##type(const unsigned char *bytes, int64_t n) {                    \
@@ -105,12 +105,14 @@ struct bounds {
 BOUNDS(uint8_t, 0)
 BOUNDS(uint16_t, 1)
 BOUNDS(uint32_t, 1)
+BOUNDS(uint64_t, 1)
 #undef BOUNDS
 
 static struct bounds bounds_of(const unsigned char *bytes, int64_t n, int width) {
     return width == 1   ? bounds_uint8_t(bytes, n)
            : width == 2 ? bounds_uint16_t(bytes, n)
-                        : bounds_uint32_t(bytes, n);
+           : width == 4 ? bounds_uint32_t(bytes, n)
+                        : bounds_uint64_t(bytes, n);
 }
 
 /* The piece has such a token: where? */
@@ -139,7 +141,7 @@ static void look_at_bytes(struct worker *worker, int64_t piece) {
     bool has_zero = n > 0 && bounds.least == 0;
     int added = pass->width > 1; /* see struct bounds */
     worker->has_mask |= added && has_zero;
-    if (bounds.most >= pass->limit + added || (pass->refuses_zero && has_zero))
+    if (bounds.most >= (uint64_t)(pass->limit + added) || (pass->refuses_zero && has_zero))
         find_token(worker, worker->buffer, at / pass->width, n);
 }
 
@@ -158,12 +160,14 @@ static void look_at_bytes(struct worker *worker, int64_t piece) {
     }
 RUN_LENGTH(uint16_t)
 RUN_LENGTH(uint32_t)
+RUN_LENGTH(uint64_t)
 #undef RUN_LENGTH
 
 static int64_t run_length(const unsigned char *tokens, int width, int64_t n, bool masked) {
-    return width == 1   ? (masked ? 0 : n) /* text has no mask */
+    return width == 1   ? (masked ? 0 : n) /* a byte is no mask */
            : width == 2 ? run_length_uint16_t(tokens, n, masked)
-                        : run_length_uint32_t(tokens, n, masked);
+           : width == 4 ? run_length_uint32_t(tokens, n, masked)
+                        : run_length_uint64_t(tokens, n, masked);
 }
 
 /* The first of tokens begin .. end - 1 that counts, or -1; `flags` is null where all do. */
@@ -273,7 +277,7 @@ struct place_text {
 };
 static struct place_text place_of(const struct dataset *set, int64_t position) {
     struct place_text place;
-    int64_t byte = position * set->width, window = position / set->sequence;
+    int64_t byte = set->file.begin + position * set->width, window = position / set->sequence;
     if (position > set->windows * set->sequence)
         snprintf(place.text, sizeof place.text, "byte %lld, behind the last window",
                  (long long)byte);
@@ -286,9 +290,10 @@ static struct place_text place_of(const struct dataset *set, int64_t position) {
 static void tell_unknown(const struct dataset *set, const struct finding *found, int64_t vocab,
                          char *message, size_t bytes) {
     int length = snprintf(
-        message, bytes, "%s: token %lld at position %lld (%s) is not below the vocabulary's %lld; ",
-        set->file.path, (long long)found->other, (long long)found->at,
-        place_of(set, found->at).text, (long long)vocab);
+        message, bytes,
+        "%s: token %lld%s at position %lld (%s) is not below the vocabulary's %lld; ",
+        set->file.path, (long long)found->other, found->other == INT64_MAX ? " or more" : "",
+        (long long)found->at, place_of(set, found->at).text, (long long)vocab);
     if (length < 0 || (size_t)length >= bytes)
         return;
     snprintf(message + length, bytes - (size_t)length, "%s",
