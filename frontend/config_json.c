@@ -1,15 +1,23 @@
 // A model from the config.json that Hugging Face's libraries write. A table says of every field
 // whether it is used, harmless or must have one value; a field that the table does not have is an
 // error that names it, since what is not understood may change the model.
-#include "frontend/read.h"
-#include "frontend/resolve.h"
+#include "frontend/config_json.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum config_kind { KIND_OF_ANY, KIND_OF_GPT2, KIND_OF_LLAMA };
+#include "frontend/read.h"
+
+// Kinds of models whose files have a field.
+enum config_kinds {
+#define MODEL_KIND(ID, ...) KIND_OF_##ID = 1 << KIND_##ID,
+#define OTHER_KIND(...)
+#include "frontend/model_kinds.def"
+#undef OTHER_KIND
+#undef MODEL_KIND
+    KIND_OF_ANY = (1 << N_MODEL_KINDS) - 1,
+};
 enum config_use {
     CONFIG_USED,
     CONFIG_CHOSEN,
@@ -17,19 +25,37 @@ enum config_use {
     CONFIG_DROPOUT,
     CONFIG_UNAPPLIED,
     CONFIG_MUST_BE,
+    CONFIG_SAME,
+    CONFIG_LAYER_TYPES,
+    CONFIG_THETA,
     CONFIG_ROPE
 };
 static const struct config_row {
-    enum config_kind kind;
+    unsigned kinds;
     const char *key;
     enum config_use use;
     const char *argument;
 } config_rows[] = {
-#define CONFIG_FIELD(kind, key, use, argument) {KIND_OF_##kind, key, CONFIG_##use, argument},
+#define CONFIG_FIELD(kinds, key, use, argument) {KIND_OF_##kinds, key, CONFIG_##use, argument},
+#define CONFIG_DEFAULT(...)
 #include "frontend/config_json.def"
+#undef CONFIG_DEFAULT
 #undef CONFIG_FIELD
 };
 enum { N_CONFIG_ROWS = sizeof config_rows / sizeof *config_rows };
+
+static const struct default_row {
+    unsigned kinds;
+    const char *key;
+    const char *text;
+} default_rows[] = {
+#define CONFIG_FIELD(...)
+#define CONFIG_DEFAULT(kinds, key, text) {KIND_OF_##kinds, key, text},
+#include "frontend/config_json.def"
+#undef CONFIG_DEFAULT
+#undef CONFIG_FIELD
+};
+enum { N_DEFAULT_ROWS = sizeof default_rows / sizeof *default_rows };
 
 // Words of activation_function.
 static const struct {
@@ -41,31 +67,75 @@ static const struct {
     {"gelu", ACTIVATION_GELU_ERF},
 };
 
-struct config_reader {
-    struct resolver *r;
-    uint32_t source; // the config.json itself
-    struct model_draft *draft;
-    enum config_kind kind;
+// ---- where it stands --------------------------------------------------------------------------
+
+// The next key of a text that is JSON: its quotes, and how many brackets are open around it.
+struct key_scan {
+    const char *text;
+    uint32_t at, begin, end;
+    int depth;
 };
 
-// Where a key stands, for messages: its first appearance in quotes with a colon behind.
-static struct span key_span(const struct config_reader *reader, const char *key) {
-    const struct source_file *file = &reader->r->diagnostics->sources->items[reader->source];
-    size_t length = strlen(key);
-    // A key may be empty, so that a step of its length would be none.
-    for (const char *at = file->text; *at && (at = strstr(at, key)); at++) {
-        uint32_t begin = (uint32_t)(at - file->text), end = begin + (uint32_t)length;
-        if (begin == 0 || at[-1] != '"' || at[length] != '"')
+static bool next_key(struct key_scan *scan) {
+    for (; scan->text[scan->at]; scan->at++) {
+        char c = scan->text[scan->at];
+        scan->depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+        if (c != '"')
             continue;
-        if (at[length + 1 + strspn(at + length + 1, " \t\r\n")] == ':')
-            return span_of(reader->source, begin - 1, end + 1);
+        scan->begin = scan->at++;
+        while (scan->text[scan->at] && scan->text[scan->at] != '"')
+            scan->at += scan->text[scan->at] == '\\' && scan->text[scan->at + 1] ? 2 : 1;
+        if (!scan->text[scan->at])
+            return false;
+        scan->end = scan->at + 1;
+        if (scan->text[scan->end + strspn(scan->text + scan->end, " \t\r\n")] == ':') {
+            scan->at++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_key(const struct key_scan *scan, const char *key) {
+    size_t length = scan->end - scan->begin - 2;
+    return strlen(key) == length && strncmp(scan->text + scan->begin + 1, key, length) == 0;
+}
+
+// A key that the file writes with escapes is not found; then the file's beginning stands for it.
+struct span config_span(const struct config_reader *reader, struct config_place place) {
+    struct key_scan scan = {.text = reader->r->diagnostics->sources->items[reader->source].text};
+    bool inside = false; // the table that is meant
+    while (next_key(&scan)) {
+        if (place.table && scan.depth == 1)
+            inside = is_key(&scan, place.table);
+        if (scan.depth == (place.table ? 2 : 1) && (!place.table || inside) &&
+            is_key(&scan, place.key))
+            return span_of(reader->source, scan.begin, scan.end);
     }
     return span_of(reader->source, 0, 1);
 }
 
-// One form for every value that cannot be used, at its key.
-static void report_value(const struct config_reader *reader, const char *key, const char *wanted) {
-    report(reader->r->diagnostics, E112, key_span(reader, key), "`%s` must be %s", key, wanted);
+const char *config_place_text(const struct config_reader *reader, struct config_place place) {
+    struct arena *arena = reader->r->arena;
+    return place.table ? arena_format(arena, "`%s` of `%s`", place.key, place.table)
+                       : arena_format(arena, "`%s`", place.key);
+}
+
+static struct config_place own(const char *key) {
+    return (struct config_place){NULL, key};
+}
+
+struct diagnostic *report_config_value(const struct config_reader *reader,
+                                       struct config_place place, const char *wanted) {
+    return report(reader->r->diagnostics, E112, config_span(reader, place), "%s must be %s",
+                  config_place_text(reader, place), wanted);
+}
+
+void report_config_key(const struct config_reader *reader, struct config_place place) {
+    struct diagnostic *d =
+        report(reader->r->diagnostics, E113, config_span(reader, place),
+               "the field %s is not understood", config_place_text(reader, place));
+    diagnostic_say(d, "may change the model");
 }
 
 // ---- values -----------------------------------------------------------------------------------
@@ -77,14 +147,14 @@ static bool is_whole(enum field_kind kind) {
 
 // Writes the value into the model's member by the kind of the model's own field. JSON's integers
 // are exact; a number with a fraction is none, even 4.0: no writer of such files prints sizes so.
-static bool take_number(const struct config_reader *reader, const char *key, const json_t *value,
-                        const struct field_row *row) {
+static bool take_number(const struct config_reader *reader, struct config_place place,
+                        const json_t *value, const struct field_row *row) {
     void *member = (char *)reader->draft->config + row->offset;
     if (row->kind == FIELD_FLAG) {
         if (json_is_boolean(value))
             *(bool *)member = json_is_true(value);
         else
-            report_value(reader, key, "true or false");
+            report_config_value(reader, place, "true or false");
         return json_is_boolean(value);
     }
     if (is_whole(row->kind)) {
@@ -93,35 +163,38 @@ static bool take_number(const struct config_reader *reader, const char *key, con
         if (good)
             *(int64_t *)member = number;
         else
-            report_value(reader, key,
-                         arena_format(reader->r->arena, "a whole number from 1 to 2^%d",
-                                      (int)log2((double)LIMIT_SIZE)));
+            report_config_value(reader, place,
+                                arena_format(reader->r->arena, "a whole number from 1 to 2^%d",
+                                             (int)log2((double)LIMIT_SIZE)));
         return good;
     }
     double number = json_number_value(value), end = row->kind == FIELD_SHARE ? 1 : 1e30;
-    bool good = json_is_number(value) && number >= 0 && number < end;
+    bool good = json_is_number(value) && number < end &&
+                (row->kind == FIELD_POSITIVE ? number > 0 : number >= 0);
     if (good)
         *(double *)member = number;
     else
-        report_value(reader, key,
-                     row->kind == FIELD_SHARE ? "a number from 0 to below 1"
-                                              : "a number that is not negative");
+        report_config_value(reader, place,
+                            row->kind == FIELD_SHARE ? "a number from 0 to below 1"
+                                                     : "a number above 0");
     return good;
 }
 
-// Into the draft, by the row of the model's own field that the table names: a config.json and a
-// block write the same members with the same bounds.
-static void take_used(const struct config_reader *reader, const struct config_row *config_row,
-                      const json_t *value) {
-    int i = find_field(model_field_rows, n_model_field_rows, config_row->argument);
-    if (!take_number(reader, config_row->key, value, &model_field_rows[i]))
-        return;
+// Into the draft, by the row of the model's own field: a config.json and a block write the same
+// members with the same bounds.
+bool take_config_value(const struct config_reader *reader, struct config_place place,
+                       const json_t *value, const char *field) {
+    int i = find_field(model_field_rows, n_model_field_rows, field);
+    if (!take_number(reader, place, value, &model_field_rows[i]))
+        return false;
     reader->draft->said[i].said = true;
     // Kept apart from what the file itself says, which overrides it.
-    reader->draft->said[i].origin = (struct origin){
-        .kind = ORIGIN_DEFAULT,
-        .span = key_span(reader, config_row->key),
-        .text = arena_format(reader->r->arena, "`%s` of the config.json", config_row->key)};
+    reader->draft->said[i].origin =
+        (struct origin){.kind = ORIGIN_DEFAULT,
+                        .span = config_span(reader, place),
+                        .text = arena_format(reader->r->arena, "%s of the config.json",
+                                             config_place_text(reader, place))};
+    return true;
 }
 
 // Names of activation functions are the other library's, not the language's.
@@ -132,22 +205,60 @@ static void take_word(const struct config_reader *reader, const char *key, const
             reader->draft->config->activation = config_words[i].activation;
             int row = find_field(model_field_rows, n_model_field_rows, "activation");
             reader->draft->said[row].said = true;
-            reader->draft->said[row].origin =
-                (struct origin){.kind = ORIGIN_DEFAULT, .span = key_span(reader, key), .text = key};
+            reader->draft->said[row].origin = (struct origin){
+                .kind = ORIGIN_DEFAULT, .span = config_span(reader, own(key)), .text = key};
             return;
         }
-    report_value(reader, key, "\"gelu_new\", \"gelu_pytorch_tanh\" or \"gelu\"");
+    report_config_value(reader, own(key), "\"gelu_new\", \"gelu_pytorch_tanh\" or \"gelu\"");
 }
 
-// Compared as JSON text, so that `1` and `true` are different values.
+bool is_config_value(const json_t *value, const char *text) {
+    json_t *wanted = json_loads(text, JSON_DECODE_ANY, NULL);
+    bool same = json_is_number(wanted) && json_is_number(value)
+                    ? json_number_value(wanted) == json_number_value(value)
+                    : json_equal(wanted, value);
+    json_decref(wanted);
+    return same;
+}
+
 static void check_fixed(const struct config_reader *reader, const struct config_row *row,
                         const json_t *value) {
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    if (!text || strcmp(text, row->argument) != 0)
-        report_value(
-            reader, row->key,
+    if (!is_config_value(value, row->argument))
+        report_config_value(
+            reader, own(row->key),
             arena_format(reader->r->arena, "%s; nothing else is understood", row->argument));
-    free(text);
+}
+
+// A second name for what another field says.
+static void check_same(const struct config_reader *reader, const struct config_row *row,
+                       const json_t *value) {
+    const json_t *other = json_object_get(reader->root, row->argument);
+    if (other && !json_is_null(other) && !json_equal(other, value))
+        report_config_value(reader, own(row->key),
+                            arena_format(reader->r->arena, "what `%s` is", row->argument));
+}
+
+// One word for each layer.
+static void check_layer_types(const struct config_reader *reader, const char *key,
+                              const json_t *types) {
+    if (!json_is_array(types)) {
+        report_config_value(reader, own(key), "a list");
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(types); i++) {
+        const char *word = json_string_value(json_array_get(types, i));
+        if (word && strcmp(word, "full_attention") == 0)
+            continue;
+        struct diagnostic *d =
+            word ? report(reader->r->diagnostics, E112, config_span(reader, own(key)),
+                          "layers of the type `%.64s` are not built", word)
+                 : report_config_value(reader, own(key), "a list of words");
+        diagnostic_help(d, "`full_attention` is");
+        return;
+    }
+    const json_t *layers = json_object_get(reader->root, "num_hidden_layers");
+    if (json_is_integer(layers) && json_integer_value(layers) != (json_int_t)json_array_size(types))
+        report_config_value(reader, own(key), "as long as `num_hidden_layers` says");
 }
 
 // Of what the embedding gives, and of what attention and the feed-forward part add to the stream:
@@ -157,11 +268,11 @@ static void take_dropout(const struct config_reader *reader, const struct config
     int i = find_field(model_field_rows, n_model_field_rows, config_row->argument);
     struct field_said before = reader->draft->said[i];
     double rate = reader->draft->config->dropout;
-    take_used(reader, config_row, value);
-    if (before.said && reader->draft->config->dropout != rate)
-        report_value(reader, config_row->key,
-                     arena_format(reader->r->arena, "%g, as %s: one rate holds for all", rate,
-                                  before.origin.text));
+    if (take_config_value(reader, own(config_row->key), value, config_row->argument) &&
+        before.said && reader->draft->config->dropout != rate)
+        report_config_value(reader, own(config_row->key),
+                            arena_format(reader->r->arena, "%g, as %s: one rate holds for all",
+                                         rate, before.origin.text));
 }
 
 // The published files of gpt2 drop attention's probabilities too; refusing them would help nobody,
@@ -170,94 +281,28 @@ static void warn_unapplied(const struct config_reader *reader, const char *key,
                            const json_t *value) {
     if (json_is_number(value) && json_number_value(value) == 0)
         return;
-    report(reader->r->diagnostics, W810, key_span(reader, key),
+    report(reader->r->diagnostics, W810, config_span(reader, own(key)),
            "`%s` is not applied: probabilities of attention are never dropped", key);
-}
-
-// ---- rope_scaling -----------------------------------------------------------------------------
-
-// The four numbers of Llama 3.1's scaling, all needed, none negative.
-static bool read_factor(const struct config_reader *reader, const json_t *table, const char *key,
-                        double *out) {
-    const json_t *value = json_object_get(table, key);
-    double number = json_number_value(value);
-    if (!json_is_number(value) || !(number > 0) || number > 1e15) {
-        report_value(reader, key, "a number above 0 in `rope_scaling`");
-        return false;
-    }
-    *out = number;
-    return true;
-}
-
-// Two spellings of the type's key are in use. Other kinds of scaling change the model in ways that
-// nothing here computes.
-static void take_rope(const struct config_reader *reader, const json_t *table) {
-    if (!json_is_object(table)) {
-        report_value(reader, "rope_scaling", "a table or null");
-        return;
-    }
-    const json_t *type = json_object_get(table, "rope_type");
-    const char *word = json_string_value(type ? type : json_object_get(table, "type"));
-    if (word && strcmp(word, "default") == 0)
-        return;
-    if (!word || strcmp(word, "llama3") != 0) {
-        report_value(reader, "rope_scaling", "of the type \"llama3\" or \"default\"");
-        return;
-    }
-    static const char *const keys[] = {"rope_type",        "type",
-                                       "factor",           "low_freq_factor",
-                                       "high_freq_factor", "original_max_position_embeddings"};
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)table, key, value) {
-        bool known = false;
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            known |= strcmp(key, keys[i]) == 0;
-        if (!known)
-            report(reader->r->diagnostics, E113, key_span(reader, key),
-                   "`%s` of `rope_scaling` is not understood", key);
-    }
-    struct rope_scaling scaling = {0};
-    double positions = 0;
-    if (read_factor(reader, table, keys[2], &scaling.factor) &&
-        read_factor(reader, table, keys[3], &scaling.low_frequency_factor) &&
-        read_factor(reader, table, keys[4], &scaling.high_frequency_factor) &&
-        read_factor(reader, table, keys[5], &positions)) {
-        scaling.original_positions = (int64_t)positions;
-        if (scaling.high_frequency_factor <= scaling.low_frequency_factor)
-            report_value(reader, keys[4], "above `low_freq_factor`");
-        reader->draft->config->rope_scaling = scaling;
-    }
 }
 
 // ---- the whole file ---------------------------------------------------------------------------
 
-// Rows of the other kind do not count: `n_layer` in a llama's file is not understood.
+// Rows of other kinds do not count: `n_layer` in a llama's file is not understood.
 static const struct config_row *find_row(const struct config_reader *reader, const char *key) {
     for (int i = 0; i < N_CONFIG_ROWS; i++)
-        if ((config_rows[i].kind == KIND_OF_ANY || config_rows[i].kind == reader->kind) &&
-            strcmp(config_rows[i].key, key) == 0)
+        if ((config_rows[i].kinds & 1u << reader->kind) && strcmp(config_rows[i].key, key) == 0)
             return &config_rows[i];
     return NULL;
 }
 
-// What the table says of the field. `null` is how these files leave a field out, whatever its kind.
-static void take_entry(const struct config_reader *reader, const char *key, const json_t *value) {
-    const struct config_row *row = find_row(reader, key);
-    if (json_is_null(value))
-        return;
-    if (!row) {
-        struct diagnostic *d = report(reader->r->diagnostics, E113, key_span(reader, key),
-                                      "the field `%s` is not understood", key);
-        diagnostic_help(d, "if the model does not depend on it, remove it from the config.json");
-        return;
-    }
+static void take_row(struct config_reader *reader, const struct config_row *row,
+                     const json_t *value) {
     switch (row->use) {
     case CONFIG_USED:
-        take_used(reader, row, value);
+        take_config_value(reader, own(row->key), value, row->argument);
         break;
     case CONFIG_CHOSEN:
-        take_word(reader, key, value);
+        take_word(reader, row->key, value);
         break;
     case CONFIG_HARMLESS:
         break;
@@ -265,53 +310,142 @@ static void take_entry(const struct config_reader *reader, const char *key, cons
         take_dropout(reader, row, value);
         break;
     case CONFIG_UNAPPLIED:
-        warn_unapplied(reader, key, value);
+        warn_unapplied(reader, row->key, value);
         break;
     case CONFIG_MUST_BE:
         check_fixed(reader, row, value);
         break;
+    case CONFIG_SAME:
+        check_same(reader, row, value);
+        break;
+    case CONFIG_LAYER_TYPES:
+        check_layer_types(reader, row->key, value);
+        break;
+    case CONFIG_THETA:
+        take_rope_theta(reader, own(row->key), value);
+        break;
     case CONFIG_ROPE:
-        take_rope(reader, value);
+        take_rope_table(reader, row->key, value);
         break;
     }
 }
 
-// First of all, since it decides which fields there are and what the others default to.
-static bool find_kind(struct config_reader *reader, const json_t *root) {
-    const char *type = json_string_value(json_object_get(root, "model_type"));
-    if (type && strcmp(type, "gpt2") == 0) {
-        reader->kind = KIND_OF_GPT2;
-        *reader->draft->config = *family_defaults(FAMILY_GPT2);
-        return true;
+// What the table says of the field. `null` is how these files leave a field out, whatever its kind.
+static void take_entry(struct config_reader *reader, const char *key, const json_t *value) {
+    if (json_is_null(value))
+        return;
+    const struct config_row *row = find_row(reader, key);
+    if (row)
+        take_row(reader, row, value);
+    else
+        report_config_key(reader, own(key));
+}
+
+// What the library that wrote the file takes where the file says nothing.
+static void take_defaults(struct config_reader *reader) {
+    for (int i = 0; i < N_DEFAULT_ROWS; i++) {
+        const struct default_row *row = &default_rows[i];
+        if (!(row->kinds & 1u << reader->kind) || json_object_get(reader->root, row->key))
+            continue;
+        json_t *value = json_loads(row->text, JSON_DECODE_ANY, NULL);
+        take_entry(reader, row->key, value);
+        json_decref(value);
     }
-    if (type && strcmp(type, "llama") == 0) {
-        reader->kind = KIND_OF_LLAMA;
-        *reader->draft->config = *family_defaults(FAMILY_LLAMA);
-        return true;
-    }
-    struct span span = key_span(reader, "model_type");
+}
+
+// Every field in the order of the file, so that messages come in it.
+static void take_entries(struct config_reader *reader) {
+    const char *key;
+    json_t *value;
+    *reader->draft->config = *kind_defaults(reader->kind);
+    take_defaults(reader);
+    json_object_foreach((json_t *)reader->root, key, value) take_entry(reader, key, value);
+}
+
+// Whether all that the file says is what a file of the kind could say.
+static bool reads_as(const struct config_reader *reader, enum model_kind kind) {
+    struct resolver scratch = *reader->r;
+    struct model_config config;
+    struct model_draft draft = {.config = &config};
+    struct config_reader other = {.r = &scratch,
+                                  .source = reader->source,
+                                  .root = reader->root,
+                                  .draft = &draft,
+                                  .kind = kind};
+    scratch.diagnostics = diagnostics_new(scratch.arena, reader->r->diagnostics->sources);
+    take_entries(&other);
+    return scratch.diagnostics->n_errors == 0 && config.layers && config.hidden && config.heads;
+}
+
+static const struct {
+    const char *text, *why;
+} other_kinds[] = {
+#define MODEL_KIND(...)
+#define OTHER_KIND(text, why) {text, why},
+#include "frontend/model_kinds.def"
+#undef OTHER_KIND
+#undef MODEL_KIND
+};
+
+static const char *all_kinds(struct arena *arena) {
+    const char *words = "";
+    for (int i = 0; i < N_MODEL_KINDS; i++)
+        words = arena_format(arena, "%s%s`%s`", words,
+                             i == 0                   ? ""
+                             : i + 1 == N_MODEL_KINDS ? " and "
+                                                      : ", ",
+                             model_kind_words[i]);
+    return words;
+}
+
+// Of a kind that nothing is known of, only its fields can be told from a llama's.
+static void report_kind(const struct config_reader *reader, const char *type) {
     struct diagnostics *diagnostics = reader->r->diagnostics;
+    struct span span = config_span(reader, own("model_type"));
+    const char *kinds = all_kinds(reader->r->arena);
+    if (!type) {
+        struct diagnostic *d =
+            report(diagnostics, E112, span, "the config.json has no `model_type`");
+        diagnostic_help(d, "%s are understood", kinds);
+        return;
+    }
     struct diagnostic *d =
-        type
-            ? report(diagnostics, E112, span, "models of the type `%.64s` are not understood", type)
-            : report(diagnostics, E112, span, "the config.json has no `model_type`");
-    diagnostic_help(d, "`gpt2` and `llama` are understood");
+        report(diagnostics, E112, span, "models of the type `%.64s` are not built", type);
+    for (size_t i = 0; i < sizeof other_kinds / sizeof *other_kinds; i++)
+        if (strcmp(type, other_kinds[i].text) == 0) {
+            diagnostic_say(d, "%s", other_kinds[i].why);
+            diagnostic_help(d, "%s are", kinds);
+            return;
+        }
+    if (reads_as(reader, KIND_LLAMA))
+        diagnostic_help(d, "all its fields are a llama's: if it computes what a llama does, write "
+                           "`\"model_type\": \"llama\"`");
+    else
+        diagnostic_help(d, "%s are", kinds);
+}
+
+// First of all, since it decides which fields there are and what the others default to.
+static bool find_kind(struct config_reader *reader) {
+    const char *type = json_string_value(json_object_get(reader->root, "model_type"));
+    int kind = type ? table_find(model_kind_words, N_MODEL_KINDS, type) : -1;
+    if (kind >= 0) {
+        reader->kind = (enum model_kind)kind;
+        return true;
+    }
+    report_kind(reader, type);
     return false;
 }
 
-// The kind of model first, then every field in the order of the file, so that messages come in it.
-static bool read_object(struct config_reader *reader, const json_t *root) {
+static bool read_object(struct config_reader *reader) {
     uint32_t errors_before = reader->r->diagnostics->n_errors;
-    if (!json_is_object(root)) {
+    if (!json_is_object(reader->root)) {
         report(reader->r->diagnostics, E112, span_of(reader->source, 0, 1),
                "the config.json is not a table of fields");
         return false;
     }
-    if (!find_kind(reader, root))
+    if (!find_kind(reader))
         return false;
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)root, key, value) take_entry(reader, key, value);
+    take_entries(reader);
     return reader->r->diagnostics->n_errors == errors_before;
 }
 
@@ -343,7 +477,8 @@ bool read_config_json(struct resolver *r, const char *path, struct span from,
                "this is not JSON: %s", error.text);
         return false;
     }
-    good = read_object(&reader, root);
+    reader.root = root;
+    good = read_object(&reader);
     json_decref(root);
     return good;
 }

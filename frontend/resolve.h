@@ -186,9 +186,17 @@ struct model_draft {
 };
 extern const struct field_row model_field_rows[];
 extern const int n_model_field_rows;
-const struct model_config *family_defaults(enum model_family family);
-// Reads a Hugging Face configuration into the draft on top of its family's defaults. False:
-// reported.
+enum model_kind {
+#define MODEL_KIND(ID, ...) KIND_##ID,
+#define OTHER_KIND(...)
+#include "frontend/model_kinds.def"
+#undef OTHER_KIND
+#undef MODEL_KIND
+    N_MODEL_KINDS
+};
+extern const char *const model_kind_words[N_MODEL_KINDS];
+const struct model_config *kind_defaults(enum model_kind kind);
+// Reads a Hugging Face configuration into the draft on top of its kind's defaults. False: reported.
 bool read_config_json(struct resolver *r, const char *path, struct span from,
                       struct model_draft *draft);
 

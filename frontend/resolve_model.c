@@ -1,4 +1,4 @@
-// Models: fields of the file over those of a config.json over the family's own, then what must hold
+// Models: fields of the file over those of a config.json over the kind's own, then what must hold
 // between them.
 //
 // A draft remembers who said each field, so that a contradiction can point at both sides, be they a
@@ -38,28 +38,22 @@ static const bool required_by[][N_MODEL_FIELDS] = {
         },
 };
 
-// What a family is, where the file says nothing else. Sizes that follow from others are 0 here.
-static const struct model_config families[] = {
-    [FAMILY_GPT2] = {.family = FAMILY_GPT2,
-                     .sequence_limit = 1024,
-                     .norm = NORM_LAYER,
-                     .activation = ACTIVATION_GELU_TANH,
-                     .position = POSITION_LEARNED,
-                     .biases = true,
-                     .tied = true,
-                     .norm_eps = 1e-5,
-                     .rope_theta = 1e4,
-                     .init_std = 0.02},
-    [FAMILY_LLAMA] = {.family = FAMILY_LLAMA,
-                      .norm = NORM_RMS,
-                      .activation = ACTIVATION_SWIGLU,
-                      .position = POSITION_ROPE,
-                      .norm_eps = 1e-5,
-                      .rope_theta = 1e4,
-                      .init_std = 0.02},
+static const struct model_config kind_rows[N_MODEL_KINDS] = {
+#define MODEL_KIND(ID, text, of, ...) [KIND_##ID] = {.family = FAMILY_##of, __VA_ARGS__},
+#define OTHER_KIND(...)
+#include "frontend/model_kinds.def"
+#undef OTHER_KIND
+#undef MODEL_KIND
 };
-const struct model_config *family_defaults(enum model_family family) {
-    return &families[family];
+const char *const model_kind_words[N_MODEL_KINDS] = {
+#define MODEL_KIND(ID, text, ...) [KIND_##ID] = (text),
+#define OTHER_KIND(...)
+#include "frontend/model_kinds.def"
+#undef OTHER_KIND
+#undef MODEL_KIND
+};
+const struct model_config *kind_defaults(enum model_kind kind) {
+    return &kind_rows[kind];
 }
 
 // ---- reading ----------------------------------------------------------------------------------
@@ -93,18 +87,18 @@ static void take_settings(struct resolver *r, struct model_draft *draft) {
                    draft->config, draft->said);
 }
 
-// Starts the draft as the family, or from a config.json.
+// Starts the draft as a model of the kind, or from a config.json.
 static bool begin_model(struct resolver *r, const struct found_item *found,
                         struct model_draft *draft) {
     const struct ast_item *item = found->item;
     struct ast_name source = item->model.source;
     if (item->kind == ITEM_MODEL_FAMILY) {
-        int family = table_find(family_words, N_FAMILIES, source.text);
-        if (family < 0)
-            report_unknown(r, E103, source, "family of models", family_words, N_FAMILIES);
+        int kind = table_find(model_kind_words, N_MODEL_KINDS, source.text);
+        if (kind < 0)
+            report_unknown(r, E103, source, "kind of model", model_kind_words, N_MODEL_KINDS);
         else
-            *draft->config = families[family];
-        return family >= 0;
+            *draft->config = kind_rows[kind];
+        return kind >= 0;
     }
     const char *path = path_beside(r->arena, r->files[found->file].path, source.text);
     return read_config_json(r, path, source.span, draft);
@@ -141,7 +135,7 @@ static struct diagnostic *report_contradiction(struct resolver *r, const struct 
     return d;
 }
 
-// What the families leave to be computed: as many key heads as query heads, a head's share of the
+// What the kinds leave to be computed: as many key heads as query heads, a head's share of the
 // hidden size, gpt2's inner width.
 static void derive_sizes(struct resolver *r, const struct model_draft *draft) {
     struct model_config *model = draft->config;
@@ -229,7 +223,7 @@ static void check_total(struct resolver *r, const struct model_config *model) {
                total);
 }
 
-// Family or config.json first, the block over it, the command line over both; then what follows.
+// Kind or config.json first, the block over it, the command line over both; then what follows.
 void resolve_model(struct resolver *r, const struct found_item *found) {
     uint32_t errors_before = r->diagnostics->n_errors;
     struct model_draft draft = {.config = &r->config->model};

@@ -30,16 +30,21 @@ static const struct synonym {
 #define SYNONYM(theirs, ours) {theirs, ours},
 #include "frontend/synonyms.def"
 #define NO_SYNONYM(theirs, ours)
-#define SYNONYM_OF_USED                        SYNONYM
-#define SYNONYM_OF_CHOSEN                      SYNONYM
-#define SYNONYM_OF_DROPOUT                     SYNONYM
-#define SYNONYM_OF_HARMLESS                    NO_SYNONYM
-#define SYNONYM_OF_UNAPPLIED                   NO_SYNONYM
-#define SYNONYM_OF_MUST_BE                     NO_SYNONYM
-#define SYNONYM_OF_ROPE                        NO_SYNONYM
+#define SYNONYM_OF_USED        SYNONYM
+#define SYNONYM_OF_CHOSEN      SYNONYM
+#define SYNONYM_OF_DROPOUT     SYNONYM
+#define SYNONYM_OF_HARMLESS    NO_SYNONYM
+#define SYNONYM_OF_UNAPPLIED   NO_SYNONYM
+#define SYNONYM_OF_MUST_BE     NO_SYNONYM
+#define SYNONYM_OF_SAME        NO_SYNONYM
+#define SYNONYM_OF_LAYER_TYPES NO_SYNONYM
+#define SYNONYM_OF_THETA       SYNONYM
+#define SYNONYM_OF_ROPE        NO_SYNONYM
+#define CONFIG_DEFAULT(...)
 #define CONFIG_FIELD(kind, key, use, argument) SYNONYM_OF_##use(key, argument)
 #include "frontend/config_json.def"
 #undef CONFIG_FIELD
+#undef CONFIG_DEFAULT
 #undef SYNONYM
 };
 

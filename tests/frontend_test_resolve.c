@@ -86,6 +86,28 @@ static void test_llama_from_json(void **state) {
     arena_free(&r.arena);
 }
 
+// As transformers 5 writes it: the theta stands in the table.
+static void test_rope_parameters(void **state) {
+    struct resolved r = resolve(FROM("llama32.json", ""));
+    const struct model_config *model = &r.config.model;
+    assert_true(model->rope_theta == 5e5 && model->tied);
+    assert_true(model->rope_scaling.factor == 32 && model->rope_scaling.low_frequency_factor == 1);
+    assert_true(model->rope_scaling.high_frequency_factor == 4);
+    assert_int_equal(model->rope_scaling.original_positions, 8192);
+    assert_int_equal(r.diagnostics->n_warnings, 0);
+    arena_free(&r.arena);
+}
+
+// As transformers 4 does, with all that real files have beside what counts.
+static void test_harmless_fields(void **state) {
+    struct resolved r = resolve(FROM("smollm.json", ""));
+    const struct model_config *model = &r.config.model;
+    assert_true(model->rope_theta == 1e5 && model->rope_scaling.factor == 0 && model->tied);
+    assert_int_equal(model->kv_heads, 3);
+    assert_int_equal(r.diagnostics->n_warnings, 0);
+    arena_free(&r.arena);
+}
+
 static void test_gpt2_from_json(void **state) {
     struct resolved r = resolve(FROM("gpt2.json", ""));
     assert_int_equal(r.config.model.family, FAMILY_GPT2);
@@ -279,6 +301,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_family_defaults),
         cmocka_unit_test(test_llama_from_json),
+        cmocka_unit_test(test_rope_parameters),
+        cmocka_unit_test(test_harmless_fields),
         cmocka_unit_test(test_gpt2_from_json),
         cmocka_unit_test(test_products_are_atomic_axes),
         cmocka_unit_test(test_settings_override),
