@@ -149,6 +149,7 @@ static void expand_split(struct expansion *e, const struct frame *frame, const s
     const struct ast_names *names = &statement->split.dimensions;
     struct split_statement split = {
         .dimensions = ARENA_ARRAY(r->arena, enum dimension, names->n),
+        .dimension_spans = ARENA_ARRAY(r->arena, struct span, names->n),
         .scope = scope->selector,
         .scope_depth = scope->depth,
         .origin = origin_in_frame(r->arena, frame, statement->span),
@@ -164,7 +165,8 @@ static void expand_split(struct expansion *e, const struct frame *frame, const s
             if (split.dimensions[k] == dimension)
                 report_twice(r, names->items[i].span, names->items[k].span,
                              arena_format(r->arena, "`%s`", names->items[i].text));
-        split.dimensions[split.n_dimensions++] = dimension;
+        split.dimensions[split.n_dimensions] = dimension;
+        split.dimension_spans[split.n_dimensions++] = names->items[i].span;
     }
     good &= resolve_product(r, frame, &statement->split.axes, &split.axes);
     if (statement->split.schedule.kind != SCHEDULE_NONE)

@@ -151,6 +151,7 @@ struct relax_statement { // relax CONDITIONS over AXES { ... }
 
 struct split_statement { // split DIMS over AXES (in SELECTOR)
     enum dimension *dimensions;
+    struct span *dimension_spans; // of each, where the text names it
     uint32_t n_dimensions;
     struct axis_list axes;   // atomic axes, outermost first
     struct axis_list copies; // inside them: axes over which devices hold copies

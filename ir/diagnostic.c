@@ -243,27 +243,44 @@ static unsigned nearness(const char *text, const char *candidate) {
     return begins ? 1 : edit_distance(text, candidate);
 }
 
-const char *nearest_name(const char *text, const char *const *candidates, size_t n) {
+size_t nearest_names(const char *text, const char *const *candidates, size_t n,
+                     const char *nearest[MAX_NEAREST]) {
     // A third of the letters may be wrong; of a name of one or two letters none.
-    size_t length = strlen(text);
-    unsigned allowed = length > MAX_NAME ? 0 : (unsigned)length / 3;
-    const char *best = NULL;
+    size_t length = strlen(text), found = 0;
+    unsigned least = length > MAX_NAME ? 0 : (unsigned)length / 3;
     for (size_t i = 0; i < n; i++) {
         unsigned distance = nearness(text, candidates[i]);
-        if (distance <= allowed && (!best || distance < nearness(text, best)))
-            best = candidates[i];
+        if (distance > least)
+            continue;
+        if (distance < least)
+            found = 0;
+        least = distance;
+        if (found < MAX_NEAREST)
+            nearest[found++] = candidates[i];
     }
-    return best;
+    return found;
+}
+
+const char *nearest_name(const char *text, const char *const *candidates, size_t n) {
+    const char *nearest[MAX_NEAREST];
+    return nearest_names(text, candidates, n, nearest) ? nearest[0] : NULL;
 }
 
 bool diagnostic_meant(struct diagnostic *d, struct span span, const char *given,
                       const char *const *names, size_t n) {
-    const char *near = nearest_name(given, names, n);
-    if (!near)
-        return false;
-    diagnostic_help(d, "did you mean `%s`?", near);
-    diagnostic_edit(d, span, "%s", near);
-    return true;
+    const char *nearest[MAX_NEAREST], *list = "";
+    size_t found = nearest_names(given, names, n, nearest);
+    for (size_t i = 0; i < found; i++)
+        list = arena_format(d->set->arena, "%s%s`%s`", list,
+                            i == 0           ? ""
+                            : i == found - 1 ? " or "
+                                             : ", ",
+                            nearest[i]);
+    if (found)
+        diagnostic_help(d, "did you mean %s?", list);
+    if (found == 1) // of several one is a guess
+        diagnostic_edit(d, span, "%s", nearest[0]);
+    return found > 0;
 }
 
 // Binary units, two decimals: the figures of memory and of links that people compare with.

@@ -109,7 +109,8 @@ void diagnostic_help(struct diagnostic *d, const char *format, ...)
 void diagnostic_edit(struct diagnostic *d, struct span span, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// A help that proposes the name that was meant at `span`, if one of them is near enough.
+// A help that proposes the name that was meant at `span`, if some are near enough: with an edit, if
+// it is one.
 bool diagnostic_meant(struct diagnostic *d, struct span span, const char *given,
                       const char *const *names, size_t n);
 
@@ -136,7 +137,12 @@ char *diagnostic_apply_edits(const struct diagnostic *d, struct arena *arena, ui
 
 const char *bytes_text(struct arena *, double bytes); // "12.30 MiB"
 
-// The candidate nearest to `text` by edit distance, if it is near enough to be meant; else NULL.
+// The candidates nearest to `text` by edit distance, equally near, if they are near enough to be
+// meant, in their order. Returns how many.
+enum { MAX_NEAREST = 4 };
+size_t nearest_names(const char *text, const char *const *candidates, size_t n,
+                     const char *nearest[MAX_NEAREST]);
+// The first of them; NULL: none.
 const char *nearest_name(const char *text, const char *const *candidates, size_t n);
 
 #endif

@@ -49,8 +49,9 @@ const char *origin_words(struct arena *arena, const struct source_files *sources
 }
 
 // The primary span is not repeated as a note.
-static bool same_span(struct span a, struct span b) {
-    return a.source == b.source && a.begin == b.begin && a.end == b.end;
+// What is shown already: the statement, or a part of it.
+static bool is_around(struct span whole, struct span part) {
+    return whole.source == part.source && whole.begin <= part.begin && part.end <= whole.end;
 }
 
 // The links that stand in a text become notes there; the whole chain becomes JSON's `origin`.
@@ -62,11 +63,11 @@ void diagnostic_origin(struct diagnostic *d, const struct origin *origin) {
     for (; origin; origin = origin->inner)
         switch (origin->kind) {
         case ORIGIN_STATEMENT:
-            if (!same_span(origin->span, d->span))
+            if (!is_around(origin->span, d->span))
                 diagnostic_note_at(d, origin->span, "the statement itself");
             break;
         case ORIGIN_USE:
-            if (!same_span(origin->span, d->span))
+            if (!is_around(origin->span, d->span))
                 diagnostic_note_at(d, origin->span, "brought by this `use`");
             break;
         case ORIGIN_COMMAND_LINE:

@@ -138,12 +138,18 @@ static bool factor_one(struct config *config, struct arena *arena) {
 
 // ---- what the splits say of factors -----------------------------------------------------------
 
+// Another part of what the split says, at the place where it names the dimension.
 static void push_split(struct strategy_config *strategy, struct arena *arena,
-                       struct split_statement split, enum dimension dimension) {
+                       struct split_statement split, enum dimension named,
+                       enum dimension dimension) {
+    uint32_t at = 0;
+    while (split.dimensions[at] != named)
+        at++;
     strategy->splits = arena_grow(arena, strategy->splits, strategy->n_splits * sizeof split,
                                   (strategy->n_splits + 1) * sizeof split);
     split.dimensions = ARENA_NEW(arena, enum dimension);
     split.dimensions[0] = dimension;
+    split.dimension_spans += at;
     split.n_dimensions = 1;
     strategy->splits[strategy->n_splits++] = split;
 }
@@ -151,8 +157,10 @@ static void push_split(struct strategy_config *strategy, struct arena *arena,
 static void drop_dimension(struct split_statement *split, enum dimension dimension) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < split->n_dimensions; i++)
-        if (split->dimensions[i] != dimension)
-            split->dimensions[n++] = split->dimensions[i];
+        if (split->dimensions[i] != dimension) {
+            split->dimensions[n] = split->dimensions[i];
+            split->dimension_spans[n++] = split->dimension_spans[i];
+        }
     split->n_dimensions = n;
 }
 
@@ -167,12 +175,12 @@ static void say_of_factors(struct strategy_config *strategy, struct arena *arena
     for (unsigned i = n; i < split.axes.n; i++)
         axis_list_add(&groups.axes, split.axes.axes[i]);
     if (has_dimension(&split, DIM_HEADS)) {
-        push_split(strategy, arena, heads, DIM_HEADS);
-        push_split(strategy, arena, groups, DIM_GROUP);
+        push_split(strategy, arena, heads, DIM_HEADS, DIM_HEADS);
+        push_split(strategy, arena, groups, DIM_HEADS, DIM_GROUP);
     }
     if (has_dimension(&split, DIM_KV_HEADS)) {
         heads.copies = groups.axes;
-        push_split(strategy, arena, heads, DIM_KV_HEADS);
+        push_split(strategy, arena, heads, DIM_KV_HEADS, DIM_KV_HEADS);
     }
     drop_dimension(&strategy->splits[s], DIM_HEADS);
     drop_dimension(&strategy->splits[s], DIM_KV_HEADS);

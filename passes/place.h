@@ -68,9 +68,10 @@ struct axis_list axes_without(const struct axis_list *axes, const struct axis_li
 // A split with its axes in this order, if these are all.
 void propose_split(struct placing *, struct diagnostic *, const struct split_statement *,
                    const struct axis_list *axes);
-// Batches of whole `unit`s of sequences, as many as all devices take at once: the one below the
-// file's and the one above. Where training is reproducible the number of units is a power of two.
-void propose_microbatches(struct placing *, struct diagnostic *, int64_t unit);
+// Other microbatches, since the result of training is the same whatever they are; where the batch
+// does not divide over its devices, other batches. Where training is reproducible a power of two of
+// microbatches.
+void propose_microbatches(struct placing *, struct diagnostic *);
 // `reproducible` of so many devices, where the file says it.
 void propose_reproducible(struct placing *, struct diagnostic *, int64_t most);
 // What is said over these axes instead; over none, not at all.

@@ -285,8 +285,7 @@ static void check_powers(struct placing *p) {
         report_no_order(p, &train->batch_origin,
                         arena_format(p->arena, "%" PRId64 " microbatches make no binary tree",
                                      p->placement->microbatches));
-    propose_microbatches(p, d,
-                         size_times(train->microbatch, mesh_group_size(&p->config->mesh, batch)));
+    propose_microbatches(p, d);
 }
 
 // A dimension that axes cut, and a statement that says so; `split` is NULL where that is not one.

@@ -8,7 +8,9 @@
 #include "passes/select.h"
 #include "passes/work.h"
 
-void propose_microbatches(struct placing *p, struct diagnostic *d, int64_t unit) {
+// Batches of whole `unit`s of sequences, as many as all devices take at once: the one below the
+// file's and the one above.
+static void propose_batch_of(struct placing *p, struct diagnostic *d, int64_t unit) {
     const struct train_config *train = &p->config->train;
     int64_t fewer = train->batch / unit, more = fewer + 1;
     if (train->reproducible) {
@@ -22,6 +24,41 @@ void propose_microbatches(struct placing *p, struct diagnostic *d, int64_t unit)
         diagnostic_help(d, "the smallest batch that would do is %" PRId64, above);
     if (train->batch_origin.kind == ORIGIN_STATEMENT)
         diagnostic_edit(d, train->batch_origin.span, "batch = %" PRId64, above);
+}
+
+// Whether a device's part of the batch can be taken so many sequences at a time.
+static bool divides_part(const struct placing *p, int64_t part, int64_t microbatch) {
+    return part % microbatch == 0 &&
+           (!p->config->train.reproducible || is_power_of_two(part / microbatch));
+}
+
+// The nearest numbers of sequences that each device can take of its part at a time. False: none.
+static bool propose_microbatch(struct placing *p, struct diagnostic *d, int64_t part) {
+    const struct train_config *train = &p->config->train;
+    int64_t fewer = train->microbatch < part ? train->microbatch : part, more = fewer;
+    while (fewer > 0 && !divides_part(p, part, fewer))
+        fewer--;
+    while (more <= part && !divides_part(p, part, more))
+        more++;
+    int64_t nearest = fewer ? fewer : more;
+    if (nearest > part)
+        return false;
+    const char *other =
+        fewer && more <= part && more > fewer ? arena_format(p->arena, " or %" PRId64, more) : "";
+    diagnostic_help(
+        d, "microbatches of %" PRId64 "%s would do: each device has %" PRId64 " sequence%s",
+        nearest, other, part, plural_s(part));
+    if (train->microbatch_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->microbatch_origin.span, "microbatch = %" PRId64, nearest);
+    return true;
+}
+
+void propose_microbatches(struct placing *p, struct diagnostic *d) {
+    const struct train_config *train = &p->config->train;
+    int64_t parts = mesh_group_size(&p->config->mesh, &p->placement->batch);
+    bool divides = train->batch % parts == 0;
+    if (!divides || !propose_microbatch(p, d, train->batch / parts))
+        propose_batch_of(p, d, size_times(parts, train->microbatch));
 }
 
 // m = batch / (microbatch * devices) must be whole: a remainder would weigh some sequences more.
@@ -50,7 +87,7 @@ static void check_batch(struct placing *p) {
         diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
                          "%" PRId64 " devices share the batch", parts);
     diagnostic_origin(d, &train->batch_origin);
-    propose_microbatches(p, d, unit);
+    propose_microbatches(p, d);
 }
 
 static int64_t size_of(const struct placing *p, enum dimension dimension) {
@@ -147,11 +184,61 @@ static void help_few_heads(struct placing *p, struct diagnostic *d, const struct
         diagnostic_edit(d, origin->span, "%s", "");
 }
 
+// How many devices share the dimension, were there so many where the axes are; 1: these do not cut
+// it.
+static int64_t parts_with(const struct placing *p, const struct selector *scope,
+                          enum dimension dimension, const struct axis_list *axes, int64_t devices) {
+    struct axis_list cuts = cuts_in(p, scope, dimension);
+    for (unsigned i = 0; i < axes->n; i++)
+        if (!axis_list_has(&cuts, axes->axes[i]))
+            return 1;
+    const struct mesh *mesh = &p->config->mesh;
+    return mesh_group_size(mesh, &cuts) / mesh_group_size(mesh, axes) * devices;
+}
+
+// Whether so many devices have equal parts of the dimension. Key and value heads may be fewer, with
+// copies.
+static bool would_divide(const struct placing *p, enum dimension dimension, int64_t parts) {
+    const struct train_config *train = &p->config->train;
+    if (dimension == DIM_BATCH) {
+        bool said = train->microbatch_origin.kind != ORIGIN_DEFAULT;
+        return train->batch % size_times(parts, said ? train->microbatch : 1) == 0;
+    }
+    int64_t size = size_of(p, dimension);
+    return size % parts == 0 || (dimension == DIM_KV_HEADS && parts % size == 0);
+}
+
+// The most devices, fewer than there are where these axes are, that every dimension divides over
+// which a statement cuts there; 1: none.
+static int64_t fewer_devices(const struct placing *p, const struct axis_list *axes) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (int64_t devices = mesh_group_size(&p->config->mesh, axes) - 1; devices > 1; devices--) {
+        bool divide = !p->config->train.reproducible || is_power_of_two(devices);
+        for (uint32_t s = 0; s < strategy->n_splits && divide; s++) {
+            const struct split_statement *split = &strategy->splits[s];
+            for (uint32_t i = 0; i < split->n_dimensions && divide; i++)
+                divide =
+                    would_divide(p, split->dimensions[i],
+                                 parts_with(p, &split->scope, split->dimensions[i], axes, devices));
+        }
+        for (uint32_t m = 0; m < strategy->n_modes && divide; m++) {
+            const struct mode_statement *mode = &strategy->modes[m];
+            if (cuts_activations(p, mode))
+                divide =
+                    would_divide(p, mode->by_dimension,
+                                 parts_with(p, &mode->selector, mode->by_dimension, axes, devices));
+        }
+        if (divide)
+            return devices;
+    }
+    return 1;
+}
+
 // Fewer devices, or more of the model.
 static void help_parts(struct placing *p, struct diagnostic *d, const struct origin *origin,
                        const struct selector *scope, enum dimension dimension,
                        const struct axis_list *cuts) {
-    int64_t size = size_of(p, dimension), parts = mesh_group_size(&p->config->mesh, cuts);
+    int64_t parts = mesh_group_size(&p->config->mesh, cuts);
     struct axis_list moved = exchanged(p, scope, cuts);
     if (moved.n && (dimension == DIM_HEADS || dimension == DIM_KV_HEADS)) {
         help_few_heads(p, d, origin, &moved);
@@ -159,9 +246,7 @@ static void help_parts(struct placing *p, struct diagnostic *d, const struct ori
     }
     const char *more = arena_format(p->arena, "the model's %s a multiple of %" PRId64,
                                     dimension_names[dimension], parts);
-    int64_t fewer = parts;
-    while (size % fewer || (p->config->train.reproducible && !is_power_of_two(fewer)))
-        fewer--;
+    int64_t fewer = fewer_devices(p, cuts);
     if (fewer == 1) {
         diagnostic_help(d, "make %s", more);
         return;
@@ -173,20 +258,37 @@ static void help_parts(struct placing *p, struct diagnostic *d, const struct ori
         diagnostic_edit(d, at, "%" PRId64, fewer);
 }
 
-static void report_parts(struct placing *p, const struct origin *origin,
-                         const struct selector *scope, enum dimension dimension,
+// A statement that cuts a dimension: where it names it, and whence it is.
+struct cutting {
+    const struct origin *origin;
+    struct span span;
+    const struct selector *scope;
+    enum dimension dimension;
+};
+
+// What another file says cannot be pointed at; what brought it can.
+static struct cutting cutting_of_split(const struct split_statement *split, uint32_t i) {
+    bool own = split->origin.kind == ORIGIN_STATEMENT;
+    return (struct cutting){&split->origin,
+                            own ? split->dimension_spans[i] : origin_span(&split->origin),
+                            &split->scope, split->dimensions[i]};
+}
+
+static void report_parts(struct placing *p, const struct cutting *cutting,
                          const struct axis_list *cuts) {
+    const struct origin *origin = cutting->origin;
+    enum dimension dimension = cutting->dimension;
     int64_t parts = mesh_group_size(&p->config->mesh, cuts), size = size_of(p, dimension);
     const char *axes = axes_text(p, cuts);
     struct diagnostic *d;
     if (dimension == DIM_SEQUENCE) {
-        d = report(p->diagnostics, E202, origin_span(origin),
+        d = report(p->diagnostics, E202, cutting->span,
                    "a sequence of %" PRId64 " token%s does not divide over the %" PRId64
                    " devices of `%s`",
                    size, plural_s(size), parts, axes);
         diagnostic_label(d, origin_span(&p->config->train.sequence_origin), "its length");
     } else if (dimension == DIM_VOCAB) {
-        d = report(p->diagnostics, E202, origin_span(origin),
+        d = report(p->diagnostics, E202, cutting->span,
                    "a vocabulary of %" PRId64 " token%s does not divide over the %" PRId64
                    " devices of `%s`",
                    size, plural_s(size), parts, axes);
@@ -199,7 +301,7 @@ static void report_parts(struct placing *p, const struct origin *origin,
                 : arena_format(p->arena,
                                size == 1 ? "%" PRId64 " of `%s` does" : "%" PRId64 " %s do", size,
                                dimension_names[dimension]);
-        d = report(p->diagnostics, E202, origin_span(origin),
+        d = report(p->diagnostics, E202, cutting->span,
                    "%s not divide over the %" PRId64 " devices of `%s`", what, parts, axes);
         diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
     }
@@ -217,7 +319,7 @@ static void report_parts(struct placing *p, const struct origin *origin,
                         sequence_parts(p));
         propose_sequence(p, d);
     } else {
-        help_parts(p, d, origin, scope, dimension, cuts);
+        help_parts(p, d, origin, cutting->scope, dimension, cuts);
     }
 }
 
@@ -227,16 +329,14 @@ struct undivided {
 };
 
 // False: it does not divide, and that has been reported.
-static bool check_dimension(struct placing *p, const struct origin *origin,
-                            const struct selector *scope, enum dimension dimension,
-                            struct undivided *reported) {
-    struct axis_list cuts = cuts_in(p, scope, dimension);
+static bool check_dimension(struct placing *p, struct cutting cutting, struct undivided *reported) {
+    struct axis_list cuts = cuts_in(p, cutting.scope, cutting.dimension);
     int64_t parts = mesh_group_size(&p->config->mesh, &cuts);
-    if (dimension == DIM_BATCH || size_of(p, dimension) % parts == 0)
+    if (cutting.dimension == DIM_BATCH || size_of(p, cutting.dimension) % parts == 0)
         return true;
-    if (reported->axes[dimension] != axis_list_mask(&cuts))
-        report_parts(p, origin, scope, dimension, &cuts);
-    reported->axes[dimension] = axis_list_mask(&cuts);
+    if (reported->axes[cutting.dimension] != axis_list_mask(&cuts))
+        report_parts(p, &cutting, &cuts);
+    reported->axes[cutting.dimension] = axis_list_mask(&cuts);
     return false;
 }
 
@@ -247,17 +347,17 @@ static bool check_dimensions(struct placing *p) {
     for (uint32_t s = 0; s < strategy->n_splits; s++) {
         const struct split_statement *split = &strategy->splits[s];
         for (uint32_t i = 0; i < split->n_dimensions; i++)
-            if (!check_dimension(p, &split->origin, &split->scope, split->dimensions[i],
-                                 &reported)) {
+            if (!check_dimension(p, cutting_of_split(split, i), &reported)) {
                 divide = false;
                 break;
             }
     }
     for (uint32_t m = 0; m < strategy->n_modes; m++) {
         const struct mode_statement *mode = &strategy->modes[m];
+        struct cutting cutting = {&mode->origin, origin_span(&mode->origin), &mode->selector,
+                                  mode->by_dimension};
         if (cuts_activations(p, mode))
-            divide &=
-                check_dimension(p, &mode->origin, &mode->selector, mode->by_dimension, &reported);
+            divide &= check_dimension(p, cutting, &reported);
     }
     return divide;
 }
