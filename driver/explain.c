@@ -1,10 +1,11 @@
 // placec explain CODE...: the pages of diagnostics' codes; `placec explain roles`: the table of
-// roles.
+// roles; `placec explain coming-from`: what other systems' settings are here.
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "driver/options.h"
+#include "frontend/frontend.h"
 #include "ir/diagnostic.h"
 #include "ir/ir.h"
 
@@ -20,6 +21,44 @@ static int explain_roles(void) {
     printf("A selector names roles, `layers[0:4].attention.norm`; a role alone matches at every "
            "depth.\n\n");
     print_role(ROLE_NONE, 0);
+    return STATUS_OK;
+}
+
+// A sentence in lines of the screen's width, each indented.
+static void print_wrapped(const char *text, int indentation) {
+    enum { WIDTH = 80 };
+    int column = WIDTH;
+    for (const char *at = text; *at; at += strspn(at, " ")) {
+        int n = (int)strcspn(at, " ");
+        if (column + 1 + n > WIDTH) {
+            printf("%s%*s%.*s", at == text ? "" : "\n", indentation, "", n, at);
+            column = indentation + n;
+        } else {
+            printf(" %.*s", n, at);
+            column += 1 + n;
+        }
+        at += n;
+    }
+    putchar('\n');
+}
+
+static int explain_coming_from(void) {
+    printf("What settings of other systems are here. N stands for their value.\n");
+    for (int s = 0; s < N_OTHER_SYSTEMS; s++) {
+        printf("\n%s\n", other_system_names[s]);
+        for (int i = 0; i < n_other_words; i++) {
+            const struct other_word *word = &other_words[i];
+            if (!(word->systems >> s & 1))
+                continue;
+            printf("  %s\n", word->theirs);
+            char line[512];
+            size_t n =
+                (size_t)snprintf(line, sizeof line, word->is_name ? "`%s`" : "%s", word->ours);
+            for (size_t k = 0; k < n && k < sizeof line; k++)
+                line[k] = line[k] == '$' ? 'N' : line[k];
+            print_wrapped(line, 6);
+        }
+    }
     return STATUS_OK;
 }
 
@@ -50,7 +89,9 @@ int verb_explain(const struct options *options) {
         const char *given = options->operands[i];
         if (i > 0)
             putchar('\n');
-        int one = strcmp(given, "roles") == 0 ? explain_roles() : explain_code(given);
+        int one = strcmp(given, "roles") == 0         ? explain_roles()
+                  : strcmp(given, "coming-from") == 0 ? explain_coming_from()
+                                                      : explain_code(given);
         status = one == STATUS_OK ? status : one;
     }
     return status;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "frontend/frontend.h"
 #include "ir/diagnostic.h"
 #include "runtime/place.h"
 
@@ -253,6 +254,13 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
             return STATUS_USAGE;
         }
     }
+    const char *value = given[strlen(name)] ? given + strlen(name) + 1 : NULL;
+    const char *here = said_here(arena, name, value);
+    if (here) { // another system's option: nothing of ours is near it
+        fprintf(stderr, "placec: `placec %s` has no option `%s`\n  in the file: %s\n", verb_name,
+                name, here);
+        return STATUS_USAGE;
+    }
     bool resumes = is_for_reading(name) && option_rows[OPTION_RESUME].verbs >> verb & 1;
     complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name), name, names,
                      is_for_reading(name) ? 0 : n,
@@ -312,9 +320,28 @@ static int unknown_verb(const char *given) {
     return STATUS_USAGE;
 }
 
+// `-D dp 8` leaves the value behind as an operand.
+static const char *definition_without_value(const struct options *options) {
+    for (uint32_t i = 0; i < options->n_definitions; i++)
+        if (!strchr(options->definitions[i], '='))
+            return options->definitions[i];
+    return NULL;
+}
+
+static int too_many_operands(struct arena *arena, const struct options *options,
+                             const char *operand) {
+    const char *defined = definition_without_value(options);
+    return usage_error("`%s` is one operand too many", operand,
+                       defined ? arena_format(arena,
+                                              "the value of a setting stands behind `=`: "
+                                              "`-D %s=%s`",
+                                              defined, operand)
+                               : "one file at a time; put names with spaces into quotes");
+}
+
 // Exactly one file: `placec opt a.place b.place` would otherwise do half of what it seems to. Codes
 // are looked up one by one.
-static int take_operand(int argc, char **argv, struct options *options) {
+static int take_operand(struct arena *arena, int argc, char **argv, struct options *options) {
     const struct verb_row *row = &verb_rows[options->verb];
     bool file = strcmp(row->operand, "FILE") == 0;
     if (optind >= argc)
@@ -322,8 +349,7 @@ static int take_operand(int argc, char **argv, struct options *options) {
                            file ? "name a .place file, or `-`"
                                 : "name a code such as E402, or `roles`");
     if (file && optind + 1 < argc)
-        return usage_error("`%s` is one operand too many", argv[optind + 1],
-                           "one file at a time; put names with spaces into quotes");
+        return too_many_operands(arena, options, argv[optind + 1]);
     options->operands = argv + optind;
     options->n_operands = argc - optind;
     options->operand = argv[optind];
@@ -370,5 +396,5 @@ int options_parse(struct arena *arena, int argc, char **argv, struct options *op
         print_verb_usage(stdout, options->verb);
         return STATUS_OK;
     }
-    return take_operand(argc - 1, argv + 1, options);
+    return take_operand(arena, argc - 1, argv + 1, options);
 }

@@ -71,11 +71,12 @@ static bool is_overridden(const struct field_said *said, const struct origin *or
 }
 
 static void report_no_field(struct resolver *r, const struct field_row *rows, int n,
-                            const char *what, struct ast_name name) {
+                            const char *what, const struct ast_field *field, struct ast_name name) {
     const char *names[64];
     for (int k = 0; k < n; k++)
         names[k] = rows[k].name;
-    report_unknown(r, E104, name, what, names, (size_t)n);
+    struct diagnostic *d = report_unknown_of(r, E104, name, field->value, what, names, (size_t)n);
+    note_microbatches(r, d, field);
 }
 
 // `name { ... }`, where no field of the table is a block.
@@ -83,7 +84,7 @@ static void report_block(struct resolver *r, const struct field_row *rows, int n
                          const struct ast_field *field) {
     struct ast_name name = field->paths.items[0].items[0].name;
     if (find_field(rows, n, name.text) < 0)
-        report_no_field(r, rows, n, what, name);
+        report_no_field(r, rows, n, what, field, name);
     else
         report(r->diagnostics, E105, field->paths.span, "`%s` takes a value: `%s = ...`", name.text,
                name.text);
@@ -96,7 +97,7 @@ static int take_path(struct resolver *r, const struct field_row *rows, int n, co
     struct ast_name name = path->items[0].name;
     int i = find_field(rows, n, name.text);
     if (i < 0) {
-        report_no_field(r, rows, n, what, name);
+        report_no_field(r, rows, n, what, field, name);
         return -1;
     }
     if (path->n > 1 || path->items[0].has_slice) {

@@ -47,4 +47,28 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
                       const struct ast_file *file, const struct frontend_options *options,
                       struct config *config);
 
+// ---- words of other systems (coming_from.def) ---------------------------------------------------
+enum other_system {
+    SYSTEM_DEEPSPEED,
+    SYSTEM_MEGATRON,
+    SYSTEM_FSDP,
+    SYSTEM_TORCHTITAN,
+    SYSTEM_MAXTEXT,
+    SYSTEM_ACCELERATE,
+    N_OTHER_SYSTEMS
+};
+extern const char *const other_system_names[N_OTHER_SYSTEMS];
+
+struct other_word {
+    unsigned systems; // bits 1 << enum other_system
+    const char *theirs, *ours;
+    bool is_name; // `ours` is a name for a name; else a sentence
+};
+extern const struct other_word other_words[];
+extern const int n_other_words;
+
+// How what another system calls so is said here, where it is given this value (NULL: none); NULL:
+// no such word, or one that has another name here.
+const char *said_here(struct arena *arena, const char *word, const char *value);
+
 #endif

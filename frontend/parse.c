@@ -5,6 +5,7 @@
 // a token that the text does not have (tokens.c). bison tells what was found and what could have
 // been; the sentence a person reads is composed below.
 #include "frontend/actions.h"
+#include "frontend/resolve.h"
 #include "frontend/tokens.h"
 #include "ir/check.h"
 #include "ir/ir.h"
@@ -120,15 +121,21 @@ static void suggest_keyword(struct parser *p, struct diagnostic *d, struct span 
     diagnostic_meant(d, span, word, keywords, n_keywords);
 }
 
-// The word in front of one, which the parser took for the name of a state.
-static struct span word_before(const struct parser *p, struct span span) {
+// The word in front, with nothing but these characters between.
+static struct span word_behind_which(const struct parser *p, struct span span,
+                                     const char *between) {
     uint32_t end = span.begin;
-    while (end > 0 && strchr(" \t\r\n", p->text[end - 1]))
+    while (end > 0 && strchr(between, p->text[end - 1]))
         end--;
     uint32_t begin = end;
     while (begin > 0 && (isalnum((unsigned char)p->text[begin - 1]) || p->text[begin - 1] == '_'))
         begin--;
     return span_of(span.source, begin, end);
+}
+
+// The word in front of one, which the parser took for the name of a state.
+static struct span word_before(const struct parser *p, struct span span) {
+    return word_behind_which(p, span, " \t\r\n");
 }
 
 static bool is_before_word(const struct parser *p, struct span span, const char *word) {
@@ -255,6 +262,31 @@ static void suggest_dimensions(struct parser *p, struct diagnostic *d, struct sp
                            "`reproducible = 8 of batch, ffn`");
 }
 
+// ---- words of other systems ---------------------------------------------------------------------
+
+// The number behind a word and a sign or nothing, `zero_stage = 2`, `fsdp(8)`; NULL: none.
+static const char *number_behind(const struct parser *p, struct span word) {
+    const char *at = p->text + word.end;
+    at += strspn(at, " \t");
+    at += strspn(at, "=:(");
+    at += strspn(at, " \t");
+    size_t digits = strspn(at, "0123456789");
+    return digits ? arena_string(p->arena, at, digits) : NULL;
+}
+
+// A word that another system has, be it what cannot stand here or what is before that. Then what is
+// wrong is not the sign between.
+static bool suggest_said_here(struct parser *p, struct diagnostic *d, struct span span) {
+    struct span words[] = {span, word_behind_which(p, span, " \t:=")};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *word =
+            arena_string(p->arena, p->text + words[i].begin, words[i].end - words[i].begin);
+        if (help_said_here(d, word, number_behind(p, words[i])))
+            return true;
+    }
+    return false;
+}
+
 // ---- the whole ---------------------------------------------------------------------------------
 
 // The word that cannot stand here, what could, the bracket it may be about, and the keyword that
@@ -271,6 +303,8 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
                                   found_words(p, span, symbol_of_goal(p, found)));
     if (wanted)
         diagnostic_say(d, "expected %s", wanted);
+    if (suggest_said_here(p, d, span))
+        return;
     const struct open_bracket *open = p->n_brackets ? &p->brackets[p->n_brackets - 1] : NULL;
     if (open && open->kind != '{' && open->span.begin < span.begin)
         diagnostic_label(d, open->span, "`%c` opened here", open->kind);

@@ -39,6 +39,8 @@ struct parser {
     bool stopped;             // nesting too deep: only the end follows
     struct ast_path assigned; // the last field with a value, in this block
 
+    struct diagnostic *foreign_comments; // what was told of them; NULL: there is none
+
     struct ast_file file;     // results
     struct ast_field setting; // of PARSE_SETTING
 };

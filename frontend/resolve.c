@@ -143,6 +143,7 @@ static void resolve_parts(struct resolver *r, const struct parts *parts) {
         resolve_mesh(r, parts->mesh);
     if (r->config->mesh.n_axes)
         resolve_strategy(r, parts->strategy);
+    help_microbatches(r);
 }
 
 // What needs several parts, when each is well.

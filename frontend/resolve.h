@@ -41,6 +41,9 @@ struct resolver {
     bool import_failed;     // some items are not there for a reason that has been said
     struct setting *settings;
     uint32_t n_settings;
+    const struct ast_parameters *parameters; // of the chosen strategy; NULL: none is
+    struct diagnostic *counts_microbatches;  // a field that is none, and means that; NULL: none
+    const struct ast_field *microbatches;
 
     uint32_t n_statements; // expanded so far
 };
@@ -74,12 +77,14 @@ bool read_choice(struct resolver *r, const struct ast_value *value, const char *
                  const char *const *names, int n, int *out);
 struct diagnostic *report_wrong_kind(struct resolver *r, const struct ast_value *value,
                                      const char *what, const char *wanted);
-// Which of the names another system's word is for (synonyms.def); NULL: none.
-const char *translated(const char *word, const char *const *names, size_t n);
 // "no field `x`" with what was probably meant; `code` is E103 or E104.
 struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
                                   struct ast_name name, const char *kind, const char *const *names,
                                   size_t n);
+// The same of a name that is given a value, which may say more of what was meant.
+struct diagnostic *report_unknown_of(struct resolver *r, enum diagnostic_code code,
+                                     struct ast_name name, const struct ast_value *of,
+                                     const char *kind, const char *const *names, size_t n);
 struct diagnostic *report_twice(struct resolver *r, struct span span, struct span first,
                                 const char *what);
 // The feature's row in unsupported.def, refused here.
@@ -91,6 +96,17 @@ enum unsupported {
 };
 struct diagnostic *report_unsupported(struct resolver *r, struct span span,
                                       enum unsupported feature);
+
+// ---- words of other systems (coming_from.c) -----------------------------------------------------
+// Which of the names another system's word is for; NULL: none.
+const char *translated(const char *word, const char *const *names, size_t n);
+// How it is said here, as a help; `value`: what it is given there, NULL: nothing. False: no such
+// word.
+bool help_said_here(struct diagnostic *d, const char *word, const char *value);
+// Of how many microbatches a step has, which is said by the size of one: remembers where that is
+// told, until the batch and the axes that split it are known.
+void note_microbatches(struct resolver *r, struct diagnostic *d, const struct ast_field *field);
+void help_microbatches(struct resolver *r);
 
 // What to do about fields that are too large, wherever they are said.
 #define LAYERS_REMEDY   "the deepest models have some hundreds; is a digit too many?"
@@ -138,6 +154,8 @@ bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast
                   struct origin *origin);
 // The setting that is the name alone, or NULL.
 struct setting *find_setting(struct resolver *r, const char *name);
+// The setting of a parameter of the strategy, `NAME=` or `strategy.NAME=`, or NULL.
+struct setting *find_parameter_setting(struct resolver *r, const char *name);
 void report_unused_settings(struct resolver *r);
 
 // ---- the parts --------------------------------------------------------------------------------
@@ -148,6 +166,8 @@ void resolve_mesh(struct resolver *r, const struct found_item *found);
 void finish_mesh(struct resolver *r, const struct found_item *found);
 void resolve_train(struct resolver *r, const struct found_item *found);
 void finish_train(struct resolver *r);
+// Among how many the splits of the batch, outside of scopes, divide it.
+int64_t devices_of_batch(const struct config *config);
 // What `reproducible` names behind `of`, as bits 1 << dimension; all, where it names nothing.
 uint32_t read_dimensions(struct resolver *r, const struct ast_names *of);
 void check_reproducible(struct resolver *r, const struct train_config *train);
@@ -168,6 +188,8 @@ void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
                           struct optimizer_config *out);
 // Something that stands among the arguments of an optimizer, be it in another system's words.
 bool is_optimizer_argument(const char *name);
+// False: no optimizer has such an argument, and that is reported.
+bool check_optimizer_argument(struct resolver *r, struct ast_name name);
 
 static inline struct origin origin_statement(struct span span) {
     return (struct origin){.kind = ORIGIN_STATEMENT, .span = span};

@@ -48,6 +48,13 @@ void resolve_device(struct resolver *r, const struct found_item *found) {
                              &block->items[i], &device->origin, device, said);
         warn_idle(r, row, block->items[i].span);
     }
+    struct ast_field field;
+    struct origin origin;
+    for (uint32_t at = 0; next_setting(r, "device", &at, &field, &origin);) {
+        int row = take_field(r, device_field_rows, N_DEVICE_FIELDS, "field of a device", &field,
+                             &origin, device, said);
+        warn_idle(r, row, field.span);
+    }
 }
 
 // ---- axes -------------------------------------------------------------------------------------
@@ -251,6 +258,15 @@ static bool total_fits(const struct mesh *mesh) {
     return total <= LIMIT_DEVICES;
 }
 
+// "dp 4 * tp 2 = 8", as the command line leaves it.
+static const char *product_words(struct resolver *r, const struct mesh *mesh) {
+    const char *words = "";
+    for (uint32_t i = 0; i < mesh->n_axes; i++)
+        words = arena_format(r->arena, "%s%s%s %lld", words, i ? " * " : "", mesh->axes[i].name,
+                             (long long)mesh->axes[i].size);
+    return arena_format(r->arena, "%s = %lld", words, (long long)mesh_devices(mesh));
+}
+
 // --ranks overrides what the file states, as -D does.
 static void check_stated_total(struct resolver *r, const struct ast_axis *stated) {
     const struct setting *setting = find_setting(r, "devices");
@@ -264,6 +280,7 @@ static void check_stated_total(struct resolver *r, const struct ast_axis *stated
     struct diagnostic *d = report(r->diagnostics, E120, value->span,
                                   "the mesh states %lld devices, but its axes make %lld",
                                   (long long)devices, (long long)product);
+    diagnostic_say(d, "%s", product_words(r, &r->config->mesh));
     diagnostic_help(d, "state %lld, or give the axes other sizes", (long long)product);
     diagnostic_edit(d, value->span, "%lld", (long long)product);
 }

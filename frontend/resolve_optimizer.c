@@ -41,6 +41,19 @@ bool is_optimizer_argument(const char *name) {
     return false;
 }
 
+bool check_optimizer_argument(struct resolver *r, struct ast_name name) {
+    const char *names[N_ARGUMENT_ROWS];
+    size_t n = 0;
+    for (int i = 0; i < N_ARGUMENT_ROWS; i++)
+        if (table_find(schedule_words, N_SCHEDULES, argument_rows[i].of) < 0 &&
+            table_find(names, (int)n, argument_rows[i].name) < 0)
+            names[n++] = argument_rows[i].name;
+    bool known = table_find(names, (int)n, name.text) >= 0;
+    if (!known)
+        report_unknown(r, E104, name, "argument of an optimizer", names, n);
+    return known;
+}
+
 // ---- arguments of calls -----------------------------------------------------------------------
 
 // The arguments of one call while its readers take theirs; the rest is reported.

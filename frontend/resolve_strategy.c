@@ -495,7 +495,7 @@ static bool bind_settings(struct resolver *r, struct frame *frame) {
     frame->bindings = ARENA_ARRAY(r->arena, struct binding, parameters->n);
     for (uint32_t i = 0; i < parameters->n; i++) {
         const struct ast_parameter *parameter = &parameters->items[i];
-        const struct setting *setting = find_setting(r, parameter->name.text);
+        const struct setting *setting = find_parameter_setting(r, parameter->name.text);
         struct ast_argument argument = {.kind = ARGUMENT_VALUE,
                                         .value = setting ? setting->field.value : parameter->value};
         if (!argument.value) {
@@ -526,6 +526,7 @@ static void expand_strategy(struct resolver *r, const struct found_item *found,
 // Settings of the command line play the part of the `use` that nobody wrote.
 void resolve_strategy(struct resolver *r, const struct found_item *found) {
     struct frame frame = {.strategy = found->item};
+    r->parameters = &found->item->strategy.parameters;
     if (bind_settings(r, &frame))
         expand_strategy(r, found, &frame);
 }

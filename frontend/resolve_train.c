@@ -79,6 +79,75 @@ static void take_optimizer(struct resolver *r, struct train_draft *draft,
         report_twice(r, path->span, draft->rules[at].rule.selector.span, "the optimizer");
 }
 
+// ---- an argument of the command line ----------------------------------------------------------
+
+// The optimizer with one argument in the place of what its text says of it, or beside the others.
+static const struct ast_value *with_argument(struct resolver *r, const struct ast_value *optimizer,
+                                             struct ast_argument argument) {
+    struct ast_value *with = ARENA_NEW(r->arena, struct ast_value);
+    *with = *optimizer;
+    if (optimizer->kind == AST_NAME) {
+        with->kind = AST_CALL;
+        with->call.name = (struct ast_name){optimizer->name, optimizer->span};
+        with->call.arguments = (struct ast_arguments){0};
+    }
+    const struct ast_arguments *old = &with->call.arguments;
+    struct ast_argument *items = ARENA_ARRAY(r->arena, struct ast_argument, old->n + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < old->n; i++)
+        if (!old->items[i].name.text || strcmp(old->items[i].name.text, argument.name.text) != 0)
+            items[n++] = old->items[i];
+    items[n++] = argument;
+    with->call.arguments.items = items;
+    with->call.arguments.n = n;
+    return with;
+}
+
+static void report_no_rule(struct resolver *r, const struct ast_path *path, const char *argument,
+                           const struct ast_value *value) {
+    const char *words = "train";
+    for (uint32_t i = 0; i + 1 < path->n; i++)
+        words = arena_format(r->arena, "%s.%s", words, path->items[i].name.text);
+    struct diagnostic *d = report(r->diagnostics, E118, path->span,
+                                  "the file has no `%s` whose `%s` could be set", words, argument);
+    diagnostic_help(d, "set the whole of it: `-D '%s=adamw(%s = %s)'`", words, argument,
+                    ast_value_text(r->arena, value));
+}
+
+// `-D train.optimizer.norm.lr=1e-4`: one argument of what the file says. Its other arguments stay.
+static void set_argument(struct resolver *r, struct train_draft *draft,
+                         const struct ast_field *field, const struct ast_path *path) {
+    struct ast_name name = path->items[path->n - 1].name;
+    struct ast_path rule = *path;
+    if (!check_optimizer_argument(r, name))
+        return;
+    rule.n--;
+    struct selector everything = {.span = path->span}, selector;
+    if (!resolve_selector(r, &rule, 1, &everything, &selector))
+        return;
+    for (uint32_t i = 0; i < draft->n_rules; i++) {
+        struct drafted_rule *drafted = &draft->rules[i];
+        if (!same_selector(&drafted->rule.selector, &selector))
+            continue;
+        bool takes = drafted->value->kind == AST_CALL || drafted->value->kind == AST_NAME;
+        if (takes) // else what it is is reported when it is read
+            drafted->value = with_argument(r, drafted->value,
+                                           (struct ast_argument){.kind = ARGUMENT_VALUE,
+                                                                 .span = field->span,
+                                                                 .name = name,
+                                                                 .value = field->value});
+        return;
+    }
+    report_no_rule(r, path, name.text, field->value);
+}
+
+// What no selector can end with.
+static bool names_argument(const struct ast_path *path, const struct origin *origin) {
+    const struct ast_step *last = &path->items[path->n - 1];
+    return origin->kind == ORIGIN_COMMAND_LINE && path->n > 1 && !last->has_slice &&
+           table_find(role_names + 1, N_ROLES - 1, last->name.text) < 0;
+}
+
 // What a rule inherits from: of those before it that contain it the longest; of several the last,
 // which comes to the same (check_inherits).
 static struct optimizer_rule *inherited_rule(const struct train_config *train, uint32_t of) {
@@ -308,8 +377,13 @@ static void take_train_field(struct resolver *r, struct train_draft *draft,
     if (is_field(field, "precision")) {
         take_precision(r, draft, field, &here);
     } else if (is_field(field, "optimizer")) {
-        for (uint32_t i = 0; i < field->paths.n && field->value; i++)
-            take_optimizer(r, draft, field, &field->paths.items[i], &here);
+        for (uint32_t i = 0; i < field->paths.n && field->value; i++) {
+            const struct ast_path *path = &field->paths.items[i];
+            if (names_argument(path, &here))
+                set_argument(r, draft, field, path);
+            else
+                take_optimizer(r, draft, field, path, &here);
+        }
         if (!field->value)
             report(r->diagnostics, E105, field->span, "`optimizer` takes a value: `= adamw(...)`");
     } else if (is_field(field, "reproducible")) {
@@ -400,15 +474,20 @@ void resolve_train(struct resolver *r, const struct found_item *found) {
 
 // ---- what depends on the strategy -------------------------------------------------------------
 
-// Without `microbatch` a step is one microbatch: as much as the axes that split the batch leave.
-static void default_microbatch(struct config *config) {
-    int64_t parts = 1;
+int64_t devices_of_batch(const struct config *config) {
+    int64_t devices = 1;
     for (uint32_t i = 0; i < config->strategy.n_splits; i++) {
         const struct split_statement *split = &config->strategy.splits[i];
         for (uint32_t d = 0; d < split->n_dimensions && !split->scope_depth; d++)
             if (split->dimensions[d] == DIM_BATCH)
-                parts = size_times(parts, mesh_group_size(&config->mesh, &split->axes));
+                devices = size_times(devices, mesh_group_size(&config->mesh, &split->axes));
     }
+    return devices;
+}
+
+// Without `microbatch` a step is one microbatch: as much as the axes that split the batch leave.
+static void default_microbatch(struct config *config) {
+    int64_t parts = devices_of_batch(config);
     struct train_config *train = &config->train;
     // Where it does not divide, `place` says so of the batch.
     train->microbatch = train->batch % parts == 0 ? train->batch / parts : 1;

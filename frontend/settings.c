@@ -1,5 +1,6 @@
-// -D on the command line: `dp=8`, `train.batch=64`, `model.layers=2`, `a=dp`. Each is a field in
-// the grammar's eyes, and a source of its own, so that messages point into it.
+// -D on the command line: `dp=8`, `train.batch=64`, `model.layers=2`, `device.memory='80 GiB'`,
+// `strategy.a=dp`, `a=dp`. Each is a field in the grammar's eyes, and a source of its own, so that
+// messages point into it.
 //
 // A setting is not applied to anything here. Whoever reads what it may set asks for it by name and
 // marks it as used; what nobody asked for is reported at the end. So the names that can be set need
@@ -17,16 +18,22 @@ static bool sets_the_same(const struct setting *a, const struct setting *b) {
     return same;
 }
 
-// Which of two values was meant is not ours to guess. True: reported.
+// Which of two values was meant is not ours to guess.
+static void report_sets_again(struct resolver *r, const struct setting *setting,
+                              const struct setting *before) {
+    struct diagnostic *d =
+        report(r->diagnostics, E118, setting->field.paths.span, "`%s` sets what `%s` has set",
+               setting->argument, before->argument);
+    diagnostic_help(d, "give it once");
+}
+
+// True: reported.
 static bool report_set_twice(struct resolver *r, const struct setting *setting) {
     for (uint32_t i = 0; i < r->n_settings; i++) {
         const struct setting *before = &r->settings[i];
         if (!sets_the_same(before, setting))
             continue;
-        struct diagnostic *d =
-            report(r->diagnostics, E118, setting->field.paths.span, "`%s` sets what `%s` has set",
-                   setting->argument, before->argument);
-        diagnostic_help(d, "give it once");
+        report_sets_again(r, setting, before);
         return true;
     }
     return false;
@@ -96,17 +103,96 @@ bool next_setting(struct resolver *r, const char *head, uint32_t *at, struct ast
     return false;
 }
 
+static bool is_named(const struct ast_step *step, const char *name) {
+    return !step->has_slice && strcmp(step->name.text, name) == 0;
+}
+
 // Names alone: an axis's size, a strategy's parameter, `devices`.
 struct setting *find_setting(struct resolver *r, const char *name) {
     for (uint32_t i = 0; i < r->n_settings; i++) {
         const struct ast_path *path = &r->settings[i].field.paths.items[0];
-        if (path->n == 1 && !path->items[0].has_slice &&
-            strcmp(path->items[0].name.text, name) == 0) {
+        if (path->n == 1 && is_named(&path->items[0], name)) {
             r->settings[i].used = true;
             return &r->settings[i];
         }
     }
     return NULL;
+}
+
+// By its own name, or as the strategy's, which no axis can have.
+struct setting *find_parameter_setting(struct resolver *r, const char *name) {
+    struct setting *alone = find_setting(r, name);
+    for (uint32_t i = 0; i < r->n_settings; i++) {
+        struct setting *setting = &r->settings[i];
+        const struct ast_path *path = &setting->field.paths.items[0];
+        if (path->n != 2 || !is_named(&path->items[0], "strategy") ||
+            !is_named(&path->items[1], name))
+            continue;
+        setting->used = true;
+        if (alone)
+            report_sets_again(r, setting, alone);
+        return setting;
+    }
+    return alone;
+}
+
+// ---- what nothing asked for -------------------------------------------------------------------
+
+// What a name stands in, where the name alone was given.
+static const struct {
+    const char *head, *name;
+} settable[] = {
+#define MODEL_FIELD(name, ...) {"model", #name},
+#include "frontend/model_fields.def"
+#undef MODEL_FIELD
+#define TRAIN_FIELD(name, kind) {"train", #name},
+#define OTHER_FIELD(name)       {"train", #name},
+#include "frontend/train_fields.def"
+#undef TRAIN_FIELD
+#undef OTHER_FIELD
+#define DEVICE_FIELD(name, kind, member) {"device", #name},
+#define HOST_FIELD(name, kind, member)   {"device", #name},
+#include "frontend/device_fields.def"
+#undef DEVICE_FIELD
+#undef HOST_FIELD
+#define ARGUMENT(of, name) {"train.optimizer", name},
+#include "frontend/optimizers.def"
+};
+enum { N_SETTABLE = sizeof settable / sizeof *settable };
+
+// A field by its last name, or by another system's word for it. False: it is none.
+static bool help_head(struct resolver *r, struct diagnostic *d, const struct setting *setting) {
+    const struct ast_path *path = &setting->field.paths.items[0];
+    const char *name = path->items[path->n - 1].name.text;
+    const char *value = ast_value_text(r->arena, setting->field.value);
+    for (int i = 0; i < N_SETTABLE; i++)
+        if (strcmp(settable[i].name, name) == 0 || translated(name, &settable[i].name, 1)) {
+            diagnostic_help(d, "it is set by `-D %s.%s=%s`", settable[i].head, settable[i].name,
+                            strchr(value, ' ') ? arena_format(r->arena, "'%s'", value) : value);
+            return true;
+        }
+    return help_said_here(d, name, value);
+}
+
+// All that can be: of the mesh and the strategy by their names, of the rest by where it stands.
+static void help_settable(struct resolver *r, struct diagnostic *d, const char *given) {
+    const struct mesh *mesh = &r->config->mesh;
+    const char *names[MAX_AXES], *list = "";
+    for (unsigned a = 0; a < mesh->n_axes; a++) {
+        names[a] = mesh->axes[a].name;
+        list = arena_format(r->arena, "%s`%s`, ", list, names[a]);
+    }
+    const struct ast_parameters *parameters = r->parameters;
+    for (uint32_t i = 0; parameters && i < parameters->n; i++)
+        list = arena_format(r->arena, "%s`strategy.%s`, ", list, parameters->items[i].name.text);
+    const char *near = nearest_name(given, names, mesh->n_axes);
+    if (near)
+        diagnostic_help(d, "did you mean the axis `%s`?", near);
+    else
+        diagnostic_help(d,
+                        "what can be set: %s`train.FIELD`, `train.optimizer.ARGUMENT`, "
+                        "`model.FIELD` and `device.FIELD`",
+                        list);
 }
 
 // Only in a file that is well otherwise: a part that failed has not asked for its settings.
@@ -117,14 +203,7 @@ void report_unused_settings(struct resolver *r) {
             continue;
         struct diagnostic *d = report(r->diagnostics, E118, setting->field.paths.span,
                                       "nothing in the file is set by `%s`", setting->argument);
-        const char *axes[MAX_AXES], *near;
-        for (unsigned a = 0; a < r->config->mesh.n_axes; a++)
-            axes[a] = r->config->mesh.axes[a].name;
-        near = nearest_name(setting->field.paths.items[0].items[0].name.text, axes,
-                            r->config->mesh.n_axes);
-        diagnostic_help(d,
-                        "name a mesh axis%s%s%s, `train.FIELD`, `model.FIELD` or a parameter of "
-                        "the strategy",
-                        near ? ", perhaps `" : "", near ? near : "", near ? "`" : "");
+        if (!help_head(r, d, setting))
+            help_settable(r, d, setting->field.paths.items[0].items[0].name.text);
     }
 }

@@ -252,6 +252,16 @@ int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, st
     return STRING;
 }
 
+// A comment of other languages: what it says is none of the parser's business. All are one mistake.
+void token_comment(struct parser *p, struct span span) {
+    struct span sign = span_of(span.source, span.begin, span.begin + 1);
+    if (!p->foreign_comments) {
+        p->foreign_comments = report(p->diagnostics, E102, sign, "`#` begins no comment here");
+        diagnostic_help(p->foreign_comments, "comments begin with `//`");
+    }
+    diagnostic_edit(p->foreign_comments, sign, "//");
+}
+
 // Characters that stand together are one mistake; the parser never sees it.
 void token_unknown(struct parser *p, struct span span) {
     struct diagnostic *d =

@@ -16,6 +16,7 @@ int token_program(struct parser *p, PLACE_STYPE *value, struct span *span);
 void token_open_program(struct parser *p);
 int token_foreign_name(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
 void token_unknown(struct parser *p, struct span span);
+void token_comment(struct parser *p, struct span span);
 
 // The parser's source of tokens: flex's, with brackets counted, keywords told from names, and
 // brackets that were left open closed.

@@ -6,7 +6,6 @@
 // follows reports nothing that comes of it.
 #include "frontend/resolve.h"
 
-#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -24,60 +23,26 @@ struct diagnostic *report_unsupported(struct resolver *r, struct span span,
                   unsupported_words[feature]);
 }
 
-static const struct synonym {
-    const char *theirs, *ours;
-} synonyms[] = {
-#define SYNONYM(theirs, ours) {theirs, ours},
-#include "frontend/synonyms.def"
-#define NO_SYNONYM(theirs, ours)
-#define SYNONYM_OF_USED        SYNONYM
-#define SYNONYM_OF_CHOSEN      SYNONYM
-#define SYNONYM_OF_DROPOUT     SYNONYM
-#define SYNONYM_OF_HARMLESS    NO_SYNONYM
-#define SYNONYM_OF_UNAPPLIED   NO_SYNONYM
-#define SYNONYM_OF_MUST_BE     NO_SYNONYM
-#define SYNONYM_OF_SAME        NO_SYNONYM
-#define SYNONYM_OF_LAYER_TYPES NO_SYNONYM
-#define SYNONYM_OF_THETA       SYNONYM
-#define SYNONYM_OF_ROPE        NO_SYNONYM
-#define CONFIG_DEFAULT(...)
-#define CONFIG_FIELD(kind, key, use, argument) SYNONYM_OF_##use(key, argument)
-#include "frontend/config_json.def"
-#undef CONFIG_FIELD
-#undef CONFIG_DEFAULT
-#undef SYNONYM
-};
-
-// But for the case of letters and `_`.
-static bool same_word(const char *a, const char *b) {
-    for (;; a++, b++) {
-        a += strspn(a, "_");
-        b += strspn(b, "_");
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-            return false;
-        if (!*a)
-            return true;
-    }
-}
-
-const char *translated(const char *word, const char *const *names, size_t n) {
-    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (same_word(word, synonyms[i].theirs) && table_find(names, (int)n, synonyms[i].ours) >= 0)
-            return synonyms[i].ours;
-    return NULL;
-}
-
-// Another system's word and a misspelt name get a fix; else the choices are listed if they are few.
+// Another system's word and a misspelt name get a help; else the choices are listed if they are
+// few.
 struct diagnostic *report_unknown(struct resolver *r, enum diagnostic_code code,
                                   struct ast_name name, const char *kind, const char *const *names,
                                   size_t n) {
+    return report_unknown_of(r, code, name, NULL, kind, names, n);
+}
+
+struct diagnostic *report_unknown_of(struct resolver *r, enum diagnostic_code code,
+                                     struct ast_name name, const struct ast_value *of,
+                                     const char *kind, const char *const *names, size_t n) {
+    const char *value = of ? ast_value_text(r->arena, of) : NULL;
     struct diagnostic *d =
         report(r->diagnostics, code, name.span, "no %s is called `%s`", kind, name.text);
     const char *ours = translated(name.text, names, n);
     if (ours) {
         diagnostic_help(d, "here it is called `%s`", ours);
         diagnostic_edit(d, name.span, "%s", ours);
-    } else if (!diagnostic_meant(d, name.span, name.text, names, n) && n && n <= 16) {
+    } else if (!help_said_here(d, name.text, value) &&
+               !diagnostic_meant(d, name.span, name.text, names, n) && n && n <= 16) {
         const char *list = "";
         for (size_t i = 0; i < n; i++)
             list = arena_format(r->arena, "%s%s`%s`", list, i ? ", " : "", names[i]);
