@@ -50,7 +50,8 @@ struct dataset {
     int64_t tokens;
     int64_t windows; /* of sequence + 1 tokens, sequence apart */
     int64_t sequence;
-    int64_t idle_windows; /* without any target; set by dataset_scan */
+    /* Set by dataset_scan: places of the windows that count, windows without any. */
+    int64_t targets_that_count, idle_windows;
 };
 
 /* 0, or -1 with one line in `message` that says what to do. What is open is closed by

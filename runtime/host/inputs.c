@@ -1,5 +1,9 @@
 /* What a run reads (see inputs.h). */
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+#include "runtime/host/file.h"
 #include "runtime/host/inputs.h"
 
 const char *inputs_check(const struct place_run_options *options) {
@@ -33,30 +37,65 @@ void inputs_close(struct session *session) {
 
 /* ---- told ----------------------------------------------------------------------------------- */
 
-static void print_input(const char *name, const struct dataset *set) {
+enum { PART_BYTES = FILE_PATH_BYTES + 64 };
+
+/* Part of a sentence, on lines of 80 columns where it can be: from which column on, and to which.
+ */
+__attribute__((format(printf, 2, 3))) static int say(int column, const char *format, ...) {
+    char part[PART_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(part, sizeof part, format, arguments);
+    va_end(arguments);
+    int length = (int)strlen(part);
+    if (column == 0)
+        printf("%s", part);
+    else if (column + length + 3 <= 80) /* with what stands before and behind it */
+        column += printf("; %s", part) - length;
+    else
+        column = printf(";\n  %s", part) - length - 2;
+    return column + length;
+}
+
+static int print_input(const char *name, const struct dataset *set) {
     char kind[64];
-    printf("%s: %s, %s; %lld token%s, %lld window%s of %lld", name, set->file.path,
-           data_kind_said(kind, sizeof kind, set->kind, set->width), (long long)set->tokens,
-           plural_s(set->tokens), (long long)set->windows, plural_s(set->windows),
-           (long long)set->sequence);
+    int column = say(0, "%s: %s, %s", name, set->file.path,
+                     data_kind_said(kind, sizeof kind, set->kind, set->width));
+    column = say(column, "%lld token%s, %lld window%s of %lld", (long long)set->tokens,
+                 plural_s(set->tokens), (long long)set->windows, plural_s(set->windows),
+                 (long long)set->sequence);
     if (set->targets.path)
-        printf("; targets by %s", set->targets.path);
+        column = say(column, "targets by %s", set->targets.path);
+    return column;
 }
 
 void inputs_print(const struct session *session) {
     const struct dataset *data = &session->data, *eval = &session->eval;
     int64_t steps = session->options->steps;
     if (data->file.path) {
-        print_input("data", data);
+        int column = print_input("data", data);
         if (steps > 0)
-            printf("; %lld step%s: %.3g epochs", (long long)steps, plural_s(steps),
-                   (double)steps * (double)session->program->batch / (double)data->windows);
+            say(column, "%lld step%s: %.3g epochs", (long long)steps, plural_s(steps),
+                (double)steps * (double)session->program->batch / (double)data->windows);
         printf("\n");
     }
     if (eval->file.path) {
         print_input("eval data", eval);
         printf("\n");
     }
+}
+
+static void print_targets(const char *name, const struct dataset *set) {
+    int64_t all = set->windows * set->sequence;
+    if (set->file.path && set->targets_that_count < all)
+        printf("%s: %lld of %lld targets count\n", name, (long long)set->targets_that_count,
+               (long long)all);
+}
+
+void inputs_print_targets(const struct session *session) {
+    print_targets("data", &session->data);
+    print_targets("eval data", &session->eval);
+    fflush(stdout);
 }
 
 /* ---- looked through ------------------------------------------------------------------------- */

@@ -7,8 +7,10 @@
 const char *inputs_check(const struct place_run_options *options);
 /* 0, or -1 with one line in `message`. */
 int inputs_open(struct session *session, char *message, size_t message_bytes);
-/* The header's lines about them. */
+/* The header's lines about them, and what they count where it is not all, once they are looked
+ * through. */
 void inputs_print(const struct session *session);
+void inputs_print_targets(const struct session *session);
 /* Each process looks through its own files, with so many threads. */
 enum scan_end inputs_scan(struct session *session, int threads, char *message,
                           size_t message_bytes);

@@ -476,6 +476,8 @@ static enum scan_end look_through(struct session *session, const struct launch *
     enum scan_end end = inputs_scan(session, threads > 0 ? threads : 1, message, MESSAGE_BYTES);
     if (end || launch->first != 0)
         return end;
+    if (!is_quiet(session, launch))
+        inputs_print_targets(session);
     inputs_warn(session);
     warn_of_no_step(session);
     warn_of_other_data(session);

@@ -61,7 +61,7 @@ struct worker {
     unsigned char *buffer;
     uint64_t hash_sum;
     bool has_mask;
-    int64_t idle_windows;
+    int64_t targets, idle_windows;
     struct finding finding;
 };
 
@@ -170,6 +170,16 @@ static int64_t run_length(const unsigned char *tokens, int width, int64_t n, boo
                         : run_length_uint64_t(tokens, n, masked);
 }
 
+/* How many of tokens begin .. end - 1 count. */
+static int64_t count_targets(const unsigned char *flags, int64_t begin, int64_t end) {
+    if (!flags)
+        return end > begin ? end - begin : 0;
+    int64_t n = 0;
+    for (int64_t i = begin; i < end; i++)
+        n += flags[i];
+    return n;
+}
+
 /* The first of tokens begin .. end - 1 that counts, or -1; `flags` is null where all do. */
 static int64_t first_that_counts(const unsigned char *flags, int64_t begin, int64_t end) {
     if (begin >= end)
@@ -186,14 +196,13 @@ static int64_t first_that_counts(const unsigned char *flags, int64_t begin, int6
 static void look_at_window(struct worker *worker, const unsigned char *tokens,
                            const unsigned char *flags, int64_t first) {
     const struct dataset *set = worker->pass->set;
-    int64_t n = set->sequence + 1, masked = -1;
-    bool has_target = false;
+    int64_t n = set->sequence + 1, masked = -1, targets = 0;
     for (int64_t i = 0; i < n;) {
         int64_t end = i + run_length(tokens + i * set->width, set->width, n - i, false);
         int64_t target = first_that_counts(flags, i + 1, end);
         if (target >= 0 && masked >= 0)
             return find(worker, FOUND_MASKED_CONTEXT, first + masked, first + target);
-        has_target |= target >= 0;
+        targets += count_targets(flags, i + 1, end);
         if (masked < 0)
             masked = end;
         i = end + run_length(tokens + end * set->width, set->width, n - end, true);
@@ -202,7 +211,8 @@ static void look_at_window(struct worker *worker, const unsigned char *tokens,
         if (target >= 0)
             return find(worker, FOUND_MASKED_TARGET, first + target, 0);
     }
-    worker->idle_windows += !has_target;
+    worker->targets += targets;
+    worker->idle_windows += targets == 0;
 }
 
 static void look_at_windows(struct worker *worker, int64_t piece) {
@@ -244,6 +254,7 @@ static void *worker_main(void *argument) {
 static void merge(struct worker *all, const struct worker *one) {
     all->hash_sum += one->hash_sum;
     all->has_mask |= one->has_mask;
+    all->targets += one->targets;
     all->idle_windows += one->idle_windows;
     if (one->finding.kind && (!all->finding.kind || one->finding.at < all->finding.at))
         all->finding = one->finding;
@@ -404,6 +415,7 @@ enum scan_end dataset_scan(struct dataset *set, int64_t vocab, int threads, char
     pass.beyond = FOUND_UNKNOWN;
     pass.refuses_zero = set->kind == DATA_TEXT && !set->request.type;
     struct worker tokens, flags, windows;
+    set->targets_that_count = set->windows * set->sequence;
     enum scan_end end = scan_pass(&pass, threads, &tokens, message, message_bytes);
     if (!end)
         set->file.hash = content_hash_whole(tokens.hash_sum, set->file.bytes);
@@ -418,8 +430,8 @@ enum scan_end dataset_scan(struct dataset *set, int64_t vocab, int threads, char
     if (!end && (tokens.has_mask || set->targets.path)) {
         pass = pass_over_windows(set);
         end = scan_pass(&pass, threads, &windows, message, message_bytes);
-        if (!end)
-            set->idle_windows = windows.idle_windows;
+        set->targets_that_count = windows.targets;
+        set->idle_windows = windows.idle_windows;
     }
     return end;
 }
