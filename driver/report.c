@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *role_path(struct arena *arena, const uint8_t *roles, unsigned n) {
+const char *role_path(struct arena *arena, const uint8_t *roles, unsigned n) {
     const char *path = "";
     for (unsigned i = 0; i < n; i++)
         path = name_with(arena, i ? name_with(arena, path, ".") : path, role_names[roles[i]]);

@@ -40,6 +40,9 @@ struct placement_table {
 };
 struct placement_table placement_rows(struct compilation *);
 
+// "layers.attention.qkv"
+const char *role_path(struct arena *, const uint8_t *roles, unsigned n);
+
 // The letter of a row's mode on an axis: R, S, S*.
 const char *mode_letter(const struct placement_row *row, unsigned axis);
 // The letter of what a state keeps of a tensor of a role, in a layer (0: the role is in none); "-":
@@ -50,7 +53,7 @@ const char *tensor_letter(const struct placement_table *, uint32_t role, enum st
 // none)?
 bool role_is_recomputed(const struct placement_table *, uint32_t role, int64_t layer);
 
-void report_text(struct compilation *, FILE *to);
+void report_text(struct compilation *, bool verbose, FILE *to);
 // A part of it (report_modes.c): the table of modes.
 void report_modes(struct compilation *, const struct placement_table *, FILE *to);
 // One object, whatever the outcome; errors included.

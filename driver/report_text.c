@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/quantity.h"
 #include "driver/report.h"
+#include "driver/report_time.h"
 #include "ir/placement.h"
 
 // What became of an axis over which heads are split.
@@ -14,6 +16,56 @@ static void print_factors(const struct mesh *mesh, const struct mesh_product *pr
             "  %-14s %s * %s: key and value heads are split over %s,\n"
             "  %-14s over %s devices hold copies\n",
             product->name, outer, inner, outer, "", inner);
+}
+
+// Of all layers.
+static double elements(const struct tensor *tensor) {
+    double elements = tensor->layers ? (double)tensor->layers : 1;
+    for (unsigned i = 0; i < tensor->rank; i++)
+        elements *= (double)tensor->dims[i].size;
+    return elements;
+}
+
+// Of a role's parameters what the model has, and what of it is frozen.
+struct parameters {
+    double all, frozen;
+};
+
+static struct parameters count_parameters(struct compilation *c, const char *role) {
+    struct parameters sum = {0};
+    for (uint32_t i = 0; i < c->reference->n_tensors; i++) {
+        const struct tensor *tensor = &c->reference->tensors[i];
+        if (role && strcmp(role_path(&c->arena, tensor->roles, tensor->n_roles), role) != 0)
+            continue;
+        sum.all += elements(tensor);
+        sum.frozen += tensor->trainable ? 0 : elements(tensor);
+    }
+    return sum;
+}
+
+static const char *parameters_text(struct compilation *c, struct parameters sum, const char *noun) {
+    const char *all = quantity_text(&c->arena, sum.all, COUNTS);
+    const char *frozen =
+        sum.frozen == sum.all ? "all" : quantity_text(&c->arena, sum.frozen, COUNTS);
+    return sum.frozen == 0 ? arena_format(&c->arena, "%s%s", all, noun)
+                           : arena_format(&c->arena, "%s%s (%s frozen)", all, noun, frozen);
+}
+
+// With a line for each role, in the order of the model, where more is asked for.
+static void print_model(struct compilation *c, bool verbose, FILE *to) {
+    const struct sizes *sizes = &c->final->sizes;
+    struct names shown = {.arena = &c->arena};
+    fprintf(to, "  model          %s, %s tokens a step\n",
+            parameters_text(c, count_parameters(c, NULL), " parameters"),
+            quantity_text(&c->arena, (double)sizes->batch * (double)sizes->sequence, COUNTS));
+    for (uint32_t i = 0; i < c->reference->n_tensors && verbose; i++) {
+        const struct tensor *tensor = &c->reference->tensors[i];
+        const char *role = role_path(&c->arena, tensor->roles, tensor->n_roles);
+        if (names_find(&shown, role) != NOT_NAMED)
+            continue;
+        names_add(&shown, role, i);
+        fprintf(to, "    %-26s %s\n", role, parameters_text(c, count_parameters(c, role), ""));
+    }
 }
 
 // The size of the problem, so that the figures below can be judged.
@@ -136,7 +188,7 @@ static void print_communication(struct compilation *c, FILE *to) {
             bytes_text(&c->arena, bytes / (double)every));
 }
 
-void report_text(struct compilation *c, FILE *to) {
+void report_text(struct compilation *c, bool verbose, FILE *to) {
     fprintf(to, "%s: ", c->path);
     if (c->library) {
         fprintf(to, "strategies with parameters only: accepted\n");
@@ -145,9 +197,11 @@ void report_text(struct compilation *c, FILE *to) {
     fprintf(to, "strategy %s of %s: accepted%s\n", c->config.strategy.name, c->config.model.name,
             c->edited ? " (with the file's own program)" : "");
     struct placement_table table = placement_rows(c);
+    print_model(c, verbose, to);
     print_mesh_line(c, to);
     print_relaxed(c, to);
     report_modes(c, &table, to);
     print_memory(c, to);
     print_communication(c, to);
+    report_time(c, to);
 }

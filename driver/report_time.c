@@ -1,71 +1,179 @@
-// How long a step takes at least: no device computes faster than its peak, moves its states in less
-// than one pass through its memory, or sends faster than its links. `best` is where all of it
-// happens at once, `worst` where one waits for the other. What really takes longer, by how much, a
-// run says.
+// The time of a step, if everything else were free. Every number is a lower bound (`best`: all of
+// it at once; `worst`: one after the other), and none is a prediction.
 #include "driver/report_time.h"
 
 #include <math.h>
+
+#include "driver/quantity.h"
+#include "driver/report.h"
+
+static struct step_time time_of(const struct compilation *c) {
+    return account_time(c->final, c->account, &c->config.device);
+}
+
+// ---- JSON -------------------------------------------------------------------------------------
 
 // In nanoseconds; a negative time is not known.
 static json_t *time_value(double seconds) {
     return seconds < 0 ? json_null() : json_integer((json_int_t)fmin(ceil(seconds * 1e9), 9e18));
 }
 
-static double time_of(double amount, double per_second) {
-    return per_second > 0 ? amount / per_second : -1;
-}
-
-// The states are in memory from step to step, and each is read at least once.
-static double memory_seconds(const struct compilation *c) {
-    double bytes = 0;
-    for (int state = 0; state < STATE_ACTIVATIONS; state++)
-        bytes += (double)c->account->held[state];
-    return time_of(bytes, c->config.device.bandwidth_bytes_per_s);
-}
-
-// All that a device sends over the same axes, on the fastest of their links; the last byte is under
-// way for as long as the slowest takes.
-static double link_seconds(const struct compilation *c, const struct axis_list *axes) {
-    double bytes = 0, rate = 0, latency = 0;
-    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
-        const struct account_transfer *t = &c->account->transfers[i];
-        if (t->step == STEP_TRAIN && axis_list_equal(&t->axes, axes))
-            bytes += (double)t->bytes;
-    }
-    for (unsigned i = 0; i < axes->n; i++) {
-        const struct mesh_axis *axis = &c->final->mesh.axes[axes->axes[i]];
-        if (axis->link_bytes_per_s <= 0)
-            return -1;
-        rate = fmax(rate, axis->link_bytes_per_s);
-        latency = fmax(latency, axis->link_latency_s);
-    }
-    return time_of(bytes, rate) + latency;
-}
-
-static void add(double seconds, double *best, double *worst) {
-    if (seconds < 0)
-        return;
-    *best = fmax(*best, seconds);
-    *worst = fmax(*worst, 0) + seconds;
-}
-
 json_t *time_json(struct compilation *c) {
-    double best = -1, worst = -1;
-    double compute = time_of(c->account->flops, c->config.device.flops_per_s);
-    double memory = memory_seconds(c);
-    add(compute, &best, &worst);
-    add(memory, &best, &worst);
+    struct step_time time = time_of(c);
     json_t *axes = json_object();
-    for (uint32_t i = 0; i < c->account->n_transfers; i++) {
-        const struct account_transfer *t = &c->account->transfers[i];
-        const char *name = mesh_axes_text(&c->final->mesh, &t->axes, &c->arena);
-        if (t->step != STEP_TRAIN || json_object_get(axes, name))
-            continue;
-        double seconds = link_seconds(c, &t->axes);
-        add(seconds, &best, &worst);
-        json_object_set_new(axes, name, time_value(seconds));
+    for (uint32_t axis = 0; axis < c->final->mesh.n_axes; axis++)
+        if (time.axes[axis].bytes > 0)
+            json_object_set_new(axes, c->final->mesh.axes[axis].name,
+                                time_value(time.axes[axis].seconds));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "compute", time_value(time.compute_s), "axes",
+                     axes, "memory", time_value(time.memory_s), "best", time_value(time.best_s),
+                     "worst", time_value(time.worst_s));
+}
+
+// ---- text -------------------------------------------------------------------------------------
+
+// What a step takes time for.
+struct part {
+    const char *name;
+    double seconds;   // negative: the file does not say what it needs for it
+    const char *at;   // at what speed, and what of it
+    const char *most; // what takes most of it; NULL: nothing is told apart
+};
+enum { COMPUTE, MEMORY, FIRST_AXIS };
+struct parts {
+    struct part items[FIRST_AXIS + MAX_AXES];
+    unsigned n;
+};
+
+static const char *compute_text(struct compilation *c, const struct step_work *work) {
+    const char *speed = quantity_text(&c->arena, c->config.device.flops_per_s, FLOPS_A_SECOND);
+    double again = 100 * work->again_flops / work->flops;
+    return again < 0.5 ? speed : arena_format(&c->arena, "%s, %.0f %% recomputed", speed, again);
+}
+
+static const char *moved_text(struct compilation *c, double bytes_per_s, double bytes) {
+    return arena_format(&c->arena, "%s, %s", quantity_text(&c->arena, bytes_per_s, BYTES_A_SECOND),
+                        bytes_text(&c->arena, bytes));
+}
+
+static const char *slowest_text(struct compilation *c, const struct axis_time *axis) {
+    const struct slowest_transfer *slowest = &axis->slowest;
+    if (slowest->seconds <= 0)
+        return NULL;
+    const char *of = slowest->role != ROLE_NONE   ? role_names[slowest->role]
+                     : slowest->state == N_STATES ? "scalars"
+                                                  : state_names[slowest->state];
+    return arena_format(&c->arena, "%s of %s %s", collective_names[slowest->kind], of,
+                        quantity_text(&c->arena, slowest->seconds, SECONDS));
+}
+
+static struct parts parts_of(struct compilation *c, const struct step_time *time) {
+    const struct device_config *device = &c->config.device;
+    struct parts parts = {.n = FIRST_AXIS};
+    parts.items[COMPUTE] =
+        (struct part){"compute", time->compute_s, compute_text(c, &time->work), NULL};
+    parts.items[MEMORY] =
+        (struct part){"memory", time->memory_s,
+                      moved_text(c, device->bandwidth_bytes_per_s, time->work.moved_bytes), NULL};
+    for (uint32_t i = 0; i < c->final->mesh.n_axes; i++) {
+        const struct mesh_axis *axis = &c->final->mesh.axes[i];
+        const struct axis_time *of = &time->axes[i];
+        if (of->bytes > 0)
+            parts.items[parts.n++] = (struct part){axis->name, of->seconds,
+                                                   moved_text(c, axis->link_bytes_per_s, of->bytes),
+                                                   slowest_text(c, of)};
     }
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "compute", time_value(compute), "axes", axes,
-                     "memory", time_value(memory), "best", time_value(best), "worst",
-                     time_value(worst));
+    return parts;
+}
+
+enum { BAR_COLUMNS = 18 };
+
+static void print_bar(double share, FILE *to) {
+    int filled = (int)ceil(share * BAR_COLUMNS);
+    for (int i = 0; i < BAR_COLUMNS; i++)
+        fputc(i < filled ? '#' : ' ', to);
+}
+
+static void print_part(struct compilation *c, const struct part *part, double longest, FILE *to) {
+    fprintf(to, "    %-9s %8s  ", part->name, quantity_text(&c->arena, part->seconds, SECONDS));
+    print_bar(longest > 0 ? part->seconds / longest : 0, to);
+    fprintf(to, "  %s\n", part->at);
+    if (part->most)
+        fprintf(to, "%*s%s\n", 26 + BAR_COLUMNS, "", part->most);
+}
+
+static bool lacks(const struct parts *parts, unsigned part) {
+    return parts->items[part].seconds < 0;
+}
+
+// In one line what the file would have to say for the rest.
+static void print_lacking(struct compilation *c, const struct parts *parts, const char *begin,
+                          FILE *to) {
+    const char *links = "";
+    unsigned n = 0;
+    for (unsigned i = FIRST_AXIS; i < parts->n; i++)
+        if (lacks(parts, i))
+            links = arena_format(&c->arena, "%s%s%s", links, n++ ? ", " : "", parts->items[i].name);
+    if (n && n == parts->n - FIRST_AXIS)
+        links = "links";
+    else if (n)
+        links = arena_format(&c->arena, "a link of %s", links);
+    const char *compute = lacks(parts, COMPUTE) ? "`compute`" : "";
+    const char *memory = lacks(parts, MEMORY) ? "`bandwidth`" : "";
+    if (!n && !*compute && !*memory)
+        return;
+    fprintf(to, "%s%s%s%s%s%s\n", begin, compute, *compute && (*memory || n) ? ", " : "", memory,
+            *memory && n ? ", " : "", links);
+}
+
+// Of what all devices could compute meanwhile, what one device would have to for the same step:
+// neither what is computed again counts nor what several devices compute alike.
+static double share_of_peak(const struct compilation *c, double seconds) {
+    const struct mesh *mesh = &c->final->mesh;
+    int64_t islands = mesh_group_size(mesh, &c->final->policy.islands);
+    double devices = (double)mesh_devices(mesh) / (double)islands;
+    double could = devices * seconds * c->config.device.flops_per_s;
+    return 100 * account_work(c->reference).flops / could;
+}
+
+static void print_step(struct compilation *c, const struct step_time *time, FILE *to) {
+    fprintf(to, "    step      %8s at best, %s if nothing overlaps",
+            quantity_text(&c->arena, time->best_s, SECONDS),
+            quantity_text(&c->arena, time->worst_s, SECONDS));
+    if (time->compute_s > 0)
+        fprintf(to, ": %.0f to %.0f %% of peak", share_of_peak(c, time->worst_s),
+                share_of_peak(c, time->best_s));
+    fprintf(to, "\n");
+}
+
+static void print_decides(const struct parts *parts, FILE *to) {
+    const struct part *first = NULL, *second = NULL;
+    for (unsigned i = 0; i < parts->n; i++) {
+        const struct part *part = &parts->items[i];
+        if (!first || part->seconds > first->seconds) {
+            second = first;
+            first = part;
+        } else if (!second || part->seconds > second->seconds) {
+            second = part;
+        }
+    }
+    if (second && second->seconds > 0)
+        fprintf(to, "  %s decides: it takes %.1f times as long as %s, the next\n", first->name,
+                first->seconds / second->seconds, second->name);
+}
+
+void report_time(struct compilation *c, FILE *to) {
+    struct step_time time = time_of(c);
+    struct parts parts = parts_of(c, &time);
+    if (time.best_s < 0) {
+        print_lacking(c, &parts, "\n  time of a step: not known, the file says no ", to);
+        return;
+    }
+    fprintf(to, "\n  time of a step, if everything else were free\n");
+    for (unsigned i = 0; i < parts.n; i++)
+        if (parts.items[i].seconds >= 0)
+            print_part(c, &parts.items[i], time.best_s, to);
+    print_lacking(c, &parts, "    not said    ", to);
+    print_step(c, &time, to);
+    print_decides(&parts, to);
 }

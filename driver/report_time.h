@@ -1,4 +1,4 @@
-// Lower bounds of the time of a step, from what the file says of its devices and links.
+// Lower bounds of the time of a step (passes/account_time.c), as text and as JSON.
 #ifndef PLACE_DRIVER_REPORT_TIME_H
 #define PLACE_DRIVER_REPORT_TIME_H
 
@@ -8,5 +8,6 @@
 
 // `time` of a report: of a program that is accounted. What the file does not say is null.
 json_t *time_json(struct compilation *);
+void report_time(struct compilation *, FILE *to);
 
 #endif

@@ -1,4 +1,4 @@
-// account: memory, communication and arithmetic of one training step, from the final program.
+// account: memory and communication of one training step, from the final program.
 //
 // Memory: at every position of the step the buffers alive are known (lifetimes.h); the moment that
 // is reported is the one whose highest byte is the end of the arena, and of those the fullest.
@@ -34,6 +34,20 @@ static int64_t sent_bytes(const struct exchange *exchange, int64_t group, int64_
 
 static bool is_small(const struct exchange *exchange, int64_t unpadded) {
     return exchange->kind == COLLECTIVE_ALL_REDUCE && unpadded <= LIMIT_SMALL_ALL_REDUCE_BYTES;
+}
+
+// Does everything go straight to where it is needed, in place of round a ring?
+static bool is_direct(enum collective_kind kind, bool small) {
+    return small || kind == COLLECTIVE_ALL_TO_ALL || kind == COLLECTIVE_PERMUTE;
+}
+
+// How often a collective starts, in a row of the account; the row of another role that it carries
+// has no starts of its own.
+static void count_starts(struct account_transfer *transfer, bool direct, bool first) {
+    if (direct)
+        transfer->direct_bytes = transfer->bytes;
+    if (first)
+        *(direct ? &transfer->n_direct : &transfer->n_rings) = transfer->count;
 }
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -250,6 +264,9 @@ static void add_transfer(struct counting *c, struct account_transfer transfer) {
         if (same_row(old, &transfer)) {
             old->count = size_plus(old->count, transfer.count);
             old->bytes = size_plus(old->bytes, transfer.bytes);
+            old->direct_bytes = size_plus(old->direct_bytes, transfer.direct_bytes);
+            old->n_rings = size_plus(old->n_rings, transfer.n_rings);
+            old->n_direct = size_plus(old->n_direct, transfer.n_direct);
             return;
         }
     }
@@ -350,7 +367,7 @@ static void account_start(struct counting *c, const struct statement *statement,
     struct carried carried[N_ROLES] = {{0}};
     for (uint32_t i = 0; i < start->n_pieces; i++)
         unpadded = size_plus(unpadded, add_piece(c, start, i, group, carried));
-    bool small = is_small(&start->exchange, unpadded);
+    bool small = is_small(&start->exchange, unpadded), first = true;
     for (int role = 0; role < N_ROLES; role++) {
         const struct carried *of = &carried[role];
         if (of->unpadded_bytes == 0)
@@ -369,15 +386,16 @@ static void account_start(struct counting *c, const struct statement *statement,
             .bytes = size_times(trips, bytes),
             .statement = statement->id,
             .span = statement->span};
+        count_starts(&transfer, is_direct(start->exchange.kind, small), first);
+        first = false;
         add_transfer(c, transfer);
     }
 }
 
-// Arithmetic, and collectives inside the unit, so many times as it is called.
+// Collectives inside the unit, so many times as it is called.
 static void account_unit(struct counting *c, const struct unit *unit, int64_t trips) {
     for (uint32_t i = 0; i < unit->n_ops; i++) {
         const struct op *op = &unit->ops[i];
-        c->account->flops += (double)trips * op_flops(unit, op);
         struct exchange exchange;
         if (!op_exchange(op, &exchange))
             continue;
@@ -388,8 +406,8 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
         int64_t unpadded = type_bytes(whole),
                 padded =
                     size_times(round_up(type_elements(whole), group), dtype_bytes[whole->dtype]);
-        int64_t bytes =
-            sent_bytes(&exchange, group, padded, unpadded, is_small(&exchange, unpadded));
+        bool small = is_small(&exchange, unpadded);
+        int64_t bytes = sent_bytes(&exchange, group, padded, unpadded, small);
         struct account_transfer transfer = {.axes = exchange.axes,
                                             .kind = exchange.kind,
                                             .state = whole->rank ? STATE_ACTIVATIONS : N_STATES,
@@ -401,6 +419,7 @@ static void account_unit(struct counting *c, const struct unit *unit, int64_t tr
                                             .bytes = size_times(trips, bytes),
                                             .statement = op->id,
                                             .span = op->span};
+        count_starts(&transfer, is_direct(exchange.kind, small), true);
         add_transfer(c, transfer);
     }
 }
@@ -436,7 +455,7 @@ static void account_communication(struct counting *c, const struct block *block)
     }
 }
 
-// Arithmetic is that of `train`, communication also that of `average`; memory is of all steps.
+// Communication is that of `train` and of `average`; memory is of all steps.
 struct account *account(const struct program *program, struct arena *arena) {
     CHECK(program->arena_bytes >= 0);
     struct account *result = ARENA_NEW(arena, struct account);
@@ -445,9 +464,7 @@ struct account *account(const struct program *program, struct arena *arena) {
     account_memory(program, arena, result);
     result->live = account_most_alive(program, &result->too_long);
     account_communication(&counting, &program->steps[STEP_TRAIN].body);
-    double flops = result->flops;
     counting.step = STEP_AVERAGE;
     account_communication(&counting, &program->steps[STEP_AVERAGE].body);
-    result->flops = flops;
     return result;
 }

@@ -1,6 +1,7 @@
 // The account, between its files. What others may use of it is in passes/passes.h.
 //
-//   account.c            memory, communication and arithmetic of a step
+//   account.c            memory and communication of a step
+//   account_time.c       what it takes of time, at least
 //   account_traffic.c    how one state of each tensor travels
 #ifndef PLACE_PASSES_ACCOUNT_H
 #define PLACE_PASSES_ACCOUNT_H

@@ -121,9 +121,13 @@ struct account_transfer {
     enum role role;   // outermost role of what it carries; ROLE_NONE: scalars
     enum phase phase;
     enum dtype dtype;
-    int64_t group;       // members
-    int64_t count;       // executions in one step
-    int64_t bytes;       // sent by one device in one step, all executions
+    int64_t group;        // members
+    int64_t count;        // executions in one step
+    int64_t bytes;        // sent by one device in one step, all executions
+    int64_t direct_bytes; // of these, those that go straight to where they are needed
+    // Executions that go round a ring, and those that go straight; each counts once, in a row of
+    // one of the roles that it carries.
+    int64_t n_rings, n_direct;
     enum step_kind step; // TRAIN, or AVERAGE, which is executed behind some steps only
     uint32_t statement;  // id
     struct span span;
@@ -160,7 +164,6 @@ struct account {
     uint32_t n_transfers, cap_transfers;
     int64_t *sent;       // by statement id: bytes that one device sends there in one step
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
-    double flops;        // of one step on one device
 };
 
 // `program` is final, planned and numbered. Never fails.
@@ -171,6 +174,36 @@ struct account *account(const struct program *program, struct arena *arena);
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n);
 struct account_live account_most_alive(const struct program *program, struct too_long *too_long);
+
+// account_time.c: how long a step takes at least, from what a device does and what the file says of
+// devices and links. Seconds are negative where the file does not say it.
+struct step_work {             // of one device, in one training step
+    double flops, again_flops; // of all ops; of those that backward does again
+    double moved_bytes;        // through the device's memory: what calls read and write
+};
+struct step_work account_work(const struct program *);
+
+// What of it takes longest on a link: collectives of a kind, of what they carry.
+struct slowest_transfer {
+    enum collective_kind kind;
+    enum state state;
+    enum role role;
+    double seconds; // 0: nothing is sent there
+};
+struct axis_time {
+    double bytes, hops; // sent by a device over the axis's links; latencies, one after the other
+    double seconds;
+    struct slowest_transfer slowest;
+};
+struct step_time {
+    struct step_work work;
+    double compute_s, memory_s;
+    struct axis_time axes[MAX_AXES];
+    // The longest of what is known, and the sum of it.
+    double best_s, worst_s;
+};
+struct step_time account_time(const struct program *, const struct account *,
+                              const struct device_config *);
 
 // account_traffic.c: how the parameters of a tensor are gathered for calls, or its gradient is
 // summed, over one axis, in one training step.
