@@ -67,11 +67,13 @@ struct split_statement *tiny_split(struct arena *arena, struct config *config,
                    (strategy->n_splits + 1) * sizeof *strategy->splits);
     struct split_statement *split = &strategy->splits[strategy->n_splits++];
     *split = (struct split_statement){.dimensions = ARENA_NEW(arena, enum dimension),
+                                      .dimension_spans = ARENA_NEW(arena, struct span),
                                       .n_dimensions = 1,
                                       .axes = axes,
                                       .scope.span = nowhere,
                                       .origin.span = nowhere};
     split->dimensions[0] = dimension;
+    split->dimension_spans[0] = nowhere;
     return split;
 }
 
