@@ -26,6 +26,14 @@ struct setting { // -D, parsed
     bool used;
 };
 
+// What is understood and not built.
+enum unsupported {
+#define UNSUPPORTED(name, what, instead) UNSUPPORTED_##name,
+#include "frontend/unsupported.def"
+#undef UNSUPPORTED
+    N_UNSUPPORTED
+};
+
 struct resolver {
     struct arena *arena;
     struct diagnostics *diagnostics;
@@ -45,7 +53,8 @@ struct resolver {
     struct diagnostic *counts_microbatches;  // a field that is none, and means that; NULL: none
     const struct ast_field *microbatches;
 
-    uint32_t n_statements; // expanded so far
+    uint32_t n_statements;                         // expanded so far
+    struct diagnostic *unsupported[N_UNSUPPORTED]; // where it was told; NULL: it was not
 };
 
 // ---- imports.c --------------------------------------------------------------------------------
@@ -87,13 +96,7 @@ struct diagnostic *report_unknown_of(struct resolver *r, enum diagnostic_code co
                                      const char *kind, const char *const *names, size_t n);
 struct diagnostic *report_twice(struct resolver *r, struct span span, struct span first,
                                 const char *what);
-// The feature's row in unsupported.def, refused here.
-enum unsupported {
-#define UNSUPPORTED(name, text) UNSUPPORTED_##name,
-#include "frontend/unsupported.def"
-#undef UNSUPPORTED
-    N_UNSUPPORTED
-};
+// The feature's row in unsupported.def, refused here: told once, with all places where it is said.
 struct diagnostic *report_unsupported(struct resolver *r, struct span span,
                                       enum unsupported feature);
 

@@ -139,7 +139,8 @@ static void check_schedule(struct resolver *r, const struct ast_schedule *schedu
             return;
         }
     }
-    report_unsupported(r, schedule->span, UNSUPPORTED_SCHEDULE);
+    if (!r->unsupported[UNSUPPORTED_SPLIT_LAYERS]) // which has told of the whole statement
+        report_unsupported(r, schedule->span, UNSUPPORTED_SCHEDULE);
 }
 
 // A split that cannot be built is reported and left out; the rest of the strategy is still read.

@@ -10,17 +10,25 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const unsupported_words[N_UNSUPPORTED] = {
-#define UNSUPPORTED(name, text) text,
+static const struct {
+    const char *what, *instead;
+} unsupported_rows[N_UNSUPPORTED] = {
+#define UNSUPPORTED(name, what, instead) {what, instead},
 #include "frontend/unsupported.def"
 #undef UNSUPPORTED
 };
 
-// One wording for all that is not built, from the table's words.
 struct diagnostic *report_unsupported(struct resolver *r, struct span span,
                                       enum unsupported feature) {
-    return report(r->diagnostics, E199, span, "%s is understood, but not compiled yet",
-                  unsupported_words[feature]);
+    struct diagnostic **told = &r->unsupported[feature];
+    if (*told) {
+        diagnostic_label(*told, span, "and here");
+        return *told;
+    }
+    *told = report(r->diagnostics, E199, span, "%s is understood, but not compiled yet",
+                   unsupported_rows[feature].what);
+    diagnostic_help(*told, "%s", unsupported_rows[feature].instead);
+    return *told;
 }
 
 // Another system's word and a misspelt name get a help; else the choices are listed if they are

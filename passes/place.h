@@ -52,7 +52,8 @@ void report_selects_nothing(struct placing *, const struct mode_statement *, con
 void report_decides_nothing(struct placing *, const struct mode_statement *,
                             const struct mode_statement *instead);
 // E199: understood, but not compiled yet.
-struct diagnostic *not_yet(struct placing *, const struct origin *origin, const char *what);
+struct diagnostic *not_yet(struct placing *, const struct origin *origin, const char *what,
+                           const char *instead);
 
 // ---- remedies ---------------------------------------------------------------------------------
 // Edits of a help. `state` with another extent: in place of the strategy's own text that said

@@ -153,7 +153,8 @@ static void check_alike(struct placing *p) {
         if (!averages(mode) || (mode->average_every == first->average_every &&
                                 !*optimizer_differences(p->arena, &mode->outer, &first->outer)))
             continue;
-        not_yet(p, &mode->origin, "averaging over several axes, over each in its own way,");
+        not_yet(p, &mode->origin, "averaging over several axes, over each in its own way,",
+                "average over their product, in one statement");
         return;
     }
 }
@@ -202,7 +203,8 @@ static bool check_tensor(struct placing *p, const struct placed_tensor *placed, 
                                                       : true;
         if (!as_relaxed) {
             not_yet(p, mode ? &mode->origin : &find_mode(p, axis, never_reduces)->origin,
-                    "taking local steps with a part of the model");
+                    "taking local steps with a part of the model",
+                    "say it without a selector, of the whole model");
             return false;
         }
     }

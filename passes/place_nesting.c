@@ -53,7 +53,8 @@ static bool check_chain(struct placing *p, const struct placed_tensor *placed) {
                     arena_format(p->arena,
                                  "cutting %s over `%s` and %s over `%s`, neither inside the other,",
                                  holders[i].what, axis_name(p, (unsigned)inner), holders[k].what,
-                                 axis_name(p, (unsigned)outer)));
+                                 axis_name(p, (unsigned)outer)),
+                    "cut both over the same axes, or one over some of the other's");
             return false;
         }
     return true;

@@ -56,8 +56,8 @@ struct gradient_sums gradient_sums(const struct placement *placement,
 
 static struct diagnostic *not_in_order_yet(struct placing *p, const struct origin *origin,
                                            const char *what) {
-    return not_yet(p, origin,
-                   arena_format(p->arena, "%s, where training is `reproducible`,", what));
+    return not_yet(p, origin, arena_format(p->arena, "%s, where training is `reproducible`,", what),
+                   "leave out `reproducible`");
 }
 
 static void report_copies(struct placing *p, const struct split_statement *split) {

@@ -26,7 +26,8 @@ static int64_t period_at(struct placing *p, int64_t layer) {
         else
             not_yet(
                 p, &mode->origin,
-                arena_format(p->arena, "taking turns by more than %d layers", LIMIT_TURN_LAYERS));
+                arena_format(p->arena, "taking turns by more than %d layers", LIMIT_TURN_LAYERS),
+                "select ranges of layers, as in `layers[0:4]`");
     }
     return period;
 }
@@ -202,7 +203,8 @@ static const struct mode_statement *divides_in_turns(const struct placing *p) {
 static bool check_turn(struct placing *p, uint32_t a, uint32_t b) {
     const struct layer_range *ranges = p->placement->ranges;
     if (!work_is_alike(p->placement, ranges[a].begin, ranges[b].begin)) {
-        not_yet(p, &divides_in_turns(p)->origin, "dividing activations of every n-th layer");
+        not_yet(p, &divides_in_turns(p)->origin, "dividing activations of every n-th layer",
+                "divide those of a range of layers, as in `layers[0:4]`");
         return false;
     }
     const struct origin *apart =
@@ -211,7 +213,8 @@ static bool check_turn(struct placing *p, uint32_t a, uint32_t b) {
         not_yet(p, apart,
                 arena_format(p->arena,
                              "keeping the optimizer's states differently in more than %lld turns",
-                             (long long)most_turns(p)));
+                             (long long)most_turns(p)),
+                "keep those of ranges of layers differently, as in `layers[0:4]`");
     return !apart;
 }
 
@@ -221,7 +224,8 @@ static bool check_turns_groups(struct placing *p, uint32_t range) {
     bool apart = of->step > 1 && recomputed_at_once(p, range) > 1;
     if (apart)
         not_yet(p, &recomputes_layer(&p->modes, of->begin)->origin,
-                "recomputing several layers at once where every n-th is placed differently");
+                "recomputing several layers at once where every n-th is placed differently",
+                "recompute one layer at once, `recomputed(unit = layer)`");
     return !apart;
 }
 

@@ -118,11 +118,18 @@ static const struct mode_statement *kept_apart(const struct placing *p) {
     return NULL;
 }
 
+// Around a ring only whole layers lie, cut by it alone; gathered keys and values have no such rule.
 static void refuse(struct placing *p, const struct origin *origin, const char *what,
                    const char *why) {
+    const struct axis_list *ring = &p->placement->ring;
+    struct axis_list cuts = effective_axes(p, &sequence_split(p, ring->axes[0])->axes);
     not_yet(p, origin,
             arena_format(p->arena, "%s `%s`, round which keys and values travel%s,", what,
-                         axes_text(p, &p->placement->ring), why));
+                         axes_text(p, ring), why),
+            arena_format(p->arena,
+                         "gather keys and values: `activations.attention.kv : gathered(%s by "
+                         "sequence)`",
+                         axes_text(p, &cuts)));
 }
 
 void check_ring(struct placing *p) {

@@ -19,10 +19,12 @@ void report_selects_nothing(struct placing *p, const struct mode_statement *mode
         diagnostic_origin(d, &mode->origin);
 }
 
-struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what) {
+struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what,
+                           const char *instead) {
     struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
                                   "%s is understood, but not compiled yet", what);
     diagnostic_origin(d, origin);
+    diagnostic_help(d, "%s", instead);
     return d;
 }
 
@@ -83,7 +85,8 @@ static void check_activations(struct placing *p, const struct mode_statement *mo
     else if (mode->by_dimension != DIM_SEQUENCE)
         not_yet(p, &mode->origin,
                 arena_format(p->arena, "cutting activations by `%s`",
-                             dimension_names[mode->by_dimension]));
+                             dimension_names[mode->by_dimension]),
+                "cut them by `sequence`");
 }
 
 // What is kept is gathered out of the shards over the other axes, so its own are among them.
@@ -104,9 +107,11 @@ static void check_kept_part(struct placing *p, const struct mode_statement *mode
 static void check_options(struct placing *p, const struct mode_statement *mode) {
     bool gathered = mode->extent == EXTENT_GATHERED;
     if (mode->extent != EXTENT_REPLICATED && mode->by != CUT_FLAT)
-        not_yet(p, &mode->origin, "cutting a state otherwise than flat");
+        not_yet(p, &mode->origin, "cutting a state otherwise than flat",
+                "leave `by` out: each tensor is cut flat");
     else if (gathered && mode->state != STATE_PARAMETERS)
-        not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]));
+        not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]),
+                "say `sharded`: each device updates its shard");
     else if (mode->keeps_part)
         check_kept_part(p, mode);
 }
@@ -145,9 +150,9 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
 
 static void check_residency(struct placing *p, const struct mode_statement *mode) {
     if (mode->residency == RESIDENCY_OFFLOADED)
-        not_yet(p, &mode->origin, "offloading");
+        not_yet(p, &mode->origin, "offloading", "keep the state as shards over more devices");
     else if (mode->residency == RESIDENCY_MATERIALIZED && mode->state != STATE_ACTIVATIONS)
-        not_yet(p, &mode->origin, "a materialized state");
+        not_yet(p, &mode->origin, "a materialized state", "store it, which is the default");
     else if (mode->residency == RESIDENCY_MATERIALIZED)
         check_recomputed(p, mode);
 }

@@ -510,7 +510,8 @@ static void check_gathers_fit(struct placing *p, uint32_t range) {
 static void check_turns(struct placing *p, uint32_t range, const struct placed_tensor *placed) {
     if (p->placement->ranges[range].step > 1)
         not_yet(p, gather_origin(placed),
-                "gathering several layers at once where every n-th is placed differently");
+                "gathering several layers at once where every n-th is placed differently",
+                "gather one layer at once, `unit = layer`");
 }
 
 // Groups of layers begin where the groups do that are recomputed: each of the one holds some of the
@@ -523,13 +524,13 @@ static void check_recomputed_groups(struct placing *p, uint32_t range,
     again = again < layers ? again : layers;
     if (placed->gather_layers % again == 0)
         return;
-    struct diagnostic *d =
-        not_yet(p, gather_origin(placed),
-                arena_format(p->arena,
-                             "gathering %" PRId64 " layers at once where %" PRId64
-                             " are recomputed at once",
-                             placed->gather_layers, again));
-    diagnostic_help(d, "gather %" PRId64 " layers at once, or a multiple of that", again);
+    not_yet(
+        p, gather_origin(placed),
+        arena_format(p->arena,
+                     "gathering %" PRId64 " layers at once where %" PRId64
+                     " are recomputed at once",
+                     placed->gather_layers, again),
+        arena_format(p->arena, "gather %" PRId64 " layers at once, or a multiple of that", again));
 }
 
 // E121. All that several layers at once are gathered of comes with the same layers.

@@ -19,14 +19,17 @@ static bool is_compiled(enum dimension dimension) {
 static void check_split(struct placing *p, const struct split_statement *split) {
     bool scoped = split->scope.n_roles > 0;
     if (split->scope.has_slice && split->scope.slice_step != 1)
-        not_yet(p, &split->origin, "a split for every n-th layer");
+        not_yet(p, &split->origin, "a split for every n-th layer",
+                "split it for a range of layers, as in `in layers[0:4] { ... }`");
     for (uint32_t i = 0; i < split->n_dimensions; i++) {
         enum dimension dimension = split->dimensions[i];
         const char *name = dimension_names[dimension];
         if (!is_compiled(dimension))
-            not_yet(p, &split->origin, arena_format(p->arena, "splitting `%s`", name));
+            not_yet(p, &split->origin, arena_format(p->arena, "splitting `%s`", name),
+                    "split heads, kv_heads, ffn, vocab, the sequence or the batch");
         else if (dimension == DIM_BATCH && scoped)
-            not_yet(p, &split->origin, "splitting the batch in a part of the model");
+            not_yet(p, &split->origin, "splitting the batch in a part of the model",
+                    "split it outside of `in`");
     }
 }
 
@@ -298,7 +301,8 @@ void check_microbatch_splits(struct placing *p) {
                                  "splitting `%s` in a part of the model over `%s`, which splits "
                                  "the batch, with several microbatches,",
                                  dimension_names[split->dimensions[0]],
-                                 axis_name(p, (unsigned)axis)));
+                                 axis_name(p, (unsigned)axis)),
+                    "take one microbatch, by leaving `microbatch` out, or another axis");
             return;
         }
     }

@@ -60,11 +60,13 @@ void find_wire(struct placing *p) {
         if (!first && (!wire_equal(placement->wire, mode->wire) ||
                        !same_axes(&placement->wire_axes, &axes))) {
             not_yet(p, &mode->origin,
-                    "compressing gradients in several ways, or over different axes,");
+                    "compressing gradients in several ways, or over different axes,",
+                    "compress all of them in one way, over the same axes");
             return;
         }
         if (mode->reduce == REDUCE_EACH) {
-            not_yet(p, &mode->origin, "compressing the gradients of each microbatch");
+            not_yet(p, &mode->origin, "compressing the gradients of each microbatch",
+                    "sum the microbatches first, `reduce = last`");
             return;
         }
         placement->wire_axes = axes;
@@ -103,28 +105,40 @@ void place_wire(struct placing *p, struct placed_tensor *placed) {
     placed->wire = asked_axes(placed, &summed);
 }
 
-// What keeps the tensor's gradient from being compressed so; NULL: nothing does.
-static const char *trouble_of(const struct placing *p, const struct placed_tensor *placed) {
+// What keeps the tensor's gradient from being compressed so, and what to say instead.
+struct trouble {
+    const char *what, *instead; // NULL: nothing does
+};
+
+static struct trouble trouble_of(const struct placing *p, const struct placed_tensor *placed) {
     const struct axis_list *owners = &placed->shards[STATE_OPTIMIZER];
     struct axis_list own = those_in(owners, &placed->wire);
     if (!same_axes(&placed->wire, &p->placement->wire_axes))
-        return "compressing a gradient over some of the axes over which others are compressed";
+        return (struct trouble){
+            "compressing a gradient over some of the axes over which others are compressed",
+            "compress all of them over the same axes"};
     if (own.n && !same_axes(owners, &placed->wire))
-        return "compressing gradients on the way to an optimizer that other axes cut too";
+        return (struct trouble){
+            "compressing gradients on the way to an optimizer that other axes cut too",
+            "shard the optimizer over the axes of the compression alone"};
     if (!own.n && owners->n && p->placement->wire.way == WIRE_SIGN)
-        return "compressing shards of gradients to their signs, which padding has not,";
-    return NULL;
+        return (struct trouble){
+            "compressing shards of gradients to their signs, which padding has not,",
+            "compress to `int8`, or leave the optimizer whole"};
+    return (struct trouble){0};
 }
 
 void check_wires(struct placing *p) {
     const struct placement *placement = p->placement;
     for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++) {
         const struct placed_tensor *placed = &placement->tensors[t];
-        const char *trouble = placed->wire.n ? trouble_of(p, placed) : NULL;
-        if (!trouble)
+        struct trouble trouble = {0};
+        if (placed->wire.n)
+            trouble = trouble_of(p, placed);
+        if (!trouble.what)
             continue;
         unsigned axis = placed->wire.axes[0];
-        not_yet(p, placed_origin(placed, STATE_GRADIENTS, axis), trouble);
+        not_yet(p, placed_origin(placed, STATE_GRADIENTS, axis), trouble.what, trouble.instead);
         return;
     }
 }

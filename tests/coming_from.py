@@ -47,7 +47,7 @@ def strategy_with(snippet):
     if "shard" in axes and "replica" not in axes:
         axes.append("replica")
     own = [SPLITS[axis] for axis in axes if not snippet.startswith("split")]
-    if "gathered" in snippet and "use " not in snippet:
+    if "parameters : gathered" in snippet and "use " not in snippet:
         own.append("use zero3" + re.search(r"gathered(\([^,)]*)", snippet).group(1) + ")")
     mesh = [f"{axis} = 2" for axis in sorted(axes, key="replica shard".find)]
     return "  ".join(mesh), "  ".join(own + [snippet])
@@ -101,7 +101,7 @@ def complaints():
                 continue
             text = file_for(snippet.replace("N", "2"))
             found = check(text)
-            if expected_of(ours, snippet) not in found:
+            if expected_of(ours, snippet) not in found or "W830" in found: # which is said of what changes nothing
                 yield f"{theirs}: `{snippet}` is not {expected_of(ours, snippet)}\n{text}{found}"
 
 
