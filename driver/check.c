@@ -8,6 +8,9 @@
 // With --json everything is in the one object, messages too, so stderr stays empty; in words the
 // report goes to stdout and what was reported to stderr.
 int verb_check(const struct options *options) {
+    int fixed = option_given(options, OPTION_FIX) ? fix_file(options) : STATUS_OK;
+    if (fixed != STATUS_OK)
+        return fixed;
     struct compilation c;
     bool accepted = compile(&c, options, STAGE_JUDGED);
     int status = STATUS_REFUSED;

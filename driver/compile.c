@@ -197,6 +197,7 @@ static bool go(struct compilation *c, const struct options *options, enum stage 
                enum stage last) {
     for (enum stage next = first; next <= last && !c->library; next++) {
         bool went_well = run_stage(c, options, next);
+        c->entered = next;
         // Names are looked up even in a file with syntax errors: one run says as much as it can.
         if (next == STAGE_PARSED && !went_well && c->file.n && last > STAGE_PARSED)
             run_resolve(c, options);
@@ -236,6 +237,13 @@ void compilation_free(struct compilation *c) {
     arena_free(&c->arena);
 }
 
+// Of the language, and not of what is said in it: sizes, combinations and relaxations are rules
+// that the frontend can already hold.
+static bool is_of_language(enum diagnostic_code code) {
+    return diagnostic_rows[code].text[1] == '1' && code != E120 && code != E121 && code != E122 &&
+           code != E199;
+}
+
 // The verifier's verdict where it came to one; else syntax if any error is of the language, and
 // unsupported only if nothing else is wrong: with that mended the file would be right.
 enum reason compilation_reason(const struct compilation *c) {
@@ -251,7 +259,7 @@ enum reason compilation_reason(const struct compilation *c) {
         if (d->severity != SEVERITY_ERROR)
             continue;
         unsupported &= d->code == E199;
-        syntax |= diagnostic_rows[d->code].text[1] == '1' && d->code != E199;
+        syntax |= is_of_language(d->code);
     }
     return syntax ? REASON_SYNTAX : unsupported ? REASON_UNSUPPORTED : REASON_RULES;
 }

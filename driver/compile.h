@@ -36,6 +36,7 @@ struct compilation {
     const char *text; // compiled in place of the file; NULL: the file
     size_t text_length;
     enum stage reached; // the last stage that went well
+    enum stage entered; // the last one that was begun
     struct ast_file file;
     struct config config;
     bool trial;    // of a fix: its own fixes are not tried
@@ -64,6 +65,10 @@ enum reason compilation_reason(const struct compilation *);
 // Tries every help that proposes edits: compiles the edited text, and takes the edits back where
 // that leaves as many errors. What is printed as a fix has thus been accepted.
 void check_fixes(struct compilation *, const struct options *options);
+// Writes what they propose into the file, and to stdout what that is; where there is nothing to
+// propose, the file stays as it is. Returns an exit status: a file that is still refused is not its
+// concern.
+int fix_file(const struct options *options);
 // Tries the fixes, prints what was reported to stderr, and returns the exit status that follows
 // from it.
 int compilation_finish(struct compilation *, const struct options *options);

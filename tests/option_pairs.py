@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 PLACEC, ROOT, FILE = map(os.path.abspath, sys.argv[1:])
-VERBS = {"SPANS": "emit", "VERBOSE": "check", "JSON": "check"}
+VERBS = {"SPANS": "emit", "VERBOSE": "check", "JSON": "check", "FIX": "check"}
 VALUES = {"DATA_TYPE": "text", "SEED": "1", "SAVE_EVERY": "9", "EVAL_EVERY": "9"}
 
 
@@ -22,7 +22,7 @@ def read(path):
 NAMES = dict(re.findall(r'^(?:OPTION|RUN_\w+)\((\w+),(?: \w+,)? "([\w-]+)"', read("driver/options.def") +
                         read("runtime/options.def"), re.M))
 KINDS = {option: kind for kind, option in re.findall(r"^RUN_(\w+)\((\w+),", read("runtime/options.def"), re.M)}
-FLAGS = {"SPANS", "COMPILE_ONLY", "VERBOSE", "JSON"} | {option for option, kind in KINDS.items() if kind == "FLAG"}
+FLAGS = {"SPANS", "COMPILE_ONLY", "VERBOSE", "JSON", "FIX"} | {option for option, kind in KINDS.items() if kind == "FLAG"}
 
 
 def rows():
