@@ -17,6 +17,12 @@ enum config_kinds {
 #undef OTHER_KIND
 #undef MODEL_KIND
     KIND_OF_ANY = (1 << N_MODEL_KINDS) - 1,
+    KIND_OF_LLAMAS = KIND_OF_ANY & ~KIND_OF_GPT2,
+    KIND_OF_SIBLINGS = KIND_OF_LLAMAS & ~KIND_OF_LLAMA,
+    KIND_OF_BIASED = KIND_OF_LLAMA | KIND_OF_QWEN3, // where the file says so
+    KIND_OF_QWENS = KIND_OF_QWEN2 | KIND_OF_QWEN3,
+    KIND_OF_UNSWITCHED = KIND_OF_LLAMAS & ~KIND_OF_QWENS,
+    KIND_OF_WINDOWED = KIND_OF_MISTRAL | KIND_OF_PHI3,
 };
 enum config_use {
     CONFIG_USED,
@@ -25,6 +31,9 @@ enum config_use {
     CONFIG_DROPOUT,
     CONFIG_UNAPPLIED,
     CONFIG_MUST_BE,
+    CONFIG_BIASES,
+    CONFIG_FLAG,
+    CONFIG_WINDOW,
     CONFIG_SAME,
     CONFIG_LAYER_TYPES,
     CONFIG_THETA,
@@ -180,6 +189,16 @@ static bool take_number(const struct config_reader *reader, struct config_place 
     return good;
 }
 
+// Kept apart from what the file itself says, which overrides it.
+static void say_field(const struct config_reader *reader, struct config_place place, int field) {
+    reader->draft->said[field] =
+        (struct field_said){true,
+                            {.kind = ORIGIN_DEFAULT,
+                             .span = config_span(reader, place),
+                             .text = arena_format(reader->r->arena, "%s of the config.json",
+                                                  config_place_text(reader, place))}};
+}
+
 // Into the draft, by the row of the model's own field: a config.json and a block write the same
 // members with the same bounds.
 bool take_config_value(const struct config_reader *reader, struct config_place place,
@@ -203,10 +222,8 @@ static void take_word(const struct config_reader *reader, const char *key, const
     for (size_t i = 0; i < sizeof config_words / sizeof *config_words; i++)
         if (strcmp(word, config_words[i].word) == 0) {
             reader->draft->config->activation = config_words[i].activation;
-            int row = find_field(model_field_rows, n_model_field_rows, "activation");
-            reader->draft->said[row].said = true;
-            reader->draft->said[row].origin = (struct origin){
-                .kind = ORIGIN_DEFAULT, .span = config_span(reader, own(key)), .text = key};
+            say_field(reader, own(key),
+                      find_field(model_field_rows, n_model_field_rows, "activation"));
             return;
         }
     report_config_value(reader, own(key), "\"gelu_new\", \"gelu_pytorch_tanh\" or \"gelu\"");
@@ -238,6 +255,41 @@ static void check_same(const struct config_reader *reader, const struct config_r
                             arena_format(reader->r->arena, "what `%s` is", row->argument));
 }
 
+// Rows of other kinds do not count: `n_layer` in a llama's file is not understood.
+static const struct config_row *find_row(const struct config_reader *reader, const char *key) {
+    for (int i = 0; i < N_CONFIG_ROWS; i++)
+        if ((config_rows[i].kinds & 1u << reader->kind) && strcmp(config_rows[i].key, key) == 0)
+            return &config_rows[i];
+    return NULL;
+}
+
+// The narrower part leaves the other parts as they are.
+static void take_biases(const struct config_reader *reader, const struct config_row *row,
+                        const json_t *value) {
+    enum biases *biases = &reader->draft->config->biases;
+    enum biases part = biases_sets[table_find(biases_words, N_BIASES_WORDS, row->argument)];
+    if (!json_is_boolean(value)) {
+        report_config_value(reader, own(row->key), "true or false");
+        return;
+    }
+    *biases = (enum biases)(json_is_true(value) ? *biases | part : *biases & ~part);
+    say_field(reader, own(row->key), find_field(model_field_rows, n_model_field_rows, "biases"));
+}
+
+// ---- layers that see a part of what is before them --------------------------------------------
+
+// Some kinds have a size of the window in any case, and a switch.
+static bool is_switched_on(const struct config_reader *reader, const struct config_row *row) {
+    return row->use != CONFIG_WINDOW ||
+           json_is_true(json_object_get(reader->root, "use_sliding_window"));
+}
+
+static bool has_window(const struct config_reader *reader) {
+    const struct config_row *row = find_row(reader, "sliding_window");
+    return row && is_switched_on(reader, row) &&
+           json_is_integer(json_object_get(reader->root, row->key));
+}
+
 // One word for each layer.
 static void check_layer_types(const struct config_reader *reader, const char *key,
                               const json_t *types) {
@@ -247,7 +299,8 @@ static void check_layer_types(const struct config_reader *reader, const char *ke
     }
     for (size_t i = 0; i < json_array_size(types); i++) {
         const char *word = json_string_value(json_array_get(types, i));
-        if (word && strcmp(word, "full_attention") == 0)
+        if (word && (strcmp(word, "full_attention") == 0 ||
+                     (strcmp(word, "sliding_attention") == 0 && has_window(reader))))
             continue;
         struct diagnostic *d =
             word ? report(reader->r->diagnostics, E112, config_span(reader, own(key)),
@@ -287,14 +340,6 @@ static void warn_unapplied(const struct config_reader *reader, const char *key,
 
 // ---- the whole file ---------------------------------------------------------------------------
 
-// Rows of other kinds do not count: `n_layer` in a llama's file is not understood.
-static const struct config_row *find_row(const struct config_reader *reader, const char *key) {
-    for (int i = 0; i < N_CONFIG_ROWS; i++)
-        if ((config_rows[i].kinds & 1u << reader->kind) && strcmp(config_rows[i].key, key) == 0)
-            return &config_rows[i];
-    return NULL;
-}
-
 static void take_row(struct config_reader *reader, const struct config_row *row,
                      const json_t *value) {
     switch (row->use) {
@@ -314,6 +359,17 @@ static void take_row(struct config_reader *reader, const struct config_row *row,
         break;
     case CONFIG_MUST_BE:
         check_fixed(reader, row, value);
+        break;
+    case CONFIG_BIASES:
+        take_biases(reader, row, value);
+        break;
+    case CONFIG_FLAG:
+        if (!json_is_boolean(value))
+            report_config_value(reader, own(row->key), "true or false");
+        break;
+    case CONFIG_WINDOW:
+        if (is_switched_on(reader, row))
+            take_config_value(reader, own(row->key), value, row->argument);
         break;
     case CONFIG_SAME:
         check_same(reader, row, value);

@@ -46,6 +46,11 @@ static bool read_field(struct resolver *r, const struct field_row *row,
         return read_quantity(r, value, what, MEASURE_BYTES_PER_S, member);
     case FIELD_FLOPS_PER_S:
         return read_quantity(r, value, what, MEASURE_FLOPS_PER_S, member);
+    case FIELD_BIASES:
+        if (!read_choice(r, value, what, biases_words, N_BIASES_WORDS, &choice))
+            return false;
+        *(enum biases *)member = biases_sets[choice];
+        return true;
     case FIELD_NORM:
         if (!read_choice(r, value, what, norm_words, N_NORMS, &choice))
             return false;

@@ -128,7 +128,8 @@ enum field_kind {
     FIELD_BYTES,       // int64_t
     FIELD_BYTES_PER_S, // double
     FIELD_FLOPS_PER_S, // double
-    FIELD_NORM,        // enums of ir/config.h
+    FIELD_BIASES,      // enums of ir/config.h
+    FIELD_NORM,
     FIELD_ACTIVATION,
     FIELD_POSITION,
 };

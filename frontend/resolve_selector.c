@@ -20,7 +20,8 @@ static const struct {
     enum role inner, outer;
 } further_places[] = {
     {ROLE_NORM, ROLE_LAYERS}, {ROLE_NORM, ROLE_ATTENTION}, {ROLE_NORM, ROLE_MLP},
-    {ROLE_UP, ROLE_MLP},      {ROLE_UP, ROLE_QKV},         {ROLE_KV, ROLE_QKV},
+    {ROLE_NORM, ROLE_QKV},    {ROLE_UP, ROLE_MLP},         {ROLE_UP, ROLE_QKV},
+    {ROLE_KV, ROLE_QKV},
 };
 
 // Whether `inner` can stand inside of `outer`, at any depth.

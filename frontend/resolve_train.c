@@ -498,6 +498,16 @@ static void default_microbatch(struct config *config) {
     };
 }
 
+// A window that holds all of a sequence cuts nothing off.
+static void report_window(struct resolver *r) {
+    const struct train_config *train = &r->config->train;
+    const struct model_config *model = &r->config->model;
+    struct diagnostic *d =
+        report_unsupported(r, origin_span(&train->sequence_origin), UNSUPPORTED_WINDOW);
+    diagnostic_origin(d, &train->sequence_origin);
+    diagnostic_label(d, model->origin.span, "a window of %lld tokens", (long long)model->window);
+}
+
 // After the strategy and the mesh are final: the default microbatch depends on both.
 void finish_train(struct resolver *r) {
     struct train_config *train = &r->config->train;
@@ -506,6 +516,8 @@ void finish_train(struct resolver *r) {
         default_microbatch(r->config);
     if (!model->sequence_limit) // rotary positions have no table to end
         model->sequence_limit = train->sequence;
+    if (model->window && train->sequence > model->window)
+        report_window(r);
     if (train->sequence > model->sequence_limit) {
         struct diagnostic *d = report(r->diagnostics, E114, origin_span(&train->sequence_origin),
                                       "sequences of %lld tokens, but the model has %lld positions",

@@ -40,6 +40,16 @@ enum activation_kind {
 };
 enum position_kind { POSITION_LEARNED, POSITION_ROPE, N_POSITIONS };
 enum model_family { FAMILY_GPT2, FAMILY_LLAMA, N_FAMILIES };
+// Which linear layers have biases; a file has a word for every set that occurs.
+enum biases {
+    BIASES_NONE = 0,
+    BIASES_QKV = 1 << 0, // queries, keys and values
+    BIASES_OUT = 1 << 1,
+    BIASES_ATTENTION = BIASES_QKV | BIASES_OUT,
+    BIASES_MLP = 1 << 2,
+    BIASES_ALL = BIASES_ATTENTION | BIASES_MLP,
+};
+enum { N_BIASES_WORDS = 5 };
 
 struct rope_scaling { // Llama 3.1's; factor 0: none
     double factor, low_frequency_factor, high_frequency_factor;
@@ -51,10 +61,12 @@ struct model_config {
     enum model_family family; // decides the names under which parameters are saved
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
     int64_t sequence_limit; // rows of a learned position table
+    int64_t window;         // positions that a query sees, itself included; 0: all before it
     enum norm_kind norm;
     enum activation_kind activation;
     enum position_kind position;
-    bool biases;                   // on linear layers (gpt2: yes, llama: no)
+    enum biases biases;            // of linear layers
+    bool qk_norm;                  // RMS norms of each head's queries and keys
     bool tied;                     // the head uses the embedding table
     bool fused_qkv, fused_gate_up; // are one parameter and one product
     double norm_eps, rope_theta, init_std;
@@ -225,6 +237,8 @@ extern const char *const family_words[N_FAMILIES];
 extern const char *const norm_words[N_NORMS];
 extern const char *const activation_words[N_ACTIVATIONS];
 extern const char *const position_words[N_POSITIONS];
+extern const char *const biases_words[N_BIASES_WORDS];
+extern const enum biases biases_sets[N_BIASES_WORDS]; // what the words say
 
 // What has to be the same to go on from a checkpoint, and what is told where it is not. Neither is
 // longer than a checkpoint can hold (runtime/host/manifest.h).

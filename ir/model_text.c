@@ -18,6 +18,10 @@ const char *const activation_words[N_ACTIVATIONS] = {[ACTIVATION_GELU_TANH] = "g
 const char *const position_words[N_POSITIONS] = {
     [POSITION_LEARNED] = "learned", [POSITION_ROPE] = "rope"};
 
+const char *const biases_words[N_BIASES_WORDS] = {"false", "true", "qkv", "attention", "mlp"};
+const enum biases biases_sets[N_BIASES_WORDS] = {BIASES_NONE, BIASES_ALL, BIASES_QKV,
+                                                 BIASES_ATTENTION, BIASES_MLP};
+
 // ---- fields -----------------------------------------------------------------------------------
 
 struct text {
@@ -45,6 +49,12 @@ static void add_real(struct text *text, const char *name, double value) {
 
 static void add_flag(struct text *text, const char *name, bool flag) {
     add_word(text, name, flag ? "true" : "false");
+}
+
+static void add_biases(struct text *text, enum biases biases) {
+    for (int i = 0; i < N_BIASES_WORDS; i++)
+        if (biases_sets[i] == biases)
+            add_word(text, "biases", biases_words[i]);
 }
 
 // ---- the model --------------------------------------------------------------------------------
@@ -79,7 +89,9 @@ const char *model_text(struct arena *arena, const struct model_config *model) {
     add_real(&text, "norm_eps", model->norm_eps);
     add_word(&text, "activation", activation_words[model->activation]);
     add_positions(&text, model);
-    add_flag(&text, "biases", model->biases);
+    add_biases(&text, model->biases);
+    if (model->qk_norm)
+        add_flag(&text, "qk_norm", true);
     add_flag(&text, "tied", model->tied);
     add_flag(&text, "fused_qkv", model->fused_qkv);
     add_flag(&text, "fused_gate_up", model->fused_gate_up);

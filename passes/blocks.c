@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ir/check.h"
+#include "ir/diagnostic.h"
 #include "ir/limits.h"
 #include "passes/loss_parts.h"
 #include "passes/passes.h"
@@ -72,6 +73,46 @@ static void mark(struct program *program, const struct unit *unit, struct op *op
         op_set_word(program, op, ATTRIBUTE_BLOCKS, blocks);
 }
 
+// ---- what is not built ------------------------------------------------------------------------
+
+// Kernels add up rows that lie side by side, or one to a block: blocks of several rows with others
+// inside them do not lie so (norms of heads, where sequences and heads are in blocks).
+static bool has_blocks_inside(const struct unit *unit, const struct op *op) {
+    const struct tensor_type *rows = &unit->values[op->operands[0]].type;
+    bool inside = false;
+    for (unsigned i = rows->rank; op_rows[op->kind].kernel == KERNEL_CALL && i-- > 0;) {
+        int64_t length = op_block(op, rows->dims[i].dimension);
+        if (inside && length > 1)
+            return true;
+        inside |= length > 0;
+    }
+    return false;
+}
+
+static bool report_blocks_inside(const struct program *program, const struct op *op,
+                                 const struct pass_context *context) {
+    const struct policy *policy = &program->policy;
+    uint32_t fewer = policy->reproducible_of & ~(UINT32_C(1) << DIM_SEQUENCE);
+    struct diagnostic *d =
+        report(context->diagnostics, E199, op->span,
+               "norms of heads, where training is `reproducible` of heads and of sequences, are "
+               "understood, but not compiled yet");
+    diagnostic_help(d,
+                    "where no strategy divides sequences, promise it of less: "
+                    "`reproducible = %" PRId64 " of %s`",
+                    policy->reproducible, dimensions_text(fewer, program->arena));
+    return false;
+}
+
+// The first one is enough: what follows has the same reason.
+static bool check_rows(const struct program *program, const struct unit *unit,
+                       const struct pass_context *context) {
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        if (has_blocks_inside(unit, &unit->ops[i]))
+            return report_blocks_inside(program, &unit->ops[i], context);
+    return true;
+}
+
 bool mark_blocks(struct program *program, const struct pass_context *context) {
     if (!program->policy.reproducible)
         return true;
@@ -81,6 +122,8 @@ bool mark_blocks(struct program *program, const struct pass_context *context) {
         for (uint32_t i = 0; i < unit->n_ops; i++)
             if (op_takes(unit->ops[i].kind, ATTRIBUTE_BLOCKS))
                 mark(program, unit, &unit->ops[i]);
+        if (!check_rows(program, unit, context))
+            return false;
     }
     program_number(program);
     return true;

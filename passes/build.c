@@ -5,9 +5,9 @@
 // made: `train`, to which differentiate and update append, and `evaluate`, the same forward pass
 // followed by the mean loss. Both leave the logits in the buffer `logits`.
 //
-// Families differ in options only (norm, positions, activation, biases, tied head), so there is one
-// builder and no table of models. Residual sums and biases are ops of their own here; fusing them
-// is a later pass's concern.
+// Kinds of models differ in options only (norms, positions, activation, biases, tied head), so
+// there is one builder and no table of models. Residual sums and biases are ops of their own here;
+// fusing them is a later pass's concern.
 #include <math.h>
 #include <string.h>
 
@@ -31,13 +31,16 @@ enum presence {
     ALWAYS = 0,
     LEARNED_POSITIONS = 1 << 0,
     LAYER_NORMS = 1 << 1,
-    BIASES = 1 << 2,
+    QKV_BIASES = 1 << 2,
     GATED = 1 << 3,
     UNTIED = 1 << 4,
     FUSED_QKV = 1 << 5, // queries, keys and values are one parameter, or not
     APART_QKV = 1 << 6,
     FUSED_GATE_UP = 1 << 7,
     APART_GATE_UP = 1 << 8,
+    OUT_BIASES = 1 << 9,
+    MLP_BIASES = 1 << 10,
+    QK_NORMS = 1 << 11,
 };
 enum start { START_NORMAL, START_RESIDUAL, START_ONES, START_ZEROS };
 
@@ -106,7 +109,10 @@ struct builder {
 // The column `when` of parameters.def.
 static bool model_has(const struct model_config *model, unsigned when) {
     unsigned has = (model->position == POSITION_LEARNED ? LEARNED_POSITIONS : 0) |
-                   (model->norm == NORM_LAYER ? LAYER_NORMS : 0) | (model->biases ? BIASES : 0) |
+                   (model->norm == NORM_LAYER ? LAYER_NORMS : 0) |
+                   (model->biases & BIASES_QKV ? QKV_BIASES : 0) |
+                   (model->biases & BIASES_OUT ? OUT_BIASES : 0) |
+                   (model->biases & BIASES_MLP ? MLP_BIASES : 0) | (model->qk_norm ? QK_NORMS : 0) |
                    (model->activation == ACTIVATION_SWIGLU ? GATED : 0) |
                    (model->tied ? 0 : UNTIED) | (model->fused_qkv ? FUSED_QKV : APART_QKV) |
                    (model->fused_gate_up ? FUSED_GATE_UP : APART_GATE_UP);
@@ -361,12 +367,18 @@ static value_id parameter(struct builder *b, enum parameter id) {
     return b->values[id];
 }
 
-static value_id add_norm(struct builder *b, const char *name, value_id x, enum parameter gain,
-                         enum parameter bias) {
+static value_id add_rms_norm(struct builder *b, const char *name, value_id x, enum parameter gain) {
     struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
     value_id g = parameter(b, gain);
+    return emit_with(&b->emitter, OP_RMS_NORM, name, OPERANDS(x, g), &eps, 1)->results[0];
+}
+
+static value_id add_norm(struct builder *b, const char *name, value_id x, enum parameter gain,
+                         enum parameter bias) {
     if (b->model->norm == NORM_RMS)
-        return emit_with(&b->emitter, OP_RMS_NORM, name, OPERANDS(x, g), &eps, 1)->results[0];
+        return add_rms_norm(b, name, x, gain);
+    struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
+    value_id g = parameter(b, gain);
     value_id c = parameter(b, bias);
     return emit_with(&b->emitter, OP_LAYER_NORM, name, OPERANDS(x, g, c), &eps, 1)->results[0];
 }
@@ -518,6 +530,14 @@ static struct qkv build_qkv(struct builder *b, value_id n) {
     return made;
 }
 
+// Each head by itself, all with one gain.
+static void norm_heads(struct builder *b, struct qkv *of) {
+    if (!b->model->qk_norm)
+        return;
+    of->q = add_rms_norm(b, "attention.q.norm", of->q, PARAMETER_QUERY_NORM_GAIN);
+    of->k = add_rms_norm(b, "attention.k.norm", of->k, PARAMETER_KEY_NORM_GAIN);
+}
+
 // Queries and keys get their positions as an operand. With the sequence cut, a device's slice of
 // iota still says where its rows stand, for the rotation and for the causal mask alike.
 static value_id build_attention(struct builder *b, value_id x) {
@@ -525,6 +545,7 @@ static value_id build_attention(struct builder *b, value_id x) {
     value_id n = add_norm(b, "attention.norm", x, PARAMETER_ATTENTION_NORM_GAIN,
                           PARAMETER_ATTENTION_NORM_BIAS);
     struct qkv of = build_qkv(b, n);
+    norm_heads(b, &of);
     emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_CORE, ROLE_NONE);
     value_id positions = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
     if (b->model->position == POSITION_ROPE) {

@@ -56,7 +56,7 @@ static void test_family_defaults(void **state) {
     assert_int_equal(model->ffn, 512);
     assert_int_equal(model->norm, NORM_LAYER);
     assert_int_equal(model->activation, ACTIVATION_GELU_TANH);
-    assert_true(model->tied && model->biases);
+    assert_true(model->tied && model->biases == BIASES_ALL);
     assert_true(r.config.device.memory_bytes == INT64_C(3) << 29);
     assert_true(r.config.device.flops_per_s == 2e12);
     arena_free(&r.arena);

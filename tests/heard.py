@@ -21,6 +21,7 @@ PAIRS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "heard.pairs")
 # A table, what a row of it looks like, and the name that a pair for the row has.
 TABLES = [
     ("frontend/model_fields.def", r"^MODEL_FIELD\((\w+),", "model.{}"),
+    ("frontend/model_kinds.def", r'^MODEL_KIND\(\w+, "(\w+)"', "kind.{}"),
     ("frontend/train_fields.def", r"^\w+_FIELD\((\w+)", "train.{}"),
     ("frontend/precision_fields.def", r"^\w+_FIELD\((\w+)", "precision.{}"),
     ("frontend/device_fields.def", r"^\w+_FIELD\((\w+),", "device.{}"),
@@ -87,8 +88,9 @@ def pairs():
 # ---- files ---------------------------------------------------------------------------------------
 
 SIZES = "layers = 4  hidden = 32  heads = 4  kv_heads = 2  ffn = 64  vocab = 256"
+LIKE_LLAMA = ("mistral", "qwen2", "qwen3", "phi3")
 BLOCKS = {
-    "llama": SIZES,
+    **{kind: SIZES for kind in ("llama", *LIKE_LLAMA)},
     "gpt2": SIZES + "  sequence_limit = 32",
     "device": "memory = 1 GiB",
     "mesh": "dp = 2",
@@ -103,6 +105,7 @@ CONFIGS = {
               "max_position_embeddings": 32, "rms_norm_eps": 1e-5, "rope_theta": 10000.0,
               "tie_word_embeddings": False},
 }
+CONFIGS |= {kind: CONFIGS["llama"] | {"model_type": kind, "head_dim": 8} for kind in LIKE_LLAMA}
 
 
 def blocks_of(text):
@@ -133,8 +136,8 @@ def write_file(folder, text):
         if kind + "_config" in said:
             with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as to:
                 json.dump(config | json.loads("{" + said.pop(kind + "_config") + "}"), to)
-    family = "gpt2" if "gpt2" in said else "llama"
-    model = f": {family} {{ {over(BLOCKS[family], said.pop(family, ''))} }}"
+    kind = next((kind for kind in CONFIGS if kind in said), "llama")
+    model = f": {kind} {{ {over(BLOCKS[kind], said.pop(kind, ''))} }}"
     if os.path.exists(os.path.join(folder, "config.json")):
         model = 'from "config.json"'
     body = {name: over(BLOCKS[name], said.pop(name, "")) for name in ("device", "train")}

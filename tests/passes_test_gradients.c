@@ -466,7 +466,8 @@ static void test_llama(void **state) {
     struct arena arena = {0};
     struct config config = tiny_config(&arena, FAMILY_LLAMA);
     check_model(&config, 0);
-    config.model.biases = config.model.tied = true;
+    config.model.biases = BIASES_ALL;
+    config.model.tied = true;
     config.model.dropout = 0.2;
     check_model(&config, 0);
     config.model.fused_qkv = config.model.fused_gate_up = true;

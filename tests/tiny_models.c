@@ -18,7 +18,7 @@ static struct model_config tiny_model(enum model_family family) {
         .norm = NORM_LAYER,
         .activation = ACTIVATION_GELU_TANH,
         .position = POSITION_LEARNED,
-        .biases = true,
+        .biases = BIASES_ALL,
         .tied = true,
         .norm_eps = 1e-5,
         .init_std = 0.02,
@@ -28,7 +28,8 @@ static struct model_config tiny_model(enum model_family family) {
         model.norm = NORM_RMS;
         model.activation = ACTIVATION_SWIGLU;
         model.position = POSITION_ROPE;
-        model.biases = model.tied = false;
+        model.biases = BIASES_NONE;
+        model.tied = false;
         model.rope_theta = 100;
         model.rope_scaling = (struct rope_scaling){.factor = 4,
                                                    .low_frequency_factor = 1,
