@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds a trace (`placec run --trace`) to its format: usage: trace.py FILE RANKS THREADS
 
-Complete events of every rank; a row for each thread; the spans of a rank's own thread follow one another, those of
+Complete events of every rank, which has a name, from 0 on; a row for each thread; the spans of a rank's own thread follow one another, those of
 its helpers lie inside of them.
 """
 import json
@@ -12,8 +12,11 @@ def main():
     path, ranks, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     with open(path, encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
-    named = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M"}
+    named = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     assert named == {(rank, thread) for rank in range(ranks) for thread in range(threads)}, named
+    processes = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+    assert processes == {rank: f"rank {rank}: dp {rank}" for rank in range(ranks)}, processes
+    assert min(e["ts"] for e in events if e["ph"] == "X") == 0 and all(e["dur"] >= 0 for e in events if e["ph"] == "X")
     rows = {}
     for event in events:
         if event["ph"] == "X":

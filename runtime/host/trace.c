@@ -18,7 +18,7 @@ struct trace {
     const struct place_program *program;
     struct new_file file;
     double ticks_per_microsecond;
-    uint64_t zero; /* ticks at which the trace begins, on the first rank's clock */
+    uint64_t zero; /* ticks of the first span of all, on the first rank's clock */
     int failed;    /* errno of the first write that failed */
     bool any;
 };
@@ -37,12 +37,38 @@ static void write_event(struct trace *trace, const char *text, size_t bytes) {
         trace->failed = errno;
 }
 
-static void name_row(struct trace *trace, int32_t rank, int64_t thread) {
+/* A rank by its number and its place on every axis: "rank 5: dp 2, tp 1". Ranks are in their order,
+ * which viewers do not keep by themselves. */
+static void name_rank(struct trace *trace, int32_t rank) {
+    const struct place_program *program = trace->program;
+    char text[EVENT_BYTES];
+    int n =
+        snprintf(text, sizeof text,
+                 "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": %d, \"args\": {\"name\": "
+                 "\"rank %d",
+                 rank, rank);
+    int64_t inner = program->devices;
+    for (int32_t i = 0; i < program->n_axes && n < EVENT_BYTES / 2; i++) {
+        const struct place_axis *axis = &program->axes[i];
+        inner /= axis->size;
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s %.64s %lld", i ? "," : ":", axis->name,
+                      (long long)(rank / inner % axis->size));
+    }
+    n += snprintf(text + n, sizeof text - (size_t)n, "\"}}");
+    write_event(trace, text, (size_t)n);
+    n = snprintf(text, sizeof text,
+                 "{\"ph\": \"M\", \"name\": \"process_sort_index\", \"pid\": %d, \"args\": "
+                 "{\"sort_index\": %d}}",
+                 rank, rank);
+    write_event(trace, text, (size_t)n);
+}
+
+static void name_thread(struct trace *trace, int32_t rank, int64_t thread) {
     char text[256];
     int n = snprintf(text, sizeof text,
                      "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %d, \"tid\": %lld, "
-                     "\"args\": {\"name\": \"rank %d, thread %lld\"}}",
-                     rank, (long long)thread, rank, (long long)thread);
+                     "\"args\": {\"name\": \"thread %lld\"}}",
+                     rank, (long long)thread, (long long)thread);
     write_event(trace, text, (size_t)n);
 }
 
@@ -70,7 +96,7 @@ static void write_span(struct trace *trace, int32_t rank, int64_t thread,
 
 static void write_row(struct trace *trace, int32_t rank, int64_t thread,
                       const struct profile_row *row, uint64_t behind) {
-    name_row(trace, rank, thread);
+    name_thread(trace, rank, thread);
     for (int64_t i = 0; i < row->n; i++)
         write_span(trace, rank, thread, &row->spans[i], behind);
 }
@@ -109,6 +135,18 @@ static uint64_t clock_behind(const struct traced_rank *first, const struct trace
     return fabs((double)apart) > 1e6 * ticks_per_microsecond ? (uint64_t)apart : 0;
 }
 
+/* On the first rank's clock. Which rank begins is chance, and no time is before the beginning. */
+static uint64_t first_of_all(const struct traced_rank *ranks, int64_t n,
+                             double ticks_per_microsecond) {
+    uint64_t first = ranks[0].first;
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t behind = clock_behind(&ranks[0], &ranks[i], ticks_per_microsecond);
+        uint64_t begun = ranks[i].first - behind;
+        first = begun < first ? begun : first;
+    }
+    return first;
+}
+
 static int32_t write_rows(struct trace *trace, struct place_context *context,
                           const struct traced_rank *ranks) {
     const struct profile *profile = context->recorder.profile;
@@ -116,6 +154,7 @@ static int32_t write_rows(struct trace *trace, struct place_context *context,
     int32_t status = PLACE_OK;
     for (int32_t rank = 0; rank < trace->program->devices && !status; rank++) {
         uint64_t behind = clock_behind(&ranks[0], &ranks[rank], trace->ticks_per_microsecond);
+        name_rank(trace, rank);
         for (int64_t i = 0; i < ranks[rank].threads && !status; i++) {
             if (rank != context->rank)
                 status = receive_row(context, rank, &received);
@@ -164,7 +203,7 @@ int32_t trace_write(struct place_context *context, const char *path, double tick
         struct trace trace = {.program = context->program,
                               .file = {.descriptor = -1},
                               .ticks_per_microsecond = ticks_per_microsecond,
-                              .zero = ranks[0].first};
+                              .zero = first_of_all(ranks, n, ticks_per_microsecond)};
         status = write_file(&trace, context, path, ranks);
     }
     free(ranks);
