@@ -287,6 +287,30 @@ static bool suggest_said_here(struct parser *p, struct diagnostic *d, struct spa
     return false;
 }
 
+// ---- a config.json ------------------------------------------------------------------------------
+
+// An object is the first thing in the text: what says what a model is was given in place of what
+// says how to train it.
+static bool is_json(const struct parser *p, struct span span) {
+    return p->goal == PARSE_FILE && p->text[span.begin] == '{' &&
+           strspn(p->text, " \t\r\n") == span.begin;
+}
+
+// A whole file around it, of sizes that fit any model.
+static void report_json_text(struct parser *p, struct span span) {
+    const char *path = p->diagnostics->sources->items[p->source].name;
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    struct diagnostic *d =
+        report(p->diagnostics, E101, span,
+               "this is JSON: it may say what a model is, but not how to train it");
+    diagnostic_note(d, "model m from \"%s\"", name);
+    diagnostic_note(d, "device d { memory = 80 GiB }");
+    diagnostic_note(d, "mesh devices of d { dp = 8 }");
+    diagnostic_note(d, "train { batch = 64  sequence = 1024  optimizer = adamw(lr = 3e-4) }");
+    diagnostic_note(d, "strategy main { split batch over dp }");
+    diagnostic_help(d, "write these lines into a .place file beside it, with sizes of your own");
+}
+
 // ---- the whole ---------------------------------------------------------------------------------
 
 // The word that cannot stand here, what could, the bracket it may be about, and the keyword that
@@ -298,6 +322,10 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
     const char **expected = ARENA_ARRAY(p->arena, const char *, (size_t)n_symbols + 1);
     int n_expected = keep_meant(p, span, symbols, n_symbols, expected);
     p->wrong_at = span.begin;
+    if (is_json(p, span)) {
+        report_json_text(p, span);
+        return;
+    }
     const char *wanted = expected_words(p->arena, expected, n_expected);
     struct diagnostic *d = report(p->diagnostics, E101, span, "unexpected %s",
                                   found_words(p, span, symbol_of_goal(p, found)));
