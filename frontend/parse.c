@@ -192,8 +192,9 @@ static bool is_value_or_colon(const char *found) {
 static void suggest_equals(struct parser *p, struct diagnostic *d, struct span span) {
     struct span before = word_before(p, span);
     bool is_sign = p->text[span.begin] == ':';
-    diagnostic_help(d, "a field's value stands behind `=`");
-    diagnostic_edit(d, is_sign ? span : span_of(span.source, before.end, before.end), " =");
+    diagnostic_help(d, "the value stands behind `=`");
+    struct span at = is_sign ? span : span_of(span.source, before.end, before.end);
+    diagnostic_edit(d, at, "%s=", at.begin > before.end ? "" : " ");
 }
 
 static bool is_word(const struct parser *p, struct span span, const char *word) {
@@ -351,8 +352,8 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
         diagnostic_help(d, "modes stand behind `:`");
         diagnostic_edit(d, span, ":");
     }
-    if (contains(expected, n_expected, "'='") && contains(expected, n_expected, "'['") &&
-        is_value_or_colon(found))
+    if (contains(expected, n_expected, "'='") &&
+        (contains(expected, n_expected, "'['") || n_expected == 1) && is_value_or_colon(found))
         suggest_equals(p, d, span);
     if (!d->help)
         suggest_dimensions(p, d, span, expected, n_expected);

@@ -121,6 +121,8 @@ static bool append_axes(struct resolver *r, const struct mesh *mesh, struct ast_
                         const char *remedy, struct axis_list *list) {
     int axis = mesh_find_axis(mesh, name.text);
     const struct mesh_product *product = mesh_find_product(mesh, name.text);
+    if (axis < 0 && !product && r->mesh_is_partial)
+        return false; // it may be what could not be read
     if (axis < 0 && !product) {
         const char *names[2 * MAX_AXES];
         size_t n = mesh_names(mesh, names);
@@ -170,12 +172,24 @@ static bool is_total(const struct ast_axis *axis) {
     return axis->kind == AXIS_SIZE && strcmp(axis->name.text, "devices") == 0;
 }
 
+// Whether something inside could not be read.
+static bool is_partial(const struct resolver *r, struct span item) {
+    for (uint32_t i = 0; i < r->diagnostics->n_items && r->has_syntax_errors; i++) {
+        const struct diagnostic *d = r->diagnostics->items[i];
+        if (d->severity == SEVERITY_ERROR && d->span.source == item.source &&
+            item.begin <= d->span.begin && d->span.begin < item.end)
+            return true;
+    }
+    return false;
+}
+
 // Ranks are numbered by the order of the axes as written, the outermost first.
 void resolve_mesh(struct resolver *r, const struct found_item *found) {
     struct mesh *mesh = &r->config->mesh;
     const struct ast_axes *axes = &found->item->mesh.axes;
     const struct ast_axis *total = NULL;
     mesh->name = found->item->name.text;
+    r->mesh_is_partial = is_partial(r, found->item->span);
     for (uint32_t i = 0; i < axes->n; i++) {
         const struct ast_axis *axis = &axes->items[i];
         if (is_total(axis)) {

@@ -236,10 +236,13 @@ static unsigned edit_distance(const char *a, const char *b) {
     return d[n][m];
 }
 
-// A beginning of a name counts as one mistake: `shard` is near `sharded`.
+// A beginning of a name counts as one mistake, `shard` is near `sharded`, and so does a name that
+// goes on, `training` is near `train`.
 static unsigned nearness(const char *text, const char *candidate) {
-    size_t n = strlen(text);
-    bool begins = n >= 3 && strncmp(text, candidate, n) == 0 && candidate[n];
+    size_t n = strlen(text), m = strlen(candidate);
+    size_t both = n < m ? n : m;
+    bool begins =
+        n != m && (both == n ? both >= 3 : both >= 5) && strncmp(text, candidate, both) == 0;
     return begins ? 1 : edit_distance(text, candidate);
 }
 
