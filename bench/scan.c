@@ -26,7 +26,8 @@ static double read_seconds_of(const char *path) {
 /* NAN, and the reason printed, where the file is none of tokens. */
 static double scan_seconds_of(const char *path, int threads) {
     const struct place_program program = {.vocab = VOCAB, .sequence = 1024};
-    const struct data_request request = {.path = path, .targets_option = "--targets"};
+    const struct data_request request = {
+        .names = {&path, 1}, .option = "--data", .targets_option = "--targets"};
     struct dataset set;
     char message[512] = "";
     double begin = clock_seconds(), seconds = NAN;

@@ -53,8 +53,8 @@ static bool run_parse(struct compilation *c, const struct options *options) {
 static bool run_resolve(struct compilation *c, const struct options *options) {
     struct frontend_options frontend = {
         .strategy = options->values[OPTION_STRATEGY],
-        .settings = options->definitions,
-        .n_settings = options->n_definitions,
+        .settings = options->lists[OPTION_DEFINE].items,
+        .n_settings = options->lists[OPTION_DEFINE].n,
         .ranks = option_integer(options, OPTION_RANKS, 0),
         .seed = options->values[OPTION_SEED],
         .library_directory = library_path(&c->arena),

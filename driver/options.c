@@ -33,9 +33,13 @@ struct option_row {
     const char *name, *argument, *help;
     char letter;
     int verbs;
+    bool repeated;
 };
 static const struct option_row option_rows[N_OPTIONS] = {
-#define OPTION(ID, name, letter, argument, verbs, help) {name, argument, help, letter, verbs},
+#define OPTION(ID, name, letter, argument, verbs, help)                                            \
+    {name, argument, help, letter, verbs, false},
+#define REPEATED(ID, name, letter, argument, verbs, help)                                          \
+    {name, argument, help, letter, verbs, true},
 #include "driver/options.def"
 #undef OPTION
 };
@@ -147,10 +151,12 @@ static int check_values(const struct options *options) {
         int64_t least, most;
     } integers[] = {
 #define RUN_TEXT(ID, member, name, argument, help)
+#define RUN_LIST(ID, member, name, argument, help)
 #define RUN_NUMBER(ID, member, name, argument, least, most, help) {OPTION_##ID, least, most},
 #define RUN_FLAG(ID, member, name, letter, help)
 #include "runtime/options.def"
 #undef RUN_TEXT
+#undef RUN_LIST
 #undef RUN_NUMBER
 #undef RUN_FLAG
         {OPTION_RANKS, 1, INT64_MAX}, {OPTION_ERROR_LIMIT, 0, INT64_MAX}};
@@ -296,9 +302,9 @@ static int take_options(struct arena *arena, int argc, char **argv, struct optio
                                       ? (char[]){'-', (char)optopt, 0}
                                       : argv[optind - 1]);
         int id = code >= LONG_OPTION ? code - LONG_OPTION : option_of_letter(code);
-        if (id == OPTION_DEFINE)
-            ARENA_PUSH(arena, options->definitions, options->n_definitions,
-                       options->cap_definitions, optarg);
+        struct option_list *list = &options->lists[id];
+        if (option_rows[id].repeated)
+            ARENA_PUSH(arena, list->items, list->n, list->cap, optarg);
         else if (optarg && options->values[id])
             return given_twice(&option_rows[id], options->values[id], optarg);
         options->values[id] = optarg ? optarg : "";
@@ -322,15 +328,20 @@ static int unknown_verb(const char *given) {
 
 // `-D dp 8` leaves the value behind as an operand.
 static const char *definition_without_value(const struct options *options) {
-    for (uint32_t i = 0; i < options->n_definitions; i++)
-        if (!strchr(options->definitions[i], '='))
-            return options->definitions[i];
+    const struct option_list *all = &options->lists[OPTION_DEFINE];
+    for (uint32_t i = 0; i < all->n; i++)
+        if (!strchr(all->items[i], '='))
+            return all->items[i];
     return NULL;
 }
 
 static int too_many_operands(struct arena *arena, const struct options *options,
                              const char *operand) {
     const char *defined = definition_without_value(options);
+    if (!defined && options->verb == VERB_RUN && option_given(options, OPTION_DATA))
+        return usage_error("`%s` is one operand too many", operand,
+                           "files of data: a pattern in quotes, as --data 'train_*.bin', or "
+                           "--data before each");
     return usage_error("`%s` is one operand too many", operand,
                        defined ? arena_format(arena,
                                               "the value of a setting stands behind `=`: "

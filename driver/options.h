@@ -28,9 +28,11 @@ struct options {
     const char *operand;   // FILE ("-": stdin), or the first CODE
     char *const *operands; // all, of `explain` several
     int n_operands;
-    const char *values[N_OPTIONS]; // NULL: not given; "" for flags
-    const char **definitions;      // every -D, in order
-    uint32_t n_definitions, cap_definitions;
+    const char *values[N_OPTIONS]; // NULL: not given; "" for flags; the last of several
+    struct option_list {
+        const char **items;
+        uint32_t n, cap;
+    } lists[N_OPTIONS]; // of those that may be given several times: all, in order
 };
 
 // Parses and, for --help and --version, answers. Returns -1 to go on, else the exit status; what is

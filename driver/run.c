@@ -14,11 +14,15 @@ static struct place_run_options run_options(struct compilation *c, const struct 
     struct place_run_options run = {.texts = native_texts(c),
                                     .has_seed = defined || option_given(options, OPTION_SEED)};
 #define RUN_TEXT(ID, member, name, argument, help) run.member = options->values[OPTION_##ID];
+#define RUN_LIST(ID, member, name, argument, help)                                                 \
+    run.member = (struct place_list){options->lists[OPTION_##ID].items,                            \
+                                     (int32_t)options->lists[OPTION_##ID].n};
 #define RUN_NUMBER(ID, member, name, argument, least, most, help)                                  \
     run.member = option_integer(options, OPTION_##ID, 0);
 #define RUN_FLAG(ID, member, name, letter, help) run.member = option_given(options, OPTION_##ID);
 #include "runtime/options.def"
 #undef RUN_TEXT
+#undef RUN_LIST
 #undef RUN_NUMBER
 #undef RUN_FLAG
     if (defined)

@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 19
+#define PLACE_ABI_VERSION 20
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -342,17 +342,23 @@ struct place_program {
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+/* What an option says that may be given several times, in their order. */
+struct place_list {
+    const char **items;
+    int32_t n;
+};
+
 /* What the command line says; all zero is a legal value and means what each comment says. */
 struct place_run_options {
     const char *const *texts; /* files of the program's text, which nothing may be written over, and
                                * a null; null: not here */
-    const char *data;         /* training data; needed when steps > 0 */
+    struct place_list data;   /* training data, each a file or a pattern; needed when steps > 0 */
     int64_t steps;            /* optimizer steps in all, those before a checkpoint included */
     int32_t has_seed;         /* 0: the program's */
     uint64_t seed;
-    const char *eval;         /* held-out data: its loss is reported at the end; null: none */
-    const char *targets;      /* which tokens of data count as targets; null: all that are there */
-    const char *eval_targets; /* the same of eval */
+    struct place_list eval;    /* held-out data: its loss is reported at the end */
+    struct place_list targets; /* which tokens of data count as targets; none: all that are there */
+    struct place_list eval_targets; /* the same of eval */
     const char *data_type;  /* what data and eval hold, a word of data_kinds.def; null: name or content say */
     int64_t eval_every;     /* and after so many steps each; 0: at the end alone */
     const char *checkpoint; /* folder of checkpoints; null: that of `resume` */
@@ -375,8 +381,10 @@ struct place_run_options {
 enum { PLACE_MOST_SAMPLED = 1000000, PLACE_MOST_THREADS = 1024 };
 
 /* Parses the command line of a built program, or of `placec run` without its own options. On an
- * error or --help prints what there is to say; returns -1 to go on, else the exit status. */
+ * error or --help prints what there is to say; returns -1 to go on, else the exit status. The texts
+ * are argv's, the lists of them to be freed in any case. */
 int place_options_parse(int argc, char **argv, struct place_run_options *options);
+void place_options_free(struct place_run_options *options);
 
 /* Trains: all ranks of the mesh as threads, or this process's under a launcher. Prints progress to
  * stdout, errors to stderr. Returns the exit status: 0 done, 1 failed, 130 after Ctrl-C. While it

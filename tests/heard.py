@@ -36,7 +36,7 @@ TABLES = [
     ("ir/dimensions.def", r'^DIMENSION\(\w+, "(\w+)", 1\)', "split.{}"),
     ("ir/roles.def", r'^ROLE\(\w+, "(\w+)"', "role.{}"),
     ("ir/ways.def", r'^WAY\(\w+, "(\w+)"', "wire.{}"),
-    ("driver/options.def", r'^OPTION\(\w+, "([\w-]+)"', "option.{}"),
+    ("driver/options.def", r'^(?:OPTION|REPEATED)\(\w+, "([\w-]+)"', "option.{}"),
     ("runtime/host/data_kinds.def", r'^DATA_KIND\(\w+, "(\w+)"', "data.{}"),
     ("runtime/options.def", r'^RUN_\w+\(\w+, \w+, "([\w-]+)"', "option.{}"),
 ]

@@ -19,7 +19,7 @@ def read(path):
         return text.read()
 
 
-NAMES = dict(re.findall(r'^(?:OPTION|RUN_\w+)\((\w+),(?: \w+,)? "([\w-]+)"', read("driver/options.def") +
+NAMES = dict(re.findall(r'^(?:OPTION|REPEATED|RUN_\w+)\((\w+),(?: \w+,)? "([\w-]+)"', read("driver/options.def") +
                         read("runtime/options.def"), re.M))
 KINDS = {option: kind for kind, option in re.findall(r"^RUN_(\w+)\((\w+),", read("runtime/options.def"), re.M)}
 FLAGS = {"SPANS", "COMPILE_ONLY", "VERBOSE", "JSON", "FIX"} | {option for option, kind in KINDS.items() if kind == "FLAG"}

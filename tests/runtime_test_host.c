@@ -261,7 +261,8 @@ static const char *write_file(const char *suffix, const void *data, size_t bytes
 static char message[512];
 static int open_data(struct dataset *set, const char *path, const char *targets, const char *type,
                      int64_t sequence) {
-    const struct data_request request = {path, targets, type, "--targets"};
+    const struct data_request request = {
+        {&path, 1}, {&targets, targets != NULL}, type, "--data", "--targets"};
     program.sequence = sequence;
     return dataset_open(set, &request, &program, message, sizeof message);
 }
@@ -390,6 +391,55 @@ static void check_samples(int inner) {
     unlink(path);
 }
 
+/* Files of 2, 1 and 3 windows: none crosses a border, and what is left behind a file's last window
+ * is nobody's. */
+static void windows_of_several_files_follow_each_other(void **state) {
+    static unsigned char text[3][4 * 3 + 3];
+    static const int n_windows[] = {2, 1, 3};
+    const char *paths[3];
+    char names[3][64];
+    for (int file = 0; file < 3; file++) {
+        for (size_t i = 0; i < sizeof text[file]; i++)
+            text[file][i] = (unsigned char)(100 * file / 2 + (int)i + 1);
+        snprintf(names[file], sizeof names[file], ".%d", file);
+        snprintf(names[file], sizeof names[file], "%s",
+                 write_file(names[file], text[file], (size_t)n_windows[file] * 4 + 3));
+        paths[file] = names[file];
+    }
+    struct dataset set;
+    const struct data_request request = {{paths, 3}, {NULL, 0}, "text", "--data", "--targets"};
+    struct place_buffer buffers[2];
+    program.sequence = 4;
+    for (int i = 0; i < 2; i++)
+        buffers[i] = (struct place_buffer){.tensor = -1,
+                                           .class = PLACE_INPUT,
+                                           .dtype = PLACE_I32,
+                                           .rank = 2,
+                                           .dims = {{.size = 7}, {.size = 4}},
+                                           .count = 1,
+                                           .window_of = -1,
+                                           .stride_bytes = 7 * 4 * 4,
+                                           .offset_bytes = i * 7 * 4 * 4};
+    program.buffers = buffers;
+    program.wellknown = (struct place_wellknown){0, 1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    assert_int_equal(dataset_open(&set, &request, &program, message, sizeof message), 0);
+    assert_int_equal(set.windows, 6);
+    assert_int_equal(set.tokens, 11 + 7 + 15);
+    int32_t arena[2][7][4];
+    struct place_context context = {.program = &program, .head.arena = arena};
+    assert_int_equal(dataset_fill(&context, &set, DATA_SEQUENTIAL, 0, 0), PLACE_OK);
+    for (int file = 0, row = 0; file < 3; file++)
+        for (int window = 0; window < n_windows[file]; window++, row++)
+            for (int i = 0; i < 4; i++) {
+                assert_int_equal(arena[0][row][i], text[file][window * 4 + i]);
+                assert_int_equal(arena[1][row][i], text[file][window * 4 + i + 1]);
+            }
+    assert_int_equal(arena[1][6][0], -1); /* there is no seventh */
+    dataset_close(&set);
+    for (int file = 0; file < 3; file++)
+        unlink(names[file]);
+}
+
 static void samples_are_dealt_out_once(void **state) {
     for (int inner = 0; inner <= 2; inner++)
         check_samples(inner);
@@ -455,6 +505,7 @@ int main(void) {
         cmocka_unit_test(an_epoch_takes_every_window_once),
         cmocka_unit_test(tokens_have_their_width_and_mask),
         cmocka_unit_test(samples_are_dealt_out_once),
+        cmocka_unit_test(windows_of_several_files_follow_each_other),
         cmocka_unit_test(tensors_of_files_are_found_by_name),
         cmocka_unit_test(strings_of_json_are_escaped),
     };

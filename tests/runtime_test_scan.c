@@ -17,6 +17,7 @@
 
 enum { THREADS = 4, MASK = 65535 };
 static char message[512];
+static uint64_t hash_of_all, hash_of_tokens; /* of the data that were scanned last */
 
 /* Data, whose kind the name says, or the file of their targets. */
 static const char *write_file(const char *name, const void *data, size_t bytes) {
@@ -32,7 +33,8 @@ static const char *write_file(const char *name, const void *data, size_t bytes) 
 
 static int open_data(struct dataset *set, const char *path, const char *targets, int64_t sequence) {
     const struct place_program program = {.vocab = 1000, .sequence = sequence};
-    const struct data_request request = {path, targets, NULL, "--targets"};
+    const struct data_request request = {
+        {&path, 1}, {&targets, targets != NULL}, NULL, "--data", "--targets"};
     return dataset_open(set, &request, &program, message, sizeof message);
 }
 
@@ -41,6 +43,8 @@ static enum scan_end scan_file(struct dataset *set, const char *path, const char
     assert_int_equal(open_data(set, path, targets, sequence), 0);
     message[0] = 0;
     enum scan_end end = dataset_scan(set, 1000, threads, message, sizeof message);
+    hash_of_all = dataset_hash(set);
+    hash_of_tokens = dataset_tokens_hash(set);
     dataset_close(set);
     return end;
 }
@@ -94,9 +98,9 @@ static void the_first_wrong_token_is_told(void **state) {
     struct dataset set;
     const char *path = write_file(".u16", tokens, TOKENS * sizeof *tokens);
     assert_int_equal(scan_file(&set, path, NULL, 100, 1), SCAN_DONE);
-    uint64_t hash = dataset_hash(&set);
+    uint64_t hash = hash_of_all;
     assert_int_equal(scan_file(&set, path, NULL, 100, THREADS), SCAN_DONE);
-    assert_int_equal(dataset_hash(&set), hash);
+    assert_int_equal(hash_of_all, hash);
     for (int i = 0; i < 1 << 17; i++) { /* two pieces change places */
         uint16_t token = tokens[i];
         tokens[i] = tokens[i + (1 << 17)];
@@ -104,7 +108,7 @@ static void the_first_wrong_token_is_told(void **state) {
     }
     path = write_file(".u16", tokens, TOKENS * sizeof *tokens);
     assert_int_equal(scan_file(&set, path, NULL, 100, THREADS), SCAN_DONE);
-    assert_true(dataset_hash(&set) != hash);
+    assert_true(hash_of_all != hash);
     tokens[5000000] = 1000;
     tokens[5000001] = 1001;
     tokens[5200000] = 2000;
@@ -117,7 +121,7 @@ static void the_first_wrong_token_is_told(void **state) {
     }
     assert_int_equal(truncate(path, 400), 0); /* of another length, of other content */
     assert_int_equal(scan_file(&set, path, NULL, 100, 1), SCAN_DONE);
-    assert_true(dataset_hash(&set) != hash);
+    assert_true(hash_of_all != hash);
     unlink(path);
     free(tokens);
 }
@@ -250,13 +254,45 @@ static void targets_belong_to_the_tokens(void **state) {
     dataset_close(&set);
     assert_int_equal(truncate(targets, PLACES), 0);
     assert_int_equal(scan_file(&set, path, targets, SEQUENCE, 1), SCAN_DONE);
-    uint64_t hash = dataset_hash(&set), file = set.file.hash;
+    uint64_t hash = hash_of_all, tokens_hash = hash_of_tokens;
     flags[2] = 1;
     targets = write_file(".targets", flags, PLACES);
     assert_int_equal(scan_file(&set, path, targets, SEQUENCE, 1), SCAN_DONE);
-    assert_true(dataset_hash(&set) != hash && set.file.hash == file);
+    assert_true(hash_of_all != hash && hash_of_tokens == tokens_hash);
     unlink(path);
     unlink(targets);
+}
+
+/* Whatever is wrong is told of the file that it is in; the order of files makes other data. */
+static void each_of_several_files_is_looked_through(void **state) {
+    uint16_t tokens[2][6] = {{1, 2, 3, 4, 5, MASK}, {6, 7, 8, 9, 10, 11}};
+    char paths[2][64];
+    uint64_t hashes[3];
+    for (int i = 0; i < 2; i++)
+        snprintf(paths[i], sizeof paths[i], "%s",
+                 write_file(i ? ".1.u16" : ".0.u16", tokens[i], sizeof tokens[i]));
+    const struct place_program program = {.vocab = 1000, .sequence = 2};
+    struct dataset set;
+    for (int i = 0; i < 3; i++) {
+        const char *names[] = {paths[i != 0], paths[i == 0]};
+        const struct data_request request = {{names, i < 2 ? 2 : 1}, {0}, NULL, "--data", ""};
+        assert_int_equal(dataset_open(&set, &request, &program, message, sizeof message), 0);
+        assert_int_equal(dataset_scan(&set, 1000, 1, message, sizeof message), SCAN_DONE);
+        hashes[i] = dataset_hash(&set);
+        assert_int_equal(set.targets_that_count, i < 2 ? 8 : 4);
+        dataset_close(&set);
+    }
+    assert_true(hashes[0] != hashes[1] && hashes[1] != hashes[2] && hashes[0] != hashes[2]);
+    tokens[1][3] = 2000;
+    write_file(".1.u16", tokens[1], sizeof tokens[1]);
+    const char *names[] = {paths[0], paths[1]};
+    const struct data_request request = {{names, 2}, {0}, NULL, "--data", ""};
+    assert_int_equal(dataset_open(&set, &request, &program, message, sizeof message), 0);
+    assert_int_equal(dataset_scan(&set, 1000, 1, message, sizeof message), SCAN_REFUSED);
+    assert_non_null(strstr(message, ".1.u16: token 2000 at position 3 (byte 6, window 1)"));
+    dataset_close(&set);
+    unlink(paths[0]);
+    unlink(paths[1]);
 }
 
 int main(void) {
@@ -269,6 +305,7 @@ int main(void) {
         cmocka_unit_test(a_file_that_is_cut_short_is_told),
         cmocka_unit_test(nothing_is_predicted_from_a_mask),
         cmocka_unit_test(targets_belong_to_the_tokens),
+        cmocka_unit_test(each_of_several_files_is_looked_through),
         cmocka_unit_test(a_signal_ends_it), /* last: it stays seen */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

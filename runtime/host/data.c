@@ -1,7 +1,8 @@
-/* Token files and their order (see data.h). */
+/* Files of tokens and their order (see data.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,6 +29,8 @@ static int file_open(struct data_file *file, const char *path, char *message,
         return -1;
     }
     file->bytes = status.st_size;
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
     return 0;
 }
 
@@ -37,76 +40,198 @@ static void file_close(struct data_file *file) {
     file->descriptor = -1;
 }
 
-static int check_length(struct dataset *set, char *message, size_t message_bytes) {
-    const struct data_file *file = &set->file;
-    set->tokens = file->bytes / set->width;
-    set->windows = set->tokens > 0 ? (set->tokens - 1) / set->sequence : 0;
-    if (file->bytes % set->width != 0) {
+static int check_length(struct data_part *part, int64_t sequence, char *message,
+                        size_t message_bytes) {
+    const struct data_file *file = &part->file;
+    part->tokens = file->bytes / part->width;
+    part->windows = part->tokens > 0 ? (part->tokens - 1) / sequence : 0;
+    if (file->bytes % part->width != 0) {
         snprintf(
             message, message_bytes,
             "%s: %lld byte%s not a whole number of %d-byte tokens; the file is cut short or its "
             "name is wrong",
-            file->path, (long long)file->bytes, file->bytes == 1 ? " is" : "s are", set->width);
+            file->path, (long long)file->bytes, file->bytes == 1 ? " is" : "s are", part->width);
         return -1;
     }
-    if (set->windows == 0) {
+    if (part->windows == 0) {
         snprintf(
             message, message_bytes,
             "%s: %lld token%s fewer than one sequence of %lld and its successor; give more data "
             "or a shorter train.sequence",
-            file->path, (long long)set->tokens, set->tokens == 1 ? " is" : "s are",
-            (long long)set->sequence);
+            file->path, (long long)part->tokens, part->tokens == 1 ? " is" : "s are",
+            (long long)sequence);
         return -1;
     }
     return 0;
 }
 
-static int open_targets(struct dataset *set, const struct data_request *request, char *message,
+static int open_targets(struct data_part *part, const char *path, const char *option, char *message,
                         size_t message_bytes) {
-    if (file_open(&set->targets, request->targets, message, message_bytes) != 0)
+    if (file_open(&part->targets, path, message, message_bytes) != 0)
         return -1;
-    if (set->targets.bytes == set->tokens)
+    if (part->targets.bytes == part->tokens)
         return 0;
     snprintf(message, message_bytes,
              "%s: it has %lld byte%s, but %s has %lld token%s; %s takes a byte for each token, 1 "
              "where it counts as a target, else 0",
-             request->targets, (long long)set->targets.bytes, plural_s(set->targets.bytes),
-             request->path, (long long)set->tokens, plural_s(set->tokens), request->targets_option);
+             path, (long long)part->targets.bytes, plural_s(part->targets.bytes), part->file.path,
+             (long long)part->tokens, plural_s(part->tokens), option);
+    return -1;
+}
+
+/* The next file. What is text has other tokens than what is not. */
+static int open_part(struct dataset *set, const struct place_program *program, char *message,
+                     size_t message_bytes) {
+    int32_t index = set->n_parts;
+    struct data_part *part = &set->parts[index];
+    struct data_content content;
+    set->n_parts++;
+    if (file_open(&part->file, set->files.paths[index], message, message_bytes) != 0 ||
+        data_kind_find(part->file.path, part->file.descriptor, part->file.bytes, set->request.type,
+                       program->vocab, &content, message, message_bytes) != 0)
+        return -1;
+    part->kind = content.kind;
+    part->width = content.width;
+    part->file.begin = content.begin;
+    part->file.bytes = content.bytes;
+    if ((part->kind == DATA_TEXT) != dataset_is_text(set)) {
+        snprintf(message, message_bytes,
+                 "%s and %s: one is text and one has tokens, which mean something else; train on "
+                 "one kind, or say with --data-type what both are",
+                 set->files.paths[0], part->file.path);
+        return -1;
+    }
+    return check_length(part, program->sequence, message, message_bytes) != 0 ||
+                   (set->target_files.n > 0 &&
+                    open_targets(part, set->target_files.paths[index], set->request.targets_option,
+                                 message, message_bytes) != 0)
+               ? -1
+               : 0;
+}
+
+static int find_files(struct dataset *set, char *message, size_t message_bytes) {
+    const struct data_request *request = &set->request;
+    if (data_files_find(&set->files, &request->names, request->option, message, message_bytes) !=
+            0 ||
+        data_files_find(&set->target_files, &request->targets, request->targets_option, message,
+                        message_bytes) != 0)
+        return -1;
+    if (set->target_files.n == 0 || set->target_files.n == set->files.n)
+        return 0;
+    snprintf(
+        message, message_bytes,
+        "%s names %d file%s and %s %d; give one of targets for each of data, in the same order",
+        request->option, set->files.n, plural_s(set->files.n), request->targets_option,
+        set->target_files.n);
     return -1;
 }
 
 int dataset_open(struct dataset *set, const struct data_request *request,
                  const struct place_program *program, char *message, size_t message_bytes) {
-    struct data_content content;
     *set = (struct dataset){.request = *request, .sequence = program->sequence};
-    if (file_open(&set->file, request->path, message, message_bytes) != 0 ||
-        data_kind_find(request->path, set->file.descriptor, set->file.bytes, request->type,
-                       program->vocab, &content, message, message_bytes) != 0)
+    if (find_files(set, message, message_bytes) != 0)
         return -1;
-    set->kind = content.kind;
-    set->width = content.width;
-    set->file.begin = content.begin;
-    set->file.bytes = content.bytes;
-    if (check_length(set, message, message_bytes) != 0)
+    set->parts = calloc((size_t)set->files.n, sizeof *set->parts);
+    if (!set->parts) {
+        snprintf(message, message_bytes, "%s: no memory for %d files", request->option,
+                 set->files.n);
         return -1;
-    return request->targets ? open_targets(set, request, message, message_bytes) : 0;
+    }
+    while (set->n_parts < set->files.n) {
+        if (open_part(set, program, message, message_bytes) != 0)
+            return -1;
+        struct data_part *part = &set->parts[set->n_parts - 1];
+        part->first_window = set->windows;
+        set->windows += part->windows;
+        set->tokens += part->tokens;
+    }
+    return 0;
 }
 
 void dataset_close(struct dataset *set) {
-    file_close(&set->file);
-    file_close(&set->targets);
+    for (int32_t i = 0; i < set->n_parts; i++) {
+        file_close(&set->parts[i].file);
+        file_close(&set->parts[i].targets);
+    }
+    free(set->parts);
+    set->parts = NULL;
+    set->n_parts = 0;
+    data_files_free(&set->files);
+    data_files_free(&set->target_files);
+}
+
+static struct data_name name_of(const struct data_files *files) {
+    struct data_name name;
+    if (files->n == 1)
+        snprintf(name.text, sizeof name.text, "%s", files->paths[0]);
+    else
+        snprintf(name.text, sizeof name.text, "%s and %d more", files->paths[0], files->n - 1);
+    return name;
+}
+
+struct data_name dataset_name(const struct dataset *set) {
+    return name_of(&set->files);
+}
+
+struct data_name targets_name(const struct dataset *set) {
+    return name_of(&set->target_files);
+}
+
+bool dataset_is_text(const struct dataset *set) {
+    return set->n_parts > 0 && set->parts[0].kind == DATA_TEXT;
+}
+
+/* ---- hashes --------------------------------------------------------------------------------- */
+
+/* Of what came before and one more: the order counts. Of one it is that. */
+static uint64_t join(uint64_t before, uint64_t hash) {
+    return before * UINT64_C(0xA0761D6478BD642F) + hash;
+}
+
+uint64_t dataset_tokens_hash(const struct dataset *set) {
+    uint64_t hash = 0;
+    for (int32_t i = 0; i < set->n_parts; i++)
+        hash = join(hash, set->parts[i].file.hash);
+    return hash;
+}
+
+uint64_t dataset_targets_hash(const struct dataset *set) {
+    uint64_t hash = 0;
+    for (int32_t i = 0; i < set->n_parts; i++)
+        hash = join(hash, set->parts[i].targets.hash);
+    return hash;
 }
 
 uint64_t dataset_hash(const struct dataset *set) {
-    /* Odd, so that each of the three changes the sum whatever the others are. */
-    return set->file.hash + (uint64_t)set->width * UINT64_C(0xD6E8FEB86659FD93) +
-           set->targets.hash * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t hash = 0;
+    for (int32_t i = 0; i < set->n_parts; i++) {
+        const struct data_part *part = &set->parts[i];
+        /* Odd, so that each of the three changes the sum whatever the others are. */
+        hash = join(hash, part->file.hash + (uint64_t)part->width * UINT64_C(0xD6E8FEB86659FD93) +
+                              part->targets.hash * UINT64_C(0x9E3779B97F4A7C15));
+    }
+    return hash;
 }
+
+/* ---- windows -------------------------------------------------------------------------------- */
 
 int64_t dataset_window(const struct dataset *set, uint64_t seed, int64_t index) {
     uint64_t n = (uint64_t)set->windows, epoch = (uint64_t)index / n;
     uint64_t key = random_key(seed, "data") + epoch * UINT64_C(0x9E3779B97F4A7C15);
     return (int64_t)random_permute(key, (uint64_t)index % n, n);
+}
+
+/* The file that a window is in. */
+static const struct data_part *part_of(const struct dataset *set, int64_t window) {
+    int32_t first = 0, last = set->n_parts - 1;
+    while (first < last) {
+        int32_t middle = first + (last - first + 1) / 2;
+        if (set->parts[middle].first_window <= window)
+            first = middle;
+        else
+            last = middle - 1;
+    }
+    return &set->parts[first];
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -168,7 +293,8 @@ static int32_t read_known_token(struct place_context *context, struct reader *re
 
 int32_t dataset_begin(struct place_context *context, const struct dataset *set, int64_t *count,
                       int32_t *tokens) {
-    struct reader reader = {.file = &set->file, .width = set->width};
+    const struct data_part *part = &set->parts[0];
+    struct reader reader = {.file = &part->file, .width = part->width};
     int64_t token = 0, n = 0;
     int32_t status = PLACE_OK;
     while (n < *count && !status && token >= 0) {
@@ -180,7 +306,7 @@ int32_t dataset_begin(struct place_context *context, const struct dataset *set, 
         status = context_fail(context, -1, PLACE_ERROR_HOST,
                               "%s: it begins with the mask, so there is no token to go on from; "
                               "give data that begin with tokens, or leave out --sample",
-                              set->file.path);
+                              part->file.path);
     *count = n;
     return status;
 }
@@ -228,15 +354,20 @@ static int32_t *sample_row(struct place_context *context, const struct samples *
     return (int32_t *)layout_item(context, samples->buffer, item) + row * samples->width;
 }
 
-/* A dataset's readers: of the tokens, and of which count as targets. */
+/* The readers of a file: of the tokens, and of which count as targets. */
 struct readers {
+    const struct data_part *part;
     struct reader tokens, targets;
 };
 
-static void readers_begin(struct readers *readers, const struct dataset *set) {
-    readers->tokens.file = &set->file;
-    readers->tokens.width = set->width;
-    readers->targets.file = &set->targets;
+/* What was read of the same file is kept. */
+static void readers_turn_to(struct readers *readers, const struct data_part *part) {
+    if (readers->part == part)
+        return;
+    readers->part = part;
+    readers->tokens.file = &part->file;
+    readers->tokens.width = part->width;
+    readers->targets.file = &part->targets;
     readers->targets.width = 1;
     readers->tokens.n = readers->targets.n = 0;
     readers->tokens.first = readers->targets.first = 0;
@@ -257,7 +388,8 @@ static int32_t read_target(struct place_context *context, struct readers *reader
     return status;
 }
 
-/* Row of one sample: its tokens, or with `shift` 1 their targets. Masked tokens are read as 0. */
+/* Row of one sample, a window of the readers' file (-1: none): its tokens, or with `shift` 1 their
+ * targets. Masked tokens are read as 0. */
 static int32_t fill_row(struct place_context *context, struct readers *readers,
                         const struct samples *samples, int64_t window, int64_t sequence, int shift,
                         int32_t *row) {
@@ -277,13 +409,16 @@ static int32_t fill_buffer(struct place_context *context, const struct dataset *
                            int shift) {
     struct samples samples = samples_of(context, buffer);
     struct readers readers;
-    readers_begin(&readers, set);
+    readers.part = NULL;
     for (int64_t item = 0; item < samples.buffer->count; item++)
         for (int64_t row = 0; row < samples.rows; row++) {
             int64_t index = first + samples.first + item * samples.step + row;
             int64_t window = order == DATA_SHUFFLED ? dataset_window(set, seed, index)
                              : index < set->windows ? index
                                                     : -1;
+            readers_turn_to(&readers, part_of(set, window));
+            if (window >= 0)
+                window -= readers.part->first_window;
             int32_t status = fill_row(context, &readers, &samples, window, set->sequence, shift,
                                       sample_row(context, &samples, item, row));
             if (status)

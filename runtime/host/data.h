@@ -1,8 +1,12 @@
-/* Token files, and which window of one is which sample of which step. */
+/* Files of tokens, and which window of them is which sample of which step. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "runtime/context.h"
+#include "runtime/host/data_files.h"
 #include "runtime/host/data_kind.h"
+#include "runtime/host/file.h"
 
 /* A file that is read piece by piece, not mapped: one that somebody cuts short, or a disk that
  * fails, is then an error of one read and not a signal. What is appended after the start is left
@@ -13,6 +17,8 @@ struct data_file {
     int64_t begin;    /* bytes of a header, which is no content */
     int64_t bytes;    /* of its content */
     uint64_t hash;    /* of its content (content_hash.h); set by dataset_scan */
+    dev_t device;
+    ino_t inode;
 };
 
 /* The token of so many bytes that stands here, -1 for the mask. */
@@ -33,10 +39,20 @@ static inline int64_t data_token(const unsigned char *at, int width) {
 
 /* What a run is asked to read. */
 struct data_request {
-    const char *path;
-    const char *targets;        /* which of its tokens count; null: all that are there */
-    const char *type;           /* what --data-type says; null: nothing */
-    const char *targets_option; /* that names such a file */
+    struct place_list names;
+    struct place_list targets; /* a file for each: which of its tokens count; none: all do */
+    const char *type;          /* what --data-type says; null: nothing */
+    const char *option, *targets_option; /* that name the files */
+};
+
+/* One file of a dataset. Its windows are its own: none goes on in the next file. */
+struct data_part {
+    struct data_file file, targets;
+    enum data_kind kind;
+    int width; /* bytes of a token */
+    int64_t tokens;
+    int64_t windows;      /* of sequence + 1 tokens, sequence apart */
+    int64_t first_window; /* its place among those of all files */
 };
 
 /* The largest number of two bytes or more is the mask: no token. It is no target, and what follows
@@ -44,15 +60,22 @@ struct data_request {
  * is there, the file of targets has one byte for each: 1 where it counts as a target, else 0. */
 struct dataset {
     struct data_request request;
-    struct data_file file, targets;
-    enum data_kind kind;
-    int width; /* bytes of a token */
-    int64_t tokens;
-    int64_t windows; /* of sequence + 1 tokens, sequence apart */
+    struct data_files files, target_files;
+    struct data_part *parts; /* in the order of the files */
+    int32_t n_parts;         /* 0: there is no data */
+    int64_t tokens, windows; /* of all files */
     int64_t sequence;
     /* Set by dataset_scan: places of the windows that count, windows without any. */
     int64_t targets_that_count, idle_windows;
 };
+
+/* What the data are called: "shard_0.bin and 9 more". */
+struct data_name {
+    char text[FILE_PATH_BYTES + 32];
+};
+struct data_name dataset_name(const struct dataset *set);
+struct data_name targets_name(const struct dataset *set);
+bool dataset_is_text(const struct dataset *set);
 
 /* 0, or -1 with one line in `message` that says what to do. What is open is closed by
  * dataset_close, whatever this returns. */
@@ -60,8 +83,11 @@ int dataset_open(struct dataset *set, const struct data_request *request,
                  const struct place_program *program, char *message, size_t message_bytes);
 void dataset_close(struct dataset *set);
 
-/* Of all that is read: the tokens, of how many bytes they are, and which count as targets. */
+/* Of all that is read, file by file: the tokens, of how many bytes they are, and which count as
+ * targets; and of the tokens alone, and of the files of targets. */
 uint64_t dataset_hash(const struct dataset *set);
+uint64_t dataset_tokens_hash(const struct dataset *set);
+uint64_t dataset_targets_hash(const struct dataset *set);
 
 /* The window that is sample `index` of the run (step * batch + place in the batch, from 0): every
  * epoch is a permutation of all windows that depends on (seed, epoch) alone, and the next epoch
@@ -87,7 +113,7 @@ int64_t data_targets(struct place_context *context);
  */
 void data_fill_same(struct place_context *context, const int32_t *tokens, int64_t count);
 
-/* The first tokens of the file, up to *count, or to the first mask, where *count becomes less;
- * there is at least one. */
+/* The first tokens of the first file, up to *count, or to the first mask, where *count becomes
+ * less; there is at least one. */
 int32_t dataset_begin(struct place_context *context, const struct dataset *set, int64_t *count,
                       int32_t *tokens);

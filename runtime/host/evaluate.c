@@ -94,7 +94,8 @@ int32_t rank_report_evaluation(struct session *session, struct place_context *co
         return status;
     if (context->rank == 0)
         printf("eval: loss %.6f over %lld token%s of %s\n", unsigned_nan(evaluation.loss),
-               (long long)evaluation.tokens, plural_s(evaluation.tokens), session->eval.file.path);
+               (long long)evaluation.tokens, plural_s(evaluation.tokens),
+               dataset_name(&session->eval).text);
     return isfinite(evaluation.loss)
                ? PLACE_OK
                : fail_not_a_number(context, "the loss of --eval is not a number: the model has "
@@ -181,7 +182,7 @@ static int32_t sample_token(struct session *session, struct place_context *conte
 /* Bytes of text as they are, other tokens as numbers. What a terminal would obey is printed as '?'.
  */
 static void print_token(const struct dataset *set, int64_t token) {
-    if (set->kind != DATA_TEXT)
+    if (!dataset_is_text(set))
         printf("%lld ", (long long)token);
     else
         putchar((token < 32 && token != '\n' && token != '\t') || token == 127 ? '?' : (int)token);

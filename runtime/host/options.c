@@ -11,10 +11,12 @@
 
 enum option_id {
 #define RUN_TEXT(ID, member, name, argument, help)                OPTION_##ID,
+#define RUN_LIST(ID, member, name, argument, help)                OPTION_##ID,
 #define RUN_NUMBER(ID, member, name, argument, least, most, help) OPTION_##ID,
 #define RUN_FLAG(ID, member, name, letter, help)                  OPTION_##ID,
 #include "runtime/options.def"
 #undef RUN_TEXT
+#undef RUN_LIST
 #undef RUN_NUMBER
 #undef RUN_FLAG
     OPTION_HELP,
@@ -24,16 +26,19 @@ enum option_id {
 static const struct run_option {
     const char *name, *argument; /* argument null: a flag */
     char letter;                 /* that stands for it too; 0: none */
+    bool repeated;
     const char *help;
 } run_options[N_OPTIONS] = {
-#define RUN_TEXT(ID, member, name, argument, help)                {name, argument, 0, help},
-#define RUN_NUMBER(ID, member, name, argument, least, most, help) {name, argument, 0, help},
-#define RUN_FLAG(ID, member, name, letter, help)                  {name, NULL, letter, help},
+#define RUN_TEXT(ID, member, name, argument, help)                {name, argument, 0, false, help},
+#define RUN_LIST(ID, member, name, argument, help)                {name, argument, 0, true, help},
+#define RUN_NUMBER(ID, member, name, argument, least, most, help) {name, argument, 0, false, help},
+#define RUN_FLAG(ID, member, name, letter, help)                  {name, NULL, letter, true, help},
 #include "runtime/options.def"
 #undef RUN_TEXT
+#undef RUN_LIST
 #undef RUN_NUMBER
 #undef RUN_FLAG
-    {"help", NULL, 'h', "print this"},
+    {"help", NULL, 'h', true, "print this"},
 };
 
 static void print_help(const char *program) {
@@ -66,11 +71,23 @@ static bool parse_number(const char *program, const char *name, const char *text
 
 /* Which of two values was meant is not ours to guess. */
 static bool is_repeated(const char *program, int id, bool *given) {
-    bool repeated = given[id] && run_options[id].argument;
+    bool repeated = given[id] && !run_options[id].repeated;
     if (repeated)
         fprintf(stderr, "%s: --%s is given twice; give it once\n", program, run_options[id].name);
     given[id] = true;
     return repeated;
+}
+
+/* One more. */
+static bool list_add(const char *program, struct place_list *list, const char *item) {
+    const char **items = realloc(list->items, (size_t)(list->n + 1) * sizeof *items);
+    if (!items) {
+        fprintf(stderr, "%s: no memory for '%s'\n", program, item);
+        return false;
+    }
+    items[list->n] = item;
+    *list = (struct place_list){items, list->n + 1};
+    return true;
 }
 
 static bool take_option(const char *program, int id, const char *argument,
@@ -81,6 +98,9 @@ static bool take_option(const char *program, int id, const char *argument,
     case OPTION_##ID:                                                                              \
         options->member = argument;                                                                \
         return true;
+#define RUN_LIST(ID, member, name, argument_name, help)                                            \
+    case OPTION_##ID:                                                                              \
+        return list_add(program, &options->member, argument);
 #define RUN_NUMBER(ID, member, name, argument_name, least, most, help)                             \
     case OPTION_##ID:                                                                              \
         if (!parse_number(program, name, argument, least, most, &number))                          \
@@ -93,6 +113,7 @@ static bool take_option(const char *program, int id, const char *argument,
         return true;
 #include "runtime/options.def"
 #undef RUN_TEXT
+#undef RUN_LIST
 #undef RUN_NUMBER
 #undef RUN_FLAG
     default:
@@ -151,16 +172,33 @@ int place_options_parse(int argc, char **argv, struct place_run_options *options
     }
     options->has_seed = given[OPTION_SEED];
     if (optind < argc) {
-        fprintf(stderr, "%s: '%s' is not an option; --help lists them\n", argv[0], argv[optind]);
+        fprintf(stderr, "%s: '%s' is not an option; %s\n", argv[0], argv[optind],
+                options->data.n > 0 ? "files of data: a pattern in quotes, as --data "
+                                      "'train_*.bin', or --data before each"
+                                    : "--help lists them");
         return 2;
     }
-    if (options->steps > 0 && !options->data) {
+    if (options->steps > 0 && options->data.n == 0) {
         fprintf(stderr, "%s: --steps needs --data FILE\n", argv[0]);
         return 2;
     }
-    if (options->steps == 0 && options->data && !options->sample) {
+    if (options->steps == 0 && options->data.n > 0 && !options->sample) {
         fprintf(stderr, "%s: --data needs --steps N\n", argv[0]);
         return 2;
     }
     return -1;
+}
+
+void place_options_free(struct place_run_options *options) {
+#define RUN_TEXT(ID, member, name, argument, help)
+#define RUN_LIST(ID, member, name, argument, help)                                                 \
+    free((void *)options->member.items);                                                           \
+    options->member = (struct place_list){0};
+#define RUN_NUMBER(ID, member, name, argument, least, most, help)
+#define RUN_FLAG(ID, member, name, letter, help)
+#include "runtime/options.def"
+#undef RUN_TEXT
+#undef RUN_LIST
+#undef RUN_NUMBER
+#undef RUN_FLAG
 }

@@ -124,13 +124,31 @@ static int check_writable(const struct named_file *file, char *message, size_t b
     return -1;
 }
 
-int run_outputs_check(const struct place_program *program, const struct place_run_options *options,
-                      char *message, size_t message_bytes) {
+/* From what is read. */
+static int check_inputs(const struct named_file *files, int n, const struct data_files *inputs,
+                        const char *option, char *message, size_t bytes) {
+    for (int32_t i = 0; i < inputs->n; i++) {
+        const struct named_file input = {.option = option, .path = inputs->paths[i]};
+        for (int j = 0; j < n; j++)
+            if (check_pair(&input, &files[j], message, bytes) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int check_data(const struct named_file *files, int n, const struct dataset *set,
+                      char *message, size_t bytes) {
+    const struct data_request *request = &set->request;
+    return check_inputs(files, n, &set->files, request->option, message, bytes) != 0
+               ? -1
+               : check_inputs(files, n, &set->target_files, request->targets_option, message,
+                              bytes);
+}
+
+int run_outputs_check(const struct session *session, char *message, size_t message_bytes) {
+    const struct place_program *program = session->program;
+    const struct place_run_options *options = session->options;
     const struct named_file files[] = {
-        {.option = "--data", .path = options->data},
-        {.option = "--eval", .path = options->eval},
-        {.option = "--targets", .path = options->targets},
-        {.option = "--eval-targets", .path = options->eval_targets},
         {.option = "--resume", .path = options->resume},
         {.option = "--checkpoint", .path = options->checkpoint},
         {"--save", options->save, true, true, FILE_TENSORS,
@@ -145,7 +163,9 @@ int run_outputs_check(const struct place_program *program, const struct place_ru
     for (int i = 0; i < N_FILES; i++)
         if (check_writable(&files[i], message, message_bytes) != 0)
             return -1;
-    if (check_distinct(files, N_FILES, options->texts, message, message_bytes) != 0)
+    if (check_data(files, N_FILES, &session->data, message, message_bytes) != 0 ||
+        check_data(files, N_FILES, &session->eval, message, message_bytes) != 0 ||
+        check_distinct(files, N_FILES, options->texts, message, message_bytes) != 0)
         return -1;
     for (int i = 0; i < N_FILES; i++)
         if (check_outside(&files[i], message, message_bytes) != 0 ||

@@ -3,8 +3,7 @@
  */
 #pragma once
 #include <stddef.h>
-#include "runtime/place.h"
+#include "runtime/host/session.h"
 
-/* 0, or -1 with one line in `message`. */
-int run_outputs_check(const struct place_program *program, const struct place_run_options *options,
-                      char *message, size_t message_bytes);
+/* Once the inputs are open: 0, or -1 with one line in `message`. */
+int run_outputs_check(const struct session *session, char *message, size_t message_bytes);

@@ -80,7 +80,7 @@ static int32_t finish(struct session *session, struct place_context *context) {
         status = copies_compare(context);
     if (!status && options->dump)
         status = tensors_write(context, options->dump, ENTRIES_STATES);
-    if (!status && options->eval && !ends_early)
+    if (!status && options->eval.n > 0 && !ends_early)
         status = rank_report_evaluation(session, context);
     if (!status)
         status = profiling_report(session, context);

@@ -93,7 +93,7 @@ static const char *check_company(const struct place_run_options *options, char *
                  n == 1 ? "is" : "are");
         return message;
     }
-    if (options->eval_every && !options->eval)
+    if (options->eval_every && options->eval.n == 0)
         return "--eval-every needs held-out data: give --eval FILE, or leave it out";
     return NULL;
 }
@@ -107,13 +107,13 @@ static const char *check_program(const struct place_program *program,
     if (!buffers_fit(program))
         return "this program's buffers do not fit their places (an error of the compiler); report "
                "it";
-    if (options->eval && (!program->evaluate || program->wellknown.loss < 0))
+    if (options->eval.n > 0 && (!program->evaluate || program->wellknown.loss < 0))
         return "this program cannot evaluate; build it again without --eval";
     if (options->sample > 0 && (!program->evaluate || program->wellknown.logits < 0))
         return "this program keeps no logits, so nothing can be sampled; leave out --sample";
-    if (options->sample > 0 && !options->data)
+    if (options->sample > 0 && options->data.n == 0)
         return "--sample begins with the data's first tokens: give --data FILE";
-    if (options->steps > 0 && !options->data)
+    if (options->steps > 0 && options->data.n == 0)
         return "--steps needs --data FILE";
     const char *alone = check_company(options, message, bytes);
     return alone ? alone : inputs_check(options);
@@ -202,12 +202,10 @@ static int open_checkpoints(struct session *session, bool has_first_rank, char *
 
 /* Files, before time is spent. What is written belongs to the process of rank 0. */
 static int open_files(struct session *session, bool has_first_rank, char *message) {
-    if (has_first_rank &&
-        run_outputs_check(session->program, session->options, message, MESSAGE_BYTES) != 0)
+    if (inputs_open(session, message, MESSAGE_BYTES) != 0 ||
+        (has_first_rank && run_outputs_check(session, message, MESSAGE_BYTES) != 0))
         return -1;
-    if (open_checkpoints(session, has_first_rank, message) != 0)
-        return -1;
-    return inputs_open(session, message, MESSAGE_BYTES);
+    return open_checkpoints(session, has_first_rank, message);
 }
 
 static void close_files(struct session *session) {
@@ -445,13 +443,13 @@ static void warn_of_other_data(const struct session *session) {
         fprintf(stderr,
                 "warning: %s: sequences have %lld token%s, and had %lld in the steps before: an "
                 "epoch has other windows, so what was taken may come again\n",
-                session->options->data, (long long)sequence, plural_s(sequence),
+                dataset_name(&session->data).text, (long long)sequence, plural_s(sequence),
                 (long long)manifest->sequence);
     if (manifest->data_hash != dataset_hash(&session->data))
         fprintf(stderr,
                 "warning: %s: these are not the data of the steps before; they are taken from "
                 "sample %lld on\n",
-                session->options->data, (long long)manifest->samples);
+                dataset_name(&session->data).text, (long long)manifest->samples);
 }
 
 /* Another optimizer, rate or dropout is somebody's will, or a slip. */
@@ -582,5 +580,8 @@ int place_run(const struct place_program *program, const struct place_run_option
 int place_main(int argc, char **argv, const struct place_program *program) {
     struct place_run_options options;
     int status = place_options_parse(argc, argv, &options);
-    return status >= 0 ? status : place_run(program, &options);
+    if (status < 0)
+        status = place_run(program, &options);
+    place_options_free(&options);
+    return status;
 }

@@ -42,6 +42,7 @@ struct finding {
 struct worker;
 struct pass {
     const struct dataset *set;
+    const struct data_part *part; /* of it */
     const struct data_file *file;
     int width;                /* of a token, in bytes */
     int64_t limit;            /* every token is below, masks apart */
@@ -195,17 +196,17 @@ static int64_t first_that_counts(const unsigned char *flags, int64_t begin, int6
  * counts may be among. */
 static void look_at_window(struct worker *worker, const unsigned char *tokens,
                            const unsigned char *flags, int64_t first) {
-    const struct dataset *set = worker->pass->set;
-    int64_t n = set->sequence + 1, masked = -1, targets = 0;
+    int width = worker->pass->part->width;
+    int64_t n = worker->pass->set->sequence + 1, masked = -1, targets = 0;
     for (int64_t i = 0; i < n;) {
-        int64_t end = i + run_length(tokens + i * set->width, set->width, n - i, false);
+        int64_t end = i + run_length(tokens + i * width, width, n - i, false);
         int64_t target = first_that_counts(flags, i + 1, end);
         if (target >= 0 && masked >= 0)
             return find(worker, FOUND_MASKED_CONTEXT, first + masked, first + target);
         targets += count_targets(flags, i + 1, end);
         if (masked < 0)
             masked = end;
-        i = end + run_length(tokens + end * set->width, set->width, n - end, true);
+        i = end + run_length(tokens + end * width, width, n - end, true);
         /* What counts at the window's first place was looked at in the window before. */
         target = flags ? first_that_counts(flags, end > 0 ? end : 1, i) : -1;
         if (target >= 0)
@@ -216,21 +217,23 @@ static void look_at_window(struct worker *worker, const unsigned char *tokens,
 }
 
 static void look_at_windows(struct worker *worker, int64_t piece) {
-    const struct dataset *set = worker->pass->set;
-    int64_t window = piece * worker->pass->windows_in_piece, left = set->windows - window;
-    int64_t windows = left < worker->pass->windows_in_piece ? left : worker->pass->windows_in_piece;
-    int64_t first = window * set->sequence, n = windows * set->sequence + 1;
+    const struct pass *pass = worker->pass;
+    const struct data_part *part = pass->part;
+    int64_t sequence = pass->set->sequence;
+    int64_t window = piece * pass->windows_in_piece, left = part->windows - window;
+    int64_t windows = left < pass->windows_in_piece ? left : pass->windows_in_piece;
+    int64_t first = window * sequence, n = windows * sequence + 1;
     unsigned char *tokens = worker->buffer, *flags = NULL;
-    if (!read_piece(worker, &set->file, set->width, first * set->width, tokens, n * set->width))
+    if (!read_piece(worker, &part->file, part->width, first * part->width, tokens, n * part->width))
         return;
-    if (set->targets.path) {
-        flags = tokens + n * set->width;
-        if (!read_piece(worker, &set->targets, 1, first, flags, n))
+    if (part->targets.path) {
+        flags = tokens + n * part->width;
+        if (!read_piece(worker, &part->targets, 1, first, flags, n))
             return;
     }
     for (int64_t i = 0; i < windows && !worker->finding.kind; i++)
-        look_at_window(worker, tokens + i * set->sequence * set->width,
-                       flags ? flags + i * set->sequence : NULL, first + i * set->sequence);
+        look_at_window(worker, tokens + i * sequence * part->width,
+                       flags ? flags + i * sequence : NULL, first + i * sequence);
 }
 
 /* ---- a pass --------------------------------------------------------------------------------- */
@@ -286,41 +289,43 @@ static struct worker pass_run(struct pass *pass, int threads) {
 struct place_text {
     char text[64];
 };
-static struct place_text place_of(const struct dataset *set, int64_t position) {
+static struct place_text place_of(const struct pass *pass, int64_t position) {
+    const struct data_part *part = pass->part;
     struct place_text place;
-    int64_t byte = set->file.begin + position * set->width, window = position / set->sequence;
-    if (position > set->windows * set->sequence)
+    int64_t byte = part->file.begin + position * part->width;
+    int64_t sequence = pass->set->sequence, window = position / sequence;
+    if (position > part->windows * sequence)
         snprintf(place.text, sizeof place.text, "byte %lld, behind the last window",
                  (long long)byte);
     else
         snprintf(place.text, sizeof place.text, "byte %lld, window %lld", (long long)byte,
-                 (long long)(window < set->windows ? window : set->windows - 1));
+                 (long long)(window < part->windows ? window : part->windows - 1));
     return place;
 }
 
-static void tell_unknown(const struct dataset *set, const struct finding *found, int64_t vocab,
-                         char *message, size_t bytes) {
+static void tell_unknown(const struct pass *pass, const struct finding *found, char *message,
+                         size_t bytes) {
     int length = snprintf(
         message, bytes,
         "%s: token %lld%s at position %lld (%s) is not below the vocabulary's %lld; ",
-        set->file.path, (long long)found->other, found->other == INT64_MAX ? " or more" : "",
-        (long long)found->at, place_of(set, found->at).text, (long long)vocab);
+        pass->file->path, (long long)found->other, found->other == INT64_MAX ? " or more" : "",
+        (long long)found->at, place_of(pass, found->at).text, (long long)pass->limit);
     if (length < 0 || (size_t)length >= bytes)
         return;
     snprintf(message + length, bytes - (size_t)length, "%s",
-             set->kind == DATA_TEXT
+             pass->part->kind == DATA_TEXT
                  ? "text needs a model.vocab of 256, or give tokens made for this model"
                  : "use data made for this model or set model.vocab");
 }
 
-static void tell_context(const struct dataset *set, const struct finding *found, char *message,
+static void tell_context(const struct pass *pass, const struct finding *found, char *message,
                          size_t bytes) {
     snprintf(message, bytes,
              "%s: position %lld (%s) is masked, but the target at position %lld is predicted from "
              "it, and there is no token; give all tokens, and say with %s FILE which count as "
              "targets (a byte each: 1, or 0)",
-             set->file.path, (long long)found->at, place_of(set, found->at).text,
-             (long long)found->other, set->request.targets_option);
+             pass->file->path, (long long)found->at, place_of(pass, found->at).text,
+             (long long)found->other, pass->set->request.targets_option);
 }
 
 static void tell_unreadable(const struct finding *found, char *message, size_t bytes) {
@@ -336,7 +341,7 @@ static void tell_unreadable(const struct finding *found, char *message, size_t b
 
 static void tell(const struct pass *pass, const struct finding *found, char *message,
                  size_t bytes) {
-    const struct dataset *set = pass->set;
+    const struct data_part *part = pass->part;
     switch (found->kind) {
     case FOUND_NOTHING:
         break;
@@ -351,34 +356,35 @@ static void tell(const struct pass *pass, const struct finding *found, char *mes
             message, bytes,
             "%s: %s, is 0, which text has not; take it out, or say that all bytes are meant with "
             "--data-type text",
-            set->file.path, place_of(set, found->at).text);
+            part->file.path, place_of(pass, found->at).text);
         break;
     case FOUND_UNKNOWN:
-        tell_unknown(set, found, pass->limit, message, bytes);
+        tell_unknown(pass, found, message, bytes);
         break;
     case FOUND_NO_FLAG:
         snprintf(message, bytes,
                  "%s: byte %lld is %lld; a token that counts as a target has the byte 1 here, any "
                  "other 0 (not the digits)",
-                 set->targets.path, (long long)found->at, (long long)found->other);
+                 part->targets.path, (long long)found->at, (long long)found->other);
         break;
     case FOUND_MASKED_TARGET:
         snprintf(message, bytes,
                  "%s: byte %lld says that a token counts as a target which is masked in %s; make "
                  "it 0",
-                 set->targets.path, (long long)found->at, set->file.path);
+                 part->targets.path, (long long)found->at, part->file.path);
         break;
     case FOUND_MASKED_CONTEXT:
-        tell_context(set, found, message, bytes);
+        tell_context(pass, found, message, bytes);
         break;
     }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static struct pass pass_over_bytes(const struct dataset *set, const struct data_file *file,
-                                   int width) {
+static struct pass pass_over_bytes(const struct dataset *set, const struct data_part *part,
+                                   const struct data_file *file, int width) {
     return (struct pass){.set = set,
+                         .part = part,
                          .file = file,
                          .width = width,
                          .look = look_at_bytes,
@@ -386,14 +392,16 @@ static struct pass pass_over_bytes(const struct dataset *set, const struct data_
                          .buffer_bytes = PIECE_BYTES};
 }
 
-static struct pass pass_over_windows(const struct dataset *set) {
-    int64_t bytes = (set->sequence + 1) * (set->width + 1); /* of a window and its flags, at most */
+static struct pass pass_over_windows(const struct dataset *set, const struct data_part *part) {
+    int64_t bytes =
+        (set->sequence + 1) * (part->width + 1); /* of a window and its flags, at most */
     int64_t windows = bytes < PIECE_BYTES ? PIECE_BYTES / bytes : 1;
     return (struct pass){.set = set,
-                         .file = &set->file,
-                         .width = set->width,
+                         .part = part,
+                         .file = &part->file,
+                         .width = part->width,
                          .look = look_at_windows,
-                         .pieces = (set->windows + windows - 1) / windows,
+                         .pieces = (part->windows + windows - 1) / windows,
                          .windows_in_piece = windows,
                          .buffer_bytes = (size_t)(windows * bytes)};
 }
@@ -408,30 +416,37 @@ static enum scan_end scan_pass(struct pass *pass, int threads, struct worker *fo
     return interrupts_seen() ? SCAN_INTERRUPTED : SCAN_DONE;
 }
 
-enum scan_end dataset_scan(struct dataset *set, int64_t vocab, int threads, char *message,
-                           size_t message_bytes) {
-    struct pass pass = pass_over_bytes(set, &set->file, set->width);
+static enum scan_end scan_part(struct dataset *set, struct data_part *part, int64_t vocab,
+                               int threads, char *message, size_t message_bytes) {
+    struct pass pass = pass_over_bytes(set, part, &part->file, part->width);
     pass.limit = vocab;
     pass.beyond = FOUND_UNKNOWN;
-    pass.refuses_zero = set->kind == DATA_TEXT && !set->request.type;
-    struct worker tokens, flags, windows;
-    set->targets_that_count = set->windows * set->sequence;
+    pass.refuses_zero = part->kind == DATA_TEXT && !set->request.type;
+    struct worker tokens, flags, windows = {.targets = part->windows * set->sequence};
     enum scan_end end = scan_pass(&pass, threads, &tokens, message, message_bytes);
     if (!end)
-        set->file.hash = content_hash_whole(tokens.hash_sum, set->file.bytes);
-    if (!end && set->targets.path) {
-        pass = pass_over_bytes(set, &set->targets, 1);
+        part->file.hash = content_hash_whole(tokens.hash_sum, part->file.bytes);
+    if (!end && part->targets.path) {
+        pass = pass_over_bytes(set, part, &part->targets, 1);
         pass.limit = 2;
         pass.beyond = FOUND_NO_FLAG;
         end = scan_pass(&pass, threads, &flags, message, message_bytes);
         if (!end)
-            set->targets.hash = content_hash_whole(flags.hash_sum, set->targets.bytes);
+            part->targets.hash = content_hash_whole(flags.hash_sum, part->targets.bytes);
     }
-    if (!end && (tokens.has_mask || set->targets.path)) {
-        pass = pass_over_windows(set);
+    if (!end && (tokens.has_mask || part->targets.path)) {
+        pass = pass_over_windows(set, part);
         end = scan_pass(&pass, threads, &windows, message, message_bytes);
-        set->targets_that_count = windows.targets;
-        set->idle_windows = windows.idle_windows;
     }
+    set->targets_that_count += windows.targets;
+    set->idle_windows += windows.idle_windows;
+    return end;
+}
+
+enum scan_end dataset_scan(struct dataset *set, int64_t vocab, int threads, char *message,
+                           size_t message_bytes) {
+    enum scan_end end = SCAN_DONE;
+    for (int32_t i = 0; i < set->n_parts && !end; i++)
+        end = scan_part(set, &set->parts[i], vocab, threads, message, message_bytes);
     return end;
 }

@@ -269,7 +269,7 @@ static void show_evaluation(struct session *session, struct place_context *conte
     progress_end(&session->progress);
     printf("eval: step %lld  loss %.6f over %lld token%s of %s\n", (long long)training->step,
            unsigned_nan(evaluation->loss), (long long)evaluation->tokens,
-           plural_s(evaluation->tokens), session->eval.file.path);
+           plural_s(evaluation->tokens), dataset_name(&session->eval).text);
     if (session->log.descriptor >= 0 &&
         run_log_evaluation(&session->log, training->step, evaluation->loss, evaluation->tokens,
                            message, sizeof message) != 0)
