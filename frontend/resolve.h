@@ -46,10 +46,10 @@ struct resolver {
     uint32_t n_items, items_capacity;
     struct names declared;  // `items`, as messages call them
     bool has_syntax_errors; // what is missing may have been written and not understood
-    bool mesh_is_partial;   // some of its axes could not be read
     bool import_failed;     // some items are not there for a reason that has been said
     struct setting *settings;
     uint32_t n_settings;
+    struct span mesh_span;                   // of the mesh's item
     const struct ast_parameters *parameters; // of the chosen strategy; NULL: none is
     struct diagnostic *counts_microbatches;  // a field that is none, and means that; NULL: none
     const struct ast_field *microbatches;

@@ -6,6 +6,7 @@
 // --ranks changes one, and which is known when the strategy has said what splits the batch.
 #include "frontend/resolve.h"
 
+#include <ctype.h>
 #include <string.h>
 
 // ---- device -----------------------------------------------------------------------------------
@@ -58,6 +59,10 @@ void resolve_device(struct resolver *r, const struct found_item *found) {
 }
 
 // ---- axes -------------------------------------------------------------------------------------
+
+static bool is_letter_of_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
 
 // An axis and a product share one space of names, since both may stand wherever an axis may.
 static bool is_declared(struct resolver *r, const struct mesh *mesh, struct ast_name name) {
@@ -116,13 +121,23 @@ static void add_axis(struct resolver *r, const struct ast_axis *ast, struct mesh
         mesh->axes[mesh->n_axes++] = axis;
 }
 
+// Whether the text of an item has the word, whatever the parser made of it.
+static bool stands_in(const struct resolver *r, struct span item, const char *word) {
+    const char *text = r->diagnostics->sources->items[item.source].text, *at = text + item.begin;
+    size_t length = strlen(word);
+    for (; (at = strstr(at, word)) && at < text + item.end; at++)
+        if ((at == text || !is_letter_of_word(at[-1])) && !is_letter_of_word(at[length]))
+            return true;
+    return false;
+}
+
 // The atomic axes that a name stands for, appended; false: reported.
 static bool append_axes(struct resolver *r, const struct mesh *mesh, struct ast_name name,
                         const char *remedy, struct axis_list *list) {
     int axis = mesh_find_axis(mesh, name.text);
     const struct mesh_product *product = mesh_find_product(mesh, name.text);
-    if (axis < 0 && !product && r->mesh_is_partial)
-        return false; // it may be what could not be read
+    if (axis < 0 && !product && r->has_syntax_errors && stands_in(r, r->mesh_span, name.text))
+        return false; // it is what could not be read
     if (axis < 0 && !product) {
         const char *names[2 * MAX_AXES];
         size_t n = mesh_names(mesh, names);
@@ -172,24 +187,13 @@ static bool is_total(const struct ast_axis *axis) {
     return axis->kind == AXIS_SIZE && strcmp(axis->name.text, "devices") == 0;
 }
 
-// Whether something inside could not be read.
-static bool is_partial(const struct resolver *r, struct span item) {
-    for (uint32_t i = 0; i < r->diagnostics->n_items && r->has_syntax_errors; i++) {
-        const struct diagnostic *d = r->diagnostics->items[i];
-        if (d->severity == SEVERITY_ERROR && d->span.source == item.source &&
-            item.begin <= d->span.begin && d->span.begin < item.end)
-            return true;
-    }
-    return false;
-}
-
 // Ranks are numbered by the order of the axes as written, the outermost first.
 void resolve_mesh(struct resolver *r, const struct found_item *found) {
     struct mesh *mesh = &r->config->mesh;
     const struct ast_axes *axes = &found->item->mesh.axes;
     const struct ast_axis *total = NULL;
     mesh->name = found->item->name.text;
-    r->mesh_is_partial = is_partial(r, found->item->span);
+    r->mesh_span = found->item->span;
     for (uint32_t i = 0; i < axes->n; i++) {
         const struct ast_axis *axis = &axes->items[i];
         if (is_total(axis)) {
