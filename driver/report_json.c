@@ -200,6 +200,16 @@ static json_t *live_json(struct compilation *c) {
     return live;
 }
 
+// Beyond the contract: what a plan for each step alone would take.
+static json_t *alone_json(const struct account *account) {
+    json_t *alone = json_object();
+    for (int step = 0; step < N_STEPS; step++)
+        json_object_set_new(alone, step_names[step],
+                            account->alone[step] ? json_integer(account->alone[step])
+                                                 : json_null());
+    return alone;
+}
+
 // At the fullest moment, and which statement that is. The states and what is neither sum to the
 // peak.
 static json_t *memory_values(struct compilation *c) {
@@ -214,6 +224,7 @@ static json_t *memory_values(struct compilation *c) {
         json_object_set_new(held, state_names[state], json_integer(a->held[state]));
     json_object_set_new(memory, "held", held);
     json_object_set_new(memory, "live", live_json(c));
+    json_object_set_new(memory, "alone", alone_json(a));
     json_object_set_new(memory, "host", json_integer(0));
     json_object_set_new(memory, "disk", json_integer(0));
     int64_t limit = c->config.device.memory_bytes;
@@ -264,7 +275,18 @@ static json_t *communication_json(struct compilation *c) {
     return array;
 }
 
-// What only an accepted program has; of any other these keys are null.
+// Also of a program that is right and does not fit the device.
+static bool has_report(const struct compilation *c) {
+    if (!c->account || c->verdict.kind != VERDICT_ACCEPTED)
+        return false;
+    for (uint32_t i = 0; i < c->diagnostics->n_items; i++)
+        if (c->diagnostics->items[i]->severity == SEVERITY_ERROR &&
+            c->diagnostics->items[i]->code != E701)
+            return false;
+    return true;
+}
+
+// What only such a program has; of any other these keys are null.
 static void set_program(struct compilation *c, json_t *root) {
     struct placement_table table = placement_rows(c);
     json_object_set_new(root, "modes", modes_json(&c->final->mesh, &table));
@@ -299,7 +321,7 @@ void report_json(struct compilation *c, FILE *to) {
                         c->final ? json_integer(c->final->sizes.microbatches) : json_null());
     json_object_set_new(root, "relaxed", relaxed_json(c));
     json_object_set_new(root, "diagnostics", diagnostics_json(c));
-    if (c->account && accepted)
+    if (has_report(c))
         set_program(c, root);
     else
         set_unknown(root);

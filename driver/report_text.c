@@ -101,10 +101,37 @@ static void print_relaxed(struct compilation *c, FILE *to) {
     }
 }
 
-// Of every device, at the fullest moment of a step; the parts sum to the peak.
+static const char *const step_words[N_STEPS] = {
+    [STEP_TRAIN] = "training", [STEP_EVALUATE] = "evaluation", [STEP_AVERAGE] = "averaging"};
+
+// What is going on at the fullest moment: the unit that is called then, or is the next one; around
+// transfers between steps none.
+static const char *unit_at_peak(const struct compilation *c) {
+    struct statement_walk walk = walk_statements(&c->final->steps[c->account->peak_step].body);
+    bool reached = false;
+    while (walk_next(&walk)) {
+        reached |= walk.statement->id == c->account->peak_statement;
+        if (reached && walk.statement->kind == STATEMENT_CALL)
+            return c->final->units[walk.statement->call.unit].name;
+    }
+    return NULL;
+}
+
+// What each step would take alone. What all do in one arena may take more.
+static void print_steps_alone(struct compilation *c, FILE *to) {
+    const struct account *account = c->account;
+    for (int s = 0; s < N_STEPS; s++)
+        if (account->alone[s])
+            fprintf(to, "    %-12s %12s   alone\n", step_words[s],
+                    bytes_text(&c->arena, (double)account->alone[s]));
+}
+
+// Of every device, at the fullest moment of all steps; the parts sum to the peak.
 static void print_memory(struct compilation *c, FILE *to) {
     const struct account *account = c->account;
-    fprintf(to, "\n  memory of a device\n");
+    const char *unit = unit_at_peak(c);
+    fprintf(to, "\n  memory of a device, fullest in %s%s%s\n", step_words[account->peak_step],
+            unit ? ", " : "", unit ? unit : "");
     for (int state = 0; state < N_STATES; state++)
         fprintf(to, "    %-12s %12s\n", state_names[state],
                 bytes_text(&c->arena, (double)account->states[state]));
@@ -114,6 +141,7 @@ static void print_memory(struct compilation *c, FILE *to) {
     if (limit)
         fprintf(to, "   of %s", bytes_text(&c->arena, (double)limit));
     fprintf(to, "\n");
+    print_steps_alone(c, to);
 }
 
 // Over the axes, in the order of the step.

@@ -219,9 +219,12 @@ static void account_memory(const struct program *program, struct arena *arena,
         lives[s] = step_lifetimes(program, s, arena);
         int64_t n = count_positions(&program->steps[s].body);
         struct events events = find_events(&plan, lives[s], n, &scratch);
+        if (program->steps[s].present)
+            account->alone[s] = memory_of_step(program, s);
         best = best_moment(&events, s, &scratch, best);
         arena_free(&scratch);
     }
+    account->peak_step = best.step;
     fill_states(&plan, lives[best.step], best.position, account);
     const struct statement *statement =
         statement_at(&program->steps[best.step].body, best.position);

@@ -218,34 +218,60 @@ static void plan_frames(struct program *program) {
 // ---- the arena ----------------------------------------------------------------------------------
 
 // What persists lies at the bottom, side by side, in the order of the buffers; above it is laid out
-// by size what lives for a part of a step, where both steps use the same bytes.
-bool plan_memory(struct program *program, const struct pass_context *context) {
-    plan_frames(program);
-    struct arena scratch = {0};
-    struct placed_item *items = ARENA_ARRAY(&scratch, struct placed_item, program->n_buffers + 1);
+// by size what lives for a part of a step, where all steps use the same bytes.
+struct arena_plan {
+    struct placed_item *items; // what does not persist
+    uint32_t n;
+    int64_t bytes;
+};
+
+// For some of the steps, bits 1 << step: of the others nothing lives.
+static struct arena_plan plan_arena(const struct program *program, unsigned steps,
+                                    int64_t *persistent, struct arena *scratch) {
+    struct arena_plan plan = {.items =
+                                  ARENA_ARRAY(scratch, struct placed_item, program->n_buffers + 1)};
     const struct interval *lives[N_STEPS];
     for (int s = 0; s < N_STEPS; s++)
-        lives[s] = step_lifetimes(program, s, &scratch);
-    uint32_t n = 0;
+        lives[s] = step_lifetimes(program, s, scratch);
     int64_t base = 0;
     for (uint32_t i = 0; i < program->n_buffers; i++) {
-        struct buffer *buffer = &program->buffers[i];
+        const struct buffer *buffer = &program->buffers[i];
         int64_t bytes = buffer_bytes(program, buffer);
         if (buffer->window_of != NO_ID)
             continue;
         if (buffer_is_persistent(buffer)) {
-            buffer->offset_bytes = base;
+            persistent[i] = base;
             base += aligned_bytes(bytes);
             continue;
         }
-        struct placed_item *item = &items[n++];
+        struct placed_item *item = &plan.items[plan.n++];
         *item = (struct placed_item){.bytes = bytes, .id = i};
         for (int s = 0; s < N_STEPS; s++)
-            item->lives[s] = lives[s][i];
+            item->lives[s] = steps >> s & 1 ? lives[s][i] : (struct interval){1, 0};
     }
-    program->arena_bytes = first_fit(&scratch, items, n, base);
-    for (uint32_t i = 0; i < n; i++)
-        program->buffers[items[i].id].offset_bytes = items[i].offset;
+    plan.bytes = first_fit(scratch, plan.items, plan.n, base);
+    return plan;
+}
+
+bool plan_memory(struct program *program, const struct pass_context *context) {
+    plan_frames(program);
+    struct arena scratch = {0};
+    int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
+    struct arena_plan plan = plan_arena(program, (1U << N_STEPS) - 1, persistent, &scratch);
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        if (buffer_is_persistent(&program->buffers[i]) && program->buffers[i].window_of == NO_ID)
+            program->buffers[i].offset_bytes = persistent[i];
+    for (uint32_t i = 0; i < plan.n; i++)
+        program->buffers[plan.items[i].id].offset_bytes = plan.items[i].offset;
+    program->arena_bytes = plan.bytes;
     arena_free(&scratch);
     return true;
+}
+
+int64_t memory_of_step(const struct program *program, enum step_kind step) {
+    struct arena scratch = {0};
+    int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
+    int64_t bytes = plan_arena(program, 1U << step, persistent, &scratch).bytes;
+    arena_free(&scratch);
+    return bytes;
 }

@@ -152,8 +152,12 @@ struct account {
     // At the moment when the most is alive: bytes of each state, and of the arena what is of none;
     // they sum to `peak`, for a byte that buffers share counts once.
     int64_t states[N_STATES], transient, peak;
+    enum step_kind peak_step;
     uint32_t peak_statement; // id of the statement at that moment
     struct span peak_span;
+    // What a plan for each step alone would take; 0: there is none. A plan for all of them may take
+    // more, since what several use lies in one place.
+    int64_t alone[N_STEPS];
     // When the most is alive at once, item by item from its first write to its last use. What the
     // arena has beyond it are gaps, and items of a stack whose turn has not come or is over.
     struct account_live live;
@@ -165,6 +169,9 @@ struct account {
     int64_t *sent;       // by statement id: bytes that one device sends there in one step
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
 };
+
+// memory.c: what a planned program would take if it had this step alone.
+int64_t memory_of_step(const struct program *, enum step_kind);
 
 // `program` is final, planned and numbered. Never fails.
 struct account *account(const struct program *program, struct arena *arena);
