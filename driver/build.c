@@ -6,24 +6,20 @@
 
 #include "driver/describe.h"
 #include "driver/native.h"
+#include "driver/option_tables.h"
 
-enum { KIND_EXE, KIND_OBJECT, KIND_ASSEMBLY, KIND_LLVM, N_KINDS };
-static const char *const kinds[N_KINDS] = {"exe", "obj", "asm", "llvm"};
-static int kind_of(const struct options *options) {
-    return option_choice(options, OPTION_EMIT, kinds, N_KINDS, KIND_EXE);
+static enum choice kind_of(const struct options *options) {
+    return option_choice(options, OPTION_EMIT, EMIT_EXE);
 }
 
-enum { N_LEVELS = 3 };
-static const char *const levels[N_LEVELS] = {"v2", "v3", "v4"}; // of x86-64
-
 // An executable is linked from several files; every other form is one run of bytes.
-static bool write_output(struct compilation *c, const struct backend *backend, int kind,
+static bool write_output(struct compilation *c, const struct backend *backend, enum choice kind,
                          const struct backend_options *options, const char *path,
                          const char **why) {
-    static const enum backend_output outputs[N_KINDS] = {[KIND_OBJECT] = BACKEND_OBJECT,
-                                                         [KIND_ASSEMBLY] = BACKEND_ASSEMBLY,
-                                                         [KIND_LLVM] = BACKEND_LLVM};
-    if (kind == KIND_EXE)
+    static const enum backend_output outputs[N_CHOICES] = {[EMIT_OBJECT] = BACKEND_OBJECT,
+                                                           [EMIT_ASSEMBLY] = BACKEND_ASSEMBLY,
+                                                           [EMIT_LLVM] = BACKEND_LLVM};
+    if (kind == EMIT_EXE)
         return backend_build(backend, &c->arena, c->final, describe_program(c), options, path, why);
     size_t size;
     char *bytes =
@@ -36,18 +32,18 @@ static const char elf[] = "\177ELF";
 // How what is made begins: what is there and begins otherwise was made by something else.
 static const struct {
     const char *begins, *name;
-} forms[N_KINDS] = {[KIND_EXE] = {elf, "an executable"},
-                    [KIND_OBJECT] = {elf, "an object"},
-                    [KIND_ASSEMBLY] = {"\t.text\n", "assembly of ours"},
-                    [KIND_LLVM] = {"; ModuleID = ", "a text of LLVM"}};
+} forms[N_CHOICES] = {[EMIT_EXE] = {elf, "an executable"},
+                      [EMIT_OBJECT] = {elf, "an object"},
+                      [EMIT_ASSEMBLY] = {"\t.text\n", "assembly of ours"},
+                      [EMIT_LLVM] = {"; ModuleID = ", "a text of LLVM"}};
 
 // Objects and executables, libraries among them, begin alike; an executable has an entry point.
-static bool is_elf(const Elf64_Ehdr *header, int kind) {
-    return kind == KIND_OBJECT ? header->e_type == ET_REL
+static bool is_elf(const Elf64_Ehdr *header, enum choice kind) {
+    return kind == EMIT_OBJECT ? header->e_type == ET_REL
                                : header->e_type != ET_REL && header->e_entry != 0;
 }
 
-static bool is_of_kind(const char *path, int kind) {
+static bool is_of_kind(const char *path, enum choice kind) {
     union {
         char bytes[sizeof(Elf64_Ehdr)];
         Elf64_Ehdr header;
@@ -73,7 +69,7 @@ static bool is_text_of_program(struct compilation *c, const struct stat *status)
 
 // What is made takes its name by a rename, which would put a file in the place of a device, of what
 // the program was read from (its own text, an import, a config.json), or of anybody's work.
-static bool can_take_name(struct compilation *c, const char *path, int kind) {
+static bool can_take_name(struct compilation *c, const char *path, enum choice kind) {
     struct stat status;
     if (stat(path, &status) != 0)
         return true;
@@ -102,11 +98,9 @@ static int write_build(struct compilation *c, const struct options *options) {
 
 // The command line is judged as a whole before the file is compiled.
 int verb_build(const struct options *options) {
-    int kind = kind_of(options);
-    if (kind < 0 || option_choice(options, OPTION_CPU, levels, N_LEVELS, 0) < 0)
-        return STATUS_USAGE;
     if (!option_given(options, OPTION_OUTPUT)) {
-        fprintf(stderr, "placec: `build` needs -o FILE: where the %s goes\n", kinds[kind]);
+        fprintf(stderr, "placec: `build` needs -o FILE: where the %s goes\n",
+                choice_rows[kind_of(options)].word);
         return STATUS_USAGE;
     }
     return compile_then(options, STAGE_JUDGED, write_build);

@@ -5,11 +5,12 @@
 #include "driver/native.h"
 #include "driver/report.h"
 
-enum kind { AS_AST, AS_PROGRAM, AS_STEP, AS_LLVM, AS_JSON, N_KINDS };
-static const char *const kinds[N_KINDS] = {"ast", "program", "step", "llvm", "json"};
 // A program is printed as far as it was derived: what the verifier refuses can be looked at.
-static const enum stage stages[N_KINDS] = {STAGE_PARSED, STAGE_REFERENCE, STAGE_FINAL, STAGE_JUDGED,
-                                           STAGE_JUDGED};
+static const enum stage stages[N_CHOICES] = {[AS_AST] = STAGE_PARSED,
+                                             [AS_PROGRAM] = STAGE_REFERENCE,
+                                             [AS_STEP] = STAGE_FINAL,
+                                             [AS_LLVM] = STAGE_JUDGED,
+                                             [AS_JSON] = STAGE_JUDGED};
 
 // The one form that needs the code generator; it is for reading, and not what `run` executes, which
 // is cut into modules and made for this machine.
@@ -27,15 +28,14 @@ static int emit_llvm(struct compilation *c) {
     return STATUS_OK;
 }
 
-static int kind_of(const struct options *options) {
-    return option_choice(options, OPTION_AS, kinds, N_KINDS, AS_STEP);
+static enum choice kind_of(const struct options *options) {
+    return option_choice(options, OPTION_AS, AS_STEP);
 }
 
-// The words of --as, in the order of their enum.
 static int emit_as(struct compilation *c, const struct options *options) {
     const struct print_options print = {.sources = option_given(options, OPTION_SPANS) ? &c->sources
                                                                                        : NULL};
-    switch ((enum kind)kind_of(options)) {
+    switch (kind_of(options)) {
     case AS_AST:
         ast_print(&c->file, stdout);
         return STATUS_OK;
@@ -50,13 +50,11 @@ static int emit_as(struct compilation *c, const struct options *options) {
     case AS_JSON:
         report_json(c, stdout);
         return STATUS_OK;
-    case N_KINDS:
-        break;
+    default: // words of other options
+        return STATUS_USAGE;
     }
-    return STATUS_USAGE;
 }
 
 int verb_emit(const struct options *options) {
-    int kind = kind_of(options);
-    return kind < 0 ? STATUS_USAGE : compile_then(options, stages[kind], emit_as);
+    return compile_then(options, stages[kind_of(options)], emit_as);
 }

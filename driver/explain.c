@@ -82,6 +82,21 @@ static int explain_code(const char *given) {
     return STATUS_OK;
 }
 
+static int explain(const char *given) {
+    static const struct {
+        const char *name;
+        int (*explain)(void);
+    } topics[] = {
+#define TOPIC(name, function) {name, function},
+#include "driver/topics.def"
+#undef TOPIC
+    };
+    for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+        if (strcmp(topics[i].name, given) == 0)
+            return topics[i].explain();
+    return explain_code(given);
+}
+
 // Several, in their order: a refused file may have several errors.
 int verb_explain(const struct options *options) {
     int status = STATUS_OK;
@@ -89,9 +104,7 @@ int verb_explain(const struct options *options) {
         const char *given = options->operands[i];
         if (i > 0)
             putchar('\n');
-        int one = strcmp(given, "roles") == 0         ? explain_roles()
-                  : strcmp(given, "coming-from") == 0 ? explain_coming_from()
-                                                      : explain_code(given);
+        int one = explain(given);
         status = one == STATUS_OK ? status : one;
     }
     return status;

@@ -1,11 +1,10 @@
-// The command line, from two tables: verbs.def and options.def, which takes in those of a run.
-// getopt_long does the syntax; what an option may be given to, its help and its kind of argument
-// stand in its row.
+// The command line, from its tables (driver/option_tables.h). getopt_long does the syntax; what an
+// option may be given to, its help and its kind of argument stand in its row.
 //
 // What is wrong is said in two lines on stderr, the mistake and the remedy, and ends with status 2.
 // Values of options are looked at here as far as they can be without a file (numbers, words of a
 // list); what depends on the file is a diagnostic like any other (E118).
-#include "driver/options.h"
+#include "driver/option_tables.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -17,41 +16,6 @@
 #include "frontend/frontend.h"
 #include "ir/diagnostic.h"
 #include "runtime/place.h"
-
-enum {
-    ON_CHECK = 1 << VERB_CHECK,
-    ON_RUN = 1 << VERB_RUN,
-    ON_BUILD = 1 << VERB_BUILD,
-    ON_EMIT = 1 << VERB_EMIT,
-    ON_OPT = 1 << VERB_OPT,
-    ON_EXPLAIN = 1 << VERB_EXPLAIN,
-    ON_FILE = ON_CHECK | ON_RUN | ON_BUILD | ON_EMIT | ON_OPT,
-    ON_ANY = ON_FILE | ON_EXPLAIN,
-};
-
-struct option_row {
-    const char *name, *argument, *help;
-    char letter;
-    int verbs;
-    bool repeated;
-};
-static const struct option_row option_rows[N_OPTIONS] = {
-#define OPTION(ID, name, letter, argument, verbs, help)                                            \
-    {name, argument, help, letter, verbs, false},
-#define REPEATED(ID, name, letter, argument, verbs, help)                                          \
-    {name, argument, help, letter, verbs, true},
-#include "driver/options.def"
-#undef OPTION
-};
-
-struct verb_row {
-    const char *name, *operand, *help;
-};
-static const struct verb_row verb_rows[N_VERBS] = {
-#define VERB(ID, name, operand, function, help) {name, operand, help},
-#include "driver/verbs.def"
-#undef VERB
-};
 
 int (*const verb_functions[N_VERBS])(const struct options *) = {
 #define VERB(ID, name, operand, function, help) function,
@@ -77,7 +41,7 @@ static void print_verb_usage(FILE *to, enum verb verb) {
             verb_rows[verb].help);
     for (int i = 0; i < N_OPTIONS; i++) {
         const struct option_row *row = &option_rows[i];
-        if (!(row->verbs >> verb & 1))
+        if (!option_is_of(i, verb))
             continue;
         char left[64];
         snprintf(left, sizeof left, "%c%c%s --%s%s%s", row->letter ? '-' : ' ',
@@ -125,23 +89,44 @@ static int check_integer(const struct options *options, enum option_id option, i
     return STATUS_USAGE;
 }
 
-int option_choice(const struct options *options, enum option_id option, const char *const *names,
-                  int n, int otherwise) {
-    const char *given = options->values[option];
-    for (int i = 0; given && i < n; i++)
-        if (strcmp(names[i], given) == 0)
-            return i;
-    if (!given)
-        return otherwise;
+// The word of this option, or N_CHOICES.
+static enum choice find_choice(enum option_id option, const char *word) {
+    int i = 0;
+    while (i < N_CHOICES &&
+           (choice_rows[i].option != option || strcmp(choice_rows[i].word, word) != 0))
+        i++;
+    return (enum choice)i;
+}
+
+// A value that is none of the option's words.
+static int report_choices(enum option_id option, const char *given) {
     fprintf(stderr, "placec: --%s takes", option_rows[option].name);
-    for (int i = 0; i < n; i++)
-        fprintf(stderr, "%s %s", !i ? "" : i == n - 1 ? " or" : ",", names[i]);
+    for (int i = 0, n = 0; i < N_CHOICES; i++) {
+        if (choice_rows[i].option != option)
+            continue;
+        bool last = i + 1 == N_CHOICES || choice_rows[i + 1].option != option;
+        fprintf(stderr, "%s %s", n == 0 ? "" : last ? " or" : ",", choice_rows[i].word);
+        n++;
+    }
     fprintf(stderr, ", not `%s`\n", given);
+    return STATUS_USAGE;
+}
+
+static int check_choices(const struct options *options) {
+    for (int i = 0; i < N_CHOICES; i++) {
+        enum option_id option = choice_rows[i].option;
+        const char *given = options->values[option];
+        if (given && find_choice(option, given) == N_CHOICES)
+            return report_choices(option, given);
+    }
     return -1;
 }
 
-enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER, N_COLOURS };
-static const char *const colours[N_COLOURS] = {"auto", "always", "never"};
+enum choice option_choice(const struct options *options, enum option_id option,
+                          enum choice otherwise) {
+    const char *given = options->values[option];
+    return given ? find_choice(option, given) : otherwise;
+}
 
 // Options that take a number, with the least and the most that make sense; the verbs then read them
 // unchecked.
@@ -166,8 +151,7 @@ static int check_values(const struct options *options) {
         if (status >= 0)
             return status;
     }
-    return option_choice(options, OPTION_COLOR, colours, N_COLOURS, COLOUR_AUTO) < 0 ? STATUS_USAGE
-                                                                                     : -1;
+    return check_choices(options);
 }
 
 const char *option_name(enum option_id option) {
@@ -186,8 +170,8 @@ int64_t option_integer(const struct options *options, enum option_id option, int
 }
 
 bool option_colour(const struct options *options, int descriptor) {
-    int when = option_choice(options, OPTION_COLOR, colours, N_COLOURS, COLOUR_AUTO);
-    return when == COLOUR_AUTO ? isatty(descriptor) && !getenv("NO_COLOR") : when == COLOUR_ALWAYS;
+    enum choice when = option_choice(options, OPTION_COLOR, COLOR_AUTO);
+    return when == COLOR_AUTO ? isatty(descriptor) && !getenv("NO_COLOR") : when == COLOR_ALWAYS;
 }
 
 // ---- parsing ----------------------------------------------------------------------------------
@@ -201,7 +185,7 @@ static void options_of_verb(enum verb verb, struct option *longs, char *shorts) 
     shorts[s++] = ':'; // an option without its value is told from an unknown one
     for (int i = 0; i < N_OPTIONS; i++) {
         const struct option_row *row = &option_rows[i];
-        if (!(row->verbs >> verb & 1))
+        if (!option_is_of(i, verb))
             continue;
         longs[n++] = (struct option){row->name, *row->argument ? required_argument : no_argument,
                                      NULL, LONG_OPTION + i};
@@ -251,7 +235,7 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
     const char *name = arena_string(arena, given, strcspn(given, "="));
     size_t n = 0;
     for (int i = 0; i < N_OPTIONS; i++) {
-        if (!(option_rows[i].verbs >> verb & 1))
+        if (!option_is_of(i, verb))
             continue;
         names[n++] = arena_format(arena, "--%s", option_rows[i].name);
         if (strcmp(names[n - 1], name) == 0) { // known: then it is the value that is wrong
@@ -267,7 +251,7 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
                 name, here);
         return STATUS_USAGE;
     }
-    bool resumes = is_for_reading(name) && option_rows[OPTION_RESUME].verbs >> verb & 1;
+    bool resumes = is_for_reading(name) && option_is_of(OPTION_RESUME, verb);
     complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name), name, names,
                      is_for_reading(name) ? 0 : n,
                      arena_format(arena, "%splacec %s --help lists them",
@@ -354,7 +338,7 @@ static int too_many_operands(struct arena *arena, const struct options *options,
 // are looked up one by one.
 static int take_operand(struct arena *arena, int argc, char **argv, struct options *options) {
     const struct verb_row *row = &verb_rows[options->verb];
-    bool file = strcmp(row->operand, "FILE") == 0;
+    bool file = verb_takes_file(options->verb);
     if (optind >= argc)
         return usage_error("`placec %s` needs an operand", row->name,
                            file ? "name a .place file, or `-`"

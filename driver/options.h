@@ -21,7 +21,19 @@ enum option_id {
     N_OPTIONS
 };
 
-enum { STATUS_OK = 0, STATUS_REFUSED = 1, STATUS_USAGE = 2, STATUS_INTERRUPTED = 130 };
+// Words of options that take one of a few: AS_STEP, COLOR_AUTO.
+enum choice {
+#define CHOICE(option, ID, word) option##_##ID,
+#include "driver/choices.def"
+#undef CHOICE
+    N_CHOICES
+};
+
+enum status {
+#define STATUS(ID, number, meaning) STATUS_##ID = number,
+#include "driver/statuses.def"
+#undef STATUS
+};
 
 struct options {
     enum verb verb;
@@ -48,10 +60,10 @@ bool option_given(const struct options *options, enum option_id option);
 // A whole number of at least `minimum`, or `otherwise` when the option is not given. A value that
 // is not one is refused by options_parse.
 int64_t option_integer(const struct options *options, enum option_id option, int64_t otherwise);
-// Which of the names the option's value is, or `otherwise` when it is not given. -1, once said on
-// stderr, for none of them: a wrong command line.
-int option_choice(const struct options *options, enum option_id option, const char *const *names,
-                  int n, int otherwise);
+// Which of its words the option's value is, or `otherwise` when it is not given. A value that is
+// none of them is refused by options_parse.
+enum choice option_choice(const struct options *options, enum option_id option,
+                          enum choice otherwise);
 // Says on stderr that `what` (as in "there is no code") does not have the name given, which of the
 // names was perhaps meant, and where to read on.
 void complain_unknown(const char *what, const char *given, const char *const *names, size_t n,

@@ -10,7 +10,11 @@ mv "$scratch/first" "$scratch/second place"
 prefix="$scratch/second place"
 cd "$scratch"
 
-for file in bin/placec lib/libplace_runtime.a lib/pkgconfig/place.pc include/place.h share/place/lib/strategies.place; do
+for file in bin/placec lib/libplace_runtime.a lib/pkgconfig/place.pc include/place.h share/place/lib/strategies.place \
+    share/bash-completion/completions/placec share/zsh/site-functions/_placec \
+    share/fish/vendor_completions.d/placec.fish share/man/man1/placec.1 share/vim/vimfiles/syntax/place.vim \
+    share/vim/vimfiles/ftdetect/place.vim share/vim/vimfiles/ftplugin/place.vim share/place/vscode/package.json \
+    share/place/vscode/language-configuration.json share/place/vscode/syntaxes/place.tmLanguage.json; do
     [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
 

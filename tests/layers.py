@@ -39,12 +39,14 @@ EXPOSED = {
     "passes": {"passes.h"},
     "verify": {"verify.h"},
     "backend": {"backend.h"},
-    "runtime": {"place.h", "calls.h", "calls.def", "options.def", "workspace.h", "kernels/kernels.h", "host/file.h"},
+    "runtime": {"place.h", "calls.h", "calls.def", "options.def", "host/data_kinds.def", "workspace.h", "kernels/kernels.h", "host/file.h"},
     "driver": set(),
 }
 # Who may look inside a folder beside itself. The grammar is the frontend's; a test, the folder it is named after;
 # the harness of the backend plays the runtime's host, and a fuzzer may go for any part.
 INSIDE = {"grammar": {"frontend"}, "bench": {"runtime"}, "tests/backend": {"runtime"}, "tests/fuzz": {"runtime"}}
+# What prints the tables for shells and editors reads all of them, and nothing else of a folder.
+READS_TABLES = "driver/interface/"
 
 
 def run(*command):
@@ -129,7 +131,7 @@ def included(root, folder):
             inside = INSIDE.get(own, set()) | {own.removeprefix("tests/")}
             with open(os.path.join(root, path), encoding="utf-8") as file:
                 for other, header in INCLUDE.findall(file.read()):
-                    if other not in EXPOSED:
+                    if other not in EXPOSED or (path.startswith(READS_TABLES) and header.endswith(".def")):
                         continue
                     used = "interpreter" if header.startswith("interpreter/") else other
                     if folder in FOLDERS and used not in FOLDERS[folder] | {folder, "interpreter" * (folder == "ir")}:
