@@ -29,6 +29,7 @@ struct training {
     int64_t targets; /* of the data that are there for the next */
     struct agreed agreed;
     double waited;                /* seconds, for the last checkpoint */
+    bool has_idled;               /* a step had no target */
     struct evaluation evaluation; /* behind the last step; not whole: there was none */
 };
 
@@ -277,6 +278,22 @@ static void show_evaluation(struct session *session, struct place_context *conte
     context->holds = 0;
 }
 
+/* Whoever sees a loss of 0 would take it for learning. The first such step is told, the log has
+ * all.
+ */
+static void warn_of_idle_step(struct session *session, struct training *training,
+                              const struct step_record *record) {
+    if (record->tokens > 0 || training->has_idled)
+        return;
+    training->has_idled = true;
+    progress_end(&session->progress);
+    fprintf(stderr,
+            "warning: step %lld: none of its %lld sequences has a target: loss and gradients are "
+            "0, and only momentum and weight decay change the model; a larger train.batch makes "
+            "such steps rare\n",
+            (long long)record->step, (long long)session->program->batch);
+}
+
 static int32_t share_reports(struct session *session, struct place_context *context,
                              struct training *training, double begin) {
     struct reports *reports = &training->reports;
@@ -290,8 +307,10 @@ static int32_t share_reports(struct session *session, struct place_context *cont
     record.seconds = clock_seconds() - begin;
     training->agreed = reports_merge(session->program, reports, &record);
     atomic_store(&session->trained, training->step);
-    if (context->rank == 0)
+    if (context->rank == 0) {
         show_step(session, context, &record);
+        warn_of_idle_step(session, training, &record);
+    }
     if (context->rank == 0)
         show_evaluation(session, context, training);
     return PLACE_OK;
