@@ -1,6 +1,7 @@
 // Generated code against PyTorch: the tiny models on one device, jitted, from the script's numbers
 // (tools/reference_pytorch.py). Gradients of the first step and the losses after it, in fp64 to
-// 1e-9 and in fp32 to 1e-5 of the largest gradient of the layer.
+// 1e-9 and in fp32 to 1e-5 of the largest gradient of the layer. Of a model of every kind, loss and
+// gradients against transformers' (tools/reference_transformers.py), likewise.
 #include "backend_harness.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
 #include "tests/reference_data.h"
+#include "tests/tiny_kinds.h"
 #include "tests/tiny_models.h"
 
 enum { STEPS = 50 };
@@ -80,17 +82,11 @@ static void load_parameter(struct trial *t, const struct tensor *tensor) {
                        values[layer * n + i]);
 }
 
-static void begin(struct trial *t, enum model_family family, enum dtype dtype, bool fused) {
-    memset(t, 0, sizeof *t);
-    t->tolerance = dtype == DTYPE_F64 ? 1e-9 : 1e-5;
-    t->config = tiny_config(&t->arena, family);
-    t->config.model.fused_qkv = fused;
-    t->config.model.fused_gate_up = fused && family == FAMILY_LLAMA;
-    set_precision(&t->config, dtype);
-    t->data = reference_data_read(&t->arena, family == FAMILY_GPT2
-                                                 ? "expected/pytorch_gpt2.safetensors"
-                                                 : "expected/pytorch_llama.safetensors");
+// Compiles what the configuration is, and loads what the data say.
+static void begin(struct trial *t, enum dtype dtype) {
     assert_non_null(t->data.data);
+    t->tolerance = dtype == DTYPE_F64 ? 1e-9 : 1e-5;
+    set_precision(&t->config, dtype);
     struct pass_context context = {.config = &t->config,
                                    .diagnostics = diagnostics_new(&t->arena, NULL)};
     t->program = program_new(&t->arena, "main");
@@ -111,12 +107,12 @@ static void finish(struct trial *t) {
     arena_free(&t->arena);
 }
 
-// One step (from 0) on the file's tokens of that step.
-static void run_step(struct trial *t, int step) {
+// One step (from 0) on the file's tokens of that step, of so many that it has.
+static void run_step(struct trial *t, int step, int steps) {
     static const char *const inputs[] = {"tokens", "targets"};
     int64_t n = t->config.train.batch * t->config.train.sequence;
     for (int k = 0; k < 2; k++) {
-        const double *all = reference_tensor(&t->arena, &t->data, inputs[k], n * STEPS);
+        const double *all = reference_tensor(&t->arena, &t->data, inputs[k], n * steps);
         for (int64_t i = 0; i < n; i++)
             set_number(item_at(t, inputs[k], 0), DTYPE_I32, i, all[step * n + i]);
     }
@@ -124,9 +120,9 @@ static void run_step(struct trial *t, int step) {
     ranks_run(&t->ranks, backend_entry(harness_backend(), t->code, STEP_TRAIN));
 }
 
-static void check_scalar(struct trial *t, const char *name, int step) {
+static void check_scalar(struct trial *t, const char *name, int step, int steps) {
     double found = get_number(item_at(t, name, 0), DTYPE_F64, 0);
-    double expected = reference_tensor(&t->arena, &t->data, name, STEPS)[step];
+    double expected = reference_tensor(&t->arena, &t->data, name, steps)[step];
     if (!(fabs(found - expected) <= t->tolerance * fabs(expected)))
         fail_msg("step %d: %s is %.15g, PyTorch has %.15g", step + 1, name, found, expected);
 }
@@ -149,18 +145,43 @@ static void check_gradient(struct trial *t, const struct tensor *tensor) {
 }
 
 static void check_model(enum model_family family, enum dtype dtype, bool fused, int steps) {
-    struct trial t;
-    begin(&t, family, dtype, fused);
+    struct trial t = {0};
+    t.config = tiny_config(&t.arena, family);
+    t.config.model.fused_qkv = fused;
+    t.config.model.fused_gate_up = fused && family == FAMILY_LLAMA;
+    t.data =
+        reference_data_read(&t.arena, family == FAMILY_GPT2 ? "expected/pytorch_gpt2.safetensors"
+                                                            : "expected/pytorch_llama.safetensors");
+    begin(&t, dtype);
     for (int step = 0; step < steps; step++) {
-        run_step(&t, step);
-        check_scalar(&t, "loss", step);
-        check_scalar(&t, "learning_rate", step);
+        run_step(&t, step, STEPS);
+        check_scalar(&t, "loss", step, STEPS);
+        check_scalar(&t, "learning_rate", step, STEPS);
         if (step == 0 || dtype == DTYPE_F64)
-            check_scalar(&t, "grad_norm", step);
+            check_scalar(&t, "grad_norm", step, STEPS);
         for (uint32_t i = 0; step == 0 && i < t.program->n_tensors; i++)
             check_gradient(&t, &t.program->tensors[i]);
     }
     finish(&t);
+}
+
+static void check_kind(const char *kind, enum dtype dtype) {
+    struct trial t = {0};
+    t.config = tiny_kind_config(&t.arena, kind);
+    t.data = tiny_kind_data(&t.arena, kind);
+    begin(&t, dtype);
+    run_step(&t, 0, 1);
+    check_scalar(&t, "loss", 0, 1);
+    for (uint32_t i = 0; i < t.program->n_tensors; i++)
+        check_gradient(&t, &t.program->tensors[i]);
+    finish(&t);
+}
+
+static void kinds(void **state) {
+    for (int i = 0; i < N_TINY_KINDS; i++) {
+        check_kind(tiny_kinds[i], DTYPE_F64);
+        check_kind(tiny_kinds[i], DTYPE_F32);
+    }
 }
 
 static void gpt2_f64(void **state) {
@@ -190,7 +211,7 @@ static void fused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gpt2_f64),  cmocka_unit_test(llama_f64), cmocka_unit_test(gpt2_f32),
-        cmocka_unit_test(llama_f32), cmocka_unit_test(fused),
+        cmocka_unit_test(llama_f32), cmocka_unit_test(fused),     cmocka_unit_test(kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 // The reference program against PyTorch, in fp64 on the interpreter: every gradient of a first
 // step, loss, norm and learning rate of fifty AdamW steps, the parameters after them, and SGD's
-// losses. The numbers are tools/reference_pytorch.py's.
+// losses. The numbers are tools/reference_pytorch.py's. A model of every kind against transformers,
+// from its config.json: loss and gradients, by the names and in the shapes in which it saves them
+// (tools/reference_transformers.py).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +17,7 @@
 #include "ir/interpreter/interpreter.h"
 #include "passes/passes.h"
 #include "tests/reference_data.h"
+#include "tests/tiny_kinds.h"
 #include "tests/tiny_models.h"
 
 static const double tolerance = 1e-9;
@@ -64,9 +67,10 @@ static void begin(struct trial *trial, enum model_family family) {
     assert_non_null(trial->data.data);
 }
 
+static const char *const inputs[] = {"tokens", "targets"};
+
 // One step (from 0) on the file's tokens of that step.
 static void run_step(struct trial *trial, int step) {
-    static const char *const inputs[] = {"tokens", "targets"};
     int64_t n = trial->config.train.batch * trial->config.train.sequence;
     for (int i = 0; i < 2; i++) {
         const double *all = reference_tensor(&trial->arena, &trial->data, inputs[i], n * STEPS);
@@ -163,6 +167,35 @@ static void check_sgd(enum model_family family) {
     }
 }
 
+// ---- transformers -----------------------------------------------------------------------------
+
+static void check_kind(const char *kind) {
+    struct trial trial = {0};
+    trial.config = tiny_kind_config(&trial.arena, kind);
+    trial.data = tiny_kind_data(&trial.arena, kind);
+    assert_non_null(trial.data.data);
+    load(&trial);
+    int64_t n = trial.config.train.batch * trial.config.train.sequence, elements = 0;
+    for (int i = 0; i < 2; i++)
+        memcpy(buffer_data(&trial, inputs[i]),
+               reference_tensor(&trial.arena, &trial.data, inputs[i], n),
+               (size_t)n * sizeof(double));
+    *buffer_data(&trial, "step") = 1;
+    machine_run(trial.machine, STEP_TRAIN);
+    check_scalar(&trial, "loss", reference_tensor(&trial.arena, &trial.data, "loss", 1), 0);
+    for (uint32_t i = 0; i < trial.program->n_tensors; i++) {
+        check_gradient(&trial, &trial.program->tensors[i]);
+        elements += tensor_elements(&trial, &trial.program->tensors[i]);
+    }
+    assert_int_equal(elements, reference_elements(&trial.data, "parameter"));
+    arena_free(&trial.arena);
+}
+
+static void test_kinds(void **state) {
+    for (int i = 0; i < N_TINY_KINDS; i++)
+        check_kind(tiny_kinds[i]);
+}
+
 static void test_gpt2_adamw(void **state) {
     check_adamw(FAMILY_GPT2, false);
 }
@@ -189,7 +222,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpt2_adamw), cmocka_unit_test(test_llama_adamw),
         cmocka_unit_test(test_fused),      cmocka_unit_test(test_gpt2_sgd),
-        cmocka_unit_test(test_llama_sgd),
+        cmocka_unit_test(test_llama_sgd),  cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

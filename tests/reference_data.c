@@ -82,8 +82,93 @@ static void read_part(struct arena *arena, const struct reference_data *data, co
     }
 }
 
+// ---- as others save it ------------------------------------------------------------------------
+
+// [rows, columns], or [columns]; the elements of all.
+static int64_t saved_shape(const char *entry, int64_t shape[2]) {
+    static const char key[] = "\"shape\":[";
+    char *at = strstr(entry, key) + sizeof key - 1;
+    int rank = 0;
+    for (shape[0] = shape[1] = 1; *at != ']'; at += *at == ',') {
+        CHECK(rank < 2);
+        shape[rank++] = strtoll(at, &at, 10);
+    }
+    return shape[0] * shape[1];
+}
+
+int64_t reference_elements(const struct reference_data *data, const char *what) {
+    int64_t elements = 0, shape[2];
+    size_t length = strlen(what);
+    for (const char *at = data->header; (at = strstr(at, what)); at += length)
+        if (at[-1] == '"' && at[length] == '/')
+            elements += saved_shape(at, shape);
+    return elements;
+}
+
+// A linear layer goes from the hidden size, or to it; a table from its rows; gains and biases from
+// nothing.
+static int64_t inputs_of(const struct tensor *tensor) {
+    int64_t inputs = 1;
+    for (unsigned d = 0; tensor->init == INIT_NORMAL && d + 1u < tensor->rank; d++) {
+        inputs *= tensor->dims[d].size;
+        if (tensor->dims[d].dimension == DIM_HIDDEN)
+            break;
+    }
+    return inputs;
+}
+
+// Where an output stands among the saved ones. Of a fused tensor, [outer, part, inner], each part
+// is saved by itself, one after the other.
+static int64_t saved_column(const struct tensor *tensor, int64_t outputs, int64_t output) {
+    if (tensor->n_parts == 0)
+        return tensor->saved_columns_begin + output;
+    int64_t inner = 1, places = 0, first = 0;
+    for (unsigned d = tensor->rank; d-- > 0 && !places;)
+        if (tensor->dims[d].dimension == DIM_PART)
+            places = tensor->dims[d].size;
+        else
+            inner *= tensor->dims[d].size;
+    int64_t outer = outputs / places / inner, place = output / inner % places;
+    const struct tensor_part *part = tensor->parts;
+    while (place >= first + part->size)
+        first += part++->size;
+    return first * outer * inner + (output / inner / places * part->size + place - first) * inner +
+           output % inner;
+}
+
+static double *saved_state(struct arena *arena, const struct reference_data *data, const char *what,
+                           const struct tensor *tensor) {
+    struct tensor_type type = {.rank = tensor->rank};
+    memcpy(type.dims, tensor->dims, sizeof type.dims);
+    int64_t n = type_elements(&type), inputs = inputs_of(tensor), outputs = n / inputs;
+    int64_t layers = tensor->layers ? tensor->layers : 1, shape[2];
+    double *values = ARENA_ARRAY(arena, double, n *layers);
+    for (int64_t layer = 0; layer < layers; layer++) {
+        const char *of = strstr(tensor->saved_name, "%d"); // of one that is in layers
+        const char *name =
+            of ? arena_format(arena, "%s/%.*s%d%s", what, (int)(of - tensor->saved_name),
+                              tensor->saved_name, (int)layer, of + 2)
+               : arena_format(arena, "%s/%s", what, tensor->saved_name);
+        const char *entry = strstr(data->header, arena_format(arena, "\"%s\":{", name));
+        CHECK(entry);
+        int64_t elements = saved_shape(entry, shape);
+        const double *saved = reference_tensor(arena, data, name, elements);
+        int64_t columns = elements / inputs;
+        CHECK(columns == outputs || tensor->saved_columns);
+        CHECK(shape[tensor->saved_transposed] == (inputs == 1 ? columns : inputs));
+        for (int64_t i = 0; i < n; i++) {
+            int64_t input = i / outputs, column = saved_column(tensor, outputs, i % outputs);
+            values[layer * n + i] = saved[tensor->saved_transposed ? column * inputs + input
+                                                                   : input * columns + column];
+        }
+    }
+    return values;
+}
+
 double *reference_state(struct arena *arena, const struct reference_data *data, const char *what,
                         const struct tensor *tensor) {
+    if (data->has_saved_names)
+        return saved_state(arena, data, what, tensor);
     struct tensor_type type = {.rank = tensor->rank};
     memcpy(type.dims, tensor->dims, sizeof type.dims);
     int64_t n = type_elements(&type) * (tensor->layers ? tensor->layers : 1), first = 0;
