@@ -88,39 +88,6 @@ static bool run_final(struct compilation *c) {
 
 // ---- judgement --------------------------------------------------------------------------------
 
-// Behind the last split of the strategy's own text, outside all scopes; nowhere: it has none.
-static struct span end_of_splits(const struct strategy_config *strategy) {
-    struct span end = span_nowhere();
-    for (uint32_t s = 0; s < strategy->n_splits; s++) {
-        const struct split_statement *split = &strategy->splits[s];
-        if (split->origin.kind == ORIGIN_STATEMENT && split->scope_depth == 0)
-            end = (struct span){split->origin.span.source, split->origin.span.end,
-                                split->origin.span.end};
-    }
-    return end;
-}
-
-static bool says_where_activations_live(const struct strategy_config *strategy) {
-    for (uint32_t m = 0; m < strategy->n_modes; m++)
-        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_residency)
-            return true;
-    return false;
-}
-
-// Of the remedies recomputing is the one whose text is known: it changes nothing of what other
-// statements say. Whether it is enough is found by compiling it.
-static void help_memory(const struct compilation *c, struct diagnostic *d, bool too_much) {
-    struct span end = end_of_splits(&c->config.strategy);
-    if (says_where_activations_live(&c->config.strategy)) {
-        diagnostic_help(d, "shard or gather a state that is replicated, or lower train.microbatch");
-        return;
-    }
-    diagnostic_help(d, "shard or gather a state that is replicated, keep fewer activations with "
-                       "`activations : recomputed`, or lower train.microbatch");
-    if (too_much && end.source != NO_SOURCE)
-        diagnostic_edit(d, end, "\n  activations : recomputed");
-}
-
 // E701, W801: what the plan needs against what the device has.
 static void check_memory(struct compilation *c) {
     int64_t limit = c->config.device.memory_bytes, peak = c->account->peak;
@@ -138,7 +105,6 @@ static void check_memory(struct compilation *c) {
                     bytes_text(&c->arena, (double)c->account->states[STATE_GRADIENTS]),
                     bytes_text(&c->arena, (double)c->account->states[STATE_ACTIVATIONS]),
                     bytes_text(&c->arena, (double)c->account->transient));
-    help_memory(c, d, peak > limit);
 }
 
 // E107. Whatever fits a device may be sent often. The transfer that is sent most of is shown.

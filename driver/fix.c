@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "driver/compile.h"
+#include "driver/fits.h"
 #include "runtime/host/file.h"
 
 // Where an edit's text stands in the edited text, behind what the edits before it have moved.
@@ -64,7 +65,9 @@ void check_fixes(struct compilation *c, const struct options *options) {
         return;
     for (uint32_t i = 0; i < c->diagnostics->n_items; i++) {
         struct diagnostic *d = c->diagnostics->items[i];
-        if (d->severity == SEVERITY_ERROR && d->n_edits && !d->help_checked)
+        if (d->code == E701 || d->code == W801)
+            propose_fits(c, options, d);
+        else if (d->severity == SEVERITY_ERROR && d->n_edits && !d->help_checked)
             try_fix(c, options, d);
     }
 }

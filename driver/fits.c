@@ -1,0 +1,446 @@
+// What makes a program fit that takes too much memory (E701, W801): a search among edits, from
+// those that disturb least to those that disturb most. What is kept after forward is freed, states
+// are cut over the data axes as ZeRO's stages do, activations are recomputed, microbatches become
+// smaller, and where there are several data axes, only some of them cut. Each edit is compiled, so
+// that its bytes are known and nothing is proposed that is refused. Told are the first that fits
+// and the one that sends least; where none fits, the least that was found, and how many devices
+// would do.
+#include "driver/fits.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "driver/report.h"
+#include "ir/placement.h"
+
+enum { PARTS = 4, STAGES = 4, MOST_HALVINGS = 20, MOST_DOUBLINGS = 12 };
+
+// An edit. All zero: none.
+struct edit {
+    unsigned inner;     // how many of the data axes, from the outermost on, cut nothing
+    int64_t microbatch; // 0: as it is
+    bool recomputed;
+    int stage; // of ZeRO; 0: as it is
+    bool freed;
+};
+
+struct outcome {
+    struct edit edit;
+    int64_t peak, sent;
+};
+
+struct search {
+    struct compilation *c;
+    const struct options *options;
+    struct axis_list data; // axes over which devices have parts of the batch or of sequences
+    struct span end;       // where a statement may be added
+    int64_t limit;
+    int64_t microbatches[MOST_HALVINGS + 1]; // from what is said down
+    unsigned n_microbatches;
+    struct outcome first, lightest, least; // fits and disturbs least, sends least; takes least
+    bool fits, any;
+};
+
+// ---- what the file says -----------------------------------------------------------------------
+
+static bool is_own(const struct search *s, struct span span) {
+    return span.source != NO_SOURCE && span.source == s->c->file.source;
+}
+
+static struct axis_list data_axes(const struct strategy_config *strategy) {
+    struct axis_list axes = {0};
+    for (uint32_t i = 0; i < strategy->n_splits; i++) {
+        const struct split_statement *split = &strategy->splits[i];
+        bool tokens = false;
+        for (uint32_t d = 0; d < split->n_dimensions && !split->scope_depth; d++)
+            tokens |= split->dimensions[d] == DIM_BATCH || split->dimensions[d] == DIM_SEQUENCE;
+        for (unsigned k = 0; k < split->axes.n && tokens; k++)
+            if (!axis_list_has(&axes, split->axes.axes[k]))
+                axis_list_add(&axes, split->axes.axes[k]);
+    }
+    return axes;
+}
+
+static struct axis_list without_outer(const struct axis_list *axes, unsigned n) {
+    struct axis_list inner = {0};
+    for (unsigned i = n; i < axes->n; i++)
+        axis_list_add(&inner, axes->axes[i]);
+    return inner;
+}
+
+// Behind the last split of the strategy's own text, outside all scopes; nowhere: it has none.
+static struct span end_of_splits(const struct strategy_config *strategy) {
+    struct span end = span_nowhere();
+    for (uint32_t s = 0; s < strategy->n_splits; s++) {
+        const struct split_statement *split = &strategy->splits[s];
+        if (split->origin.kind == ORIGIN_STATEMENT && split->scope_depth == 0)
+            end = (struct span){split->origin.span.source, split->origin.span.end,
+                                split->origin.span.end};
+    }
+    return end;
+}
+
+static bool says_where_activations_live(const struct strategy_config *strategy) {
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_residency)
+            return true;
+    return false;
+}
+
+// The stage that states of the whole model have over all of the axes.
+static int stage_said(const struct strategy_config *strategy, const struct axis_list *axes) {
+    static const int stage_of_state[N_STATES] = {
+        [STATE_PARAMETERS] = 3, [STATE_GRADIENTS] = 2, [STATE_OPTIMIZER] = 1};
+    int stage = 0;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        uint64_t lacking = axis_list_mask(axes) & ~axis_list_mask(&mode->axes);
+        if (mode->sets_extent && mode->extent != EXTENT_REPLICATED && !mode->selector.n_roles &&
+            !lacking && stage_of_state[mode->state] > stage)
+            stage = stage_of_state[mode->state];
+    }
+    return stage;
+}
+
+static bool keeps_what_is_gathered(const struct mode_statement *mode) {
+    return mode->state == STATE_PARAMETERS && mode->sets_extent &&
+           mode->extent == EXTENT_GATHERED &&
+           (mode->kept_after_forward || mode->kept_after_backward || mode->keeps_part);
+}
+
+static bool keeps_anything(const struct strategy_config *strategy) {
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (keeps_what_is_gathered(&strategy->modes[m]))
+            return true;
+    return false;
+}
+
+// ---- edits ------------------------------------------------------------------------------------
+
+static const enum extent extents_of_stage[STAGES][STATE_ACTIVATIONS] = {
+    [1] = {[STATE_OPTIMIZER] = EXTENT_SHARDED},
+    [2] = {[STATE_OPTIMIZER] = EXTENT_SHARDED, [STATE_GRADIENTS] = EXTENT_SHARDED},
+    [3] = {[STATE_PARAMETERS] = EXTENT_GATHERED,
+           [STATE_OPTIMIZER] = EXTENT_SHARDED,
+           [STATE_GRADIENTS] = EXTENT_SHARDED},
+};
+static const char *const tuple_of_stage[STAGES] = {"", "(R, S, R, R)", "(R, S, S, R)",
+                                                   "(S*, S, S, R)"};
+
+static bool is_edited(const struct diagnostic *d, struct span span) {
+    for (uint32_t i = 0; i < d->n_edits; i++)
+        if (span_equal(d->edits[i].span, span))
+            return true;
+    return false;
+}
+
+// A tuple gives way to the strategy's own statements, and ranks with what `use` and other tuples
+// say. So these go, as own statements of something else do; the tuple stands in place of the first,
+// or is added.
+static bool write_stage(const struct search *s, int stage, const char *tuple, struct diagnostic *d,
+                        const char **added) {
+    const struct strategy_config *strategy = &s->c->config.strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (!mode->sets_extent || mode->selector.n_roles || mode->state == STATE_ACTIVATIONS ||
+            !(axis_list_mask(&mode->axes) & axis_list_mask(&s->data)) ||
+            (mode->own_text && mode->extent == extents_of_stage[stage][mode->state]))
+            continue;
+        if (!is_own(s, mode->statement_span))
+            return false;
+        if (is_edited(d, mode->statement_span))
+            continue;
+        diagnostic_edit(d, mode->statement_span, "%s", tuple);
+        tuple = "";
+    }
+    if (*tuple)
+        *added = arena_format(&s->c->arena, "%s\n  %s", *added, tuple);
+    return true;
+}
+
+// Its own options, or against what `use` brings a statement of its own.
+static bool free_what_is_kept(const struct search *s, struct diagnostic *d, const char **added) {
+    const struct strategy_config *strategy = &s->c->config.strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (!keeps_what_is_gathered(mode))
+            continue;
+        if (!mode->own_text) {
+            *added = arena_format(&s->c->arena, "%s\n  parameters : gathered(%s)", *added,
+                                  mesh_axes_text(&s->c->config.mesh, &mode->axes, &s->c->arena));
+            continue;
+        }
+        for (uint32_t i = 0; i < mode->n_options; i++) {
+            const char *name = mode->options[i].name;
+            if (strcmp(name, "after_forward") != 0 && strcmp(name, "after_backward") != 0)
+                continue;
+            if (!is_own(s, mode->options[i].span))
+                return false;
+            diagnostic_edit(d, mode->options[i].span, "%s = freed", name);
+        }
+    }
+    return true;
+}
+
+// In place of what `train` says, or behind its batch.
+static bool edit_microbatch(const struct search *s, int64_t microbatch, struct diagnostic *d) {
+    const struct train_config *train = &s->c->config.train;
+    bool said = train->microbatch_origin.kind == ORIGIN_STATEMENT;
+    struct span at = said ? train->microbatch_origin.span : train->batch_origin.span;
+    if (!is_own(s, at) || (!said && train->microbatch_origin.kind != ORIGIN_DEFAULT) ||
+        (!said && train->batch_origin.kind != ORIGIN_STATEMENT))
+        return false;
+    if (!said)
+        at.begin = at.end;
+    diagnostic_edit(d, at, "%smicrobatch = %" PRId64, said ? "" : "  ", microbatch);
+    return true;
+}
+
+// False: the file leaves no place for it.
+static bool write_edit(const struct search *s, const struct edit *edit, struct diagnostic *d) {
+    struct arena *arena = &s->c->arena;
+    const char *added = "";
+    if (edit->freed && !free_what_is_kept(s, d, &added))
+        return false;
+    struct axis_list over = without_outer(&s->data, edit->inner);
+    const char *tuple = arena_format(arena, "states : %s on %s", tuple_of_stage[edit->stage],
+                                     mesh_axes_text(&s->c->config.mesh, &over, arena));
+    if (edit->stage && !write_stage(s, edit->stage, tuple, d, &added))
+        return false;
+    if (edit->recomputed)
+        added = arena_format(arena, "%s\n  activations : recomputed", added);
+    if (*added && !is_own(s, s->end))
+        return false;
+    if (*added)
+        diagnostic_edit(d, s->end, "%s", added);
+    return !edit->microbatch || edit_microbatch(s, edit->microbatch, d);
+}
+
+struct parts_of_edit {
+    const char *items[PARTS];
+    unsigned n;
+};
+
+// "`A`, `B` and `C`"
+static const char *edit_words(const struct search *s, const struct edit *edit) {
+    struct arena *arena = &s->c->arena;
+    struct axis_list over = without_outer(&s->data, edit->inner);
+    struct parts_of_edit parts = {.n = 0};
+    if (edit->freed)
+        parts.items[parts.n++] = "`after_forward = freed`";
+    if (edit->stage)
+        parts.items[parts.n++] =
+            arena_format(arena, "`states : %s on %s`", tuple_of_stage[edit->stage],
+                         mesh_axes_text(&s->c->config.mesh, &over, arena));
+    if (edit->recomputed)
+        parts.items[parts.n++] = "`activations : recomputed`";
+    if (edit->microbatch)
+        parts.items[parts.n++] =
+            arena_format(arena, "`microbatch = %" PRId64 "`", edit->microbatch);
+    const char *words = parts.n ? parts.items[0] : "what the file says";
+    for (unsigned i = 1; i < parts.n; i++)
+        words =
+            arena_format(arena, "%s%s%s", words, i + 1 < parts.n ? ", " : " and ", parts.items[i]);
+    return words;
+}
+
+// ---- trying -----------------------------------------------------------------------------------
+
+static bool is_right(const struct compilation *trial) {
+    for (uint32_t i = 0; i < trial->diagnostics->n_items; i++)
+        if (trial->diagnostics->items[i]->severity == SEVERITY_ERROR &&
+            trial->diagnostics->items[i]->code != E701)
+            return false;
+    return trial->account && trial->verdict.kind == VERDICT_ACCEPTED;
+}
+
+// True if the edited file has a program; what that takes and sends is in the outcome.
+static bool compile_edit(const struct search *s, const struct options *options,
+                         const struct edit *edit, struct outcome *outcome) {
+    struct diagnostic d = {.set = s->c->diagnostics};
+    size_t length;
+    char *text = write_edit(s, edit, &d)
+                     ? diagnostic_apply_edits(&d, &s->c->arena, s->c->file.source, &length)
+                     : NULL;
+    if (!text)
+        return false;
+    struct compilation trial;
+    compile_text(&trial, options, s->c->path, text, length, STAGE_JUDGED);
+    bool right = is_right(&trial);
+    if (right)
+        *outcome = (struct outcome){*edit, trial.account->peak, trial.account->total_bytes};
+    compilation_free(&trial);
+    return right;
+}
+
+static int64_t size_of_microbatch(const struct search *s, const struct edit *edit) {
+    return edit->microbatch ? edit->microbatch : s->c->config.train.microbatch;
+}
+
+// Is less disturbed by this one?
+static bool disturbs_less(const struct search *s, const struct edit *a, const struct edit *b) {
+    if (a->inner != b->inner)
+        return a->inner < b->inner;
+    if (size_of_microbatch(s, a) != size_of_microbatch(s, b))
+        return size_of_microbatch(s, a) > size_of_microbatch(s, b);
+    if (a->recomputed != b->recomputed)
+        return b->recomputed;
+    return a->stage != b->stage ? a->stage < b->stage : b->freed && !a->freed;
+}
+
+// Returns whether it fits.
+static bool try_edit(struct search *s, const struct edit *edit) {
+    struct outcome now;
+    if (!compile_edit(s, s->options, edit, &now))
+        return false;
+    if (!s->any || now.peak < s->least.peak)
+        s->least = now;
+    s->any = true;
+    if (now.peak > s->limit)
+        return false;
+    if (!s->fits || disturbs_less(s, &now.edit, &s->first.edit))
+        s->first = now;
+    if (!s->fits || now.sent < s->lightest.sent ||
+        (now.sent == s->lightest.sent && disturbs_less(s, &now.edit, &s->lightest.edit)))
+        s->lightest = now;
+    s->fits = true;
+    return true;
+}
+
+// What saves most for states that are placed so is tried first: where that does not fit, nothing
+// of it does.
+static void try_activations(struct search *s, struct edit edit, bool may_recompute) {
+    struct edit most = edit;
+    most.recomputed = may_recompute;
+    most.microbatch = s->n_microbatches > 1 ? s->microbatches[s->n_microbatches - 1] : 0;
+    bool changes = most.recomputed || most.microbatch;
+    if (changes && !try_edit(s, &most) && most.microbatch) {
+        most.microbatch = 0; // several microbatches accumulate gradients
+        if (!try_edit(s, &most))
+            return;
+    }
+    for (unsigned i = 0; i < s->n_microbatches; i++)
+        for (int recomputed = 0; recomputed <= may_recompute; recomputed++) {
+            edit.microbatch = i ? s->microbatches[i] : 0;
+            edit.recomputed = recomputed;
+            if (try_edit(s, &edit))
+                return;
+        }
+}
+
+static void try_all(struct search *s) {
+    const struct strategy_config *strategy = &s->c->config.strategy;
+    bool may_recompute = !says_where_activations_live(strategy), kept = keeps_anything(strategy);
+    for (unsigned inner = 0; inner == 0 || inner < s->data.n; inner++) {
+        struct axis_list over = without_outer(&s->data, inner);
+        int said = over.n && !strategy->n_relaxations ? stage_said(strategy, &over) : STAGES;
+        for (int stage = 0; stage < STAGES; stage++)
+            for (int freed = 0; freed <= kept; freed++)
+                if (stage ? stage > said : inner == 0)
+                    try_activations(s,
+                                    (struct edit){.inner = inner, .stage = stage, .freed = freed},
+                                    may_recompute);
+    }
+}
+
+// Each a divisor of the one before, so that the batch stays the same.
+static void find_microbatches(struct search *s) {
+    int64_t size = s->c->config.train.microbatch;
+    s->microbatches[s->n_microbatches++] = size;
+    while (size > 1 && s->n_microbatches <= MOST_HALVINGS) {
+        int64_t parts = 2;
+        while (size % parts != 0)
+            parts++;
+        s->microbatches[s->n_microbatches++] = size /= parts;
+    }
+}
+
+// ---- more devices -----------------------------------------------------------------------------
+
+// As on the command line with --ranks and -D train.batch.
+static struct options with_devices(const struct search *s, int64_t devices, int64_t batch) {
+    struct arena *arena = &s->c->arena;
+    struct options more = *s->options;
+    struct option_list *defined = &more.lists[OPTION_DEFINE];
+    const char **items = ARENA_ARRAY(arena, const char *, defined->n + 1);
+    for (uint32_t i = 0; i < defined->n; i++)
+        items[i] = defined->items[i];
+    items[defined->n++] = arena_format(arena, "train.batch=%" PRId64, batch);
+    defined->items = items;
+    more.values[OPTION_RANKS] = arena_format(arena, "%" PRId64, devices);
+    return more;
+}
+
+// On twice as many devices, or four times, what takes least may take less; 0: on no such number
+// does it fit. The batch grows with them.
+static int64_t devices_that_do(const struct search *s, struct outcome *outcome) {
+    int64_t devices = mesh_devices(&s->c->config.mesh), batch = s->c->config.train.batch;
+    for (int i = 1; i <= MOST_DOUBLINGS && !option_given(s->options, OPTION_RANKS); i++) {
+        int64_t times = INT64_C(1) << i;
+        struct options more = with_devices(s, size_times(devices, times), size_times(batch, times));
+        if (!compile_edit(s, &more, &s->least.edit, outcome))
+            return 0;
+        if (outcome->peak <= s->limit)
+            return size_times(devices, times);
+    }
+    return 0;
+}
+
+// ---- what is told -----------------------------------------------------------------------------
+
+static const char *bytes(const struct search *s, int64_t n) {
+    return bytes_text(&s->c->arena, (double)n);
+}
+
+static void tell_fits(const struct search *s, struct diagnostic *d) {
+    const struct outcome *first = &s->first, *lightest = &s->lightest;
+    if (lightest->sent < first->sent)
+        diagnostic_note(d, "least is sent with %s: %s a step, where it needs %s",
+                        edit_words(s, &lightest->edit), bytes(s, lightest->sent),
+                        bytes(s, lightest->peak));
+    diagnostic_help(d, "with %s it needs %s and sends %s a step", edit_words(s, &first->edit),
+                    bytes(s, first->peak), bytes(s, first->sent));
+    if (d->severity == SEVERITY_WARNING)
+        return; // it fits as it is
+    write_edit(s, &first->edit, d);
+    d->help_checked = true;
+}
+
+static void tell_least(const struct search *s, struct diagnostic *d) {
+    struct outcome outcome;
+    int64_t devices = devices_that_do(s, &outcome);
+    diagnostic_note(d, "the least that was found is %s, with %s", bytes(s, s->least.peak),
+                    edit_words(s, &s->least.edit));
+    if (devices)
+        diagnostic_help(d,
+                        "train on %" PRId64 " devices: with that it needs %s there, where each has "
+                        "as much of the batch",
+                        devices, bytes(s, outcome.peak));
+    else
+        diagnostic_help(d, "divide the model, as with `split heads, kv_heads, ffn over` an axis of "
+                           "its own, or sequences");
+}
+
+// A program that the file writes out is not derived anew, and what is wrong otherwise comes first.
+static bool may_search(const struct compilation *c) {
+    return !c->edited && c->verdict.kind == VERDICT_ACCEPTED && c->account && is_right(c);
+}
+
+void propose_fits(struct compilation *c, const struct options *options, struct diagnostic *d) {
+    int64_t memory = c->config.device.memory_bytes;
+    struct search s = {.c = c,
+                       .options = options,
+                       .data = data_axes(&c->config.strategy),
+                       .end = end_of_splits(&c->config.strategy),
+                       .limit = d->code == E701 ? memory : memory / 10 * 8};
+    if (may_search(c)) {
+        find_microbatches(&s);
+        try_all(&s);
+    }
+    if (s.fits)
+        tell_fits(&s, d);
+    else if (s.any)
+        tell_least(&s, d);
+    else
+        diagnostic_help(d, "hold less of each state, or use more devices");
+}
