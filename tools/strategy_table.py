@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints README.md's table of strategies: what `placec check` says of every example.
+"""Prints the table of docs/strategies.md: what `placec check` says of every example.
 
 usage: strategy_table.py PLACEC FOLDER
 
