@@ -20,7 +20,7 @@ int verb_check(const struct options *options) {
         status = c.diagnostics->n_errors ? STATUS_REFUSED : STATUS_OK;
     } else {
         if (accepted)
-            report_text(&c, option_given(options, OPTION_VERBOSE), stdout);
+            report_text(&c, options, stdout);
         status = compilation_finish(&c, options);
     }
     compilation_free(&c);

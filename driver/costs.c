@@ -50,12 +50,6 @@ static void check_gathers(struct compilation *c) {
     diagnostic_say(d, "a step sends %s for it", bytes(c, sent));
     diagnostic_note(d, "gathered once they would cost %s; in all, a step sends %s",
                     bytes(c, sent / microbatches), bytes(c, c->account->total_bytes));
-    diagnostic_help(
-        d,
-        "gather once a step with `parameters : gathered(%s, after_forward = kept, "
-        "after_backward = kept)` here, which keeps them whole, or less often with a larger "
-        "train.microbatch",
-        axes(c, &first->start.exchange.axes));
 }
 
 // ---- W815: gathers of single tensors ----------------------------------------------------------

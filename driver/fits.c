@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "driver/report.h"
+#include "driver/trying.h"
 #include "ir/placement.h"
 
 enum { PARTS = 4, STAGES = 4, MOST_HALVINGS = 20, MOST_DOUBLINGS = 12 };
@@ -42,10 +42,6 @@ struct search {
 };
 
 // ---- what the file says -----------------------------------------------------------------------
-
-static bool is_own(const struct search *s, struct span span) {
-    return span.source != NO_SOURCE && span.source == s->c->file.source;
-}
 
 static struct axis_list data_axes(const struct strategy_config *strategy) {
     struct axis_list axes = {0};
@@ -146,7 +142,7 @@ static bool write_stage(const struct search *s, int stage, const char *tuple, st
             !(axis_list_mask(&mode->axes) & axis_list_mask(&s->data)) ||
             (mode->own_text && mode->extent == extents_of_stage[stage][mode->state]))
             continue;
-        if (!is_own(s, mode->statement_span))
+        if (!is_of_file(s->c, mode->statement_span))
             return false;
         if (is_edited(d, mode->statement_span))
             continue;
@@ -174,25 +170,11 @@ static bool free_what_is_kept(const struct search *s, struct diagnostic *d, cons
             const char *name = mode->options[i].name;
             if (strcmp(name, "after_forward") != 0 && strcmp(name, "after_backward") != 0)
                 continue;
-            if (!is_own(s, mode->options[i].span))
+            if (!is_of_file(s->c, mode->options[i].span))
                 return false;
             diagnostic_edit(d, mode->options[i].span, "%s = freed", name);
         }
     }
-    return true;
-}
-
-// In place of what `train` says, or behind its batch.
-static bool edit_microbatch(const struct search *s, int64_t microbatch, struct diagnostic *d) {
-    const struct train_config *train = &s->c->config.train;
-    bool said = train->microbatch_origin.kind == ORIGIN_STATEMENT;
-    struct span at = said ? train->microbatch_origin.span : train->batch_origin.span;
-    if (!is_own(s, at) || (!said && train->microbatch_origin.kind != ORIGIN_DEFAULT) ||
-        (!said && train->batch_origin.kind != ORIGIN_STATEMENT))
-        return false;
-    if (!said)
-        at.begin = at.end;
-    diagnostic_edit(d, at, "%smicrobatch = %" PRId64, said ? "" : "  ", microbatch);
     return true;
 }
 
@@ -209,11 +191,11 @@ static bool write_edit(const struct search *s, const struct edit *edit, struct d
         return false;
     if (edit->recomputed)
         added = arena_format(arena, "%s\n  activations : recomputed", added);
-    if (*added && !is_own(s, s->end))
+    if (*added && !is_of_file(s->c, s->end))
         return false;
     if (*added)
         diagnostic_edit(d, s->end, "%s", added);
-    return !edit->microbatch || edit_microbatch(s, edit->microbatch, d);
+    return !edit->microbatch || edit_microbatch(s->c, edit->microbatch, d);
 }
 
 struct parts_of_edit {
@@ -246,31 +228,15 @@ static const char *edit_words(const struct search *s, const struct edit *edit) {
 
 // ---- trying -----------------------------------------------------------------------------------
 
-static bool is_right(const struct compilation *trial) {
-    for (uint32_t i = 0; i < trial->diagnostics->n_items; i++)
-        if (trial->diagnostics->items[i]->severity == SEVERITY_ERROR &&
-            trial->diagnostics->items[i]->code != E701)
-            return false;
-    return trial->account && trial->verdict.kind == VERDICT_ACCEPTED;
-}
-
 // True if the edited file has a program; what that takes and sends is in the outcome.
 static bool compile_edit(const struct search *s, const struct options *options,
                          const struct edit *edit, struct outcome *outcome) {
     struct diagnostic d = {.set = s->c->diagnostics};
-    size_t length;
-    char *text = write_edit(s, edit, &d)
-                     ? diagnostic_apply_edits(&d, &s->c->arena, s->c->file.source, &length)
-                     : NULL;
-    if (!text)
+    struct tried tried;
+    if (!write_edit(s, edit, &d) || !try_edits(s->c, options, &d, &tried))
         return false;
-    struct compilation trial;
-    compile_text(&trial, options, s->c->path, text, length, STAGE_JUDGED);
-    bool right = is_right(&trial);
-    if (right)
-        *outcome = (struct outcome){*edit, trial.account->peak, trial.account->total_bytes};
-    compilation_free(&trial);
-    return right;
+    *outcome = (struct outcome){*edit, tried.peak, tried.sent};
+    return true;
 }
 
 static int64_t size_of_microbatch(const struct search *s, const struct edit *edit) {
@@ -423,7 +389,7 @@ static void tell_least(const struct search *s, struct diagnostic *d) {
 
 // A program that the file writes out is not derived anew, and what is wrong otherwise comes first.
 static bool may_search(const struct compilation *c) {
-    return !c->edited && c->verdict.kind == VERDICT_ACCEPTED && c->account && is_right(c);
+    return !c->edited && is_right_but_for_memory(c);
 }
 
 void propose_fits(struct compilation *c, const struct options *options, struct diagnostic *d) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "driver/cheaper.h"
 #include "driver/compile.h"
 #include "driver/fits.h"
 #include "runtime/host/file.h"
@@ -67,6 +68,8 @@ void check_fixes(struct compilation *c, const struct options *options) {
         struct diagnostic *d = c->diagnostics->items[i];
         if (d->code == E701 || d->code == W801)
             propose_fits(c, options, d);
+        else if (d->code == W811)
+            propose_cheaper(c, options, d);
         else if (d->severity == SEVERITY_ERROR && d->n_edits && !d->help_checked)
             try_fix(c, options, d);
     }

@@ -53,7 +53,7 @@ const char *tensor_letter(const struct placement_table *, uint32_t role, enum st
 // none)?
 bool role_is_recomputed(const struct placement_table *, uint32_t role, int64_t layer);
 
-void report_text(struct compilation *, bool verbose, FILE *to);
+void report_text(struct compilation *, const struct options *, FILE *to);
 // A part of it (report_modes.c): the table of modes.
 void report_modes(struct compilation *, const struct placement_table *, FILE *to);
 // One object, whatever the outcome; errors included.

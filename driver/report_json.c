@@ -10,6 +10,7 @@
 
 #include "driver/report.h"
 #include "driver/report_time.h"
+#include "driver/trying.h"
 #include "ir/check.h"
 
 // Paths and quoted source need not be UTF-8: what is not becomes question marks.
@@ -275,18 +276,8 @@ static json_t *communication_json(struct compilation *c) {
     return array;
 }
 
-// Also of a program that is right and does not fit the device.
-static bool has_report(const struct compilation *c) {
-    if (!c->account || c->verdict.kind != VERDICT_ACCEPTED)
-        return false;
-    for (uint32_t i = 0; i < c->diagnostics->n_items; i++)
-        if (c->diagnostics->items[i]->severity == SEVERITY_ERROR &&
-            c->diagnostics->items[i]->code != E701)
-            return false;
-    return true;
-}
-
-// What only such a program has; of any other these keys are null.
+// What only a program that is right has, be it too large for the device; of any other these keys
+// are null.
 static void set_program(struct compilation *c, json_t *root) {
     struct placement_table table = placement_rows(c);
     json_object_set_new(root, "modes", modes_json(&c->final->mesh, &table));
@@ -321,7 +312,7 @@ void report_json(struct compilation *c, FILE *to) {
                         c->final ? json_integer(c->final->sizes.microbatches) : json_null());
     json_object_set_new(root, "relaxed", relaxed_json(c));
     json_object_set_new(root, "diagnostics", diagnostics_json(c));
-    if (has_report(c))
+    if (is_right_but_for_memory(c))
         set_program(c, root);
     else
         set_unknown(root);

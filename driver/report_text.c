@@ -216,7 +216,7 @@ static void print_communication(struct compilation *c, FILE *to) {
             bytes_text(&c->arena, bytes / (double)every));
 }
 
-void report_text(struct compilation *c, bool verbose, FILE *to) {
+void report_text(struct compilation *c, const struct options *options, FILE *to) {
     fprintf(to, "%s: ", c->path);
     if (c->library) {
         fprintf(to, "strategies with parameters only: accepted\n");
@@ -225,11 +225,11 @@ void report_text(struct compilation *c, bool verbose, FILE *to) {
     fprintf(to, "strategy %s of %s: accepted%s\n", c->config.strategy.name, c->config.model.name,
             c->edited ? " (with the file's own program)" : "");
     struct placement_table table = placement_rows(c);
-    print_model(c, verbose, to);
+    print_model(c, option_given(options, OPTION_VERBOSE), to);
     print_mesh_line(c, to);
     print_relaxed(c, to);
     report_modes(c, &table, to);
     print_memory(c, to);
     print_communication(c, to);
-    report_time(c, to);
+    report_time(c, options, to);
 }

@@ -3,7 +3,9 @@
 #include "driver/report_time.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "driver/cheaper.h"
 #include "driver/quantity.h"
 #include "driver/report.h"
 
@@ -146,23 +148,56 @@ static void print_step(struct compilation *c, const struct step_time *time, FILE
     fprintf(to, "\n");
 }
 
-static void print_decides(const struct parts *parts, FILE *to) {
-    const struct part *first = NULL, *second = NULL;
+// What takes longest, and what comes next.
+struct deciding {
+    const struct part *first, *second;
+};
+
+static struct deciding find_deciding(const struct parts *parts) {
+    struct deciding found = {NULL, NULL};
     for (unsigned i = 0; i < parts->n; i++) {
         const struct part *part = &parts->items[i];
-        if (!first || part->seconds > first->seconds) {
-            second = first;
-            first = part;
-        } else if (!second || part->seconds > second->seconds) {
-            second = part;
+        if (!found.first || part->seconds > found.first->seconds) {
+            found.second = found.first;
+            found.first = part;
+        } else if (!found.second || part->seconds > found.second->seconds) {
+            found.second = part;
         }
     }
-    if (second && second->seconds > 0)
-        fprintf(to, "  %s decides: it takes %.1f times as long as %s, the next\n", first->name,
-                first->seconds / second->seconds, second->name);
+    return found;
 }
 
-void report_time(struct compilation *c, FILE *to) {
+// Where a link decides: the nearest change that makes a step a twentieth shorter at best, and fits.
+static void print_change(struct compilation *c, const struct options *options, double best_s,
+                         FILE *to) {
+    struct cheaper (*const changes[])(struct compilation *, const struct options *) = {
+        with_larger_microbatches, with_kept_parameters};
+    for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct cheaper change = changes[i](c, options);
+        if (!change.words || !fits_device(c, &change.tried) ||
+            change.tried.time.best_s > 0.95 * best_s)
+            continue;
+        const char *then = arena_format(&c->arena, "%s at best, peak %s",
+                                        quantity_text(&c->arena, change.tried.time.best_s, SECONDS),
+                                        bytes_text(&c->arena, (double)change.tried.peak));
+        bool one_line = strlen("  with : ") + strlen(change.words) + strlen(then) <= REPORT_COLUMNS;
+        fprintf(to, "  with %s:%s%s\n", change.words, one_line ? " " : "\n    ", then);
+        return;
+    }
+}
+
+static void print_decides(struct compilation *c, const struct options *options,
+                          const struct parts *parts, FILE *to) {
+    struct deciding found = find_deciding(parts);
+    if (!found.second || found.second->seconds <= 0)
+        return;
+    fprintf(to, "  %s decides: it takes %.1f times as long as %s, the next\n", found.first->name,
+            found.first->seconds / found.second->seconds, found.second->name);
+    if (found.first - parts->items >= FIRST_AXIS)
+        print_change(c, options, found.first->seconds, to);
+}
+
+void report_time(struct compilation *c, const struct options *options, FILE *to) {
     struct step_time time = time_of(c);
     struct parts parts = parts_of(c, &time);
     if (time.best_s < 0) {
@@ -175,5 +210,5 @@ void report_time(struct compilation *c, FILE *to) {
             print_part(c, &parts.items[i], time.best_s, to);
     print_lacking(c, &parts, "    not said    ", to);
     print_step(c, &time, to);
-    print_decides(&parts, to);
+    print_decides(c, options, &parts, to);
 }

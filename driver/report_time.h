@@ -8,6 +8,7 @@
 
 // `time` of a report: of a program that is accounted. What the file does not say is null.
 json_t *time_json(struct compilation *);
-void report_time(struct compilation *, FILE *to);
+// With the nearest change that helps, which is compiled with these options.
+void report_time(struct compilation *, const struct options *, FILE *to);
 
 #endif

@@ -23,7 +23,7 @@ bool driver_check(const char *text, size_t length) {
     c.trial = false; // its fixes are tried
     check_fixes(&c, &options);
     if (accepted)
-        report_text(&c, true, to);
+        report_text(&c, &options, to);
     report_json(&c, to);
     diagnostics_print(c.diagnostics, to, true);
     CHECK(accepted == (c.diagnostics->n_errors == 0));

@@ -1,0 +1,93 @@
+// See cheaper.h. Parameters that are gathered anew in every microbatch are sent less often where a
+// microbatch is larger, or where they are kept until the step ends; both take memory, and how much
+// is found by compiling the edited file.
+#include "driver/cheaper.h"
+
+#include <inttypes.h>
+
+#include "ir/placement.h"
+
+bool fits_device(const struct compilation *c, const struct tried *tried) {
+    int64_t memory = c->config.device.memory_bytes;
+    return !memory || tried->peak <= memory;
+}
+
+// Twice as large: it is the nearest that divides the batch where this one does.
+struct cheaper with_larger_microbatches(struct compilation *c, const struct options *options) {
+    struct diagnostic d = {.set = c->diagnostics};
+    struct cheaper cheaper = {NULL};
+    int64_t twice = size_times(2, c->config.train.microbatch);
+    if (c->final->sizes.microbatches > 1 && !c->edited && edit_microbatch(c, twice, &d) &&
+        try_edits(c, options, &d, &cheaper.tried))
+        cheaper.words = arena_format(&c->arena, "`train.microbatch = %" PRId64 "`", twice);
+    return cheaper;
+}
+
+static const struct diagnostic *find_warning(const struct compilation *c,
+                                             enum diagnostic_code code) {
+    for (uint32_t i = 0; i < c->diagnostics->n_items; i++)
+        if (c->diagnostics->items[i]->code == code)
+            return c->diagnostics->items[i];
+    return NULL;
+}
+
+// What says that parameters are gathered, where the warning stands.
+static const struct mode_statement *gathering_mode(const struct compilation *c, struct span span) {
+    const struct strategy_config *strategy = &c->config.strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (mode->state == STATE_PARAMETERS && mode->sets_extent &&
+            mode->extent == EXTENT_GATHERED && span_equal(origin_span(&mode->origin), span))
+            return mode;
+    }
+    return NULL;
+}
+
+// Inside the brackets of the strategy's own mode; against what `use` or a tuple brings, behind it.
+struct cheaper with_kept_parameters(struct compilation *c, const struct options *options) {
+    static const char kept[] = "after_forward = kept, after_backward = kept";
+    const struct diagnostic *warning = find_warning(c, W811);
+    const struct mode_statement *mode = warning ? gathering_mode(c, warning->span) : NULL;
+    struct diagnostic d = {.set = c->diagnostics};
+    struct cheaper cheaper = {NULL};
+    if (!mode || c->edited || !is_of_file(c, warning->span))
+        return cheaper;
+    const char *words = arena_format(&c->arena, "parameters : gathered(%s, %s)",
+                                     mesh_axes_text(&c->config.mesh, &mode->axes, &c->arena), kept);
+    struct span end = mode->own_text ? warning->span : mode->statement_span;
+    end.begin = end.end -= mode->own_text;
+    if (mode->own_text)
+        diagnostic_edit(&d, end, ", %s", kept);
+    else
+        diagnostic_edit(&d, end, "  %s", words);
+    if (try_edits(c, options, &d, &cheaper.tried))
+        cheaper.words = arena_format(&c->arena, "`%s`", words);
+    return cheaper;
+}
+
+static const char *bytes(struct compilation *c, int64_t n) {
+    return bytes_text(&c->arena, (double)n);
+}
+
+static const char *price(struct compilation *c, const struct cheaper *cheaper) {
+    return arena_format(&c->arena, "with %s a step sends %s and needs %s", cheaper->words,
+                        bytes(c, cheaper->tried.sent), bytes(c, cheaper->tried.peak));
+}
+
+void propose_cheaper(struct compilation *c, const struct options *options, struct diagnostic *d) {
+    struct cheaper all[] = {with_kept_parameters(c, options), with_larger_microbatches(c, options)};
+    const char *help = NULL;
+    for (int i = 0; i < 2; i++) {
+        bool helps = all[i].words && all[i].tried.sent < c->account->total_bytes;
+        if (helps && fits_device(c, &all[i].tried))
+            help = help ? arena_format(&c->arena, "%s; %s", help, price(c, &all[i]))
+                        : price(c, &all[i]);
+        else if (helps)
+            diagnostic_note(d, "%s, which the device has not", price(c, &all[i]));
+    }
+    if (help)
+        diagnostic_help(d, "%s", help);
+    else if (!all[0].words && !all[1].words)
+        diagnostic_help(d, "keep what is gathered until the step ends, or take a larger "
+                           "train.microbatch");
+}

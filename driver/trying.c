@@ -1,0 +1,48 @@
+// See trying.h.
+#include "driver/trying.h"
+
+#include <inttypes.h>
+
+bool is_right_but_for_memory(const struct compilation *c) {
+    for (uint32_t i = 0; i < c->diagnostics->n_items; i++)
+        if (c->diagnostics->items[i]->severity == SEVERITY_ERROR &&
+            c->diagnostics->items[i]->code != E701)
+            return false;
+    return c->account && c->verdict.kind == VERDICT_ACCEPTED;
+}
+
+bool try_edits(struct compilation *c, const struct options *options, const struct diagnostic *d,
+               struct tried *tried) {
+    size_t length;
+    char *text = diagnostic_apply_edits(d, &c->arena, c->file.source, &length);
+    if (!text)
+        return false;
+    struct compilation trial;
+    compile_text(&trial, options, c->path, text, length, STAGE_JUDGED);
+    bool right = is_right_but_for_memory(&trial);
+    if (right)
+        *tried =
+            (struct tried){.peak = trial.account->peak,
+                           .sent = trial.account->total_bytes,
+                           .time = account_time(trial.final, trial.account, &trial.config.device)};
+    compilation_free(&trial);
+    return right;
+}
+
+bool is_of_file(const struct compilation *c, struct span span) {
+    return span.source != NO_SOURCE && span.source == c->file.source;
+}
+
+bool edit_microbatch(const struct compilation *c, int64_t microbatch, struct diagnostic *d) {
+    const struct train_config *train = &c->config.train;
+    bool said = train->microbatch_origin.kind == ORIGIN_STATEMENT;
+    const struct origin *origin = said ? &train->microbatch_origin : &train->batch_origin;
+    struct span at = origin->span;
+    if ((!said && train->microbatch_origin.kind != ORIGIN_DEFAULT) ||
+        origin->kind != ORIGIN_STATEMENT || !is_of_file(c, at))
+        return false;
+    if (!said)
+        at.begin = at.end;
+    diagnostic_edit(d, at, "%smicrobatch = %" PRId64, said ? "" : "  ", microbatch);
+    return true;
+}
