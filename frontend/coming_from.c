@@ -51,7 +51,7 @@ static const struct {
 #define NAME_OF_MUST_BE     NO_NAME
 #define NAME_OF_BIASES      NO_NAME
 #define NAME_OF_FLAG        NO_NAME
-#define NAME_OF_WINDOW      NO_NAME
+#define NAME_OF_WINDOW      NAME
 #define NAME_OF_SAME        NO_NAME
 #define NAME_OF_LAYER_TYPES NO_NAME
 #define NAME_OF_THETA       NAME

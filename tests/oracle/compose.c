@@ -43,6 +43,7 @@ bool chance(struct composer *c, int per_thousand) {
 // ---- model ------------------------------------------------------------------------------------
 
 static void write_model(struct composer *c) {
+    static const char *const some_biases[] = {"qkv", "attention", "mlp"};
     const struct dims *d = c->dims;
     bool llama = chance(c, 500), shares_heads = llama && chance(c, 700);
     fprintf(
@@ -66,6 +67,10 @@ static void write_model(struct composer *c) {
         fprintf(c->to, "  fused_qkv = true");
     if (random_bits(&aside) % 1000 < 400 && llama != other_activation)
         fprintf(c->to, "  fused_gate_up = true");
+    if (random_bits(&aside) % 1000 < 300)
+        fprintf(c->to, "  qk_norm = true");
+    if (random_bits(&aside) % 1000 < 300)
+        fprintf(c->to, "  biases = %s", some_biases[random_bits(&aside) % 3]);
     fprintf(c->to, "\n}\n");
 }
 
