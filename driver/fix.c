@@ -3,13 +3,12 @@
 //
 // `check --fix` writes them into the file: one after the other, since what one mends may be what
 // the next was about, until nothing is wrong or nobody knows what to write.
-#include <errno.h>
 #include <string.h>
 
 #include "driver/cheaper.h"
 #include "driver/compile.h"
 #include "driver/fits.h"
-#include "runtime/host/file.h"
+#include "driver/overwrite.h"
 
 // Where an edit's text stands in the edited text, behind what the edits before it have moved.
 static struct span edited_span(const struct diagnostic *d, const struct diagnostic_edit *edit) {
@@ -93,17 +92,6 @@ static void print_fix(const struct compilation *c, const struct diagnostic *d) {
     printf("fixed[%s]: %s\n  by: %s\n", diagnostic_rows[d->code].text, d->message, d->help);
 }
 
-static int write_text(const char *path, const char *text, size_t length) {
-    struct new_file file;
-    bool open = new_file_open(&file, path) == 0;
-    if (open && new_file_write(&file, text, length) == 0 && new_file_commit(&file) == 0)
-        return STATUS_OK;
-    fprintf(stderr, "placec: %s cannot be written: %s\n  it is as it was\n", path, strerror(errno));
-    if (open)
-        new_file_discard(&file);
-    return STATUS_REFUSED;
-}
-
 // Each fix leaves fewer errors, so there is an end.
 int fix_file(const struct options *options) {
     const char *path = options->operand;
@@ -132,7 +120,7 @@ int fix_file(const struct options *options) {
         }
         compilation_free(&c);
     }
-    int status = text ? write_text(path, text, length) : STATUS_OK;
+    int status = text ? overwrite(path, text, length) : STATUS_OK;
     arena_free(&texts);
     return status;
 }

@@ -9,9 +9,10 @@ enum {
     ON_BUILD = 1 << VERB_BUILD,
     ON_EMIT = 1 << VERB_EMIT,
     ON_OPT = 1 << VERB_OPT,
+    ON_FMT = 1 << VERB_FMT,
     ON_EXPLAIN = 1 << VERB_EXPLAIN,
     ON_FILE = ON_CHECK | ON_RUN | ON_BUILD | ON_EMIT | ON_OPT,
-    ON_ANY = ON_FILE | ON_EXPLAIN,
+    ON_ANY = ON_FILE | ON_FMT | ON_EXPLAIN,
 };
 
 const struct option_row option_rows[N_OPTIONS] = {
@@ -41,4 +42,8 @@ bool option_is_of(enum option_id option, enum verb verb) {
 
 bool verb_takes_file(enum verb verb) {
     return strncmp(verb_rows[verb].operand, "FILE", 4) == 0;
+}
+
+bool verb_takes_one_file(enum verb verb) {
+    return strcmp(verb_rows[verb].operand, "FILE") == 0;
 }

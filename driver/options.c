@@ -29,7 +29,7 @@ int (*const verb_functions[N_VERBS])(const struct options *) = {
 static void print_usage(FILE *to) {
     fprintf(to, "placec " PLACE_VERSION ": trains models by strategies that are proved first\n\n");
     for (int i = 0; i < N_VERBS; i++)
-        fprintf(to, "  placec %-8s %-5s %s\n", verb_rows[i].name, verb_rows[i].operand,
+        fprintf(to, "  placec %-8s %-7s %s\n", verb_rows[i].name, verb_rows[i].operand,
                 verb_rows[i].help);
     fprintf(to, "\n  placec VERB --help lists a verb's options; placec --version\n"
                 "  FILE may be `-`: standard input\n");
@@ -343,7 +343,7 @@ static int take_operand(struct arena *arena, int argc, char **argv, struct optio
         return usage_error("`placec %s` needs an operand", row->name,
                            file ? "name a .place file, or `-`"
                                 : "name a code such as E402, or `roles`");
-    if (file && optind + 1 < argc)
+    if (verb_takes_one_file(options->verb) && optind + 1 < argc)
         return too_many_operands(arena, options, argv[optind + 1]);
     options->operands = argv + optind;
     options->n_operands = argc - optind;

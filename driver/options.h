@@ -38,7 +38,7 @@ enum status {
 struct options {
     enum verb verb;
     const char *operand;   // FILE ("-": stdin), or the first CODE
-    char *const *operands; // all, of `explain` several
+    char *const *operands; // all, of `explain` and `fmt` several
     int n_operands;
     const char *values[N_OPTIONS]; // NULL: not given; "" for flags; the last of several
     struct option_list {

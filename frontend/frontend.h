@@ -41,6 +41,12 @@ bool frontend_read_text(struct arena *arena, struct diagnostics *diagnostics, co
 bool frontend_parse(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
                     struct ast_file *file);
 
+// The text of a source laid out anew: indentation, blanks and blank lines are made alike; comments,
+// line breaks and the texts of programs stay. The same tree and the same comments come of it. It is
+// the arena's; NULL: the text does not follow the grammar, which is reported.
+char *frontend_format(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
+                      size_t *length);
+
 // Looks up, converts and expands. `config` is complete if true is returned; a file that holds only
 // strategies with parameters gives true and a config whose strategy has no name.
 bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,

@@ -36,12 +36,18 @@ static void parse(struct parser *p, uint32_t source) {
 }
 
 // What could be read is in `file` also where something could not: the rest is still looked up.
-void parse_source(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
-                  struct ast_file *file) {
-    struct parser p = {.arena = arena, .diagnostics = diagnostics, .goal = PARSE_FILE};
+void parse_source_with_tokens(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
+                              struct ast_file *file, struct token_list *tokens) {
+    struct parser p = {
+        .arena = arena, .diagnostics = diagnostics, .goal = PARSE_FILE, .tokens = tokens};
     parse(&p, source);
     *file = p.file;
     file->source = source;
+}
+
+void parse_source(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
+                  struct ast_file *file) {
+    parse_source_with_tokens(arena, diagnostics, source, file, NULL);
 }
 
 // `name = value` as in a block. Without a value: reported.

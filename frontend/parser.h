@@ -15,6 +15,16 @@ struct open_bracket {
 // What the text is, said to the grammar by the first token.
 enum parse_goal { PARSE_FILE, PARSE_SETTING };
 
+// The tokens of a text, in order.
+struct token {
+    int kind; // the grammar's
+    struct span span;
+};
+struct token_list {
+    struct token *items;
+    uint32_t n, capacity;
+};
+
 struct parser {
     struct arena *arena;
     struct diagnostics *diagnostics;
@@ -41,13 +51,17 @@ struct parser {
 
     struct diagnostic *foreign_comments; // what was told of them; NULL: there is none
 
-    struct ast_file file;     // results
-    struct ast_field setting; // of PARSE_SETTING
+    struct token_list *tokens; // where they are noted; NULL: nowhere
+    struct ast_file file;      // results
+    struct ast_field setting;  // of PARSE_SETTING
 };
 
 // Parses the source and appends what is well-formed to the file; the rest is reported.
 void parse_source(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
                   struct ast_file *file);
+// The same, with its tokens. In a text with mistakes some may be made up.
+void parse_source_with_tokens(struct arena *arena, struct diagnostics *diagnostics, uint32_t source,
+                              struct ast_file *file, struct token_list *tokens);
 // Parses the source as one field, as -D takes it. Without a value where that was reported.
 struct ast_field parse_setting(struct arena *arena, struct diagnostics *diagnostics,
                                uint32_t source);

@@ -56,7 +56,7 @@ static struct ast_number read_number(struct parser *p, const char *text, size_t 
 }
 
 // The pattern of the lexer again, which has matched the unit along.
-static size_t number_length(const char *text) {
+size_t number_length(const char *text) {
     size_t n = strspn(text, "0123456789");
     if (text[n] == '.' && isdigit((unsigned char)text[n + 1]))
         n += 1 + strspn(text + n + 1, "0123456789");
@@ -451,6 +451,9 @@ int place_lex(PLACE_STYPE *value, struct span *span, struct parser *p) {
             p->n_brackets--; // the one that it closes itself
     }
     note_program(p, token);
+    if (p->tokens && token)
+        ARENA_PUSH(p->arena, p->tokens->items, p->tokens->n, p->tokens->capacity,
+                   (struct token){token, *span});
     return token;
 }
 

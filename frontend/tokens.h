@@ -8,6 +8,8 @@
 // Called by the rules of grammar/place.l. A token is its number; `value` is what it carries.
 // Reads a number and the unit behind it; `kept` is how many bytes are the token's.
 int token_number(struct parser *p, PLACE_STYPE *value, const char *text, int length, int *kept);
+// How many bytes at the beginning of a text are a number.
+size_t number_length(const char *text);
 int token_word(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
 int token_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);
 int token_open_string(struct parser *p, PLACE_STYPE *value, const char *text, struct span span);

@@ -1,5 +1,6 @@
 // Fuzzes the language: any bytes are refused with messages or understood, never more; and what
-// parses without a message prints to a text that parses again and prints the same.
+// parses without a message prints to a text that parses again and prints the same, and is laid out
+// anew to a text that stays.
 #include <stdio.h>
 
 #include "frontend/frontend.h"
@@ -36,6 +37,21 @@ static char *canonical(const char *text, size_t length) {
     return printed;
 }
 
+// The text laid out anew, owned by the caller; NULL if there was a message.
+static char *formatted(const char *text, size_t length) {
+    struct arena arena = {0};
+    struct source_files sources = {0};
+    struct diagnostics *diagnostics = diagnostics_new(&arena, &sources);
+    uint32_t source;
+    char *laid_out = NULL;
+    if (frontend_read_text(&arena, diagnostics, "input", text, length, &source))
+        laid_out = frontend_format(&arena, diagnostics, source, &length);
+    char *kept = laid_out ? strdup(laid_out) : NULL;
+    arena_free(&arena);
+    return kept;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    hold_canonical(formatted, data, size);
     return hold_canonical(canonical, data, size);
 }
