@@ -15,6 +15,7 @@
 
 #include "frontend/frontend.h"
 #include "ir/diagnostic.h"
+#include "runtime/host/columns.h"
 #include "runtime/place.h"
 
 int (*const verb_functions[N_VERBS])(const struct options *) = {
@@ -29,16 +30,17 @@ int (*const verb_functions[N_VERBS])(const struct options *) = {
 static void print_usage(FILE *to) {
     fprintf(to, "placec " PLACE_VERSION ": trains models by strategies that are proved first\n\n");
     for (int i = 0; i < N_VERBS; i++)
-        fprintf(to, "  placec %-8s %-7s %s\n", verb_rows[i].name, verb_rows[i].operand,
-                verb_rows[i].help);
+        print_words(to, verb_rows[i].help,
+                    fprintf(to, "  placec %-8s %-7s ", verb_rows[i].name, verb_rows[i].operand));
     fprintf(to, "\n  placec VERB --help lists a verb's options; placec --version\n"
                 "  FILE may be `-`: standard input\n");
 }
 
 // The options that this verb takes, from their rows.
 static void print_verb_usage(FILE *to, enum verb verb) {
-    fprintf(to, "placec %s %s [options]: %s\n\n", verb_rows[verb].name, verb_rows[verb].operand,
-            verb_rows[verb].help);
+    fprintf(to, "placec %s %s [options]\n  ", verb_rows[verb].name, verb_rows[verb].operand);
+    print_words(to, verb_rows[verb].help, 2);
+    fprintf(to, "\n");
     for (int i = 0; i < N_OPTIONS; i++) {
         const struct option_row *row = &option_rows[i];
         if (!option_is_of(i, verb))
@@ -47,7 +49,7 @@ static void print_verb_usage(FILE *to, enum verb verb) {
         snprintf(left, sizeof left, "%c%c%s --%s%s%s", row->letter ? '-' : ' ',
                  row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
                  *row->argument ? " " : "", row->argument);
-        fprintf(to, "  %-26s %s\n", left, row->help);
+        print_words(to, row->help, fprintf(to, "  %-26s ", left));
     }
 }
 

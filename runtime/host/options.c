@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/host/columns.h"
 #include "runtime/place.h"
 
 enum option_id {
@@ -50,7 +51,7 @@ static void print_help(const char *program) {
             snprintf(letter, sizeof letter, "-%c, ", option->letter);
         snprintf(left, sizeof left, "--%s %s", option->name,
                  option->argument ? option->argument : "");
-        printf("  %s%-20s %s\n", letter, left, option->help);
+        print_words(stdout, option->help, printf("  %s%-20s ", letter, left));
     }
 }
 

@@ -1,10 +1,12 @@
 /* Progress on stdout (see progress.h). */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "runtime/clock.h"
+#include "runtime/host/columns.h"
 #include "runtime/host/progress.h"
 
 double clock_ticks_per_second(void) {
@@ -62,47 +64,87 @@ static bool is_due(const struct progress *progress, int64_t step, double now) {
     return step % every == 0 || now - progress->shown >= 10;
 }
 
-static int format_step(const struct progress *progress, const struct step_record *record,
-                       double now, char *line, size_t bytes) {
-    char memory[32], sent[32], left[32], share[32] = "";
+/* What a line says, from left to right; the columns of a terminal are given to what has the lowest
+ * rank first. */
+struct line_part {
+    char text[48];
+    int rank;
+};
+enum { STEP, LOSS, GRADIENT, RATE, SPEED, SHARE, MEMORY, SENT, LEFT, N_PARTS };
+
+__attribute__((format(printf, 3, 4))) static void say(struct line_part *part, int rank,
+                                                      const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    part->rank = rank;
+    vsnprintf(part->text, sizeof part->text, format, arguments);
+    va_end(arguments);
+}
+
+static void format_parts(const struct progress *progress, const struct step_record *record,
+                         double now, struct line_part parts[N_PARTS]) {
     const struct place_program *program = progress->program;
+    char bytes[32];
     int64_t sent_bytes = 0;
     for (int32_t i = 0; i < program->n_groups; i++)
         sent_bytes += record->sent_bytes[i];
-    double rate = (double)record->tokens / record->seconds;
     /* What is masked is computed too. */
     double flops = program->flops_per_token * (double)program->batch * (double)program->sequence;
-    if (progress->peak_flops > 0 && flops > 0)
-        snprintf(share, sizeof share, " (%.0f%% of peak)",
-                 100 * flops / record->seconds / progress->peak_flops);
     double per_step = (now - progress->started) / (double)(record->step - progress->before);
-    return snprintf(
-        line, bytes,
-        "step %lld/%lld  loss %.4f  grad %.3g  lr %.3g  %.0f tokens/s%s  memory %s  "
-        "sent %s  left %s",
-        (long long)record->step, (long long)progress->steps, unsigned_nan(record->loss),
-        unsigned_nan(record->grad_norm), record->learning_rate, rate, share,
-        format_bytes(memory, sizeof memory, record->peak_bytes),
-        format_bytes(sent, sizeof sent, sent_bytes),
-        format_duration(left, sizeof left, per_step * (double)(progress->steps - record->step)));
+    say(&parts[STEP], 0, "step %lld/%lld", (long long)record->step, (long long)progress->steps);
+    say(&parts[LOSS], 1, "  loss %.4f", unsigned_nan(record->loss));
+    say(&parts[GRADIENT], 4, "  grad %.3g", unsigned_nan(record->grad_norm));
+    say(&parts[RATE], 5, "  lr %.3g", record->learning_rate);
+    say(&parts[SPEED], 2, "  %.0f tokens/s", (double)record->tokens / record->seconds);
+    parts[SHARE] = (struct line_part){.rank = 6};
+    if (progress->peak_flops > 0 && flops > 0)
+        say(&parts[SHARE], 6, " (%.0f%% of peak)",
+            100 * flops / record->seconds / progress->peak_flops);
+    say(&parts[MEMORY], 7, "  memory %s", format_bytes(bytes, sizeof bytes, record->peak_bytes));
+    say(&parts[SENT], 8, "  sent %s", format_bytes(bytes, sizeof bytes, sent_bytes));
+    say(&parts[LEFT], 3, "  left %s",
+        format_duration(bytes, sizeof bytes, per_step * (double)(progress->steps - record->step)));
+}
+
+/* What there is no room for is left out, the highest rank first. */
+static int format_line(const struct line_part parts[N_PARTS], int columns, char *line,
+                       size_t bytes) {
+    for (int last = N_PARTS - 1;; last--) {
+        int width = 0;
+        for (int i = 0; i < N_PARTS; i++)
+            if (parts[i].rank <= last)
+                width += snprintf(line + width, bytes - (size_t)width, "%s", parts[i].text);
+        if (width <= columns || last == 0)
+            return width;
+    }
+}
+
+/* A terminal's last column stays free, in which some begin the next line. Every tenth line stays:
+ * the next is written below it. */
+static void show_on_terminal(struct progress *progress, const char *line, int width) {
+    int rest = progress->line_width > width ? progress->line_width - width : 0;
+    bool stays = ++progress->n_shown % 10 == 0;
+    printf("\r%s%*s", line, rest, "");
+    if (stays)
+        putchar('\n');
+    progress->line_width = stays ? 0 : width;
 }
 
 void progress_step(struct progress *progress, const struct step_record *record) {
     double now = clock_seconds();
     if (progress->quiet || !is_due(progress, record->step, now))
         return;
-    char line[512];
-    int width = format_step(progress, record, now, line, sizeof line);
+    char line[N_PARTS * sizeof(struct line_part)];
+    struct line_part parts[N_PARTS];
+    format_parts(progress, record, now, parts);
+    int columns = progress->terminal ? terminal_columns(STDOUT_FILENO) - 1 : (int)sizeof line;
+    int width = format_line(parts, columns, line, sizeof line);
     progress->shown = now;
-    if (!progress->terminal) {
+    if (progress->terminal)
+        show_on_terminal(progress, line, width);
+    else
         puts(line);
-        fflush(stdout);
-        return;
-    }
-    int rest = progress->line_width > width ? progress->line_width - width : 0;
-    printf("\r%s%*s", line, rest, "");
     fflush(stdout);
-    progress->line_width = width;
 }
 
 int progress_end(struct progress *progress) {

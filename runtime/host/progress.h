@@ -11,7 +11,8 @@ struct progress {
     int64_t steps, before; /* in all; of these, those that the run goes on behind */
     double started, shown; /* seconds on a monotonic clock */
     double peak_flops;     /* of the machine, measured; 0: not known */
-    int line_width;        /* characters of the line on the terminal */
+    int line_width;        /* characters of the line that is being rewritten */
+    int64_t n_shown;       /* lines, those that were rewritten included */
 };
 
 /* Of the processor's clock; takes some milliseconds. */

@@ -1,0 +1,12 @@
+/* Lines for people, as wide as their terminal. */
+#pragma once
+#include <stdio.h>
+
+enum { USUAL_COLUMNS = 80 };
+
+/* Of the terminal behind a descriptor; as usual where it does not say. */
+int terminal_columns(int descriptor);
+
+/* Words from a column on, which the line has reached; where they would reach beyond the usual
+ * columns, on further lines from the same column on. Ends the line. */
+void print_words(FILE *to, const char *text, int column);
