@@ -314,8 +314,7 @@ static int64_t rate_ends(const struct program *program) {
     for (uint32_t u = 0; u < program->n_units; u++)
         for (uint32_t i = 0; i < program->units[u].n_ops; i++) {
             const struct op *op = &program->units[u].ops[i];
-            if (op->kind != OP_LEARNING_RATE ||
-                strcmp(op_attribute(op, ATTRIBUTE_RATE)->word, "cosine") != 0 ||
+            if (op->kind != OP_LEARNING_RATE || op_rate(op) == RATE_CONSTANT ||
                 op_real(op, ATTRIBUTE_MINIMUM, 0) > 0)
                 continue;
             int64_t steps = op_integer(op, ATTRIBUTE_STEPS, 0);

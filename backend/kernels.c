@@ -353,13 +353,17 @@ static void emit_clip_factor(struct emitter *e, const struct op *op) {
                  result_place(e, op, 0));
 }
 
+_Static_assert((int)RATE_CONSTANT == (int)PLACE_CONSTANT && (int)RATE_LINEAR == (int)PLACE_LINEAR &&
+                   (int)RATE_COSINE == (int)PLACE_COSINE && (int)RATE_SQRT == (int)PLACE_SQRT &&
+                   (int)N_RATES == (int)PLACE_SQRT + 1,
+               "the runtime's curves are those of rates.def");
+
 static void emit_learning_rate(struct emitter *e, const struct op *op) {
-    const struct attribute *rate = op_attribute(op, ATTRIBUTE_RATE);
-    bool cosine = rate && strcmp(rate->word, "cosine") == 0;
-    CALL_RUNTIME(e, learning_rate, op->id, constant_i32(e, cosine ? PLACE_COSINE : PLACE_CONSTANT),
+    CALL_RUNTIME(e, learning_rate, op->id, constant_i32(e, (int)op_rate(op)),
                  real(e, op, ATTRIBUTE_BASE),
                  constant_f64(e, (double)op_integer(op, ATTRIBUTE_WARMUP, 0)),
                  constant_f64(e, (double)op_integer(op, ATTRIBUTE_STEPS, 0)),
+                 constant_f64(e, (double)op_rate_decay(op)),
                  constant_f64(e, op_real(op, ATTRIBUTE_MINIMUM, 0)), operand_place(e, op, 0),
                  result_place(e, op, 0));
 }

@@ -16,10 +16,14 @@ static const struct argument_row {
 enum { N_ARGUMENT_ROWS = sizeof argument_rows / sizeof *argument_rows };
 
 static const char *const schedule_words[] = {
-#define SCHEDULE(name) name,
+#define SCHEDULE(name, curve) name,
 #include "frontend/optimizers.def"
 };
 enum { N_SCHEDULES = sizeof schedule_words / sizeof *schedule_words };
+static const enum rate_curve schedule_curves[] = {
+#define SCHEDULE(name, curve) RATE_##curve,
+#include "frontend/optimizers.def"
+};
 
 enum optimizer_word {
 #define OPTIMIZER(ID, name) WORD_##ID,
@@ -134,54 +138,101 @@ static bool take_real(struct taking *t, const char *name, double minimum, double
 
 // ---- learning rates ---------------------------------------------------------------------------
 
+static bool takes(const char *call, const char *argument) {
+    for (int i = 0; i < N_ARGUMENT_ROWS; i++)
+        if (strcmp(argument_rows[i].of, call) == 0 && strcmp(argument_rows[i].name, argument) == 0)
+            return true;
+    return false;
+}
+
 // A schedule that says what it says and comes to something else.
-static void check_cosine(struct resolver *r, const struct ast_value *value,
-                         const struct learning_rate *rate) {
+static void check_schedule(struct resolver *r, const struct ast_value *value,
+                           const struct learning_rate *rate) {
+    const char *name = value->call.name.text;
     if (rate->steps <= rate->warmup_steps)
         report(r->diagnostics, E107, value->span, "warm-up of %lld steps leaves none of %lld",
                (long long)rate->warmup_steps, (long long)rate->steps);
+    else if (rate->decay_steps > rate->steps - rate->warmup_steps)
+        report(r->diagnostics, E107, value->span,
+               "warm-up of %lld steps and decay of %lld are more than all %lld",
+               (long long)rate->warmup_steps, (long long)rate->decay_steps, (long long)rate->steps);
     if (rate->minimum > rate->base) {
-        struct diagnostic *d = report(r->diagnostics, E107, value->span,
-                                      "the minimum of `cosine` is above its peak, %g", rate->base);
+        struct diagnostic *d =
+            report(r->diagnostics, E107, value->span, "the minimum of `%s` is above its peak, %g",
+                   name, rate->base);
         diagnostic_help(d, "the rate falls from the peak to the minimum: make the minimum smaller");
     }
 }
 
-// Linear warm-up to the peak, then half a cosine down to the minimum at `steps`.
-static void read_cosine(struct resolver *r, const struct ast_value *value,
-                        struct learning_rate *rate) {
+// Which way down, of those that fall.
+static void read_curve(struct resolver *r, const struct ast_value *value, enum rate_curve *curve) {
+    const char *const *names = rate_names + 1;
+    int found = value->kind == AST_NAME ? table_find(names, N_RATES - 1, value->name) : -1;
+    if (found >= 0)
+        *curve = (enum rate_curve)(1 + found);
+    else if (value->kind == AST_NAME)
+        report_unknown(r, E104, (struct ast_name){value->name, value->span}, "curve of a rate",
+                       names, N_RATES - 1);
+    else
+        report_wrong_kind(r, value, "`curve`", "`linear`, `cosine` or `sqrt`");
+}
+
+static bool take_steps(struct taking *t, const char *name, int64_t least, int64_t *out) {
+    const struct ast_value *value = takes(t->call, name) ? take(t, name, false) : NULL;
+    if (value)
+        read_integer(t->r, value, arena_format(t->r->arena, "`%s`", name), least, INT64_C(1) << 50,
+                     out);
+    return value != NULL;
+}
+
+// Linear warm-up to the peak, then, if it falls, down to the minimum at `steps`: from the warm-up
+// on, or in the last `decay` steps.
+static void read_schedule(struct resolver *r, const struct ast_value *value, enum rate_curve curve,
+                          struct learning_rate *rate) {
     struct taking t = begin_taking(r, value);
     uint32_t errors_before = r->diagnostics->n_errors;
     const struct ast_value *peak = take(&t, "peak", true);
-    const struct ast_value *warmup = take(&t, "warmup", false);
-    const struct ast_value *steps = take(&t, "steps", false);
-    rate->kind = RATE_COSINE;
+    const struct ast_value *shape = takes(t.call, "curve") ? take(&t, "curve", false) : NULL;
+    bool falls = takes(t.call, "steps"), has_decay = takes(t.call, "decay");
+    *rate = (struct learning_rate){.curve = curve};
     if (peak)
-        read_real(r, peak, "the peak of `cosine`", 0, 1e6, &rate->base);
-    if (warmup)
-        read_integer(r, warmup, "`warmup`", 0, INT64_C(1) << 50, &rate->warmup_steps);
-    if (steps)
-        read_integer(r, steps, "`steps`", 1, INT64_C(1) << 50, &rate->steps);
-    take_real(&t, "minimum", 0, 1e6, &rate->minimum);
+        read_real(r, peak, arena_format(r->arena, "the peak of `%s`", t.call), 0, 1e6, &rate->base);
+    if (shape)
+        read_curve(r, shape, &rate->curve);
+    take_steps(&t, "warmup", 0, &rate->warmup_steps);
+    bool is_whole = take_steps(&t, "steps", 1, &rate->steps) == falls;
+    is_whole &= take_steps(&t, "decay", 1, &rate->decay_steps) == has_decay;
+    if (falls)
+        take_real(&t, "minimum", 0, 1e6, &rate->minimum);
     report_untaken(&t);
-    if (!peak || !steps)
+    if (falls && !has_decay)
+        rate->decay_steps = rate->steps - rate->warmup_steps;
+    if (!peak || !is_whole)
         report(r->diagnostics, E109, value->span,
-               "`cosine` needs a peak and `steps`: `cosine(3e-4, warmup = 100, steps = 1000)`");
-    else if (r->diagnostics->n_errors == errors_before)
-        check_cosine(r, value, rate);
+               "`%s` needs a peak%s%s: `%s(3e-4, warmup = 100%s%s)`", t.call,
+               !falls      ? ""
+               : has_decay ? ", `steps`"
+                           : " and `steps`",
+               has_decay ? " and `decay`" : "", t.call, falls ? ", steps = 1000" : "",
+               has_decay ? ", decay = 200" : "");
+    else if (falls && r->diagnostics->n_errors == errors_before)
+        check_schedule(r, value, rate);
 }
 
 // A constant, or a schedule over steps.
 static void read_rate(struct resolver *r, const struct ast_value *value,
                       struct learning_rate *rate) {
-    if (value->kind == AST_CALL && strcmp(value->call.name.text, "cosine") == 0) {
-        *rate = (struct learning_rate){0};
-        read_cosine(r, value, rate);
+    int schedule = value->kind == AST_CALL
+                       ? table_find(schedule_words, N_SCHEDULES, value->call.name.text)
+                       : -1;
+    if (schedule >= 0) {
+        read_schedule(r, value, schedule_curves[schedule], rate);
     } else if (value->kind == AST_NUMBER) {
-        *rate = (struct learning_rate){.kind = RATE_CONSTANT};
+        *rate = (struct learning_rate){.curve = RATE_CONSTANT};
         read_real(r, value, "`lr`", 0, 1e6, &rate->base);
     } else {
-        struct diagnostic *d = report_wrong_kind(r, value, "`lr`", "a number or `cosine(...)`");
+        struct diagnostic *d =
+            report_wrong_kind(r, value, "`lr`", "a number or a schedule such as `cosine(...)`");
         if (value->kind == AST_CALL)
             diagnostic_meant(d, value->call.name.span, value->call.name.text, schedule_words,
                              N_SCHEDULES);
@@ -286,7 +337,8 @@ void read_outer_optimizer(struct resolver *r, const struct ast_value *value,
         return;
     if (outer.kind == OPTIMIZER_NONE)
         return; // as if nothing were said
-    if (outer.kind != OPTIMIZER_SGD || outer.rate.kind != RATE_CONSTANT || outer.weight_decay != 0)
+    bool is_plain = outer.rate.curve == RATE_CONSTANT && outer.rate.warmup_steps == 0;
+    if (outer.kind != OPTIMIZER_SGD || !is_plain || outer.weight_decay != 0)
         report_unsupported(r, value->span, UNSUPPORTED_OUTER_OPTIMIZER);
     else if (outer.rate.base <= 0)
         report(r->diagnostics, E109, value->span,

@@ -87,12 +87,12 @@ struct device_config {
 // ---- training ---------------------------------------------------------------------------------
 
 enum optimizer_kind { OPTIMIZER_NONE, OPTIMIZER_ADAMW, OPTIMIZER_SGD }; // NONE: frozen
-enum learning_rate_kind { RATE_CONSTANT, RATE_COSINE };
 struct learning_rate {
-    enum learning_rate_kind kind;
+    enum rate_curve curve;
     double base;    // constant value, or the peak after warm-up
-    double minimum; // of cosine, at `steps`; default 0
+    double minimum; // at `steps`; default 0
     int64_t warmup_steps, steps;
+    int64_t decay_steps; // of all, the last
 };
 struct optimizer_config {
     enum optimizer_kind kind;

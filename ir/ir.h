@@ -438,6 +438,17 @@ int64_t wire_words(struct wire, int64_t elements);
 // Of compress and decompress; NONE where the attributes make no sense.
 struct wire op_wire(const struct op *);
 
+// The curve by which a learning rate falls, at its end.
+enum rate_curve {
+#define RATE(name, text, what) RATE_##name,
+#include "ir/rates.def"
+#undef RATE
+    N_RATES
+};
+extern const char *const rate_names[N_RATES];
+enum rate_curve op_rate(const struct op *); // N_RATES: it says none
+int64_t op_rate_decay(const struct op *);   // steps that it falls; said, or all behind the warm-up
+
 // What a collective does with the values that the members of its group give it.
 struct exchange {
     enum collective_kind kind;

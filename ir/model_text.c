@@ -100,12 +100,20 @@ const char *model_text(struct arena *arena, const struct model_config *model) {
 
 // ---- how it is trained ------------------------------------------------------------------------
 
+// Where it falls from the warm-up on, the steps of that are not told: they follow from the others.
 static const char *rate_text(struct text *text, const struct learning_rate *rate) {
-    if (rate->kind == RATE_CONSTANT)
-        return real(text, rate->base);
-    return arena_format(
-        text->arena, "cosine(peak = %s, warmup = %" PRId64 ", steps = %" PRId64 ", minimum = %s)",
-        real(text, rate->base), rate->warmup_steps, rate->steps, real(text, rate->minimum));
+    const char *base = real(text, rate->base), *decay = "";
+    if (rate->curve == RATE_CONSTANT && rate->warmup_steps == 0)
+        return base;
+    if (rate->curve == RATE_CONSTANT)
+        return arena_format(text->arena, "constant(peak = %s, warmup = %" PRId64 ")", base,
+                            rate->warmup_steps);
+    if (rate->decay_steps != rate->steps - rate->warmup_steps)
+        decay = arena_format(text->arena, ", decay = %" PRId64, rate->decay_steps);
+    return arena_format(text->arena,
+                        "%s(peak = %s, warmup = %" PRId64 ", steps = %" PRId64 "%s, minimum = %s)",
+                        rate_names[rate->curve], base, rate->warmup_steps, rate->steps, decay,
+                        real(text, rate->minimum));
 }
 
 static const char *optimizer_text(struct text *text, const struct optimizer_config *optimizer) {

@@ -2,8 +2,9 @@
 #include "ir/config.h"
 
 bool learning_rate_equal(const struct learning_rate *a, const struct learning_rate *b) {
-    return a->kind == b->kind && a->base == b->base && a->minimum == b->minimum &&
-           a->warmup_steps == b->warmup_steps && a->steps == b->steps;
+    return a->curve == b->curve && a->base == b->base && a->minimum == b->minimum &&
+           a->warmup_steps == b->warmup_steps && a->steps == b->steps &&
+           a->decay_steps == b->decay_steps;
 }
 
 static bool decay_equal(const struct optimizer_config *a, const struct optimizer_config *b) {

@@ -332,6 +332,17 @@ const struct op *unit_producer(const struct unit *unit, value_id value) {
 
 // ---- attributes -------------------------------------------------------------------------------
 
+enum rate_curve op_rate(const struct op *op) {
+    const struct attribute *rate = op_attribute(op, ATTRIBUTE_RATE);
+    int found = rate ? table_find(rate_names, N_RATES, rate->word) : -1;
+    return found < 0 ? N_RATES : (enum rate_curve)found;
+}
+
+int64_t op_rate_decay(const struct op *op) {
+    return op_integer(op, ATTRIBUTE_DECAY,
+                      op_integer(op, ATTRIBUTE_STEPS, 0) - op_integer(op, ATTRIBUTE_WARMUP, 0));
+}
+
 const struct attribute *op_attribute(const struct op *op, enum attribute_name name) {
     for (unsigned i = 0; i < op->n_attributes; i++)
         if (op->attributes[i].name == name)

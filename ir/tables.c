@@ -102,6 +102,12 @@ const char *const wire_way_names[N_WIRE_WAYS] = {
 #undef WAY
 };
 
+const char *const rate_names[N_RATES] = {
+#define RATE(name, text, what) text,
+#include "ir/rates.def"
+#undef RATE
+};
+
 const char *const collective_names[N_COLLECTIVES] = {
 #define COLLECTIVE(name, text) text,
 #include "ir/collectives.def"

@@ -405,6 +405,8 @@ bool op_infer_types(struct program *program, struct unit *unit, struct op *op, c
     }
     bool codes = op->kind == OP_COMPRESS || op->kind == OP_DECOMPRESS;
     const char *wrong = codes ? size_codes(unit, op, &sizes) : NULL;
+    if (op->kind == OP_LEARNING_RATE && op_rate(op) == N_RATES)
+        wrong = "says no curve of a rate";
     if (wrong) {
         *why = arena_format(program->arena, "`%s` %s", text, wrong);
         return false;

@@ -317,18 +317,22 @@ static void append_norms(struct updater *u) {
 
 // ---- finish ------------------------------------------------------------------------------------
 
-// The attributes of a constant rate are not those of a cosine: absent means not used.
+// Absent means not used, or, of `decay`, all steps behind the warm-up.
 static value_id emit_rate(struct updater *u, const struct learning_rate *rate, value_id step) {
-    bool cosine = rate->kind == RATE_COSINE;
-    struct attribute attributes[] = {
-        {.name = ATTRIBUTE_RATE, .word = cosine ? "cosine" : "constant"},
-        {.name = ATTRIBUTE_BASE, .real = rate->base},
-        {.name = ATTRIBUTE_MINIMUM, .real = rate->minimum},
-        {.name = ATTRIBUTE_WARMUP, .integer = rate->warmup_steps},
-        {.name = ATTRIBUTE_STEPS, .integer = rate->steps},
-    };
-    return emit_with(&u->emitter, OP_LEARNING_RATE, "learning_rate", OPERANDS(step), attributes,
-                     cosine ? 5 : 2)
+    struct attribute attributes[6] = {{.name = ATTRIBUTE_RATE, .word = rate_names[rate->curve]},
+                                      {.name = ATTRIBUTE_BASE, .real = rate->base}};
+    uint32_t n = 2;
+    bool falls = rate->curve != RATE_CONSTANT;
+    if (falls)
+        attributes[n++] = (struct attribute){.name = ATTRIBUTE_MINIMUM, .real = rate->minimum};
+    if (falls || rate->warmup_steps > 0)
+        attributes[n++] =
+            (struct attribute){.name = ATTRIBUTE_WARMUP, .integer = rate->warmup_steps};
+    if (falls)
+        attributes[n++] = (struct attribute){.name = ATTRIBUTE_STEPS, .integer = rate->steps};
+    if (falls && rate->decay_steps != rate->steps - rate->warmup_steps)
+        attributes[n++] = (struct attribute){.name = ATTRIBUTE_DECAY, .integer = rate->decay_steps};
+    return emit_with(&u->emitter, OP_LEARNING_RATE, "learning_rate", OPERANDS(step), attributes, n)
         ->results[0];
 }
 

@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 20
+#define PLACE_ABI_VERSION 21
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -40,7 +40,6 @@ enum place_dtype {
     PLACE_I32 = 3,
 };
 
-/* Learning rate over the steps. */
 /* How gradients are compressed; the order of ir/ways.def. Elements are coded in blocks. */
 enum place_way {
     PLACE_SIGN = 1,
@@ -49,9 +48,12 @@ enum place_way {
 };
 #define PLACE_WIRE_BLOCK 256
 
+/* Curves by which a learning rate falls; the order of ir/rates.def. */
 enum place_schedule {
     PLACE_CONSTANT = 0,
-    PLACE_COSINE = 1,
+    PLACE_LINEAR = 1,
+    PLACE_COSINE = 2,
+    PLACE_SQRT = 3,
 };
 
 /* ---- what generated code sees of a rank ----------------------------------------------------- */

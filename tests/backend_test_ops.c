@@ -627,13 +627,14 @@ static void scalars(void **state) {
     struct op *op = OP(&h, CLIP_FACTOR, x);
     op_set_real(h.program, op, ATTRIBUTE_MAX_NORM, 0.5);
     finish(&h, op);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < N_RATES; i++) {
         op = OP(&h, LEARNING_RATE, t);
-        op_set_word(h.program, op, ATTRIBUTE_RATE, i ? "cosine" : "constant");
+        op_set_word(h.program, op, ATTRIBUTE_RATE, rate_names[i]);
         op_set_real(h.program, op, ATTRIBUTE_BASE, 3e-4);
         op_set_real(h.program, op, ATTRIBUTE_MINIMUM, 3e-5);
         op_set_integer(h.program, op, ATTRIBUTE_WARMUP, 4);
         op_set_integer(h.program, op, ATTRIBUTE_STEPS, 20);
+        op_set_integer(h.program, op, ATTRIBUTE_DECAY, 14);
         finish(&h, op);
     }
     harness_ready(&h);

@@ -64,7 +64,14 @@ static void all_of_an_optimizer_is_told(void **state) {
     } while (0)
     DIFFERS(optimizer.kind, OPTIMIZER_NONE);
     DIFFERS(optimizer.rate.base, 0.1);
-    DIFFERS(optimizer.rate.kind, RATE_COSINE);
+    DIFFERS(optimizer.rate.curve, RATE_COSINE);
+    DIFFERS(optimizer.rate.warmup_steps, 3);
+    rules[0].optimizer.rate = (struct learning_rate){RATE_LINEAR, 0.1, 0.01, 2, 10, 5};
+    before = texts(&arena, &config);
+    DIFFERS(optimizer.rate.curve, RATE_SQRT);
+    DIFFERS(optimizer.rate.minimum, 0.02);
+    DIFFERS(optimizer.rate.steps, 11);
+    DIFFERS(optimizer.rate.decay_steps, 8);
     DIFFERS(optimizer.beta1, 0.1);
     DIFFERS(optimizer.beta2, 0.1);
     DIFFERS(optimizer.eps, 0.1);

@@ -182,7 +182,7 @@ static void test_optimizers_inherit(void **state) {
     const struct optimizer_config *base = &train->optimizers[0].optimizer;
     assert_int_equal(train->optimizers[0].selector.n_roles, 0);
     assert_true(base->beta2 == 0.95 && base->weight_decay == 0.1 && base->eps == 1e-8);
-    assert_true(base->rate.kind == RATE_COSINE && base->rate.base == 3e-4);
+    assert_true(base->rate.curve == RATE_COSINE && base->rate.base == 3e-4);
     for (uint32_t i = 1; i < train->n_optimizers; i++) {
         const struct optimizer_rule *rule = &train->optimizers[i];
         enum role first = rule->selector.roles[0];

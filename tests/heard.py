@@ -26,7 +26,7 @@ TABLES = [
     ("frontend/precision_fields.def", r"^\w+_FIELD\((\w+)", "precision.{}"),
     ("frontend/device_fields.def", r"^\w+_FIELD\((\w+),", "device.{}"),
     ("frontend/optimizers.def", r'^OPTIMIZER\(\w+, "(\w+)"\)', "optimizer.{}"),
-    ("frontend/optimizers.def", r'^SCHEDULE\("(\w+)"\)', "schedule.{}"),
+    ("frontend/optimizers.def", r'^SCHEDULE\("(\w+)",', "schedule.{}"),
     ("frontend/optimizers.def", r'^ARGUMENT\("(\w+)", "(\w+)"\)', "{}.{}"),
     ("frontend/modes.def", r'^MODE\(\w+, "(\w+)"', "mode.{}"),
     ("frontend/modes.def", r'^(?:RELAXED_)?OPTION\((\w+), "(\w+)", \w+, "(\w+)"', "{}.{} of {}"),

@@ -152,7 +152,7 @@ static void check_sgd(enum model_family family) {
         trial.config.train.clip = 0;
         trial.config.train.optimizers[0].optimizer =
             (struct optimizer_config){.kind = OPTIMIZER_SGD,
-                                      .rate = {.kind = RATE_CONSTANT, .base = 0.05},
+                                      .rate = {.curve = RATE_CONSTANT, .base = 0.05},
                                       .weight_decay = 0.1,
                                       .momentum = variants[v].momentum,
                                       .nesterov = variants[v].nesterov};

@@ -89,7 +89,7 @@ static void test_selected_parts_decay(void **state) {
     norms->decays_all = true;
     struct optimizer_config *mlp = &add_rule(&trial, ROLE_MLP, ROLE_UP)->optimizer;
     *mlp = (struct optimizer_config){.kind = OPTIMIZER_SGD,
-                                     .rate = {.kind = RATE_CONSTANT, .base = 0.5},
+                                     .rate = {.curve = RATE_CONSTANT, .base = 0.5},
                                      .weight_decay = 0.7,
                                      .decays_all = true};
     assert_true(run(&trial));
@@ -114,7 +114,7 @@ static void test_a_rate_for_each_part(void **state) {
     begin(&trial, FAMILY_LLAMA);
     for (int i = 0; i < N_PARTS; i++)
         add_rule(&trial, parts[i][0], parts[i][1])->optimizer.rate =
-            (struct learning_rate){.kind = RATE_CONSTANT, .base = 1 + i};
+            (struct learning_rate){.curve = RATE_CONSTANT, .base = 1 + i};
     assert_true(run(&trial));
     assert_int_not_equal(program_find_buffer(trial.program, "learning_rate.10"), NO_ID);
     arena_free(&trial.arena);
@@ -141,7 +141,7 @@ static void test_mixed_optimizers(void **state) {
     begin(&trial, FAMILY_LLAMA);
     struct optimizer_config *sgd = &add_rule(&trial, ROLE_MLP, ROLE_NONE)->optimizer;
     *sgd = (struct optimizer_config){
-        .kind = OPTIMIZER_SGD, .rate = {.kind = RATE_CONSTANT, .base = 0.5}, .momentum = 0.9};
+        .kind = OPTIMIZER_SGD, .rate = {.curve = RATE_CONSTANT, .base = 0.5}, .momentum = 0.9};
     add_rule(&trial, ROLE_EMBEDDING, ROLE_NONE)->optimizer.kind = OPTIMIZER_NONE;
     assert_true(run(&trial));
     const struct program *program = trial.program;

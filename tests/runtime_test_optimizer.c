@@ -93,7 +93,7 @@ static void sgd_follows_its_definition(void **state) {
 
 static double rate_at(struct place_context *context, int schedule, double step) {
     double rate = -1;
-    CALL_OK(place_learning_rate(context, 0, schedule, 2, 10, 110, 0.5, &step, &rate));
+    CALL_OK(place_learning_rate(context, 0, schedule, 2, 10, 110, 100, 0.5, &step, &rate));
     return rate;
 }
 
@@ -104,6 +104,8 @@ static void schedules(void **state) {
     assert_true(fabs(rate_at(context, PLACE_COSINE, 60) - 1.25) < 1e-15); /* half way */
     assert_true(rate_at(context, PLACE_COSINE, 110) == 0.5);
     assert_true(rate_at(context, PLACE_COSINE, 1000) == 0.5);
+    assert_true(fabs(rate_at(context, PLACE_LINEAR, 60) - 1.25) < 1e-15);
+    assert_true(fabs(rate_at(context, PLACE_SQRT, 35) - 1.25) < 1e-15); /* a quarter of the way */
     assert_true(fabs(rate_at(context, PLACE_CONSTANT, 5) - 1) < 1e-15);
     assert_true(rate_at(context, PLACE_CONSTANT, 1000) == 2);
     context_free(context);

@@ -13,7 +13,6 @@ static const char *const places[] = {"inline", "out"};
 static const char *const clauses[] = {"every",  "way",  "kept", "over", "as",   "of",    "host",
                                       "around", "from", "by",   "pad",  "flat", "window"};
 static const char *const activations[] = {"tanh", "erf"};
-static const char *const rates[] = {"constant", "cosine"};
 
 #define TABLE_OF(name, words)                                                                      \
     { name, words, sizeof(words) / sizeof *(words) }
@@ -35,7 +34,7 @@ static const struct word_table tables[] = {
     TABLE_OF("place", places),
     TABLE_OF("clause", clauses),
     TABLE_OF("activation", activations),
-    TABLE_OF("rate", rates),
+    TABLE_OF("rate", rate_names),
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
 

@@ -43,7 +43,7 @@ struct config tiny_config(struct arena *arena, enum model_family family) {
     struct optimizer_rule *rule = ARENA_NEW(arena, struct optimizer_rule);
     *rule = (struct optimizer_rule){
         .optimizer = {.kind = OPTIMIZER_ADAMW,
-                      .rate = {RATE_COSINE, 0.01, 0.001, 5, 50},
+                      .rate = {RATE_COSINE, 0.01, 0.001, 5, 50, 45},
                       .beta1 = 0.9,
                       .beta2 = 0.95,
                       .eps = 1e-8,

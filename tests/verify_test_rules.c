@@ -54,7 +54,7 @@ static void set_attributes(struct bench *b, const char *labels) {
         {ATTRIBUTE_SITE, 0, 1, NULL},           {ATTRIBUTE_INDEX, 0, 1, NULL},
         {ATTRIBUTE_SHIFT, 0, 1, NULL},          {ATTRIBUTE_DIVISOR, 0, 3, NULL},
         {ATTRIBUTE_WEIGHT_A, 0.7, 0, NULL},     {ATTRIBUTE_WEIGHT_B, -1.3, 0, NULL},
-        {ATTRIBUTE_LEVEL, 0, 0, NULL},
+        {ATTRIBUTE_LEVEL, 0, 0, NULL},          {ATTRIBUTE_DECAY, 0, 28, NULL},
     };
     char words[256];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

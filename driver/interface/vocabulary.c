@@ -71,8 +71,8 @@ static const char *const values[] = {
 #include "frontend/model_kinds.def"
 #undef MODEL_KIND
 #undef OTHER_KIND
-#define OPTIMIZER(ID, name) name,
-#define SCHEDULE(name)      name,
+#define OPTIMIZER(ID, name)   name,
+#define SCHEDULE(name, curve) name,
 #include "frontend/optimizers.def"
 #define METHOD(name) name,
 #include "frontend/schedules.def"

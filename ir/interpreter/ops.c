@@ -674,20 +674,31 @@ static void clip_factor(const struct op *op, const struct array *in, struct arra
     out->data[0] = fmin(1, max_norm / (sqrt(in->data[0]) + 1e-6));
 }
 
-// Steps count from 1. The warm-up reaches the base at its last step; cosine its minimum at `steps`.
+// Steps count from 1. The warm-up reaches the base at its last step; the decay its minimum at
+// `steps`.
 static void learning_rate(const struct op *op, const struct array *in, struct array *out) {
     double t = in->data[0], base = op_real(op, ATTRIBUTE_BASE, 0);
+    double minimum = op_real(op, ATTRIBUTE_MINIMUM, 0);
     double warmup = (double)op_integer(op, ATTRIBUTE_WARMUP, 0);
-    if (t < warmup) {
-        out->data[0] = base * t / warmup;
-    } else if (strcmp(op_attribute(op, ATTRIBUTE_RATE)->word, "constant") == 0) {
-        out->data[0] = base;
-    } else {
-        double minimum = op_real(op, ATTRIBUTE_MINIMUM, 0);
-        double length = (double)op_integer(op, ATTRIBUTE_STEPS, 0) - warmup;
-        double progress = length > 0 ? fmin(1, (t - warmup) / length) : 1;
-        out->data[0] = minimum + (base - minimum) * 0.5 * (1 + cos(M_PI * progress));
+    double decay = (double)op_rate_decay(op);
+    double begin = (double)op_integer(op, ATTRIBUTE_STEPS, 0) - decay;
+    double x = decay > 0 ? fmin(1, fmax(0, (t - begin) / decay)) : 1, left = 1;
+    switch (op_rate(op)) {
+    case RATE_LINEAR:
+        left = 1 - x;
+        break;
+    case RATE_COSINE:
+        left = 0.5 * (1 + cos(M_PI * x));
+        break;
+    case RATE_SQRT:
+        left = 1 - sqrt(x);
+        break;
+    default:
+        break;
     }
+    out->data[0] = t < warmup  ? base * t / warmup
+                   : left == 1 ? base
+                               : minimum + (base - minimum) * left;
 }
 
 // ---- updates ----------------------------------------------------------------------------------

@@ -58,22 +58,36 @@ int32_t place_sgd_momentum(struct place_context *context, int32_t statement, int
                       dtype, count, ELEMENTS_PER_RANGE, &optimizer);
 }
 
-/* Warmup reaches base in its last step; the cosine starts there and reaches floor at `steps`. */
+/* What is left of the way down after a share x of its steps. */
+static double left_of_decay(int32_t schedule, double x) {
+    switch ((enum place_schedule)schedule) {
+    case PLACE_CONSTANT:
+        break;
+    case PLACE_LINEAR:
+        return 1 - x;
+    case PLACE_COSINE:
+        return 0.5 * (1 + cos(M_PI * x));
+    case PLACE_SQRT:
+        return 1 - sqrt(x);
+    }
+    return 1;
+}
+
+/* Warmup reaches base in its last step; the decay floor at `steps`. */
 int32_t place_learning_rate(struct place_context *context, int32_t statement, int32_t schedule,
-                            double base, double warmup, double steps, double floor,
+                            double base, double warmup, double steps, double decay, double floor,
                             const void *step, void *rate) {
     RECORD_CALL(learning_rate);
-    double now = scalar(step);
+    double now = scalar(step), gone = now - (steps - decay);
     double *result = rate;
     if (now < warmup)
         *result = base * now / warmup;
-    else if (schedule == PLACE_CONSTANT)
+    else if (schedule == PLACE_CONSTANT || gone <= 0)
         *result = base;
-    else if (now >= steps)
+    else if (gone >= decay)
         *result = floor;
     else
-        *result =
-            floor + (base - floor) * 0.5 * (1 + cos(M_PI * (now - warmup) / (steps - warmup)));
+        *result = floor + (base - floor) * left_of_decay(schedule, gone / decay);
     return PLACE_OK;
 }
 
