@@ -35,6 +35,7 @@ struct line {
     uint32_t indentation;
     char *code; // "": a comment alone
     uint32_t n_code, cap_code;
+    uint32_t n_signs;         // of them no blanks
     struct gap_piece comment; // NULL: none
     struct stop_place stops[N_STOPS];
 };
@@ -56,6 +57,7 @@ struct layout {
     bool blank_before; // the next one
     struct open open[LIMIT_NESTING];
     uint32_t n_open;
+    uint32_t seen, seen_column; // how far the old text was looked at, and the column there
 };
 
 // ---- columns ----------------------------------------------------------------------------------
@@ -70,11 +72,13 @@ static uint32_t column_behind(uint32_t column, const char *text, uint32_t length
     return column;
 }
 
-static uint32_t old_column(const struct token_text *text, uint32_t at) {
-    uint32_t begin = at;
-    while (begin > 0 && text->text[begin - 1] != '\n')
-        begin--;
-    return column_behind(0, text->text + begin, at - begin);
+// In the old text, which is gone through once.
+static uint32_t old_column(struct layout *l, uint32_t at) {
+    for (; l->seen < at; l->seen++) {
+        const char *byte = l->text->text + l->seen;
+        l->seen_column = *byte == '\n' ? 0 : column_behind(l->seen_column, byte, 1);
+    }
+    return l->seen_column;
 }
 
 // In front of a byte of the code. A program has several lines, of which the last counts.
@@ -136,15 +140,10 @@ static struct line *begin_line(struct layout *l, uint32_t token, bool is_comment
 }
 
 static void add_code(struct layout *l, struct line *line, const char *code) {
-    for (; *code; code++)
+    for (; *code; code++) {
         ARENA_PUSH(l->arena, line->code, line->n_code, line->cap_code, *code);
-}
-
-static uint32_t n_signs_of(const struct line *line) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < line->n_code; i++)
-        n += line->code[i] != ' ';
-    return n;
+        line->n_signs += *code != ' ';
+    }
 }
 
 static void note_bracket(struct layout *l, const struct line *line, uint32_t token) {
@@ -153,8 +152,8 @@ static void note_bracket(struct layout *l, const struct line *line, uint32_t tok
         CHECK(l->n_open < LIMIT_NESTING);
         l->open[l->n_open++] = (struct open){.kind = (char)t->kind,
                                              .letters = opens_letters(l->text, token),
-                                             .old_column = old_column(l->text, t->span.end),
-                                             .anchor = {l->n - 1, n_signs_of(line)}};
+                                             .old_column = old_column(l, t->span.end),
+                                             .anchor = {l->n - 1, line->n_signs}};
     } else if (is_one_of(t->kind, ")]}")) {
         l->n_open--;
     }
@@ -168,7 +167,7 @@ static void note_stop(struct layout *l, struct line *line, uint32_t token) {
     if (!line->n_code || line->in_brackets || in_brackets || stop->is_there ||
         (!is_link && !is_one_of(t->kind, "=:")))
         return;
-    *stop = (struct stop_place){true, old_column(l->text, t->span.begin), line->n_code};
+    *stop = (struct stop_place){true, old_column(l, t->span.begin), line->n_code};
 }
 
 static void add_token(struct layout *l, uint32_t token) {
@@ -181,7 +180,7 @@ static void add_token(struct layout *l, uint32_t token) {
                                         innermost && innermost->letters);
         add_code(l, line, &"  "[2 - blanks]);
     } else {
-        line = begin_line(l, token, false, old_column(l->text, begin));
+        line = begin_line(l, token, false, old_column(l, begin));
     }
     note_stop(l, line, token);
     add_code(l, line, token_spelling(l->arena, l->text, token));
@@ -199,7 +198,7 @@ static void add_gap(struct layout *l, uint32_t at, uint32_t token) {
             l->blank_before |= piece.n_ends > 1;
             continue;
         }
-        uint32_t column = old_column(l->text, piece.begin);
+        uint32_t column = old_column(l, piece.begin);
         struct line *line = l->in_line ? &l->lines[l->n - 1] : begin_line(l, token, true, column);
         line->comment = piece;
         line->stops[STOP_COMMENT] = (struct stop_place){true, column, line->n_code};
