@@ -54,7 +54,18 @@ const char *tensor_letter(const struct placement_table *, uint32_t role, enum st
 bool role_is_recomputed(const struct placement_table *, uint32_t role, int64_t layer);
 
 void report_text(struct compilation *, const struct options *, FILE *to);
-// A part of it (report_modes.c): the table of modes.
+// Parts of it. Lines of the table of modes (report_modes.c): of a role, or of tensors of it that
+// lie otherwise.
+struct mode_line {
+    const char *role;    // "layers[0:16].mlp.down"
+    const char *apart;   // "bias"; NULL: the role itself
+    const char **tuples; // of every axis
+};
+struct mode_lines {
+    struct mode_line *items;
+    uint32_t n, cap;
+};
+struct mode_lines find_mode_lines(struct compilation *, const struct placement_table *);
 void report_modes(struct compilation *, const struct placement_table *, FILE *to);
 // One object, whatever the outcome; errors included.
 void report_json(struct compilation *, FILE *to);

@@ -177,20 +177,10 @@ static bool turns_alike(struct compilation *c, const struct placement_table *tab
 
 // ---- lines ------------------------------------------------------------------------------------
 
-struct mode_line {
-    const char *name;
-    const char **tuples;
-};
-struct mode_lines {
-    struct mode_line *items;
-    uint32_t n, cap;
-};
-
 static void add_lines(struct compilation *c, struct mode_lines *lines, const char *role,
                       const struct alikes *all) {
     for (uint32_t i = 0; i < all->n; i++) {
-        const char *name = i ? arena_format(&c->arena, "  %s", all->items[i].names) : role;
-        struct mode_line line = {name, all->items[i].tuples};
+        struct mode_line line = {role, i ? all->items[i].names : NULL, all->items[i].tuples};
         ARENA_PUSH(&c->arena, lines->items, lines->n, lines->cap, line);
     }
 }
@@ -239,7 +229,7 @@ static void add_role(struct compilation *c, const struct placement_table *table,
 
 // Whatever else lies alike, each role of parameters has lines; the other states stand in its
 // tuples.
-static struct mode_lines find_lines(struct compilation *c, const struct placement_table *table) {
+struct mode_lines find_mode_lines(struct compilation *c, const struct placement_table *table) {
     struct mode_lines lines = {0};
     bool *shown = ARENA_ARRAY(&c->arena, bool, table->n_roles + 1);
     for (uint32_t i = 0; i < table->n; i++) {
@@ -255,6 +245,11 @@ static struct mode_lines find_lines(struct compilation *c, const struct placemen
 // ---- printing ---------------------------------------------------------------------------------
 
 enum { LEAST_NAME_COLUMNS = 24, LEAST_TUPLE_COLUMNS = 14 };
+
+// Below its role, two columns to the right.
+static const char *line_name(struct arena *arena, const struct mode_line *line) {
+    return line->apart ? arena_format(arena, "  %s", line->apart) : line->role;
+}
 
 static int longer(int columns, const char *text) {
     return (int)strlen(text) > columns ? (int)strlen(text) : columns;
@@ -291,13 +286,14 @@ static void print_cell(FILE *to, const struct columns *columns, uint32_t axis, c
         fprintf(to, " %-*s", columns->axes[axis], text);
 }
 
-static void print_lines(const struct mesh *mesh, const struct mode_lines *lines,
+static void print_lines(struct compilation *c, const struct mode_lines *lines,
                         const struct columns *columns, FILE *to) {
+    const struct mesh *mesh = &c->final->mesh;
     fprintf(to, "  %-*s", columns->name, "");
     for (uint32_t axis = columns->first; axis < columns->end; axis++)
         print_cell(to, columns, axis, mesh->axes[axis].name);
     for (uint32_t i = 0; i < lines->n; i++) {
-        fprintf(to, "  %-*s", columns->name, lines->items[i].name);
+        fprintf(to, "  %-*s", columns->name, line_name(&c->arena, &lines->items[i]));
         for (uint32_t axis = columns->first; axis < columns->end; axis++)
             print_cell(to, columns, axis, lines->items[i].tuples[axis]);
     }
@@ -306,18 +302,18 @@ static void print_lines(const struct mesh *mesh, const struct mode_lines *lines,
 // Axes that do not fit side by side follow below.
 void report_modes(struct compilation *c, const struct placement_table *table, FILE *to) {
     const struct mesh *mesh = &c->final->mesh;
-    struct mode_lines lines = find_lines(c, table);
+    struct mode_lines lines = find_mode_lines(c, table);
     struct columns columns = {.name = LEAST_NAME_COLUMNS};
     if (mesh->n_axes == 0)
         return;
     for (uint32_t i = 0; i < lines.n; i++)
-        columns.name = longer(columns.name, lines.items[i].name);
+        columns.name = longer(columns.name, line_name(&c->arena, &lines.items[i]));
     for (uint32_t axis = 0; axis < mesh->n_axes; axis++)
         columns.axes[axis] = axis_columns(mesh, &lines, axis);
     fprintf(to, "\n  parameters, optimizer, gradients, activations on each axis\n");
     while (columns.first < mesh->n_axes) {
         fit_axes(&columns, mesh->n_axes);
-        print_lines(mesh, &lines, &columns, to);
+        print_lines(c, &lines, &columns, to);
         columns.first = columns.end;
     }
 }
