@@ -91,7 +91,10 @@ static void report_no_call(const struct mode_reader *m, const struct ast_value *
 
 // `layers(n)` is a call, all others are words.
 static void read_unit(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const units[] = {"tensor", "layer", "layers", "stage", "model"};
+    static const char *const units[] = {
+#define UNIT_WORD(text) text,
+#include "frontend/words.def"
+    };
     struct resolver *r = m->r;
     if (value->kind == AST_CALL && strcmp(value->call.name.text, "layers") == 0) {
         const struct ast_arguments *arguments = &value->call.arguments;
@@ -147,9 +150,13 @@ static bool read_product(const struct mode_reader *m, const struct ast_argument 
     return resolve_product(m->r, m->frame, &names, out);
 }
 
+static const char *const kept_words[] = {
+#define KEPT_WORD(text) text,
+#include "frontend/words.def"
+};
+
 // `sharded(AXES)` keeps a part: a gathered value that is cut anew.
 static void read_after_forward(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const words[] = {"freed", "kept", "sharded"};
     struct span span;
     int word;
     if (value->kind == AST_CALL && strcmp(value->call.name.text, "sharded") == 0) {
@@ -159,15 +166,14 @@ static void read_after_forward(const struct mode_reader *m, const struct ast_val
             report_wrong_kind(m->r, value, "`after_forward`", "`sharded(AXES)`");
         else if (read_product(m, &arguments->items[0], "`sharded`", &m->out->kept_axes, &span))
             m->out->keeps_part = true;
-    } else if (read_choice(m->r, value, "`after_forward`", words, 2, &word)) {
+    } else if (read_choice(m->r, value, "`after_forward`", kept_words, 2, &word)) {
         m->out->kept_after_forward = word == 1;
     }
 }
 
 static void read_after_backward(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const words[] = {"freed", "kept"};
     int word;
-    if (read_choice(m->r, value, "`after_backward`", words, 2, &word))
+    if (read_choice(m->r, value, "`after_backward`", kept_words, 2, &word))
         m->out->kept_after_backward = word == 1;
 }
 
@@ -212,7 +218,10 @@ static void report_last_of_shards(const struct mode_reader *m) {
 
 // Outside `relax` nobody is told of `never`: it would only tempt.
 static void read_reduce(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const words[] = {"last", "each"};
+    static const char *const words[] = {
+#define REDUCE_WORD(text) text,
+#include "frontend/words.def"
+    };
     int word;
     if (value->kind == AST_NAME && strcmp(value->name, "never") == 0)
         read_never(m, value);
@@ -231,13 +240,19 @@ static void read_bucket(const struct mode_reader *m, const struct ast_value *val
 
 // Offloading is not built. Its options are read all the same, so that a misspelt one is told.
 static void read_offload_target(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const words[] = {"host", "disk"};
+    static const char *const words[] = {
+#define OFFLOAD_WORD(text) text,
+#include "frontend/words.def"
+    };
     int word;
     read_choice(m->r, value, "`to`", words, 2, &word);
 }
 
 static void read_offload_update(const struct mode_reader *m, const struct ast_value *value) {
-    static const char *const words[] = {"device", "host"};
+    static const char *const words[] = {
+#define UPDATE_WORD(text) text,
+#include "frontend/words.def"
+    };
     int word;
     read_choice(m->r, value, "`update`", words, 2, &word);
 }

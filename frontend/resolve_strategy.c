@@ -182,7 +182,10 @@ static void expand_body(struct expansion *e, const struct frame *frame, const st
                         const struct ast_body *body);
 
 // `strategy s(axis a, number n = 4, word w = last)`.
-static const char *const parameter_kinds[] = {"axis", "number", "word"};
+static const char *const parameter_kinds[] = {
+#define PARAMETER_WORD(text) text,
+#include "frontend/words.def"
+};
 
 // Numbers may have a unit; words may be calls, as `layers(2)` is.
 static bool bind_value(struct resolver *r, const struct ast_parameter *parameter,

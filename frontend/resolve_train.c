@@ -216,11 +216,16 @@ static void read_optimizers(struct resolver *r, struct train_draft *draft) {
 
 // ---- precision --------------------------------------------------------------------------------
 
-// Every type that the language has, those first that are built; `none` is for the master copy
-// alone.
-static const char *const type_words[] = {"fp32", "fp64",     "bf16",     "fp16",
-                                         "fp8",  "fp8_e4m3", "fp8_e5m2", "none"};
-enum { N_TYPE_WORDS = 8, FIRST_UNSUPPORTED_TYPE = 2, TYPE_NONE_WORD = 7 };
+// Every type that the language has; `none` is for the master copy alone.
+static const char *const type_words[] = {
+#define TYPE_WORD(text) text,
+#include "frontend/words.def"
+};
+enum {
+    N_TYPE_WORDS = sizeof type_words / sizeof *type_words,
+    FIRST_UNSUPPORTED_TYPE = 2,
+    TYPE_NONE_WORD = N_TYPE_WORDS - 1
+};
 
 static const struct {
     const char *name;

@@ -150,7 +150,10 @@ bool read_real(struct resolver *r, const struct ast_value *value, const char *wh
 
 // Words of the language, not numbers: 0 and 1 are of the wrong kind.
 bool read_flag(struct resolver *r, const struct ast_value *value, const char *what, bool *out) {
-    static const char *const names[] = {"false", "true"};
+    static const char *const names[] = {
+#define FLAG_WORD(text) text,
+#include "frontend/words.def"
+    };
     int choice;
     if (!read_choice(r, value, what, names, 2, &choice))
         return false;

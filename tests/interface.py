@@ -51,6 +51,8 @@ TABLES = [
     ("frontend/units.def", r'UNIT\(\w+, "([^"]+)"', "{}", EDITORS),
     ("ir/roles.def", r'ROLE\(\w+, "(\w+)"', "{}", EDITORS),
     ("ir/dimensions.def", r'DIMENSION\(\w+, "(\w+)", 1', "{}", EDITORS),
+    ("frontend/words.def", r'[A-Z]+_WORD\("(\w+)"', "{}", EDITORS),
+    ("ir/rates.def", r'RATE\(\w+, "(\w+)"', "{}", EDITORS),
     ("ir/ways.def", r'WAY\(\w+, "(\w+)"', "{}", EDITORS),
 ]
 # A line up to the cursor, and what it may become: all of it, or some of many.

@@ -46,7 +46,7 @@ struct word_class {
     const char *const *words;
     int n;
 };
-enum { N_WORD_CLASSES = 9 };
+enum { N_WORD_CLASSES = 12 };
 extern const struct word_class word_classes[N_WORD_CLASSES];
 extern const char *const unit_words[];
 extern const int n_unit_words;

@@ -64,7 +64,7 @@ static const char *const fields[] = {
 #undef RELAXED_OPTION
 };
 
-// What a value may be: kinds of models, optimizers, schedules, ways of compressing.
+// What a value may be: kinds of models, optimizers, schedules, curves, ways of compressing, words.
 static const char *const values[] = {
 #define MODEL_KIND(ID, text, family, ...) text,
 #define OTHER_KIND(text, why)
@@ -80,6 +80,18 @@ static const char *const values[] = {
 #define WAY(name, text, travels) text,
 #include "ir/ways.def"
 #undef WAY
+#define RATE(name, text, what) text,
+#include "ir/rates.def"
+#undef RATE
+#define FLAG_WORD(text)      text,
+#define TYPE_WORD(text)      text,
+#define PARAMETER_WORD(text) text,
+#define UNIT_WORD(text)      text,
+#define KEPT_WORD(text)      text,
+#define REDUCE_WORD(text)    text,
+#define OFFLOAD_WORD(text)   text,
+#define UPDATE_WORD(text)    text,
+#include "frontend/words.def"
 };
 
 static const char *const dimensions[] = {
@@ -103,6 +115,9 @@ const struct word_class word_classes[N_WORD_CLASSES] = {
     {"Role", "Constant", "constant.language.role", role_names + 1, N_ROLES - 1},
     CLASS("Dimension", "Constant", "constant.language.dimension", dimensions),
     CLASS("Value", "Type", "support.type", values),
+    {"Norm", "Type", "support.type.norm", norm_words, N_NORMS},
+    {"Activation", "Type", "support.type.activation", activation_words, N_ACTIVATIONS},
+    {"Position", "Type", "support.type.position", position_words, N_POSITIONS},
     CLASS("Field", "Identifier", "variable.parameter", fields),
 };
 
