@@ -221,9 +221,8 @@ static int lacks_value(const char *given, int code) {
 // Words by which other commands read a file. Who asks for that is led to what reads one here, not
 // to an option that writes one, however near it is: `--load` is near `--log`.
 static const char *const reading_words[] = {
-    "continue", "finetune", "from",    "import", "init",    "initial",
-    "input",    "load",     "model",   "open",   "params",  "pretrained",
-    "read",     "restart",  "restore", "start",  "weights",
+    "continue", "finetune", "import",     "init", "initial", "input",   "load",  "model",
+    "open",     "params",   "pretrained", "read", "restart", "restore", "start", "weights",
 };
 
 static bool is_for_reading(const char *given) {
@@ -253,11 +252,13 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
                 name, here);
         return STATUS_USAGE;
     }
-    bool resumes = is_for_reading(name) && option_is_of(OPTION_RESUME, verb);
+    bool reads = is_for_reading(name) && option_is_of(OPTION_FROM, verb);
     complain_unknown(arena_format(arena, "`placec %s` has no option", verb_name), name, names,
                      is_for_reading(name) ? 0 : n,
                      arena_format(arena, "%splacec %s --help lists them",
-                                  resumes ? "--resume DIR goes on from a checkpoint; " : "",
+                                  reads ? "--from PATH starts from weights, --resume DIR goes on "
+                                          "from a checkpoint; "
+                                        : "",
                                   verb_name));
     return STATUS_USAGE;
 }

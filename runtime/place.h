@@ -367,6 +367,7 @@ struct place_run_options {
     int64_t save_every;     /* steps from one checkpoint to the next; 0: at the end alone */
     int64_t keep;           /* how many stay; 0: some */
     const char *resume; /* a checkpoint, or a folder of them, to go on from; null: from nothing */
+    const char *from;   /* weights to start from in place of random ones; null: none */
     const char *save;   /* parameters are written here at the end; null: nowhere */
     const char *dump;   /* parameters and optimizer states in logical form; null: nowhere */
     const char *log;    /* JSON lines; null: none */

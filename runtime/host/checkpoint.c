@@ -435,8 +435,8 @@ static int64_t write_parts(const struct checkpoints *checkpoints, struct place_c
     struct panel *panel = panel_new();
     int status = panel ? open_files(checkpoints, writer) : -1;
     for (int32_t i = 0; i < files->entries.n && status == 0; i++) {
-        struct place_in_file file = {writer->descriptors[tensor_files_of(files, i)],
-                                     files->offsets[i]};
+        struct place_in_file file = {.descriptor = writer->descriptors[tensor_files_of(files, i)],
+                                     .offset = files->offsets[i]};
         status = write_entry(context, panel, &files->entries, i, &file, &sums[i]);
     }
     int64_t reason = status == 0 ? 0 : -errno;

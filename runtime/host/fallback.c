@@ -6,16 +6,20 @@
 #include <unistd.h>
 #include "runtime/host/folder.h"
 #include "runtime/host/fallback.h"
+#include "runtime/transport/collective.h"
 
 static bool has_content(const struct resumption *resumption) {
     const struct tensor_files *files = &resumption->manifest.files;
     struct panel *panel = panel_new();
     bool same = panel != NULL;
     for (int32_t i = 0; i < files->entries.n && same; i++) {
-        struct place_in_file place = {resumption->descriptors[tensor_files_of(files, i)],
-                                      files->offsets[i]};
+        const struct entry *entry = &files->entries.items[i];
+        struct place_in_file place = {.descriptor =
+                                          resumption->descriptors[tensor_files_of(files, i)],
+                                      .offset = files->offsets[i]};
         content_sum sum;
-        same = whole_sum(panel, &files->entries.items[i], &place, &sum) == 0 &&
+        same = whole_sum(panel, entry_elements(entry), (size_t)dtype_size(entry->dtype), &place,
+                         &sum) == 0 &&
                sum == resumption->manifest.sums[i];
     }
     panel_free(panel);

@@ -212,6 +212,88 @@ bool part_is_finite(struct place_context *context, const struct entry *entry,
     return true;
 }
 
+/* ---- elements of other widths -----------------------------------------------------------------
+ */
+
+size_t stored_bytes(enum stored_type type, size_t held) {
+    switch (type) {
+    case STORED_F16:
+    case STORED_BF16:
+        return 2;
+    case STORED_F32:
+        return 4;
+    case STORED_F64:
+        return 8;
+    default:
+        return held;
+    }
+}
+
+bool can_be_widened(enum stored_type from, enum place_dtype to) {
+    switch (from) {
+    case STORED_F16:
+    case STORED_F32:
+        return to == PLACE_F32 || to == PLACE_F64;
+    case STORED_BF16:
+        return to == PLACE_F32 || to == PLACE_F64 || to == PLACE_BF16;
+    case STORED_F64:
+        return to == PLACE_F64;
+    default:
+        return from == STORED_AS_HELD;
+    }
+}
+
+/* Exact: every such number is a single. */
+static float single_of_half(uint16_t half) {
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31,
+             fraction = half & 1023, bits;
+    float value;
+    if (exponent == 0) { /* of units 2^-24, also 0 */
+        value = (float)fraction * 0x1p-24f;
+        return sign ? -value : value;
+    }
+    bits = exponent == 31 ? 0xff : exponent + 112;
+    bits = sign | bits << 23 | fraction << 13;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static double value_of(enum stored_type type, const char *from) {
+    uint16_t half;
+    uint32_t bits;
+    float single;
+    double value;
+    switch (type) {
+    case STORED_F16:
+        memcpy(&half, from, 2);
+        return single_of_half(half);
+    case STORED_BF16:
+        memcpy(&half, from, 2);
+        bits = (uint32_t)half << 16;
+        memcpy(&single, &bits, 4);
+        return single;
+    case STORED_F32:
+        memcpy(&single, from, 4);
+        return single;
+    default:
+        memcpy(&value, from, 8);
+        return value;
+    }
+}
+
+/* In place, from the last to the first, since what is held is at least as wide. */
+static void widen(struct panel *panel, enum stored_type type, enum place_dtype held) {
+    size_t from = stored_bytes(type, 0), to = (size_t)dtype_size(held);
+    if (type == STORED_AS_HELD || from == to)
+        return;
+    for (int64_t i = panel->end - panel->begin; i-- > 0;) {
+        double value = value_of(type, panel->data + i * (int64_t)from);
+        float single = (float)value;
+        memcpy(panel->data + i * (int64_t)to, held == PLACE_F64 ? (void *)&value : (void *)&single,
+               to);
+    }
+}
+
 /* Reads what is marked, and short gaps along with it. */
 static int read_marked(struct panel *panel, size_t element, const struct place_in_file *file) {
     int64_t at = 0, n, begin, end = -1;
@@ -239,8 +321,9 @@ int part_read(struct place_context *context, struct panel *panel, const struct e
         move_panel(panel, entry, begin);
         if (!visit(context, panel, entry, component, MARK))
             continue;
-        if (read_marked(panel, element, file) != 0)
+        if (read_marked(panel, stored_bytes(file->type, element), file) != 0)
             return -1;
+        widen(panel, file->type, entry->dtype);
         visit(context, panel, entry, component, GIVE);
         for (int64_t at = 0, n; next_stretch(panel, &at, &n); at += n)
             *sum += sum_of(panel, element, at, n);
@@ -248,12 +331,12 @@ int part_read(struct place_context *context, struct panel *panel, const struct e
     return 0;
 }
 
-int whole_sum(struct panel *panel, const struct entry *entry, const struct place_in_file *file,
+int whole_sum(struct panel *panel, int64_t n, size_t element, const struct place_in_file *file,
               content_sum *sum) {
-    size_t element = (size_t)dtype_size(entry->dtype);
     *sum = 0;
-    for (int64_t begin = 0; begin < entry_elements(entry); begin = panel->end) {
-        move_panel(panel, entry, begin);
+    for (int64_t begin = 0; begin < n; begin = panel->end) {
+        panel->begin = begin;
+        panel->end = n - begin < PANEL_ELEMENTS ? n : begin + PANEL_ELEMENTS;
         size_t bytes = (size_t)(panel->end - begin) * element;
         if (file_read(file->descriptor, panel->data, bytes, byte_of(file, panel, element, 0)) !=
             bytes)

@@ -16,10 +16,25 @@ void panel_free(struct panel *panel);
  * depend on who has which, and the sums of parts add up to the whole's. */
 typedef uint64_t content_sum;
 
+/* Of what elements are in a file that somebody else wrote. */
+enum stored_type {
+    STORED_AS_HELD, /* as the entry's own */
+    STORED_F16,     /* IEEE 754 binary16 */
+    STORED_BF16,    /* the upper half of a single */
+    STORED_F32,
+    STORED_F64,
+    STORED_OTHER, /* of no parameter */
+};
+/* Of one element; `held`: where the type does not say it. */
+size_t stored_bytes(enum stored_type type, size_t held);
+/* Whether each of its values is one of the other type. */
+bool can_be_widened(enum stored_type from, enum place_dtype to);
+
 /* Where an entry's bytes are: from `offset` on in an open file. */
 struct place_in_file {
     int descriptor;
     int64_t offset;
+    enum stored_type type;
 };
 
 /* Writes what the context's rank has of a component, and adds its elements to `sum`. 0, or -1 with
@@ -32,10 +47,12 @@ bool elements_are_finite(enum place_dtype dtype, const void *elements, int64_t n
 /* Whether all that the context's rank has of a component are finite numbers. */
 bool part_is_finite(struct place_context *context, const struct entry *entry,
                     const struct component *component);
-/* Reads it. A file that has become shorter: -1 with errno 0. */
+/* Reads it, and widens it where it is stored narrower; the sum is of what is held. A file that has
+ * become shorter: -1 with errno 0. */
 int part_read(struct place_context *context, struct panel *panel, const struct entry *entry,
               const struct component *component, const struct place_in_file *file,
               content_sum *sum);
-/* The sum of a whole tensor, whoever has which part of it. 0, or -1 as above. */
-int whole_sum(struct panel *panel, const struct entry *entry, const struct place_in_file *file,
+/* The sum of `n` elements of so many bytes, a whole tensor as it is stored, whoever has which part
+ * of it. 0, or -1 as above. */
+int whole_sum(struct panel *panel, int64_t n, size_t element, const struct place_in_file *file,
               content_sum *sum);

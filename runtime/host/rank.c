@@ -62,6 +62,10 @@ int32_t rank_execute(struct place_context *context, place_entry *entry, double k
 
 /* The states that the first step finds. */
 static int32_t begin_states(struct session *session, struct place_context *context) {
+    if (session->weights.sources) {
+        arena_clear(context);
+        return weights_read(&session->weights, context);
+    }
     if (!*session->resumption.path)
         return arena_initialize(context, session->seed);
     arena_clear(context);

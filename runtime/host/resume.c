@@ -387,7 +387,8 @@ static int32_t read_entry(const struct resumption *resumption, struct place_cont
     const struct entry *entry = &resumption->wanted->items[i];
     const struct tensor_files *files = &resumption->manifest.files;
     int32_t source = resumption->sources[i], file = tensor_files_of(files, source);
-    struct place_in_file place = {resumption->descriptors[file], files->offsets[source]};
+    struct place_in_file place = {.descriptor = resumption->descriptors[file],
+                                  .offset = files->offsets[source]};
     for (const struct component *c = entry->components; c; c = c->next) {
         int64_t copies, copy = entry_copy(context->program, entry, c, context->rank, &copies);
         content_sum unused = 0;

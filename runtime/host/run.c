@@ -200,18 +200,29 @@ static int open_checkpoints(struct session *session, bool has_first_rank, char *
     return checkpoints_open(session, has_first_rank, message, MESSAGE_BYTES);
 }
 
+/* What is resumed has its own. */
+static int open_weights(struct session *session, char *message) {
+    const char *from = session->options->from;
+    return !from || *session->resumption.path
+               ? 0
+               : weights_open(&session->weights, session->program, from, session->processes > 1,
+                              message, MESSAGE_BYTES);
+}
+
 /* Files, before time is spent. What is written belongs to the process of rank 0. */
 static int open_files(struct session *session, bool has_first_rank, char *message) {
     if (inputs_open(session, message, MESSAGE_BYTES) != 0 ||
         (has_first_rank && run_outputs_check(session, message, MESSAGE_BYTES) != 0))
         return -1;
-    return open_checkpoints(session, has_first_rank, message);
+    return open_checkpoints(session, has_first_rank, message) != 0 ? -1
+                                                                   : open_weights(session, message);
 }
 
 static void close_files(struct session *session) {
     inputs_close(session);
     run_log_close(&session->log);
     resumption_close(&session->resumption);
+    weights_close(&session->weights);
     checkpoints_close(session);
 }
 
@@ -235,6 +246,8 @@ static void print_resumption(const struct session *session) {
     else if (session->options->resume)
         printf("resumed: nothing; %s has no checkpoint yet, so the run begins anew\n",
                session->options->resume);
+    if (session->weights.sources)
+        weights_print(&session->weights, session->options->from);
 }
 
 static void print_header(const struct session *session, const struct launch *launch, int cores) {

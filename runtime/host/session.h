@@ -8,6 +8,7 @@
 #include "runtime/host/log.h"
 #include "runtime/host/progress.h"
 #include "runtime/host/resume.h"
+#include "runtime/host/weights.h"
 
 struct session {
     const struct place_program *program;
@@ -19,6 +20,7 @@ struct session {
     double patience_seconds; /* after which who does not go on is given up */
     struct dataset data, eval;
     struct resumption resumption;
+    struct weights weights;
     struct checkpoints checkpoints;
     struct run_log log;
     struct progress progress;
