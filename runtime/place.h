@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 21
+#define PLACE_ABI_VERSION 22
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -374,6 +374,7 @@ struct place_run_options {
     const char *memory; /* what is alive at every statement of the first step; null: nowhere */
     const char *trace;  /* what every thread did when, as trace viewers read it; null: nowhere */
     int64_t sample;     /* tokens to sample after the last step */
+    const char *prompt; /* behind this; null: behind the first of the data */
     int32_t threads;    /* of each rank's team; 0: cores / ranks, at least one */
     int32_t quiet;      /* no header, no progress */
     int32_t profile;    /* print where the time of a step goes */

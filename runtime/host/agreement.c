@@ -25,6 +25,7 @@ enum {
     RESUME,
     FROM,
     SAMPLE,
+    PROMPT,
     PROFILE,
     TRACE,
     N_TERMS
@@ -51,6 +52,7 @@ static const char *const names[N_TERMS] = {
     [RESUME] = "the checkpoint of --resume",
     [FROM] = "what the weights of --from are",
     [SAMPLE] = "--sample",
+    [PROMPT] = "--prompt",
     [PROFILE] = "whether they have --profile",
     [TRACE] = "whether they have --trace",
 };
@@ -76,6 +78,7 @@ static struct terms terms_of(const struct session *session) {
         [RESUME] = session->resumption.manifest.own_sum,
         [FROM] = session->weights.sum,
         [SAMPLE] = (uint64_t)options->sample,
+        [PROMPT] = options->prompt ? random_key(0, options->prompt) : 0,
         [PROFILE] = options->profile != 0,
         [TRACE] = options->trace != NULL,
     }};

@@ -179,34 +179,55 @@ static int32_t sample_token(struct session *session, struct place_context *conte
     return PLACE_OK;
 }
 
-/* Bytes of text as they are, other tokens as numbers. What a terminal would obey is printed as '?'.
- */
-static void print_token(const struct dataset *set, int64_t token) {
-    if (!dataset_is_text(set))
-        printf("%lld ", (long long)token);
+/* Bytes of text as they are, other tokens as numbers, those of a model of text that are no bytes in
+ * brackets. What a terminal would obey is printed as '?'. */
+static void print_token(const struct session *session, int64_t token) {
+    if (!session->speaks_text)
+        printf(" %lld", (long long)token);
+    else if (token > UINT8_MAX)
+        printf("<%lld>", (long long)token);
     else
         putchar((token < 32 && token != '\n' && token != '\t') || token == 127 ? '?' : (int)token);
 }
 
-/* The prompt: the beginning of the data, a quarter of a sequence, or what there is before a mask.
- */
-static int32_t sampler_prompt(struct place_context *context, struct sampler *sampler,
-                              const struct dataset *set) {
+/* The prompt: as it was given, or the beginning of the data, a quarter of a sequence or what there
+ * is before a mask. */
+static int32_t sampler_prompt(const struct session *session, struct place_context *context,
+                              struct sampler *sampler) {
+    const struct prompt *prompt = &session->prompt;
+    if (prompt->tokens) {
+        memcpy(sampler->tokens, prompt->tokens, (size_t)prompt->n * sizeof *prompt->tokens);
+        sampler->n = prompt->n;
+        return PLACE_OK;
+    }
     sampler->n = sampler->length / 4 > 0 ? sampler->length / 4 : 1;
-    return dataset_begin(context, set, &sampler->n, sampler->tokens);
+    return dataset_begin(context, &session->data, &sampler->n, sampler->tokens);
+}
+
+/* What is sampled and from what it goes on; of text both are one, of numbers the prompt ends with a
+ * bar. */
+static void print_prompt(const struct session *session, const struct sampler *sampler) {
+    int64_t n = session->options->sample;
+    printf("sample: %lld token%s behind the ", (long long)n, plural_s(n));
+    if (session->prompt.tokens)
+        printf("prompt of %lld\n", (long long)sampler->n);
+    else
+        printf("first %lld of %s\n", (long long)sampler->n, session->data.files.paths[0]);
+    for (int64_t i = 0; i < sampler->n; i++)
+        print_token(session, sampler->tokens[i]);
+    if (!session->speaks_text)
+        printf(" |");
 }
 
 static int32_t sample_all(struct session *session, struct place_context *context,
                           struct sampler *sampler) {
     bool speaks = context->rank == 0, stop = false;
     struct rank_loss loss = {0, 0}; /* a sampled text has no targets */
-    int32_t status = sampler_prompt(context, sampler, &session->data);
+    int32_t status = sampler_prompt(session, context, sampler);
     if (status)
         return status;
     if (speaks)
-        printf("sample: ");
-    for (int64_t i = 0; speaks && i < sampler->n; i++)
-        print_token(&session->data, sampler->tokens[i]);
+        print_prompt(session, sampler);
     for (int64_t i = 0; i < session->options->sample && !stop; i++) {
         status = sample_token(session, context, sampler, i);
         if (!status)
@@ -214,7 +235,7 @@ static int32_t sample_all(struct session *session, struct place_context *context
         if (status)
             return status;
         if (speaks)
-            print_token(&session->data, sampler->tokens[sampler->n - 1]);
+            print_token(session, sampler->tokens[sampler->n - 1]);
     }
     if (speaks)
         putchar('\n');

@@ -18,6 +18,22 @@ const char *inputs_check(const struct place_run_options *options) {
     return NULL;
 }
 
+/* As the data have it; without any, a vocabulary of all bytes and nothing else is taken for text.
+ */
+static bool speaks_text(const struct session *session) {
+    const struct dataset *set = session->data.n_parts > 0 ? &session->data : &session->eval;
+    return set->n_parts > 0 ? dataset_is_text(set) : session->program->vocab == 256;
+}
+
+static int open_prompt(struct session *session, char *message, size_t message_bytes) {
+    const struct place_program *program = session->program;
+    const char *text = session->options->prompt;
+    session->speaks_text = speaks_text(session);
+    return text ? prompt_read(&session->prompt, text, session->speaks_text, program->vocab,
+                              program->sequence, message, message_bytes)
+                : 0;
+}
+
 int inputs_open(struct session *session, char *message, size_t message_bytes) {
     const struct place_run_options *options = session->options;
     const struct data_request data = {options->data, options->targets, options->data_type, "--data",
@@ -27,14 +43,16 @@ int inputs_open(struct session *session, char *message, size_t message_bytes) {
     if (data.names.n > 0 &&
         dataset_open(&session->data, &data, session->program, message, message_bytes) != 0)
         return -1;
-    return eval.names.n > 0
-               ? dataset_open(&session->eval, &eval, session->program, message, message_bytes)
-               : 0;
+    if (eval.names.n > 0 &&
+        dataset_open(&session->eval, &eval, session->program, message, message_bytes) != 0)
+        return -1;
+    return open_prompt(session, message, message_bytes);
 }
 
 void inputs_close(struct session *session) {
     dataset_close(&session->data);
     dataset_close(&session->eval);
+    prompt_free(&session->prompt);
 }
 
 /* ---- told ----------------------------------------------------------------------------------- */

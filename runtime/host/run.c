@@ -93,6 +93,8 @@ static const char *check_company(const struct place_run_options *options, char *
                  n == 1 ? "is" : "are");
         return message;
     }
+    if (options->prompt && options->sample == 0)
+        return "--prompt is what --sample goes on from: give --sample N, or leave it out";
     if (options->eval_every && options->eval.n == 0)
         return "--eval-every needs held-out data: give --eval FILE, or leave it out";
     return NULL;
@@ -111,8 +113,9 @@ static const char *check_program(const struct place_program *program,
         return "this program cannot evaluate; build it again without --eval";
     if (options->sample > 0 && (!program->evaluate || program->wellknown.logits < 0))
         return "this program keeps no logits, so nothing can be sampled; leave out --sample";
-    if (options->sample > 0 && options->data.n == 0)
-        return "--sample begins with the data's first tokens: give --data FILE";
+    if (options->sample > 0 && options->data.n == 0 && !options->prompt)
+        return "--sample goes on from a prompt: give --prompt TEXT, or --data FILE, whose first "
+               "tokens it takes";
     if (options->steps > 0 && options->data.n == 0)
         return "--steps needs --data FILE";
     const char *alone = check_company(options, message, bytes);

@@ -7,6 +7,7 @@
 #include "runtime/host/data.h"
 #include "runtime/host/log.h"
 #include "runtime/host/progress.h"
+#include "runtime/host/prompt.h"
 #include "runtime/host/resume.h"
 #include "runtime/host/weights.h"
 
@@ -19,6 +20,8 @@ struct session {
     int threads;             /* of each rank's team */
     double patience_seconds; /* after which who does not go on is given up */
     struct dataset data, eval;
+    struct prompt prompt;
+    bool speaks_text; /* tokens are bytes of text, to be read and printed as such */
     struct resumption resumption;
     struct weights weights;
     struct checkpoints checkpoints;
@@ -57,5 +60,5 @@ int32_t rank_evaluate(struct session *session, struct place_context *context,
                       struct evaluation *evaluation);
 /* Printed by rank 0. */
 int32_t rank_report_evaluation(struct session *session, struct place_context *context);
-/* Samples tokens after a prompt from the start of the data, printed by rank 0. */
+/* Samples tokens after a prompt, printed by rank 0. */
 int32_t rank_sample(struct session *session, struct place_context *context);
