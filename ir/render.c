@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 struct style {
     const char *error, *warning, *label, *quiet, *bold, *end;
@@ -20,6 +22,7 @@ struct printer {
     const struct source_files *sources;
     FILE *out;
     struct style style;
+    int columns; // of the terminal; 0: it is none, and lines are as long as they are
 };
 
 // One underlined range, while a diagnostic is being printed.
@@ -104,6 +107,45 @@ static void print_underline(const struct printer *p, const struct source_file *f
     fprintf(p->out, "%s\n", p->style.end);
 }
 
+// ---- sentences --------------------------------------------------------------------------------
+
+// Of a terminal, if it is one; nobody else has to take words of two lines together again.
+static int columns_of(FILE *out) {
+    struct winsize size;
+    bool terminal = isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0;
+    return terminal ? size.ws_col : 0;
+}
+
+// Up to the next blank that may become the end of a line: not inside of what is quoted.
+static size_t word_length(const char *text) {
+    bool quoted = false;
+    size_t n = 0;
+    for (; text[n] && (quoted || text[n] != ' '); n++)
+        quoted ^= text[n] == '`' && strchr(text + n + !quoted, '`') != NULL;
+    return n;
+}
+
+// From the column that the line has reached; further lines begin two columns behind a note.
+static void print_sentence(const struct printer *p, const char *text, int column) {
+    enum { INDENT = 4 };
+    for (bool first = true; *text; first = false) {
+        size_t length = word_length(text);
+        int width = 0;
+        for (size_t i = 0; i < length; i++)
+            width += !continues_character(text[i]);
+        if (p->columns && !first && column + 1 + width > p->columns) {
+            fprintf(p->out, "\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (!first) {
+            fputc(' ', p->out);
+            column++;
+        }
+        fwrite(text, 1, length, p->out);
+        column += width;
+        text += length + (text[length] == ' ');
+    }
+}
+
 // ---- marks ------------------------------------------------------------------------------------
 
 // In order of line and column, of one file after the other, the primary's first.
@@ -183,10 +225,13 @@ static void print_excerpts(const struct printer *p, const struct diagnostic *d) 
 static void print_note(const struct printer *p, const struct diagnostic_label *note,
                        enum severity severity) {
     struct mark mark = mark_of(p, note->span, "", false);
+    int column = (int)strlen("  note: ");
     fprintf(p->out, "  %snote%s: ", p->style.bold, p->style.end);
     if (mark.place.file)
-        fprintf(p->out, "%s:%u:%u: ", mark.place.file, mark.place.line, mark.place.column);
-    fprintf(p->out, "%s\n", note->text);
+        column +=
+            fprintf(p->out, "%s:%u:%u: ", mark.place.file, mark.place.line, mark.place.column);
+    print_sentence(p, note->text, column);
+    fputc('\n', p->out);
     if (mark.place.file)
         print_marks(p, &mark, 1, severity);
 }
@@ -230,7 +275,8 @@ static uint32_t print_edited(const struct printer *p, const struct mark *edits, 
 // Edits by line, in order, whatever order they were reported in.
 static void print_help(const struct printer *p, const struct diagnostic *d) {
     fprintf(p->out, "  %shelp%s: ", p->style.bold, p->style.end);
-    fprintf(p->out, "%s\n", d->help);
+    print_sentence(p, d->help, (int)strlen("  help: "));
+    fputc('\n', p->out);
     if (!d->n_edits)
         return;
     struct mark *edits = memory_given(calloc(d->n_edits, sizeof *edits));
@@ -245,13 +291,17 @@ static void print_help(const struct printer *p, const struct diagnostic *d) {
 // ---- whole diagnostics ------------------------------------------------------------------------
 
 static void diagnostic_print(const struct diagnostic *d, FILE *out, bool colour) {
-    struct printer p = {d->set->sources, out, colour ? coloured : plain};
+    struct printer p = {d->set->sources, out, colour ? coloured : plain, columns_of(out)};
     struct source_place place = source_place(p.sources, d->span);
     const char *strong = d->severity == SEVERITY_ERROR ? p.style.error : p.style.warning;
+    int column = (int)(strlen(severity_words(d->severity)) + strlen("[E000]: "));
+    fputs(place.file ? p.style.bold : "", out);
     if (place.file)
-        fprintf(out, "%s%s:%u:%u: ", p.style.bold, place.file, place.line, place.column);
-    fprintf(out, "%s%s[%s]%s: %s%s%s\n", strong, severity_words(d->severity),
-            diagnostic_rows[d->code].text, p.style.end, p.style.bold, d->message, p.style.end);
+        column += fprintf(out, "%s:%u:%u: ", place.file, place.line, place.column);
+    fprintf(out, "%s%s[%s]%s: %s", strong, severity_words(d->severity),
+            diagnostic_rows[d->code].text, p.style.end, p.style.bold);
+    print_sentence(&p, d->message, column);
+    fprintf(out, "%s\n", p.style.end);
     print_excerpts(&p, d);
     for (uint32_t i = 0; i < d->n_notes; i++)
         print_note(&p, &d->notes[i], d->severity);
