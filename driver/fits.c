@@ -372,6 +372,27 @@ static void tell_fits(const struct search *s, struct diagnostic *d) {
     d->help_checked = true;
 }
 
+static bool splits(const struct strategy_config *strategy, enum dimension dimension) {
+    for (uint32_t i = 0; i < strategy->n_splits; i++)
+        for (uint32_t d = 0; d < strategy->splits[i].n_dimensions; d++)
+            if (strategy->splits[i].dimensions[d] == dimension)
+                return true;
+    return false;
+}
+
+// What no edit does that is tried: what only the command line can change, and an axis more.
+static const char *what_is_left(const struct search *s) {
+    const struct train_config *train = &s->c->config.train;
+    const struct strategy_config *strategy = &s->c->config.strategy;
+    if (train->microbatch > 1 && train->microbatch_origin.kind == ORIGIN_COMMAND_LINE)
+        return "set a smaller train.microbatch";
+    if (!splits(strategy, DIM_HEADS))
+        return "divide the model, as with `split heads, kv_heads, ffn over` an axis of its own";
+    return splits(strategy, DIM_SEQUENCE)
+               ? "divide the model or sequences over more devices"
+               : "divide sequences, with `split sequence over` an axis of its own";
+}
+
 static void tell_least(const struct search *s, struct diagnostic *d) {
     struct outcome outcome;
     int64_t devices = devices_that_do(s, &outcome);
@@ -383,8 +404,7 @@ static void tell_least(const struct search *s, struct diagnostic *d) {
                         "as much of the batch",
                         devices, bytes(s, outcome.peak));
     else
-        diagnostic_help(d, "divide the model, as with `split heads, kv_heads, ffn over` an axis of "
-                           "its own, or sequences");
+        diagnostic_help(d, "%s", what_is_left(s));
 }
 
 // A program that the file writes out is not derived anew, and what is wrong otherwise comes first.
