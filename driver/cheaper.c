@@ -55,7 +55,9 @@ struct cheaper with_kept_parameters(struct compilation *c, const struct options 
     const char *words = arena_format(&c->arena, "parameters : gathered(%s, %s)",
                                      mesh_axes_text(&c->config.mesh, &mode->axes, &c->arena), kept);
     struct span end = mode->own_text ? warning->span : mode->statement_span;
-    end.begin = end.end -= mode->own_text;
+    if (mode->own_text)
+        end.end--; // in front of the bracket
+    end.begin = end.end;
     if (mode->own_text)
         diagnostic_edit(&d, end, ", %s", kept);
     else

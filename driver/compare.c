@@ -427,6 +427,12 @@ int verb_compare(const struct options *options) {
     struct columns all = {.options = options};
     int status = STATUS_OK;
     for (int i = 0; i < options->n_operands; i++)
+        if (strcmp(options->operands[i], "-") == 0) {
+            fprintf(stderr, "placec: compare reads a file once for each strategy, and `-` can be "
+                            "read once\n  name a file\n");
+            return STATUS_USAGE;
+        }
+    for (int i = 0; i < options->n_operands; i++)
         add_file(&all, options->operands[i]);
     for (uint32_t first = 0; first < all.n; first += CELLS) {
         uint32_t end = first + CELLS < all.n ? first + CELLS : all.n;

@@ -8,6 +8,7 @@
 #include "frontend/frontend.h"
 #include "ir/diagnostic.h"
 #include "ir/ir.h"
+#include "runtime/host/columns.h"
 
 static void print_role(enum role role, int depth) {
     if (role != ROLE_NONE)
@@ -24,24 +25,6 @@ static int explain_roles(void) {
     return STATUS_OK;
 }
 
-// A sentence in lines of the screen's width, each indented.
-static void print_wrapped(const char *text, int indentation) {
-    enum { WIDTH = 80 };
-    int column = WIDTH;
-    for (const char *at = text; *at; at += strspn(at, " ")) {
-        int n = (int)strcspn(at, " ");
-        if (column + 1 + n > WIDTH) {
-            printf("%s%*s%.*s", at == text ? "" : "\n", indentation, "", n, at);
-            column = indentation + n;
-        } else {
-            printf(" %.*s", n, at);
-            column += 1 + n;
-        }
-        at += n;
-    }
-    putchar('\n');
-}
-
 static int explain_coming_from(void) {
     printf("What settings of other systems are here. N stands for their value.\n");
     for (int s = 0; s < N_OTHER_SYSTEMS; s++) {
@@ -56,7 +39,8 @@ static int explain_coming_from(void) {
                 (size_t)snprintf(line, sizeof line, word->is_name ? "`%s`" : "%s", word->ours);
             for (size_t k = 0; k < n && k < sizeof line; k++)
                 line[k] = line[k] == '$' ? 'N' : line[k];
-            print_wrapped(line, 6);
+            printf("%6s", "");
+            print_words(stdout, line, 6);
         }
     }
     return STATUS_OK;

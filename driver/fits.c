@@ -280,17 +280,23 @@ static void try_activations(struct search *s, struct edit edit, bool may_recompu
     most.recomputed = may_recompute;
     most.microbatch = s->n_microbatches > 1 ? s->microbatches[s->n_microbatches - 1] : 0;
     bool changes = most.recomputed || most.microbatch;
-    if (changes && !try_edit(s, &most) && most.microbatch) {
+    if (changes && !try_edit(s, &most)) {
+        if (!most.microbatch)
+            return;
         most.microbatch = 0; // several microbatches accumulate gradients
         if (!try_edit(s, &most))
             return;
     }
+    bool fits_recomputed = false;
     for (unsigned i = 0; i < s->n_microbatches; i++)
         for (int recomputed = 0; recomputed <= may_recompute; recomputed++) {
             edit.microbatch = i ? s->microbatches[i] : 0;
             edit.recomputed = recomputed;
-            if (try_edit(s, &edit))
-                return;
+            if ((recomputed && fits_recomputed) || !try_edit(s, &edit))
+                continue;
+            if (!recomputed)
+                return; // smaller ones send no less
+            fits_recomputed = true;
         }
 }
 
@@ -315,8 +321,10 @@ static void find_microbatches(struct search *s) {
     s->microbatches[s->n_microbatches++] = size;
     while (size > 1 && s->n_microbatches <= MOST_HALVINGS) {
         int64_t parts = 2;
-        while (size % parts != 0)
+        while (parts <= size / parts && size % parts != 0)
             parts++;
+        if (size % parts != 0)
+            parts = size; // a prime
         s->microbatches[s->n_microbatches++] = size /= parts;
     }
 }
@@ -329,10 +337,13 @@ static struct options with_devices(const struct search *s, int64_t devices, int6
     struct options more = *s->options;
     struct option_list *defined = &more.lists[OPTION_DEFINE];
     const char **items = ARENA_ARRAY(arena, const char *, defined->n + 1);
+    uint32_t n = 0;
     for (uint32_t i = 0; i < defined->n; i++)
-        items[i] = defined->items[i];
-    items[defined->n++] = arena_format(arena, "train.batch=%" PRId64, batch);
+        if (strncmp(defined->items[i], "train.batch=", strlen("train.batch=")) != 0)
+            items[n++] = defined->items[i];
+    items[n++] = arena_format(arena, "train.batch=%" PRId64, batch);
     defined->items = items;
+    defined->n = n;
     more.values[OPTION_RANKS] = arena_format(arena, "%" PRId64, devices);
     return more;
 }
@@ -341,12 +352,10 @@ static struct options with_devices(const struct search *s, int64_t devices, int6
 // does it fit. The batch grows with them.
 static int64_t devices_that_do(const struct search *s, struct outcome *outcome) {
     int64_t devices = mesh_devices(&s->c->config.mesh), batch = s->c->config.train.batch;
-    for (int i = 1; i <= MOST_DOUBLINGS && !option_given(s->options, OPTION_RANKS); i++) {
+    for (int i = 1; i <= MOST_DOUBLINGS; i++) {
         int64_t times = INT64_C(1) << i;
         struct options more = with_devices(s, size_times(devices, times), size_times(batch, times));
-        if (!compile_edit(s, &more, &s->least.edit, outcome))
-            return 0;
-        if (outcome->peak <= s->limit)
+        if (compile_edit(s, &more, &s->least.edit, outcome) && outcome->peak <= s->limit)
             return size_times(devices, times);
     }
     return 0;

@@ -65,7 +65,8 @@ void check_fixes(struct compilation *c, const struct options *options) {
         return;
     for (uint32_t i = 0; i < c->diagnostics->n_items; i++) {
         struct diagnostic *d = c->diagnostics->items[i];
-        if (d->code == E701 || d->code == W801)
+        bool asked = options->verb == VERB_CHECK; // who runs it wants no search for what is better
+        if (d->code == E701 || (d->code == W801 && asked))
             propose_fits(c, options, d);
         else if (d->code == W811)
             propose_cheaper(c, options, d);
@@ -92,7 +93,7 @@ static void print_fix(const struct compilation *c, const struct diagnostic *d) {
     printf("fixed[%s]: %s\n  by: %s\n", diagnostic_rows[d->code].text, d->message, d->help);
 }
 
-// Each fix leaves fewer errors, so there is an end.
+// Each fix leaves fewer errors, or leads to a later stage, so there is an end.
 int fix_file(const struct options *options) {
     const char *path = options->operand;
     struct arena texts = {0};

@@ -1,5 +1,5 @@
-// placec fmt: files laid out anew, in place (docs/language.md). What changes is written whole or not
-// at all; a file that does not follow the grammar is refused and left as it is.
+// placec fmt: files laid out anew, in place (docs/language.md). What changes is written whole or
+// not at all; a file that does not follow the grammar is refused and left as it is.
 #include <stdio.h>
 #include <string.h>
 

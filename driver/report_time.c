@@ -108,6 +108,13 @@ static bool lacks(const struct parts *parts, unsigned part) {
     return parts->items[part].seconds < 0;
 }
 
+static bool lacks_any(const struct parts *parts) {
+    for (unsigned i = 0; i < parts->n; i++)
+        if (lacks(parts, i))
+            return true;
+    return false;
+}
+
 // In one line what the file would have to say for the rest.
 static void print_lacking(struct compilation *c, const struct parts *parts, const char *begin,
                           FILE *to) {
@@ -191,8 +198,13 @@ static void print_decides(struct compilation *c, const struct options *options,
     struct deciding found = find_deciding(parts);
     if (!found.second || found.second->seconds <= 0)
         return;
-    fprintf(to, "  %s decides: it takes %.1f times as long as %s, the next\n", found.first->name,
-            found.first->seconds / found.second->seconds, found.second->name);
+    double times = found.first->seconds / found.second->seconds;
+    if (lacks_any(parts))
+        fprintf(to, "  of what is said %s takes longest: %.1f times as long as %s, the next\n",
+                found.first->name, times, found.second->name);
+    else
+        fprintf(to, "  %s decides: it takes %.1f times as long as %s, the next\n",
+                found.first->name, times, found.second->name);
     if (found.first - parts->items >= FIRST_AXIS)
         print_change(c, options, found.first->seconds, to);
 }

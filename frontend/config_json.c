@@ -284,10 +284,19 @@ static bool is_switched_on(const struct config_reader *reader, const struct conf
            json_is_true(json_object_get(reader->root, "use_sliding_window"));
 }
 
+static bool has_default(const struct config_reader *reader, const char *key) {
+    for (int i = 0; i < N_DEFAULT_ROWS; i++)
+        if (default_rows[i].kinds >> reader->kind & 1 && strcmp(default_rows[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+// By what the file says, or by what it leaves out.
 static bool has_window(const struct config_reader *reader) {
     const struct config_row *row = find_row(reader, "sliding_window");
+    const json_t *said = row ? json_object_get(reader->root, row->key) : NULL;
     return row && is_switched_on(reader, row) &&
-           json_is_integer(json_object_get(reader->root, row->key));
+           (said ? json_is_integer(said) : has_default(reader, row->key));
 }
 
 // One word for each layer.

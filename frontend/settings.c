@@ -160,13 +160,20 @@ static const struct {
 };
 enum { N_SETTABLE = sizeof settable / sizeof *settable };
 
+// What a schedule takes is part of the optimizer's `lr`.
+static bool can_be_set(int i) {
+    return strcmp(settable[i].head, "train.optimizer") != 0 ||
+           is_optimizer_argument(settable[i].name);
+}
+
 // A field by its last name, or by another system's word for it. False: it is none.
 static bool help_head(struct resolver *r, struct diagnostic *d, const struct setting *setting) {
     const struct ast_path *path = &setting->field.paths.items[0];
     const char *name = path->items[path->n - 1].name.text;
     const char *value = ast_value_text(r->arena, setting->field.value);
     for (int i = 0; i < N_SETTABLE; i++)
-        if (strcmp(settable[i].name, name) == 0 || translated(name, &settable[i].name, 1)) {
+        if (can_be_set(i) &&
+            (strcmp(settable[i].name, name) == 0 || translated(name, &settable[i].name, 1))) {
             diagnostic_help(d, "it is set by `-D %s.%s=%s`", settable[i].head, settable[i].name,
                             strchr(value, ' ') ? arena_format(r->arena, "'%s'", value) : value);
             return true;

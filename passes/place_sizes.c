@@ -32,19 +32,33 @@ static bool divides_part(const struct placing *p, int64_t part, int64_t microbat
            (!p->config->train.reproducible || is_power_of_two(part / microbatch));
 }
 
-// The nearest numbers of sequences that each device can take of its part at a time. False: none.
+// The nearest numbers of sequences that each device can take of its part at a time, both divisors
+// of it: `fewer` at most the microbatch, else 0, `more` above it, else 0.
+static void nearest_microbatches(const struct placing *p, int64_t part, int64_t *fewer,
+                                 int64_t *more) {
+    int64_t microbatch = p->config->train.microbatch;
+    *fewer = *more = 0;
+    for (int64_t i = 1; i <= part / i; i++)
+        for (int side = 0; side < 2 && part % i == 0; side++) {
+            int64_t divisor = side ? part / i : i;
+            if (!divides_part(p, part, divisor))
+                continue;
+            if (divisor <= microbatch && divisor > *fewer)
+                *fewer = divisor;
+            if (divisor > microbatch && (*more == 0 || divisor < *more))
+                *more = divisor;
+        }
+}
+
+// False: there is none.
 static bool propose_microbatch(struct placing *p, struct diagnostic *d, int64_t part) {
     const struct train_config *train = &p->config->train;
-    int64_t fewer = train->microbatch < part ? train->microbatch : part, more = fewer;
-    while (fewer > 0 && !divides_part(p, part, fewer))
-        fewer--;
-    while (more <= part && !divides_part(p, part, more))
-        more++;
+    int64_t fewer, more;
+    nearest_microbatches(p, part, &fewer, &more);
     int64_t nearest = fewer ? fewer : more;
-    if (nearest > part)
+    if (nearest == 0)
         return false;
-    const char *other =
-        fewer && more <= part && more > fewer ? arena_format(p->arena, " or %" PRId64, more) : "";
+    const char *other = fewer && more ? arena_format(p->arena, " or %" PRId64, more) : "";
     diagnostic_help(
         d, "microbatches of %" PRId64 "%s would do: each device has %" PRId64 " sequence%s",
         nearest, other, part, plural_s(part));

@@ -74,7 +74,7 @@ def hostile(path, folder):
             to.write(struct.pack("<Q", len(text)) + text + behind)
     for wrong, text in {"twice": data[8:8 + length].rstrip()[:-1] + b", " + json.dumps(
             {name: header[name]})[1:].encode(), "cut": data[8:8 + length // 2], "list": b"[" * 100000,
-            "empty": b"{}", "none": b"", "name": b'{"' + b"a" * 100000 + b'": 1}'}.items():
+            "empty": b"{}", "none": b"", "control": b'{"a\\u001b[31m": {}}', "name": b'{"' + b"a" * 100000 + b'": 1}'}.items():
         with open(os.path.join(folder, wrong), "wb") as to:
             to.write(struct.pack("<Q", len(text)) + text + behind)
     for wrong, n in {"length": 2 ** 63 - 1, "longer": len(data), "all": 2 ** 64 - 1}.items():

@@ -366,3 +366,25 @@ void new_file_discard(struct new_file *file) {
     unlink(file->temporary);
     close_part(file);
 }
+
+int file_open_regular(const char *path, int64_t *bytes) {
+    struct stat status;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return -1;
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(descriptor);
+        errno = EINVAL;
+        return -1;
+    }
+    *bytes = status.st_size;
+    return descriptor;
+}
+
+const char *file_obstacle(void) {
+    return errno == EINVAL ? "it is not a regular file" : strerror(errno);
+}
+
+const char *file_shortfall(void) {
+    return errno ? strerror(errno) : "it became shorter meanwhile";
+}

@@ -44,6 +44,12 @@ void new_file_abandon(void);
 int file_write(int descriptor, const void *data, size_t bytes, int64_t offset);
 /* How many of the bytes could be read. Where it is not all, errno says why; 0: the file ends. */
 size_t file_read(int descriptor, void *data, size_t bytes, int64_t offset);
+/* Opens a regular file to read, and says how long it is; a pipe is not waited for. -1 with errno
+ * set. */
+int file_open_regular(const char *path, int64_t *bytes);
+/* By errno: why a file could not be opened so, or not be read to its end. */
+const char *file_obstacle(void);
+const char *file_shortfall(void);
 /* What is written is on the disk: 0, or -1 with errno set. */
 int file_flush(int descriptor);
 

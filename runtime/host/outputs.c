@@ -145,10 +145,11 @@ static int check_data(const struct named_file *files, int n, const struct datase
                               bytes);
 }
 
-int run_outputs_check(const struct session *session, char *message, size_t message_bytes) {
+enum { N_FILES = 7 };
+static void list_files(const struct session *session, struct named_file files[N_FILES]) {
     const struct place_program *program = session->program;
     const struct place_run_options *options = session->options;
-    const struct named_file files[] = {
+    const struct named_file listed[N_FILES] = {
         {.option = "--resume", .path = options->resume},
         {.option = "--checkpoint", .path = options->checkpoint},
         {"--save", options->save, true, true, FILE_TENSORS,
@@ -159,17 +160,35 @@ int run_outputs_check(const struct session *session, char *message, size_t messa
         {"--trace", options->trace, true, true, FILE_TRACE, 0},
         {"--log", options->log, true, false, FILE_LOG, 0},
     };
-    enum { N_FILES = sizeof files / sizeof *files };
+    memcpy(files, listed, sizeof listed);
+}
+
+int run_outputs_check(const struct session *session, char *message, size_t message_bytes) {
+    struct named_file files[N_FILES];
+    list_files(session, files);
     for (int i = 0; i < N_FILES; i++)
         if (check_writable(&files[i], message, message_bytes) != 0)
             return -1;
     if (check_data(files, N_FILES, &session->data, message, message_bytes) != 0 ||
         check_data(files, N_FILES, &session->eval, message, message_bytes) != 0 ||
-        check_distinct(files, N_FILES, options->texts, message, message_bytes) != 0)
+        check_distinct(files, N_FILES, session->options->texts, message, message_bytes) != 0)
         return -1;
     for (int i = 0; i < N_FILES; i++)
         if (check_outside(&files[i], message, message_bytes) != 0 ||
             check_kind(&files[i], message, message_bytes) != 0)
             return -1;
+    return 0;
+}
+
+int run_weights_check(const struct session *session, char *message, size_t message_bytes) {
+    struct named_file files[N_FILES];
+    list_files(session, files);
+    for (int32_t i = 0; i < session->weights.files.n_files; i++) {
+        const struct named_file input = {.option = "--from",
+                                         .path = session->weights.files.files[i].path};
+        for (int j = 0; j < N_FILES; j++)
+            if (check_pair(&input, &files[j], message, message_bytes) != 0)
+                return -1;
+    }
     return 0;
 }

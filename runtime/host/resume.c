@@ -17,34 +17,13 @@
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* A regular file; a pipe is not waited for. -1 with errno set. */
 static int open_file(const char *folder, const char *name, int64_t *bytes) {
     char path[FILE_PATH_BYTES];
-    struct stat status;
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
-        return -1;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        close(descriptor);
-        errno = EINVAL;
-        return -1;
-    }
-    *bytes = status.st_size;
-    return descriptor;
-}
-
-/* Of a file that could not be opened. */
-static const char *obstacle(void) {
-    return errno == EINVAL ? "it is not a regular file" : strerror(errno);
-}
-
-/* Of a file that could not be read to its end. */
-static const char *reason(void) {
-    return errno ? strerror(errno) : "it became shorter meanwhile";
+    return file_open_regular(path, bytes);
 }
 
 /* ---- the manifest --------------------------------------------------------------------------- */
@@ -62,7 +41,7 @@ int resumption_read_manifest(struct resumption *resumption, char *message, size_
     resumption->is_damaged = true;
     if (descriptor < 0) {
         snprintf(message, message_bytes, "%s: its " MANIFEST_NAME " cannot be read: %s",
-                 resumption->path, obstacle());
+                 resumption->path, file_obstacle());
         return -1;
     }
     bool too_large = bytes > MOST_BYTES;
@@ -76,7 +55,7 @@ int resumption_read_manifest(struct resumption *resumption, char *message, size_
                  resumption->path, (long long)bytes);
     else if (file_read(descriptor, text, (size_t)bytes, 0) != (size_t)bytes)
         snprintf(message, message_bytes, "%s/" MANIFEST_NAME ": cannot be read: %s",
-                 resumption->path, reason());
+                 resumption->path, file_shortfall());
     else if (manifest_parse(&resumption->manifest, text, (size_t)bytes, why, sizeof why) != 0)
         snprintf(message, message_bytes, "%s/" MANIFEST_NAME ", %s", resumption->path, why);
     else
@@ -289,7 +268,7 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
     resumption->is_damaged = descriptor < 0 || bytes != file->bytes;
     if (descriptor < 0) {
         snprintf(message, message_bytes, "%s/%s: cannot be read: %s", resumption->path, file->name,
-                 obstacle());
+                 file_obstacle());
         return -1;
     }
     if (bytes != file->bytes) {
@@ -304,7 +283,7 @@ static int check_file(struct resumption *resumption, int32_t i, char *message,
     bool same = read && memcmp(header, file->header, file->header_bytes) == 0;
     if (!read)
         snprintf(message, message_bytes, "%s/%s: cannot be read: %s", resumption->path, file->name,
-                 header ? reason() : "no memory");
+                 header ? file_shortfall() : "no memory");
     else if (!same)
         snprintf(message, message_bytes,
                  "%s/%s: its header is not the one that was written: it is damaged, or of another "
@@ -395,7 +374,7 @@ static int32_t read_entry(const struct resumption *resumption, struct place_cont
         if (copy >= 0 &&
             part_read(context, panel, entry, c, &place, copy == 0 ? sum : &unused) != 0)
             return fail_damaged(resumption, context, source, "%s cannot be read: %s",
-                                files->entries.items[source].name, reason());
+                                files->entries.items[source].name, file_shortfall());
     }
     return PLACE_OK;
 }

@@ -204,12 +204,14 @@ static int open_checkpoints(struct session *session, bool has_first_rank, char *
 }
 
 /* What is resumed has its own. */
-static int open_weights(struct session *session, char *message) {
+static int open_weights(struct session *session, bool has_first_rank, char *message) {
     const char *from = session->options->from;
-    return !from || *session->resumption.path
-               ? 0
-               : weights_open(&session->weights, session->program, from, session->processes > 1,
-                              message, MESSAGE_BYTES);
+    if (!from || *session->resumption.path)
+        return 0;
+    if (weights_open(&session->weights, session->program, from, session->processes > 1, message,
+                     MESSAGE_BYTES) != 0)
+        return -1;
+    return has_first_rank ? run_weights_check(session, message, MESSAGE_BYTES) : 0;
 }
 
 /* Files, before time is spent. What is written belongs to the process of rank 0. */
@@ -217,8 +219,9 @@ static int open_files(struct session *session, bool has_first_rank, char *messag
     if (inputs_open(session, message, MESSAGE_BYTES) != 0 ||
         (has_first_rank && run_outputs_check(session, message, MESSAGE_BYTES) != 0))
         return -1;
-    return open_checkpoints(session, has_first_rank, message) != 0 ? -1
-                                                                   : open_weights(session, message);
+    if (open_checkpoints(session, has_first_rank, message) != 0)
+        return -1;
+    return open_weights(session, has_first_rank, message);
 }
 
 static void close_files(struct session *session) {

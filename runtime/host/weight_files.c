@@ -39,6 +39,14 @@ static int complain(char *message, size_t bytes, const char *format, ...) {
     return -1;
 }
 
+/* A name goes into messages, and so to terminals. */
+static bool check_name(struct json_reader *reader, const char *name) {
+    for (; *name; name++)
+        if ((unsigned char)*name < 32 || *name == 127)
+            return reader_fail(reader, "a name has a control character");
+    return !reader->wrong;
+}
+
 /* ---- one file ------------------------------------------------------------------------------- */
 
 static bool read_shape(struct json_reader *reader, struct weight *weight) {
@@ -75,6 +83,11 @@ static bool read_offsets(struct json_reader *reader, struct weight *weight) {
     return true;
 }
 
+static bool read_dtype(struct json_reader *reader, struct weight *weight) {
+    return reader_string(reader, weight->dtype, sizeof weight->dtype) &&
+           check_name(reader, weight->dtype);
+}
+
 static bool read_weight(struct json_reader *reader, struct weight *weight) {
     char key[64];
     bool first = true;
@@ -84,7 +97,7 @@ static bool read_weight(struct json_reader *reader, struct weight *weight) {
         if (!reader_key(reader, key, sizeof key))
             return false;
         if (strcmp(key, "dtype") == 0)
-            reader_string(reader, weight->dtype, sizeof weight->dtype);
+            read_dtype(reader, weight);
         else if (strcmp(key, "shape") == 0)
             read_shape(reader, weight);
         else if (strcmp(key, "data_offsets") == 0)
@@ -137,7 +150,8 @@ static void read_header(struct weight_files *files, struct json_reader *reader,
         return;
     while (reader_next(reader, '{', &first)) {
         struct weight weight = {.file = files->n_files - 1};
-        if (!reader_key(reader, weight.name, sizeof weight.name))
+        if (!reader_key(reader, weight.name, sizeof weight.name) ||
+            !check_name(reader, weight.name))
             return;
         if (strcmp(weight.name, "__metadata__") == 0) {
             if (!reader_skip(reader))
@@ -151,25 +165,6 @@ static void read_header(struct weight_files *files, struct json_reader *reader,
             return;
     }
     reader_end(reader);
-}
-
-/* A regular file; a pipe is not waited for. -1 with errno set. */
-static int open_regular(const char *path, int64_t *bytes) {
-    struct stat status;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
-        return -1;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        close(descriptor);
-        errno = EINVAL;
-        return -1;
-    }
-    *bytes = status.st_size;
-    return descriptor;
-}
-
-static const char *obstacle(void) {
-    return errno == EINVAL ? "it is not a regular file" : strerror(errno);
 }
 
 /* The whole of a text of at most so many bytes, from `offset` on; null with errno set, which is 0
@@ -193,9 +188,9 @@ static int add_file(struct weight_files *files, const char *path, char *message,
     if (!grown)
         return complain(message, message_bytes, "%s: no memory to read it", path);
     files->files = grown;
-    int descriptor = open_regular(path, &bytes);
+    int descriptor = file_open_regular(path, &bytes);
     if (descriptor < 0)
-        return complain(message, message_bytes, "%s: cannot be read: %s", path, obstacle());
+        return complain(message, message_bytes, "%s: cannot be read: %s", path, file_obstacle());
     struct weight_file *file = &files->files[files->n_files++];
     *file = (struct weight_file){.descriptor = descriptor};
     snprintf(file->path, sizeof file->path, "%s", path);
@@ -209,8 +204,7 @@ static int add_file(struct weight_files *files, const char *path, char *message,
                         path);
     char *header = read_text(descriptor, 8, header_bytes);
     if (!header)
-        return complain(message, message_bytes, "%s: cannot be read: %s", path,
-                        errno ? strerror(errno) : "it became shorter meanwhile");
+        return complain(message, message_bytes, "%s: cannot be read: %s", path, file_shortfall());
     struct json_reader reader = {.text = header, .n = (size_t)header_bytes};
     read_header(files, &reader, 8 + header_bytes, bytes - 8 - header_bytes);
     int status = 0;
@@ -248,7 +242,8 @@ static int add_mapped(struct weight_files *files, struct json_reader *reader, co
     if (!reader_begin(reader, '{'))
         return 0;
     while (reader_next(reader, '{', &first)) {
-        if (!reader_key(reader, name, sizeof name) || !reader_string(reader, file, sizeof file))
+        if (!reader_key(reader, name, sizeof name) || !reader_string(reader, file, sizeof file) ||
+            !check_name(reader, file))
             return 0;
         if (!beside(mapped, path, file))
             return complain(message, message_bytes, "%s: `%s` is not the name of a file beside it",
@@ -292,16 +287,15 @@ static int read_index(struct weight_files *files, struct json_reader *reader, co
 static int add_index(struct weight_files *files, const char *path, char *message,
                      size_t message_bytes) {
     int64_t bytes;
-    int descriptor = open_regular(path, &bytes);
+    int descriptor = file_open_regular(path, &bytes);
     if (descriptor < 0)
-        return complain(message, message_bytes, "%s: cannot be read: %s", path, obstacle());
+        return complain(message, message_bytes, "%s: cannot be read: %s", path, file_obstacle());
     char *text = bytes <= MOST_INDEX_BYTES ? read_text(descriptor, 0, bytes) : NULL;
     close(descriptor);
     if (!text)
         return complain(message, message_bytes, "%s: cannot be read: %s", path,
                         bytes > MOST_INDEX_BYTES ? "it is larger than any index"
-                        : errno                  ? strerror(errno)
-                                                 : "it became shorter meanwhile");
+                                                 : file_shortfall());
     struct json_reader reader = {.text = text, .n = (size_t)bytes};
     int status = read_index(files, &reader, path, message, message_bytes);
     free(text);

@@ -116,10 +116,16 @@ static int check_tied(const struct weights *weights, const struct weight *head, 
     bool same = table && table->type == head->type && table->bytes == head->bytes;
     struct panel *panel = same ? panel_new() : NULL;
     content_sum sums[2] = {0, 1};
-    same = panel && sum_weight(weights, panel, head, &sums[0]) == 0 &&
-           sum_weight(weights, panel, table, &sums[1]) == 0 && sums[0] == sums[1];
+    errno = ENOMEM;
+    bool read = !same || (panel && sum_weight(weights, panel, head, &sums[0]) == 0 &&
+                          sum_weight(weights, panel, table, &sums[1]) == 0);
     panel_free(panel);
-    if (same)
+    if (!read) {
+        snprintf(message, message_bytes, "%s: %s cannot be read: %s", path, head->name,
+                 file_shortfall());
+        return -1;
+    }
+    if (sums[0] == sums[1])
         return 0;
     snprintf(message, message_bytes,
              "%s: %s is not its table of the embedding, as this model has it: say `tied = false`",
@@ -168,8 +174,7 @@ static int sum_content(struct weights *weights, const char *path, char *message,
         weights->sum = weights->sum * 31 + sum;
     }
     if (status != 0)
-        snprintf(message, message_bytes, "%s: cannot be read: %s", path,
-                 errno ? strerror(errno) : "it became shorter meanwhile");
+        snprintf(message, message_bytes, "%s: cannot be read: %s", path, file_shortfall());
     panel_free(panel);
     return status;
 }
@@ -234,8 +239,7 @@ static int32_t read_entry(const struct weights *weights, struct place_context *c
             continue;
         if (part_read(context, panel, entry, c, &place, &unused) != 0)
             return context_fail(context, -1, PLACE_ERROR_HOST, "%s: %s cannot be read: %s",
-                                file->path, source->name,
-                                errno ? strerror(errno) : "the file became shorter meanwhile");
+                                file->path, source->name, file_shortfall());
         if (!part_is_finite(context, entry, c))
             return context_fail(context, -1, PLACE_ERROR_HOST,
                                 "%s: %s has what is not a finite number", file->path, source->name);

@@ -22,5 +22,5 @@ void weights_close(struct weights *weights);
 /* Fills the rank's parameters, and all copies of them that live from step to step. Called by all
  * ranks. */
 int32_t weights_read(const struct weights *weights, struct place_context *context);
-/* "23 tensors, BF16, of 2 files" */
+/* "weights: PATH; 23 tensors, BF16" */
 void weights_print(const struct weights *weights, const char *path);

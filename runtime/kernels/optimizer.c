@@ -82,9 +82,9 @@ int32_t place_learning_rate(struct place_context *context, int32_t statement, in
     double *result = rate;
     if (now < warmup)
         *result = base * now / warmup;
-    else if (schedule == PLACE_CONSTANT || gone <= 0)
+    else if (schedule == PLACE_CONSTANT || gone < 0)
         *result = base;
-    else if (gone >= decay)
+    else if (gone >= decay) /* at once, where a warm-up takes all steps */
         *result = floor;
     else
         *result = floor + (base - floor) * left_of_decay(schedule, gone / decay);
