@@ -3,12 +3,15 @@
 //
 // `check --fix` writes them into the file: one after the other, since what one mends may be what
 // the next was about, until nothing is wrong or nobody knows what to write.
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "driver/cheaper.h"
 #include "driver/compile.h"
 #include "driver/fits.h"
 #include "driver/overwrite.h"
+#include "ir/check.h"
 
 // Where an edit's text stands in the edited text, behind what the edits before it have moved.
 static struct span edited_span(const struct diagnostic *d, const struct diagnostic_edit *edit) {
@@ -86,11 +89,11 @@ static const struct diagnostic *first_fix(const struct compilation *c) {
 }
 
 // Where it was, what was wrong there, and what has been done.
-static void print_fix(const struct compilation *c, const struct diagnostic *d) {
+static void print_fix(const struct compilation *c, const struct diagnostic *d, FILE *to) {
     struct source_place place = source_place(&c->sources, d->span);
     if (place.file)
-        printf("%s:%u:%u: ", place.file, place.line, place.column);
-    printf("fixed[%s]: %s\n  by: %s\n", diagnostic_rows[d->code].text, d->message, d->help);
+        fprintf(to, "%s:%u:%u: ", place.file, place.line, place.column);
+    fprintf(to, "fixed[%s]: %s\n  by: %s\n", diagnostic_rows[d->code].text, d->message, d->help);
 }
 
 // Each fix leaves fewer errors, or leads to a later stage, so there is an end.
@@ -104,6 +107,10 @@ int fix_file(const struct options *options) {
         fprintf(stderr, "placec: --fix writes into the file, and `-` is none\n  name a file\n");
         return STATUS_USAGE;
     }
+    char *told = NULL; // said when it is written
+    size_t told_bytes = 0;
+    FILE *to = open_memstream(&told, &told_bytes);
+    CHECK(to);
     while (more) {
         struct compilation c;
         if (text)
@@ -117,11 +124,15 @@ int fix_file(const struct options *options) {
         if (more) {
             const char *fixed = diagnostic_apply_edits(fix, &c.arena, c.file.source, &length);
             text = arena_copy(&texts, fixed, length);
-            print_fix(&c, fix);
+            print_fix(&c, fix, to);
         }
         compilation_free(&c);
     }
+    fclose(to);
     int status = text ? overwrite(path, text, length) : STATUS_OK;
+    if (status == STATUS_OK)
+        fputs(told, stdout);
+    free(told);
     arena_free(&texts);
     return status;
 }

@@ -81,6 +81,7 @@ static json_t *diagnostic_json(struct compilation *c, const struct diagnostic *d
     for (uint32_t i = 0; i < d->n_notes; i++)
         json_array_append_new(notes, note_json(c, &d->notes[i]));
     json_object_set_new(object, "notes", notes);
+    json_object_set_new(object, "help", d->help ? text_json(d->help) : json_null());
     json_object_set_new(object, "fix", fix_json(c, d));
     return object;
 }

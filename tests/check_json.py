@@ -36,7 +36,7 @@ REPORT = {
     "microbatches": Maybe(int), "relaxed": [{"condition": str, "axes": [str], "line": int}],
     "diagnostics": [{"severity": str, "code": str, "message": str, **PLACE, "origin": Maybe(str),
                      "notes": [{"message": Maybe(str), **PLACE}],
-                     "fix": Maybe({"message": str, "edits": [{**PLACE, "text": str}]})}],
+                     "help": Maybe(str), "fix": Maybe({"message": str, "edits": [{**PLACE, "text": str}]})}],
     "modes": Maybe(Map([str])),
     "placement": Maybe([{"state": str, "role": str, "layers": Maybe(str),
                          "axes": Map({"work": str, "storage": str, "by": Maybe(str)}),

@@ -181,8 +181,8 @@ static const struct entry *find_unused(const struct resumption *resumption) {
 }
 
 /* Tensors of equal shapes may be another model's. Nobody knows where a text is missing. */
-static int match_model(const struct resumption *resumption, const struct place_program *program,
-                       char *message, size_t message_bytes) {
+int resumption_match_model(const struct resumption *resumption, const struct place_program *program,
+                           char *message, size_t message_bytes) {
     const char *there = resumption->manifest.model, *here = program->model;
     struct field_difference first;
     size_t at = 0;
@@ -229,7 +229,7 @@ static int match_entry(struct resumption *resumption, int32_t i, char *message,
 static int match(struct resumption *resumption, const struct place_program *program, char *message,
                  size_t message_bytes) {
     int64_t islands = axes_parts(program, &program->islands);
-    if (match_model(resumption, program, message, message_bytes) != 0)
+    if (resumption_match_model(resumption, program, message, message_bytes) != 0)
         return -1;
     if (resumption->manifest.islands != islands) {
         snprintf(message, message_bytes,

@@ -27,6 +27,10 @@ int resumption_open_named(struct resumption *resumption, const struct place_prog
                           char *message, size_t message_bytes);
 /* Reads the manifest of the checkpoint at `path` alone. 0, or -1 with one line in `message`. */
 int resumption_read_manifest(struct resumption *resumption, char *message, size_t message_bytes);
+/* Whether the manifest that was read is of this program's model, in whatever shapes do not show. 0,
+ * or -1 as above. */
+int resumption_match_model(const struct resumption *resumption, const struct place_program *program,
+                           char *message, size_t message_bytes);
 void resumption_close(struct resumption *resumption);
 
 /* Fills the rank's states, which are zero, and holds what was read against the manifest's sums.

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/host/folder.h"
 #include "runtime/host/progress.h"
+#include "runtime/host/resume.h"
 #include "runtime/host/safetensors.h"
 #include "runtime/host/weights.h"
 
@@ -162,6 +164,21 @@ static int check_unused(const struct weights *weights, const char *path, char *m
     return status;
 }
 
+/* What shapes do not show, a checkpoint's manifest says; other folders say it in a config.json,
+ * which is the model's own. */
+static int check_checkpoint(const struct place_program *program, const char *path, char *message,
+                            size_t message_bytes) {
+    struct resumption checkpoint = {0};
+    if (strlen(path) >= sizeof checkpoint.path || !folder_is_checkpoint(path))
+        return 0;
+    strcpy(checkpoint.path, path);
+    int status = resumption_read_manifest(&checkpoint, message, message_bytes);
+    if (status == 0)
+        status = resumption_match_model(&checkpoint, program, message, message_bytes);
+    resumption_close(&checkpoint);
+    return status;
+}
+
 /* Of all that is read, in the order of the names. */
 static int sum_content(struct weights *weights, const char *path, char *message,
                        size_t message_bytes) {
@@ -194,7 +211,8 @@ int weights_open(struct weights *weights, const struct place_program *program, c
         if (starts_from_weights(&weights->entries.items[i]) &&
             match_entry(weights, i, path, message, message_bytes) != 0)
             return -1;
-    if (check_unused(weights, path, message, message_bytes) != 0)
+    if (check_unused(weights, path, message, message_bytes) != 0 ||
+        check_checkpoint(program, path, message, message_bytes) != 0)
         return -1;
     return compares ? sum_content(weights, path, message, message_bytes) : 0;
 }
