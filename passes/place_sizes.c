@@ -206,8 +206,10 @@ static int64_t parts_with(const struct placing *p, const struct selector *scope,
     for (unsigned i = 0; i < axes->n; i++)
         if (!axis_list_has(&cuts, axes->axes[i]))
             return 1;
-    const struct mesh *mesh = &p->config->mesh;
-    return mesh_group_size(mesh, &cuts) / mesh_group_size(mesh, axes) * devices;
+    for (unsigned i = 0; i < cuts.n; i++) // of devices: microbatches are an axis in time
+        if (!axis_list_has(axes, cuts.axes[i]) && cuts.axes[i] < p->config->mesh.n_axes)
+            devices = size_times(devices, axis_size(p, cuts.axes[i]));
+    return devices;
 }
 
 // Whether so many devices have equal parts of the dimension. Key and value heads may be fewer, with

@@ -361,7 +361,8 @@ struct place_run_options {
     struct place_list eval;    /* held-out data: its loss is reported at the end */
     struct place_list targets; /* which tokens of data count as targets; none: all that are there */
     struct place_list eval_targets; /* the same of eval */
-    const char *data_type;  /* what data and eval hold, a word of data_kinds.def; null: name or content say */
+    const char *data_type;  /* what data and eval hold, a word of data_kinds.def; null: name or
+                               content say */
     int64_t eval_every;     /* and after so many steps each; 0: at the end alone */
     const char *checkpoint; /* folder of checkpoints; null: that of `resume` */
     int64_t save_every;     /* steps from one checkpoint to the next; 0: at the end alone */

@@ -23,11 +23,9 @@ static void each_field_of_a_model_is_told(void **state) {
     static const struct {
         const char *name;
         enum position_kind position;
-    } untold[] = {{"init_std", POSITION_LEARNED},
-                  {"init_std", POSITION_ROPE},
+    } untold[] = {{"init_std", POSITION_LEARNED},   {"init_std", POSITION_ROPE},
                   {"window", POSITION_LEARNED}, // no model has one that changes it
-                  {"window", POSITION_ROPE},
-                  {"rope_theta", POSITION_LEARNED},
+                  {"window", POSITION_ROPE},        {"rope_theta", POSITION_LEARNED},
                   {"sequence_limit", POSITION_ROPE}};
     struct arena arena = {0};
     struct config config = {0}, other;
