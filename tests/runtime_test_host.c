@@ -257,14 +257,17 @@ static const char *write_file(const char *suffix, const void *data, size_t bytes
 }
 
 /* What a run of the program with such sequences is asked to read; null type: by name and content.
- * 0, or -1 with the message. */
+ * 0, or -1 with the message, and nothing is open. */
 static char message[512];
 static int open_data(struct dataset *set, const char *path, const char *targets, const char *type,
                      int64_t sequence) {
     const struct data_request request = {
         {&path, 1}, {&targets, targets != NULL}, type, "--data", "--targets"};
     program.sequence = sequence;
-    return dataset_open(set, &request, &program, message, sizeof message);
+    int status = dataset_open(set, &request, &program, message, sizeof message);
+    if (status != 0)
+        dataset_close(set);
+    return status;
 }
 
 static void an_epoch_takes_every_window_once(void **state) {
