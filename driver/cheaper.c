@@ -15,7 +15,7 @@ bool fits_device(const struct compilation *c, const struct tried *tried) {
 // Twice as large: it is the nearest that divides the batch where this one does.
 struct cheaper with_larger_microbatches(struct compilation *c, const struct options *options) {
     struct diagnostic d = {.set = c->diagnostics};
-    struct cheaper cheaper = {NULL};
+    struct cheaper cheaper = {0};
     int64_t twice = size_times(2, c->config.train.microbatch);
     if (c->final->sizes.microbatches > 1 && !c->edited && edit_microbatch(c, twice, &d) &&
         try_edits(c, options, &d, &cheaper.tried))
@@ -49,7 +49,7 @@ struct cheaper with_kept_parameters(struct compilation *c, const struct options 
     const struct diagnostic *warning = find_warning(c, W811);
     const struct mode_statement *mode = warning ? gathering_mode(c, warning->span) : NULL;
     struct diagnostic d = {.set = c->diagnostics};
-    struct cheaper cheaper = {NULL};
+    struct cheaper cheaper = {0};
     if (!mode || c->edited || !is_of_file(c, warning->span))
         return cheaper;
     const char *words = arena_format(&c->arena, "parameters : gathered(%s, %s)",
