@@ -43,6 +43,16 @@ static const struct mode_statement *gathering_mode(const struct compilation *c, 
     return NULL;
 }
 
+// "parameters", or the part that the strategy's own mode selects, as it says it.
+static const char *selected(const struct compilation *c, const struct mode_statement *mode,
+                            struct arena *arena) {
+    struct span span = mode->selector_span;
+    return mode->own_text && mode->selector.n_roles
+               ? arena_format(arena, "%.*s", (int)(span.end - span.begin),
+                              c->sources.items[span.source].text + span.begin)
+               : "parameters";
+}
+
 // Inside the brackets of the strategy's own mode; against what `use` or a tuple brings, behind it.
 struct cheaper with_kept_parameters(struct compilation *c, const struct options *options) {
     static const char kept[] = "after_forward = kept, after_backward = kept";
@@ -52,8 +62,9 @@ struct cheaper with_kept_parameters(struct compilation *c, const struct options 
     struct cheaper cheaper = {0};
     if (!mode || c->edited || !is_of_file(c, warning->span))
         return cheaper;
-    const char *words = arena_format(&c->arena, "parameters : gathered(%s, %s)",
-                                     mesh_axes_text(&c->config.mesh, &mode->axes, &c->arena), kept);
+    const char *words =
+        arena_format(&c->arena, "%s : gathered(%s, %s)", selected(c, mode, &c->arena),
+                     mesh_axes_text(&c->config.mesh, &mode->axes, &c->arena), kept);
     struct span end = mode->own_text ? warning->span : mode->statement_span;
     if (mode->own_text)
         end.end--; // in front of the bracket

@@ -20,10 +20,10 @@ static int refuse(struct data_header_refusal *refusal, const char *what, const c
     return -1;
 }
 
-static uint32_t number_at(const unsigned char *bytes, int width) {
-    uint32_t number = 0;
-    for (int i = 0; i < width; i++)
-        number |= (uint32_t)bytes[i] << 8 * i;
+uint64_t number_at(const unsigned char *bytes, size_t width) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < width; i++)
+        number |= (uint64_t)bytes[i] << 8 * i;
     return number;
 }
 

@@ -127,13 +127,6 @@ static int refuse_format(const struct head *head, const struct format *format, c
 
 /* ---- what is not ---------------------------------------------------------------------------- */
 
-static uint64_t number_at(const unsigned char *bytes, size_t width) {
-    uint64_t number = 0;
-    for (size_t i = 0; i < width; i++)
-        number |= (uint64_t)bytes[i] << 8 * i;
-    return number;
-}
-
 /* Whether all numbers of so many bytes at the beginning are below a bound, the largest apart, which
  * is -1 or the mask, and some are not 0. */
 static bool are_numbers(const struct head *head, size_t width, uint64_t bound) {
