@@ -270,4 +270,5 @@ def main(folder):
         write_safetensors(os.path.join(folder, f"pytorch_{family}.safetensors"), tensors)
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -13,12 +13,12 @@ safetensors file (transformers_KIND.safetensors), tensors under the library's ow
 The tests compare our models with these numbers, and the names and shapes with ours, and never need the library. What
 it widens to fp32 for a while (norms, rotation, softmax) is widened to fp64 here, so that an agreement means something.
 """
-import json
 import os
-import struct
 import sys
 
 import torch
+
+from reference_pytorch import write_safetensors  # which knows singles, as long as there are any
 
 SINGLE = torch.float32
 torch.float32 = torch.float = torch.float64
@@ -75,23 +75,6 @@ def numbers_of(model, generator):
 
 
 # ---- writing --------------------------------------------------------------------------------------
-
-DTYPES = {SINGLE: ("F32", "f"), torch.double: ("F64", "d"), torch.int32: ("I32", "i")}
-
-
-def write_safetensors(path, tensors):
-    header, blobs, offset = {}, [], 0
-    for name, tensor in tensors.items():
-        dtype, code = DTYPES[tensor.dtype]
-        blob = struct.pack(f"<{tensor.numel()}{code}", *tensor.reshape(-1).tolist())
-        header[name] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [offset, offset + len(blob)]}
-        blobs.append(blob)
-        offset += len(blob)
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
-
 
 def main(models, folder):
     torch.set_num_threads(1)
