@@ -74,8 +74,6 @@ def numbers_of(model, generator):
     return found
 
 
-# ---- writing --------------------------------------------------------------------------------------
-
 def main(models, folder):
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.double)
