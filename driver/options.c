@@ -230,6 +230,20 @@ static bool is_for_reading(const char *given) {
     return nearest_name(word, reading_words, sizeof reading_words / sizeof *reading_words);
 }
 
+// Where the option, or what it means, is to be had: with another verb, as a setting, or as another
+// system's word says; NULL: nobody knows it.
+static const char *said_elsewhere(struct arena *arena, const char *name, const char *given) {
+    const char *word = name + strspn(name, "-");
+    const char *value = given[strlen(name)] ? given + strlen(name) + 1 : "N";
+    for (int i = 0; i < N_OPTIONS; i++)
+        for (int verb = 0; verb < N_VERBS && strcmp(option_rows[i].name, word) == 0; verb++)
+            if (option_is_of(i, verb))
+                return arena_format(arena, "`placec %s` has it", verb_rows[verb].name);
+    const char *setting = setting_of(arena, word, value);
+    return setting ? arena_format(arena, "it is set by `-D %s`", setting)
+                   : said_here(arena, name, value);
+}
+
 // Compared with what this verb takes: an option of another verb is as wrong as a misspelt one.
 static int unknown_option(struct arena *arena, enum verb verb, const char *given) {
     const char *names[N_OPTIONS], *verb_name = verb_rows[verb].name;
@@ -245,11 +259,10 @@ static int unknown_option(struct arena *arena, enum verb verb, const char *given
             return STATUS_USAGE;
         }
     }
-    const char *value = given[strlen(name)] ? given + strlen(name) + 1 : NULL;
-    const char *here = said_here(arena, name, value);
-    if (here) { // another system's option: nothing of ours is near it
-        fprintf(stderr, "placec: `placec %s` has no option `%s`\n  in the file: %s\n", verb_name,
-                name, here);
+    const char *elsewhere = said_elsewhere(arena, name, given);
+    if (elsewhere) { // nothing of ours is near it
+        fprintf(stderr, "placec: `placec %s` has no option `%s`\n  %s\n", verb_name, name,
+                elsewhere);
         return STATUS_USAGE;
     }
     bool reads = is_for_reading(name) && option_is_of(OPTION_FROM, verb);

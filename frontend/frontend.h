@@ -53,6 +53,10 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
                       const struct ast_file *file, const struct frontend_options *options,
                       struct config *config);
 
+// What -D sets that is called so, here or in another system: "train.optimizer.lr=1e-4"; NULL:
+// nothing.
+const char *setting_of(struct arena *arena, const char *word, const char *value);
+
 // ---- words of other systems (coming_from.def) ---------------------------------------------------
 enum other_system {
     SYSTEM_DEEPSPEED,

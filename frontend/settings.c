@@ -142,28 +142,18 @@ struct setting *find_parameter_setting(struct resolver *r, const char *name) {
 static const struct {
     const char *head, *name;
 } settable[] = {
-#define MODEL_FIELD(name, ...) {"model", #name},
-#include "frontend/model_fields.def"
-#undef MODEL_FIELD
-#define TRAIN_FIELD(name, kind) {"train", #name},
-#define OTHER_FIELD(name)       {"train", #name},
-#include "frontend/train_fields.def"
-#undef TRAIN_FIELD
-#undef OTHER_FIELD
-#define DEVICE_FIELD(name, kind, member) {"device", #name},
-#define HOST_FIELD(name, kind, member)   {"device", #name},
-#include "frontend/device_fields.def"
-#undef DEVICE_FIELD
-#undef HOST_FIELD
-#define ARGUMENT(of, name) {"train.optimizer", name},
-#include "frontend/optimizers.def"
+#define SETTABLE(head, name) {head, name},
+#include "frontend/settable.def"
+#undef SETTABLE
 };
 enum { N_SETTABLE = sizeof settable / sizeof *settable };
 
-// What a schedule takes is part of the optimizer's `lr`.
-static bool can_be_set(int i) {
-    return strcmp(settable[i].head, "train.optimizer") != 0 ||
-           is_optimizer_argument(settable[i].name);
+const char *setting_of(struct arena *arena, const char *word, const char *value) {
+    for (int i = 0; i < N_SETTABLE; i++)
+        if (strcmp(settable[i].name, word) == 0 || translated(word, &settable[i].name, 1))
+            return arena_format(arena, "%s.%s=%s", settable[i].head, settable[i].name,
+                                strchr(value, ' ') ? arena_format(arena, "'%s'", value) : value);
+    return NULL;
 }
 
 // A field by its last name, or by another system's word for it. False: it is none.
@@ -171,14 +161,11 @@ static bool help_head(struct resolver *r, struct diagnostic *d, const struct set
     const struct ast_path *path = &setting->field.paths.items[0];
     const char *name = path->items[path->n - 1].name.text;
     const char *value = ast_value_text(r->arena, setting->field.value);
-    for (int i = 0; i < N_SETTABLE; i++)
-        if (can_be_set(i) &&
-            (strcmp(settable[i].name, name) == 0 || translated(name, &settable[i].name, 1))) {
-            diagnostic_help(d, "it is set by `-D %s.%s=%s`", settable[i].head, settable[i].name,
-                            strchr(value, ' ') ? arena_format(r->arena, "'%s'", value) : value);
-            return true;
-        }
-    return help_said_here(d, name, value);
+    const char *instead = setting_of(r->arena, name, value);
+    if (!instead)
+        return help_said_here(d, name, value);
+    diagnostic_help(d, "it is set by `-D %s`", instead);
+    return true;
 }
 
 // All that can be: of the mesh and the strategy by their names, of the rest by where it stands.

@@ -27,7 +27,7 @@ TABLES = [
     ("frontend/device_fields.def", r"^\w+_FIELD\((\w+),", "device.{}"),
     ("frontend/optimizers.def", r'^OPTIMIZER\(\w+, "(\w+)"\)', "optimizer.{}"),
     ("frontend/optimizers.def", r'^SCHEDULE\("(\w+)",', "schedule.{}"),
-    ("frontend/optimizers.def", r'^ARGUMENT\("(\w+)", "(\w+)"\)', "{}.{}"),
+    ("frontend/optimizers.def", r'^(?:SCHEDULE_)?ARGUMENT\("(\w+)", "(\w+)"\)', "{}.{}"),
     ("frontend/modes.def", r'^MODE\(\w+, "(\w+)"', "mode.{}"),
     ("frontend/modes.def", r'^(?:RELAXED_)?OPTION\((\w+), "(\w+)", \w+, "(\w+)"', "{}.{} of {}"),
     ("frontend/schedules.def", r'^METHOD\("(\w+)"\)', "method.{}"),

@@ -46,49 +46,25 @@ void print_option_words(enum option_id option, const char *separator) {
             printf("%s%s", n++ ? separator : "", choice_rows[i].word);
 }
 
-static bool is_optimizer(const char *name) {
-    static const char *const optimizers[] = {
-#define OPTIMIZER(ID, name) name,
-#include "frontend/optimizers.def"
-    };
-    for (size_t i = 0; i < sizeof optimizers / sizeof *optimizers; i++)
-        if (strcmp(optimizers[i], name) == 0)
-            return true;
-    return false;
-}
-
-// A field, or an argument of `of`.
 static const struct setting_row {
-    const char *head, *name, *of;
+    const char *head, *name;
 } settings[] = {
-#define TRAIN_FIELD(name, kind) {"train", #name, NULL},
-#define OTHER_FIELD(name)       {"train", #name, NULL},
-#include "frontend/train_fields.def"
-#undef TRAIN_FIELD
-#undef OTHER_FIELD
-#define ARGUMENT(of, name) {"train.optimizer", name, of},
-#include "frontend/optimizers.def"
-#define MODEL_FIELD(name, ...) {"model", #name, NULL},
-#include "frontend/model_fields.def"
-#undef MODEL_FIELD
-#define DEVICE_FIELD(name, kind, member) {"device", #name, NULL},
-#define HOST_FIELD(name, kind, member)   {"device", #name, NULL},
-#include "frontend/device_fields.def"
-#undef DEVICE_FIELD
-#undef HOST_FIELD
+#define SETTABLE(head, name) {head, name},
+#include "frontend/settable.def"
+#undef SETTABLE
 };
 
-// Of an argument that several optimizers take, the first; those of schedules are not set by -D.
-static bool is_setting(const struct setting_row *row) {
+// Of an argument that several optimizers take, the first.
+static bool is_first(const struct setting_row *row) {
     for (const struct setting_row *before = settings; before < row; before++)
         if (strcmp(before->head, row->head) == 0 && strcmp(before->name, row->name) == 0)
             return false;
-    return !row->of || is_optimizer(row->of);
+    return true;
 }
 
 void print_settings(const char *behind, const char *separator) {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (is_setting(&settings[i]))
+        if (is_first(&settings[i]))
             printf("%s%s.%s%s", i ? separator : "", settings[i].head, settings[i].name, behind);
 }
 
