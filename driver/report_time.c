@@ -145,13 +145,17 @@ static double share_of_peak(const struct compilation *c, double seconds) {
     return 100 * account_work(c->reference).flops / could;
 }
 
-static void print_step(struct compilation *c, const struct step_time *time, FILE *to) {
-    fprintf(to, "    step      %8s at best, %s if nothing overlaps",
-            quantity_text(&c->arena, time->best_s, SECONDS),
-            quantity_text(&c->arena, time->worst_s, SECONDS));
-    if (time->compute_s > 0)
-        fprintf(to, ": %.0f to %.0f %% of peak", share_of_peak(c, time->worst_s),
+// Where something is not said the sum is of no step.
+static void print_step(struct compilation *c, const struct step_time *time,
+                       const struct parts *parts, FILE *to) {
+    bool all = !lacks_any(parts);
+    fprintf(to, "    step      %8s at best", quantity_text(&c->arena, time->best_s, SECONDS));
+    if (all)
+        fprintf(to, ", %s if nothing overlaps: %.0f to %.0f %% of peak",
+                quantity_text(&c->arena, time->worst_s, SECONDS), share_of_peak(c, time->worst_s),
                 share_of_peak(c, time->best_s));
+    else if (time->compute_s > 0)
+        fprintf(to, ": at most %.0f %% of peak", share_of_peak(c, time->best_s));
     fprintf(to, "\n");
 }
 
@@ -221,6 +225,6 @@ void report_time(struct compilation *c, const struct options *options, FILE *to)
         if (parts.items[i].seconds >= 0)
             print_part(c, &parts.items[i], time.best_s, to);
     print_lacking(c, &parts, "    not said    ", to);
-    print_step(c, &time, to);
+    print_step(c, &time, &parts, to);
     print_decides(c, options, &parts, to);
 }
