@@ -206,13 +206,7 @@ bool take_config_value(const struct config_reader *reader, struct config_place p
     int i = find_field(model_field_rows, n_model_field_rows, field);
     if (!take_number(reader, place, value, &model_field_rows[i]))
         return false;
-    reader->draft->said[i].said = true;
-    // Kept apart from what the file itself says, which overrides it.
-    reader->draft->said[i].origin =
-        (struct origin){.kind = ORIGIN_DEFAULT,
-                        .span = config_span(reader, place),
-                        .text = arena_format(reader->r->arena, "%s of the config.json",
-                                             config_place_text(reader, place))};
+    say_field(reader, place, i);
     return true;
 }
 

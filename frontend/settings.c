@@ -3,8 +3,8 @@
 // messages point into it.
 //
 // A setting is not applied to anything here. Whoever reads what it may set asks for it by name and
-// marks it as used; what nobody asked for is reported at the end. So the names that can be set need
-// no list of their own.
+// marks it as used; what nobody asked for is reported at the end. So what can be set is decided by
+// the readers alone; settable.def says where a name stands, for help and for completion.
 #include "frontend/resolve.h"
 
 #include <string.h>
