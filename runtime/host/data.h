@@ -29,9 +29,7 @@ static inline int64_t data_token(const unsigned char *at, int width) {
         uint16_t token = (uint16_t)(at[0] | at[1] << 8);
         return token == UINT16_MAX ? -1 : token;
     }
-    uint64_t token = 0, mask = UINT64_MAX >> (64 - 8 * width);
-    for (int i = 0; i < width; i++)
-        token |= (uint64_t)at[i] << 8 * i;
+    uint64_t token = number_at(at, (size_t)width), mask = UINT64_MAX >> (64 - 8 * width);
     if (token == mask)
         return -1;
     return token > INT64_MAX ? INT64_MAX : (int64_t)token; /* no vocabulary has either */

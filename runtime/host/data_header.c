@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "runtime/host/data_header.h"
+#include "runtime/host/file.h"
 
 #define REMAKE "make the file anew"
 #define ARRAY_TO_TOKENS                                                                            \
@@ -18,13 +19,6 @@ static int refuse(struct data_header_refusal *refusal, const char *what, const c
     snprintf(refusal->what, sizeof refusal->what, "%s", what);
     refusal->remedy = remedy;
     return -1;
-}
-
-uint64_t number_at(const unsigned char *bytes, size_t width) {
-    uint64_t number = 0;
-    for (size_t i = 0; i < width; i++)
-        number |= (uint64_t)bytes[i] << 8 * i;
-    return number;
 }
 
 /* ---- NumPy ---------------------------------------------------------------------------------- */

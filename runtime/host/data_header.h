@@ -7,9 +7,6 @@
 /* NumPy itself reads no longer dictionary without being told to. */
 enum { DATA_HEADER_BYTES = 12 + 10000 };
 
-/* The number of so many bytes, at most 8, the least significant first. */
-uint64_t number_at(const unsigned char *bytes, size_t width);
-
 struct data_header {
     int width;      /* bytes of a token */
     int64_t begin;  /* bytes before the first */

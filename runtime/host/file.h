@@ -44,6 +44,13 @@ void new_file_abandon(void);
 int file_write(int descriptor, const void *data, size_t bytes, int64_t offset);
 /* How many of the bytes could be read. Where it is not all, errno says why; 0: the file ends. */
 size_t file_read(int descriptor, void *data, size_t bytes, int64_t offset);
+/* The number that so many bytes of a file are, at most 8, the least significant first. */
+static inline uint64_t number_at(const unsigned char *bytes, size_t width) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < width; i++)
+        number |= (uint64_t)bytes[i] << 8 * i;
+    return number;
+}
 /* Opens a regular file to read, and says how long it is; a pipe is not waited for. -1 with errno
  * set. */
 int file_open_regular(const char *path, int64_t *bytes);

@@ -195,8 +195,7 @@ static int add_file(struct weight_files *files, const char *path, char *message,
     *file = (struct weight_file){.descriptor = descriptor};
     snprintf(file->path, sizeof file->path, "%s", path);
     if (file_read(descriptor, length, 8, 0) == 8)
-        for (int i = 8; i-- > 0;)
-            header_bytes = (int64_t)((uint64_t)header_bytes << 8 | length[i]);
+        header_bytes = (int64_t)number_at(length, 8);
     if (header_bytes < 2 || header_bytes > MOST_HEADER_BYTES || header_bytes > bytes - 8)
         return complain(message, message_bytes,
                         "%s: it is no safetensors file, or it is cut off; --from takes one, or a "
@@ -210,8 +209,9 @@ static int add_file(struct weight_files *files, const char *path, char *message,
     int status = 0;
     if (reader.wrong)
         status = complain(message, message_bytes,
-                          "%s: its header is not one of safetensors, at byte %zu: %s", path,
-                          reader.at + 8, reader.wrong);
+                          "%s, byte %zu of its header: %s; it was cut off, or is no safetensors "
+                          "file",
+                          path, reader.at + 8, reader.wrong);
     free(header);
     return status;
 }
