@@ -63,17 +63,24 @@ def saved(folder, *options):
                              if "step" in line}
 
 
+def kill_one(victims):
+    """Whether one of them was killed: they may end while they are looked at."""
+    try:
+        os.kill(random.choice(victims), signal.SIGKILL)
+    except (IndexError, ProcessLookupError):
+        return False
+    return True
+
+
 def kill_once(folder, options, moment):
     """Whether the run was killed, and not over before."""
     run = start(folder, "--checkpoint", "kept", "--save-every", "1", "--keep", "2", "--log", "log", *options)
     time.sleep(moment)
-    victims = processes_of(run)
-    if victims:
-        os.kill(random.choice(victims), signal.SIGKILL)
+    killed = kill_one(processes_of(run))
     _, errors = run.communicate(timeout=LIMIT)
-    if run.returncode not in (0, -signal.SIGKILL) and not victims:
+    if run.returncode not in (0, -signal.SIGKILL) and not killed:
         sys.exit(f"a run ended by itself: status {run.returncode}\n{errors}")
-    return bool(victims)
+    return killed
 
 
 def main():
