@@ -40,17 +40,18 @@ def start(folder, *options):
 
 
 def processes_of(run):
-    """Those that train: the run itself, or what its launcher has started."""
-    found = []
+    """Those that train: the run itself, or what its launcher has started. A process whose parent is one of them is no
+    rank: a sanitizer starts one that looks for leaks, and waits for it for ever."""
+    parents = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{name}/stat", encoding="utf-8") as file:
                 fields = file.read().rsplit(")", 1)[1].split()
             if int(fields[3]) == run.pid and os.readlink(f"/proc/{name}/exe") == PROGRAM:
-                found.append(int(name))
+                parents[int(name)] = int(fields[1])
         except OSError:
             pass
-    return found
+    return [process for process, parent in parents.items() if parent not in parents]
 
 
 def saved(folder, *options):
