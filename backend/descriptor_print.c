@@ -264,6 +264,7 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     fputs("\n    ", to);
     print_field(to, "model", p->model);
     print_field(to, "training", p->training);
+    print_field(to, "config_json", p->config_json);
     fputs("\n", to);
     print_counts(to, p);
     print_predictions(to, p);

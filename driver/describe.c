@@ -2,6 +2,7 @@
 #include "driver/describe.h"
 
 #include "backend/backend.h"
+#include "frontend/frontend.h"
 
 // Bytes that one step sends over every group, but for averages.
 static const int64_t *predicted_bytes(struct compilation *c) {
@@ -23,6 +24,7 @@ struct place_program *describe_program(struct compilation *c) {
     struct descriptor_facts facts = {
         .config = &c->config,
         .sources = &c->sources,
+        .config_json = frontend_config_json(&c->arena, &c->config),
         .group_bytes = predicted_bytes(c),
         .memory = {.peak = account->peak,
                    .parameters = account->states[STATE_PARAMETERS],

@@ -47,6 +47,7 @@ static const struct {
 #define NAME_OF_CHOSEN      NAME
 #define NAME_OF_DROPOUT     NAME
 #define NAME_OF_HARMLESS    NO_NAME
+#define NAME_OF_KEPT        NO_NAME
 #define NAME_OF_UNAPPLIED   NO_NAME
 #define NAME_OF_MUST_BE     NO_NAME
 #define NAME_OF_BIASES      NO_NAME
@@ -55,10 +56,13 @@ static const struct {
 #define NAME_OF_SAME        NO_NAME
 #define NAME_OF_LAYER_TYPES NO_NAME
 #define NAME_OF_THETA       NAME
+#define NAME_OF_SCALING     NO_NAME
 #define NAME_OF_ROPE        NO_NAME
 #define CONFIG_DEFAULT(...)
+#define CONFIG_WRITTEN(...)
 #define CONFIG_FIELD(kind, key, use, argument) NAME_OF_##use(key, argument)
 #include "frontend/config_json.def"
+#undef CONFIG_WRITTEN
 #undef CONFIG_DEFAULT
 #undef CONFIG_FIELD
 };

@@ -9,72 +9,35 @@
 
 #include "frontend/read.h"
 
-// Kinds of models whose files have a field.
-enum config_kinds {
-#define MODEL_KIND(ID, ...) KIND_OF_##ID = 1 << KIND_##ID,
-#define OTHER_KIND(...)
-#include "frontend/model_kinds.def"
-#undef OTHER_KIND
-#undef MODEL_KIND
-    KIND_OF_ANY = (1 << N_MODEL_KINDS) - 1,
-    KIND_OF_LLAMAS = KIND_OF_ANY & ~KIND_OF_GPT2,
-    KIND_OF_SIBLINGS = KIND_OF_LLAMAS & ~KIND_OF_LLAMA,
-    KIND_OF_BIASED = KIND_OF_LLAMA | KIND_OF_QWEN3, // where the file says so
-    KIND_OF_QWENS = KIND_OF_QWEN2 | KIND_OF_QWEN3,
-    KIND_OF_UNSWITCHED = KIND_OF_LLAMAS & ~KIND_OF_QWENS,
-    KIND_OF_WINDOWED = KIND_OF_MISTRAL | KIND_OF_PHI3,
-};
-enum config_use {
-    CONFIG_USED,
-    CONFIG_CHOSEN,
-    CONFIG_HARMLESS,
-    CONFIG_DROPOUT,
-    CONFIG_UNAPPLIED,
-    CONFIG_MUST_BE,
-    CONFIG_BIASES,
-    CONFIG_FLAG,
-    CONFIG_WINDOW,
-    CONFIG_SAME,
-    CONFIG_LAYER_TYPES,
-    CONFIG_THETA,
-    CONFIG_ROPE
-};
-static const struct config_row {
-    unsigned kinds;
-    const char *key;
-    enum config_use use;
-    const char *argument;
-} config_rows[] = {
+const struct config_row config_rows[] = {
 #define CONFIG_FIELD(kinds, key, use, argument) {KIND_OF_##kinds, key, CONFIG_##use, argument},
 #define CONFIG_DEFAULT(...)
+#define CONFIG_WRITTEN(...)
 #include "frontend/config_json.def"
+#undef CONFIG_WRITTEN
 #undef CONFIG_DEFAULT
 #undef CONFIG_FIELD
 };
-enum { N_CONFIG_ROWS = sizeof config_rows / sizeof *config_rows };
+const int n_config_rows = sizeof config_rows / sizeof *config_rows;
 
-static const struct default_row {
-    unsigned kinds;
-    const char *key;
-    const char *text;
-} default_rows[] = {
+static const struct config_text default_rows[] = {
 #define CONFIG_FIELD(...)
 #define CONFIG_DEFAULT(kinds, key, text) {KIND_OF_##kinds, key, text},
+#define CONFIG_WRITTEN(...)
 #include "frontend/config_json.def"
+#undef CONFIG_WRITTEN
 #undef CONFIG_DEFAULT
 #undef CONFIG_FIELD
 };
 enum { N_DEFAULT_ROWS = sizeof default_rows / sizeof *default_rows };
 
-// Words of activation_function.
-static const struct {
-    const char *word;
-    enum activation_kind activation;
-} config_words[] = {
+// Of several for one function the first is written.
+const struct config_word config_words[] = {
     {"gelu_new", ACTIVATION_GELU_TANH},
     {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH},
     {"gelu", ACTIVATION_GELU_ERF},
 };
+const int n_config_words = sizeof config_words / sizeof *config_words;
 
 // ---- where it stands --------------------------------------------------------------------------
 
@@ -213,7 +176,7 @@ bool take_config_value(const struct config_reader *reader, struct config_place p
 // Names of activation functions are the other library's, not the language's.
 static void take_word(const struct config_reader *reader, const char *key, const json_t *value) {
     const char *word = json_is_string(value) ? json_string_value(value) : "";
-    for (size_t i = 0; i < sizeof config_words / sizeof *config_words; i++)
+    for (int i = 0; i < n_config_words; i++)
         if (strcmp(word, config_words[i].word) == 0) {
             reader->draft->config->activation = config_words[i].activation;
             say_field(reader, own(key),
@@ -251,7 +214,7 @@ static void check_same(const struct config_reader *reader, const struct config_r
 
 // Rows of other kinds do not count: `n_layer` in a llama's file is not understood.
 static const struct config_row *find_row(const struct config_reader *reader, const char *key) {
-    for (int i = 0; i < N_CONFIG_ROWS; i++)
+    for (int i = 0; i < n_config_rows; i++)
         if ((config_rows[i].kinds & 1u << reader->kind) && strcmp(config_rows[i].key, key) == 0)
             return &config_rows[i];
     return NULL;
@@ -353,6 +316,7 @@ static void take_row(struct config_reader *reader, const struct config_row *row,
         take_word(reader, row->key, value);
         break;
     case CONFIG_HARMLESS:
+    case CONFIG_KEPT: // take_kept's, of a whole file
         break;
     case CONFIG_DROPOUT:
         take_dropout(reader, row, value);
@@ -383,6 +347,7 @@ static void take_row(struct config_reader *reader, const struct config_row *row,
     case CONFIG_THETA:
         take_rope_theta(reader, own(row->key), value);
         break;
+    case CONFIG_SCALING:
     case CONFIG_ROPE:
         take_rope_table(reader, row->key, value);
         break;
@@ -403,13 +368,31 @@ static void take_entry(struct config_reader *reader, const char *key, const json
 // What the library that wrote the file takes where the file says nothing.
 static void take_defaults(struct config_reader *reader) {
     for (int i = 0; i < N_DEFAULT_ROWS; i++) {
-        const struct default_row *row = &default_rows[i];
+        const struct config_text *row = &default_rows[i];
         if (!(row->kinds & 1u << reader->kind) || json_object_get(reader->root, row->key))
             continue;
         json_t *value = json_loads(row->text, JSON_DECODE_ANY, NULL);
         take_entry(reader, row->key, value);
         json_decref(value);
     }
+}
+
+// What is nothing to training, and something to whoever reads a file that is written beside what
+// was trained: which tokens end a text.
+static const char *take_kept(const struct config_reader *reader) {
+    json_t *kept = json_object();
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)reader->root, key, value) {
+        const struct config_row *row = find_row(reader, key);
+        if (row && row->use == CONFIG_KEPT)
+            json_object_set(kept, key, value);
+    }
+    char *text = json_object_size(kept) ? json_dumps(kept, JSON_COMPACT) : NULL;
+    const char *copy = text ? arena_string(reader->r->arena, text, strlen(text)) : NULL;
+    free(text);
+    json_decref(kept);
+    return copy;
 }
 
 // Every field in the order of the file, so that messages come in it.
@@ -505,7 +488,25 @@ static bool read_object(struct config_reader *reader) {
     if (!find_kind(reader))
         return false;
     take_entries(reader);
+    reader->draft->config->kept_json = take_kept(reader);
     return reader->r->diagnostics->n_errors == errors_before;
+}
+
+bool read_config_source(struct resolver *r, uint32_t source, struct model_draft *draft) {
+    const struct source_file *file = &r->diagnostics->sources->items[source];
+    json_error_t error;
+    json_t *root = json_loadb(file->text, file->length, JSON_REJECT_DUPLICATES, &error);
+    if (!root) {
+        uint32_t at = error.position < 0 ? 0 : (uint32_t)error.position;
+        at = at > file->length ? file->length : at;
+        report(r->diagnostics, E112, span_of(source, at ? at - 1 : 0, at), "this is not JSON: %s",
+               error.text);
+        return false;
+    }
+    struct config_reader reader = {.r = r, .source = source, .root = root, .draft = draft};
+    bool good = read_object(&reader);
+    json_decref(root);
+    return good;
 }
 
 // The file becomes a source, so that messages point into it. jansson bounds its own nesting.
@@ -521,23 +522,8 @@ bool read_config_json(struct resolver *r, const char *path, struct span from,
         free(bytes);
         return false;
     }
-    struct config_reader reader = {.r = r, .draft = draft};
-    bool good = read_text(r->arena, r->diagnostics, path, bytes, length, from, &reader.source);
+    uint32_t source;
+    bool good = read_text(r->arena, r->diagnostics, path, bytes, length, from, &source);
     free(bytes);
-    if (!good)
-        return false;
-    const struct source_file *file = &r->diagnostics->sources->items[reader.source];
-    json_error_t error;
-    json_t *root = json_loadb(file->text, file->length, JSON_REJECT_DUPLICATES, &error);
-    if (!root) {
-        uint32_t at = error.position < 0 ? 0 : (uint32_t)error.position;
-        at = at > file->length ? file->length : at;
-        report(r->diagnostics, E112, span_of(reader.source, at ? at - 1 : 0, at),
-               "this is not JSON: %s", error.text);
-        return false;
-    }
-    reader.root = root;
-    good = read_object(&reader);
-    json_decref(root);
-    return good;
+    return good && read_config_source(r, source, draft);
 }

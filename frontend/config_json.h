@@ -1,14 +1,71 @@
-// Reading of a config.json, between its files. What the rest of the frontend calls is in
-// frontend/resolve.h.
+// A config.json, between the files that read and write one. What the rest of the frontend calls is
+// in frontend/resolve.h.
 //
 //   config_json.c   the file, what is said of every field
 //   config_rope.c   rotary positions, which such files say in several places
+//   config_write.c  the file of a model, for who reads its weights
 #ifndef PLACE_FRONTEND_CONFIG_JSON_H
 #define PLACE_FRONTEND_CONFIG_JSON_H
 
 #include <jansson.h>
 
 #include "frontend/resolve.h"
+
+// ---- the table (config_json.def) --------------------------------------------------------------
+
+// Kinds of models whose files have a field.
+enum config_kinds {
+#define MODEL_KIND(ID, ...) KIND_OF_##ID = 1 << KIND_##ID,
+#define OTHER_KIND(...)
+#include "frontend/model_kinds.def"
+#undef OTHER_KIND
+#undef MODEL_KIND
+    KIND_OF_ANY = (1 << N_MODEL_KINDS) - 1,
+    KIND_OF_LLAMAS = KIND_OF_ANY & ~KIND_OF_GPT2,
+    KIND_OF_SIBLINGS = KIND_OF_LLAMAS & ~KIND_OF_LLAMA,
+    KIND_OF_BIASED = KIND_OF_LLAMA | KIND_OF_QWEN3, // where the file says so
+    KIND_OF_QWENS = KIND_OF_QWEN2 | KIND_OF_QWEN3,
+    KIND_OF_UNSWITCHED = KIND_OF_LLAMAS & ~KIND_OF_QWENS,
+    KIND_OF_WINDOWED = KIND_OF_MISTRAL | KIND_OF_PHI3,
+};
+enum config_use {
+    CONFIG_USED,
+    CONFIG_CHOSEN,
+    CONFIG_HARMLESS,
+    CONFIG_KEPT,
+    CONFIG_DROPOUT,
+    CONFIG_UNAPPLIED,
+    CONFIG_MUST_BE,
+    CONFIG_BIASES,
+    CONFIG_FLAG,
+    CONFIG_WINDOW,
+    CONFIG_SAME,
+    CONFIG_LAYER_TYPES,
+    CONFIG_THETA,
+    CONFIG_SCALING,
+    CONFIG_ROPE
+};
+struct config_row {
+    unsigned kinds;
+    const char *key;
+    enum config_use use;
+    const char *argument;
+};
+extern const struct config_row config_rows[];
+extern const int n_config_rows;
+
+struct config_text { // of some kinds, JSON
+    unsigned kinds;
+    const char *key, *text;
+};
+struct config_word { // of activation_function
+    const char *word;
+    enum activation_kind activation;
+};
+extern const struct config_word config_words[];
+extern const int n_config_words;
+
+// ---- reading ----------------------------------------------------------------------------------
 
 // Where a file says a thing: `key`, or `key` of the table `table`.
 struct config_place {
@@ -45,5 +102,11 @@ bool is_config_value(const json_t *value, const char *text);
 void take_rope_theta(struct config_reader *, struct config_place, const json_t *value);
 // `rope_scaling`, or the `rope_parameters` of newer writers, with everything in it.
 void take_rope_table(struct config_reader *, const char *name, const json_t *table);
+// The table of a scaling, as JSON; "null": there is none.
+const char *rope_scaling_json(struct arena *, const struct rope_scaling *);
+
+// ---- config_write.c ---------------------------------------------------------------------------
+// As Python prints a float, which other readers of such files take it for: "10000.0".
+const char *real_json(struct arena *, double value);
 
 #endif

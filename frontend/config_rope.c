@@ -159,3 +159,16 @@ void take_rope_table(struct config_reader *reader, const char *name, const json_
     reader->scaling = place;
     *known = scaling;
 }
+
+// ---- writing ----------------------------------------------------------------------------------
+
+const char *rope_scaling_json(struct arena *arena, const struct rope_scaling *scaling) {
+    if (scaling->factor == 0)
+        return "null";
+    return arena_format(
+        arena, "{\"rope_type\": \"%s\", \"%s\": %s, \"%s\": %s, \"%s\": %s, \"%s\": %lld}",
+        rope_types[ROPE_LLAMA3], rope_numbers[ROPE_FACTOR], real_json(arena, scaling->factor),
+        rope_numbers[ROPE_LOW], real_json(arena, scaling->low_frequency_factor),
+        rope_numbers[ROPE_HIGH], real_json(arena, scaling->high_frequency_factor),
+        rope_numbers[ROPE_ORIGINAL], (long long)scaling->original_positions);
+}

@@ -53,6 +53,10 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
                       const struct ast_file *file, const struct frontend_options *options,
                       struct config *config);
 
+// The config.json with which transformers makes the same model of the parameters that training
+// leaves, in the arena. NULL: no kind of its models is like it.
+const char *frontend_config_json(struct arena *arena, const struct config *);
+
 // What -D sets that is called so, here or in another system: "train.optimizer.lr=1e-4"; NULL:
 // nothing.
 const char *setting_of(struct arena *arena, const char *word, const char *value);

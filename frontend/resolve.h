@@ -223,8 +223,12 @@ enum model_kind {
 };
 extern const char *const model_kind_words[N_MODEL_KINDS];
 const struct model_config *kind_defaults(enum model_kind kind);
+// What the draft leaves to be computed from its other sizes (resolve_model.c).
+void derive_sizes(struct resolver *r, const struct model_draft *draft);
 // Reads a Hugging Face configuration into the draft on top of its kind's defaults. False: reported.
 bool read_config_json(struct resolver *r, const char *path, struct span from,
                       struct model_draft *draft);
+// The same of a text that is a source already.
+bool read_config_source(struct resolver *r, uint32_t source, struct model_draft *draft);
 
 #endif

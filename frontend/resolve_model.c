@@ -39,7 +39,8 @@ static const bool required_by[][N_MODEL_FIELDS] = {
 };
 
 static const struct model_config kind_rows[N_MODEL_KINDS] = {
-#define MODEL_KIND(ID, text, of, ...) [KIND_##ID] = {.family = FAMILY_##of, __VA_ARGS__},
+#define MODEL_KIND(ID, text, architecture, of, ...)                                                \
+    [KIND_##ID] = {.kind = (text), .family = FAMILY_##of, __VA_ARGS__},
 #define OTHER_KIND(...)
 #include "frontend/model_kinds.def"
 #undef OTHER_KIND
@@ -137,7 +138,7 @@ static struct diagnostic *report_contradiction(struct resolver *r, const struct 
 
 // What the kinds leave to be computed: as many key heads as query heads, a head's share of the
 // hidden size, gpt2's inner width.
-static void derive_sizes(struct resolver *r, const struct model_draft *draft) {
+void derive_sizes(struct resolver *r, const struct model_draft *draft) {
     struct model_config *model = draft->config;
     if (!model->kv_heads)
         model->kv_heads = model->heads;

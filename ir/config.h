@@ -58,6 +58,8 @@ struct rope_scaling { // Llama 3.1's; factor 0: none
 
 struct model_config {
     const char *name;
+    const char *kind;         // as a file calls it: "qwen2"
+    const char *kept_json;    // what its config.json says to others, which goes on; NULL: nothing
     enum model_family family; // decides the names under which parameters are saved
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
     int64_t sequence_limit; // rows of a learned position table

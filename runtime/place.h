@@ -12,7 +12,7 @@
 
 /* Changes whenever a row of runtime/calls.def, a structure of this header, or one that the MPI
  * transport is given, changes its meaning. */
-#define PLACE_ABI_VERSION 22
+#define PLACE_ABI_VERSION 23
 
 enum {
     PLACE_AXES_LIMIT = 16, /* axes of a mesh */
@@ -302,6 +302,9 @@ struct place_program {
      * What makes the function that is trained, which has to be the same, and how it is trained,
      * which may change. Null: nobody knows. */
     const char *model, *training;
+    /* With which Hugging Face's transformers make the same model of its parameters, the text of a
+     * file. Null: none of their models is like it. */
+    const char *config_json;
     int32_t n_axes;
     const struct place_axis *axes;
     int64_t devices;

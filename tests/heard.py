@@ -32,7 +32,7 @@ TABLES = [
     ("frontend/modes.def", r'^(?:RELAXED_)?OPTION\((\w+), "(\w+)", \w+, "(\w+)"', "{}.{} of {}"),
     ("frontend/schedules.def", r'^METHOD\("(\w+)"\)', "method.{}"),
     ("frontend/units.def", r'^UNIT\(\w+, "([^"]+)"', "unit.{}"),
-    ("frontend/config_json.def", r'^CONFIG_FIELD\((\w+), "(\w+)", (?!HARMLESS)', "config.{}.{}"),
+    ("frontend/config_json.def", r'^CONFIG_FIELD\((\w+), "(\w+)", (?!HARMLESS|KEPT)', "config.{}.{}"),
     ("ir/dimensions.def", r'^DIMENSION\(\w+, "(\w+)", 1\)', "split.{}"),
     ("ir/roles.def", r'^ROLE\(\w+, "(\w+)"', "role.{}"),
     ("ir/ways.def", r'^WAY\(\w+, "(\w+)"', "wire.{}"),

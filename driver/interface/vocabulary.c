@@ -66,7 +66,7 @@ static const char *const fields[] = {
 
 // What a value may be: kinds of models, optimizers, schedules, curves, ways of compressing, words.
 static const char *const values[] = {
-#define MODEL_KIND(ID, text, family, ...) text,
+#define MODEL_KIND(ID, text, ...) text,
 #define OTHER_KIND(text, why)
 #include "frontend/model_kinds.def"
 #undef MODEL_KIND

@@ -331,6 +331,11 @@ static bool prepare(struct session *session, int64_t step) {
         give_up(checkpoints, step, "its index", errno);
         return false;
     }
+    const char *config = session->program->config_json;
+    if (config && write_text(checkpoints, CONFIG_NAME, config, strlen(config)) != 0) {
+        give_up(checkpoints, step, CONFIG_NAME, errno);
+        return false;
+    }
     return true;
 }
 

@@ -145,15 +145,17 @@ static int check_data(const struct named_file *files, int n, const struct datase
                               bytes);
 }
 
-enum { N_FILES = 7 };
+enum { N_FILES = 8 };
 static void list_files(const struct session *session, struct named_file files[N_FILES]) {
     const struct place_program *program = session->program;
     const struct place_run_options *options = session->options;
+    const struct saved_model *saved = &session->saved;
     const struct named_file listed[N_FILES] = {
         {.option = "--resume", .path = options->resume},
         {.option = "--checkpoint", .path = options->checkpoint},
-        {"--save", options->save, true, true, FILE_TENSORS,
+        {"--save", *saved->weights ? saved->weights : options->save, true, true, FILE_TENSORS,
          tensors_file_bytes(program, ENTRIES_PARAMETERS)},
+        {"--save", *saved->config ? saved->config : NULL, true, true, FILE_CONFIG, 0},
         {"--dump", options->dump, true, true, FILE_TENSORS,
          tensors_file_bytes(program, ENTRIES_STATES)},
         {"--memory", options->memory, true, true, FILE_TIMELINE, 0},

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "runtime/host/prune.h"
 #include "runtime/host/resume.h"
+#include "runtime/host/saved_model.h"
 
 /* What a step has, by its manifest; the indices follow from that. */
 struct old {
@@ -15,7 +16,7 @@ struct old {
     char name[64];                /* in its folder */
 };
 
-static const char *const others[] = {MANIFEST_NAME, "model" TENSOR_INDEX_SUFFIX,
+static const char *const others[] = {MANIFEST_NAME, CONFIG_NAME, "model" TENSOR_INDEX_SUFFIX,
                                      "states" TENSOR_INDEX_SUFFIX};
 enum { OTHERS = sizeof others / sizeof *others };
 

@@ -79,7 +79,7 @@ static int32_t finish(struct session *session, struct place_context *context) {
     bool ends_early = atomic_load(&session->interrupted) || atomic_load(&session->failed);
     int32_t status = PLACE_OK;
     if (options->save)
-        status = tensors_write(context, options->save, ENTRIES_PARAMETERS);
+        status = saved_model_write(&session->saved, context);
     if (!status && options->dump)
         status = copies_compare(context);
     if (!status && options->dump)

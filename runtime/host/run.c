@@ -217,6 +217,8 @@ static int open_weights(struct session *session, bool has_first_rank, char *mess
 /* Files, before time is spent. What is written belongs to the process of rank 0. */
 static int open_files(struct session *session, bool has_first_rank, char *message) {
     if (inputs_open(session, message, MESSAGE_BYTES) != 0 ||
+        saved_model_find(&session->saved, session->program, session->options->save, has_first_rank,
+                         message, MESSAGE_BYTES) != 0 ||
         (has_first_rank && run_outputs_check(session, message, MESSAGE_BYTES) != 0))
         return -1;
     if (open_checkpoints(session, has_first_rank, message) != 0)

@@ -9,6 +9,7 @@
 #include "runtime/host/progress.h"
 #include "runtime/host/prompt.h"
 #include "runtime/host/resume.h"
+#include "runtime/host/saved_model.h"
 #include "runtime/host/weights.h"
 
 struct session {
@@ -24,6 +25,7 @@ struct session {
     bool speaks_text; /* tokens are bytes of text, to be read and printed as such */
     struct resumption resumption;
     struct weights weights;
+    struct saved_model saved;
     struct checkpoints checkpoints;
     struct run_log log;
     struct progress progress;
