@@ -55,14 +55,47 @@ static int unknown_code(const char *given) {
     return STATUS_REFUSED;
 }
 
+static bool begins_code(const char *line) {
+    return strncmp(line, "```", 3) == 0;
+}
+
+// Ends a paragraph of several lines as one: at the line's end that is behind it, which is returned.
+static char *join_paragraph(char *line) {
+    for (;; line++) {
+        line += strcspn(line, "\n");
+        if (!*line || !line[1] || line[1] == '\n' || begins_code(line + 1))
+            return line;
+        *line = ' ';
+    }
+}
+
+// Paragraphs as wide as a terminal, code as it stands.
+static void print_page(char *page) {
+    bool code = false;
+    while (*page) {
+        bool fence = begins_code(page), as_it_stands = code || fence || *page == '\n';
+        char *end = as_it_stands ? page + strcspn(page, "\n") : join_paragraph(page);
+        bool last = !*end;
+        *end = 0;
+        if (as_it_stands)
+            puts(page);
+        else
+            print_words(stdout, page, 0);
+        code ^= fence;
+        page = last ? end : end + 1;
+    }
+}
+
 // Pages are embedded in the command: it explains itself wherever it was copied to.
 static int explain_code(const char *given) {
     int code = diagnostic_find(given);
     if (code < 0)
         return unknown_code(given);
     const char *page = diagnostic_page(code);
+    struct arena arena = {0};
     printf("%s: %s\n\n", diagnostic_rows[code].text, diagnostic_rows[code].title);
-    fputs(page ? page : "This code has no page yet.\n", stdout);
+    print_page(arena_format(&arena, "%s", page ? page : "This code has no page yet.\n"));
+    arena_free(&arena);
     return STATUS_OK;
 }
 

@@ -144,6 +144,16 @@ static struct span word_before(const struct parser *p, struct span span) {
     return word_behind_which(p, span, " \t\r\n");
 }
 
+// The number behind a word and a sign or nothing, `zero_stage = 2`, `fsdp(8)`; NULL: none.
+static const char *number_behind(const struct parser *p, struct span word) {
+    const char *at = p->text + word.end;
+    at += strspn(at, " \t");
+    at += strspn(at, "=:(");
+    at += strspn(at, " \t");
+    size_t digits = strspn(at, "0123456789");
+    return digits ? arena_string(p->arena, at, digits) : NULL;
+}
+
 static bool is_before_word(const struct parser *p, struct span span, const char *word) {
     const char *behind = p->text + span.end + strspn(p->text + span.end, " \t\r\n");
     size_t length = strlen(word);
@@ -167,6 +177,21 @@ static void suggest_use(struct parser *p, struct diagnostic *d, struct span span
     const char *word = arena_string(p->arena, p->text + before.begin, before.end - before.begin);
     diagnostic_help(d, "another strategy is taken in with `use %s(...)`", word);
     diagnostic_edit(d, before, "use %s", word);
+}
+
+// `optimizer = sharded(dp)`; a number is the size of an axis, which is said elsewhere.
+static void suggest_mode(struct parser *p, struct diagnostic *d, struct span span) {
+    struct span before = word_before(p, span);
+    const char *number = number_behind(p, before);
+    if (number) {
+        const char *word =
+            arena_string(p->arena, p->text + before.begin, before.end - before.begin);
+        diagnostic_help(d, "an axis and its size stand in the mesh: `mesh NAME { %s = %s }`", word,
+                        number);
+        return;
+    }
+    diagnostic_help(d, "modes stand behind `:`");
+    diagnostic_edit(d, span, ":");
 }
 
 // A file's name without quotes, up to the next blank.
@@ -271,16 +296,6 @@ static void suggest_dimensions(struct parser *p, struct diagnostic *d, struct sp
 
 // ---- words of other systems ---------------------------------------------------------------------
 
-// The number behind a word and a sign or nothing, `zero_stage = 2`, `fsdp(8)`; NULL: none.
-static const char *number_behind(const struct parser *p, struct span word) {
-    const char *at = p->text + word.end;
-    at += strspn(at, " \t");
-    at += strspn(at, "=:(");
-    at += strspn(at, " \t");
-    size_t digits = strspn(at, "0123456789");
-    return digits ? arena_string(p->arena, at, digits) : NULL;
-}
-
 // A word that another system has, be it what cannot stand here or what is before that. Then what is
 // wrong is not the sign between.
 static bool suggest_said_here(struct parser *p, struct diagnostic *d, struct span span) {
@@ -347,6 +362,10 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
         suggest_no_comma(p, d, span);
     if (contains(expected, n_expected, "a string in quotes") && n_expected == 1)
         suggest_quotes(p, d, span);
+    if (strcmp(found, "'='") == 0 && wanted && strcmp(wanted, "a value") == 0) {
+        diagnostic_help(d, "leave it out");
+        diagnostic_edit(d, span, "%s", "");
+    }
     if (contains(expected, n_expected, "','") && contains(expected, n_expected, "')'") &&
         (found[0] != '\'' || found[1] == '(') && !begins_line(p, span.begin))
         suggest_comma(p, d, span);
@@ -354,10 +373,8 @@ void report_unexpected(struct parser *p, struct span span, const char *found,
         contains(expected, n_expected, "':'") && contains(expected, n_expected, "'['");
     if (strcmp(found, "'('") == 0 && behind_name)
         suggest_use(p, d, span);
-    if (strcmp(found, "'='") == 0 && behind_name) {
-        diagnostic_help(d, "modes stand behind `:`");
-        diagnostic_edit(d, span, ":");
-    }
+    if (strcmp(found, "'='") == 0 && behind_name)
+        suggest_mode(p, d, span);
     if (contains(expected, n_expected, "'='") &&
         (contains(expected, n_expected, "'['") || n_expected == 1) && is_value_or_colon(found))
         suggest_equals(p, d, span);

@@ -120,14 +120,39 @@ static bool resolve_dimension(struct resolver *r, struct ast_name name, enum dim
     return unsupported < 0;
 }
 
-// The method is looked up even though none is built: a misspelt name is the better message.
-static void check_schedule(struct resolver *r, const struct ast_schedule *schedule) {
-    static const char *const methods[] = {
-#define METHOD(name) name,
+static const char *const methods[] = {
+#define METHOD(name, other) name,
 #include "frontend/schedules.def"
 #undef METHOD
-    };
-    enum { N_METHODS = sizeof methods / sizeof *methods };
+};
+enum { N_METHODS = sizeof methods / sizeof *methods };
+static const char *const other_methods[N_METHODS] = {
+#define METHOD(name, other) other,
+#include "frontend/schedules.def"
+#undef METHOD
+};
+
+// `1f1b` has been told as a number in no unit, which the help then is of.
+static void report_method(struct resolver *r, const struct ast_value *value, struct ast_name name) {
+    const struct source_file *file = &r->diagnostics->sources->items[name.span.source];
+    const char *text =
+        arena_string(r->arena, file->text + name.span.begin, name.span.end - name.span.begin);
+    int meant = table_find(other_methods, N_METHODS, text);
+    struct diagnostic *d = value->kind == AST_QUANTITY ? value->quantity.unknown : NULL;
+    if (meant < 0) {
+        if (!d)
+            report_unknown(r, E103, (struct ast_name){text, name.span}, "schedule", methods,
+                           N_METHODS);
+        return;
+    }
+    if (!d)
+        d = report(r->diagnostics, E103, name.span, "no schedule is called `%s`", text);
+    diagnostic_help(d, "did you mean `%s`?", methods[meant]);
+    diagnostic_edit(d, name.span, "%s", methods[meant]);
+}
+
+// The method is looked up even though none is built: a misspelt name is the better message.
+static void check_schedule(struct resolver *r, const struct ast_schedule *schedule) {
     if (schedule->kind == SCHEDULE_METHOD) {
         const struct ast_value *value = schedule->value;
         struct ast_name name =
@@ -135,7 +160,7 @@ static void check_schedule(struct resolver *r, const struct ast_schedule *schedu
                 ? value->call.name
                 : (struct ast_name){value->kind == AST_NAME ? value->name : "", value->span};
         if (table_find(methods, N_METHODS, name.text) < 0) {
-            report_unknown(r, E103, name, "schedule", methods, N_METHODS);
+            report_method(r, value, name);
             return;
         }
     }

@@ -223,8 +223,8 @@ static const char *const type_words[] = {
 };
 enum {
     N_TYPE_WORDS = sizeof type_words / sizeof *type_words,
-    FIRST_UNSUPPORTED_TYPE = 2,
-    TYPE_NONE_WORD = N_TYPE_WORDS - 1
+    TYPE_NONE_WORD = 2,
+    FIRST_UNSUPPORTED_TYPE
 };
 
 static const struct {
@@ -257,16 +257,17 @@ static void set_precision(struct precision_config *precision, enum dtype dtype) 
 // A type by its name; false: reported.
 static bool read_type(struct resolver *r, const struct ast_value *value, const char *what,
                       bool none_allowed, enum dtype *out) {
-    int word;
-    if (!read_choice(r, value, what, type_words, N_TYPE_WORDS - !none_allowed, &word))
+    int word = value->kind == AST_NAME ? table_find(type_words, N_TYPE_WORDS, value->name) : -1;
+    if (word >= FIRST_UNSUPPORTED_TYPE) {
+        report_unsupported(r, value->span, UNSUPPORTED_MIXED_PRECISION);
+        return false;
+    }
+    // Nobody is told of a type that is refused next.
+    if (!read_choice(r, value, what, type_words, TYPE_NONE_WORD + none_allowed, &word))
         return false;
     if (word == TYPE_NONE_WORD) {
         *out = DTYPE_NONE;
         return true;
-    }
-    if (word >= FIRST_UNSUPPORTED_TYPE) {
-        report_unsupported(r, value->span, UNSUPPORTED_MIXED_PRECISION);
-        return false;
     }
     *out = word == 0 ? DTYPE_F32 : DTYPE_F64;
     return true;

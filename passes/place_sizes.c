@@ -90,17 +90,24 @@ static void check_batch(struct placing *p) {
         said ? arena_format(p->arena, "into microbatches of %" PRId64 " sequence%s on",
                             train->microbatch, plural_s(train->microbatch))
              : "over";
-    struct diagnostic *d = report(p->diagnostics, E201, origin_span(&train->batch_origin),
+    // What the command line says is what was changed last.
+    const struct origin *batch = &train->batch_origin, *microbatch = &train->microbatch_origin;
+    bool by_microbatch =
+        microbatch->kind == ORIGIN_COMMAND_LINE && batch->kind != ORIGIN_COMMAND_LINE;
+    const struct origin *first = by_microbatch ? microbatch : batch;
+    const char *of_batch = arena_format(p->arena, "not a multiple of %" PRId64, unit);
+    const char *of_microbatch = "sequences on a device at once";
+    struct diagnostic *d = report(p->diagnostics, E201, origin_span(first),
                                   "a batch of %" PRId64 " does not divide %s %" PRId64 " device%s",
                                   train->batch, into, parts, plural_s(parts));
-    diagnostic_say(d, "not a multiple of %" PRId64, unit);
+    diagnostic_say(d, "%s", by_microbatch ? of_microbatch : of_batch);
     if (said)
-        diagnostic_label(d, origin_span(&train->microbatch_origin),
-                         "sequences on a device at once");
+        diagnostic_label(d, origin_span(by_microbatch ? batch : microbatch), "%s",
+                         by_microbatch ? of_batch : of_microbatch);
     if (parts > 1)
         diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
                          "%" PRId64 " devices share the batch", parts);
-    diagnostic_origin(d, &train->batch_origin);
+    diagnostic_origin(d, first);
     propose_microbatches(p, d);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Holds the pages of diagnostics: every code has one; its wrong example is refused with that code and
-its right example is not, and is accepted. The manual lists what is not built.
+its right example is not, and is accepted; as the command prints it, it fits 80 columns, but for lines that have nowhere to
+be broken. The manual lists what is not built.
 
     explain.py PLACEC ROOT [CODE...]
 
@@ -94,6 +95,14 @@ def complaints(placec, root, code):
         yield f"{code}: the right example gives {found(right_result) or right_result['verdict']}"
 
 
+def wide(placec, code):
+    """Lines that a terminal of 80 columns would break."""
+    printed = subprocess.run([placec, "explain", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    for line in printed.split("\n"):
+        if len(line) > 80 and " " in line[40:80]:
+            yield f"{code}: `placec explain` prints a line of {len(line)} columns: {line}"
+
+
 def unlisted(root):
     """Rows of the table of what is not built that the manual does not have."""
     with open(os.path.join(root, "docs/language.md"), encoding="utf-8") as manual:
@@ -105,7 +114,7 @@ def unlisted(root):
 
 
 placec, root = os.path.abspath(sys.argv[1]), sys.argv[2]
-failures = [line for code in sys.argv[3:] or codes(root) for line in complaints(placec, root, code)]
+failures = [line for code in sys.argv[3:] or codes(root) for line in (*complaints(placec, root, code), *wide(placec, code))]
 failures += unlisted(root)
 print("\n".join(failures))
 sys.exit(1 if failures else 0)

@@ -74,7 +74,7 @@ static const char *const values[] = {
 #define OPTIMIZER(ID, name)   name,
 #define SCHEDULE(name, curve) name,
 #include "frontend/optimizers.def"
-#define METHOD(name) name,
+#define METHOD(name, other) name,
 #include "frontend/schedules.def"
 #undef METHOD
 #define WAY(name, text, travels) text,
