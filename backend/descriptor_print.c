@@ -265,6 +265,7 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     print_field(to, "model", p->model);
     print_field(to, "training", p->training);
     print_field(to, "config_json", p->config_json);
+    print_field(to, "config_unseen", p->config_unseen);
     fputs("\n", to);
     print_counts(to, p);
     print_predictions(to, p);

@@ -21,10 +21,12 @@ static const int64_t *predicted_bytes(struct compilation *c) {
 // The entries are missing: a jit has their addresses, an executable its linker.
 struct place_program *describe_program(struct compilation *c) {
     const struct account *account = c->account;
+    struct config_json json = frontend_config_json(&c->arena, &c->config);
     struct descriptor_facts facts = {
         .config = &c->config,
         .sources = &c->sources,
-        .config_json = frontend_config_json(&c->arena, &c->config),
+        .config_json = json.text,
+        .config_unseen = json.unseen,
         .group_bytes = predicted_bytes(c),
         .memory = {.peak = account->peak,
                    .parameters = account->states[STATE_PARAMETERS],

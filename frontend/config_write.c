@@ -164,15 +164,75 @@ static bool says(const struct config_writer *writer) {
            0;
 }
 
-static const char *try_kind(struct config_writer writer, enum model_kind kind,
-                            enum dtype parameters) {
+// ---- what shapes do not show ------------------------------------------------------------------
+
+static void add_unseen(struct config_writer *writer, const char *key, const char *value) {
+    writer->text = arena_format(writer->arena, "%s%s%s %s", writer->text, *writer->text ? "; " : "",
+                                key, value);
+}
+
+static const char *words_of_activation(const struct config_writer *writer) {
+    const char *words = "";
+    for (int i = 0; i < n_config_words; i++)
+        if (config_words[i].activation == writer->model->activation)
+            words = arena_format(writer->arena, "%s%s%s", words, *words ? "|" : "",
+                                 config_words[i].word);
+    return words;
+}
+
+static bool is_unseen(const struct config_row *row) {
+    static const char *const fields[] = {"heads",    "kv_heads",   "head_dim",
+                                         "norm_eps", "rope_theta", "activation"};
+    bool names_field =
+        row->use == CONFIG_USED || row->use == CONFIG_CHOSEN || row->use == CONFIG_THETA;
+    return names_field && table_find(fields, sizeof fields / sizeof *fields, row->argument) >= 0;
+}
+
+// Rotary positions as a table has them, whatever the name of the table.
+static void add_rotation(struct config_writer *writer) {
+    json_t *table = json_loads(rope_scaling_json(writer->arena, &writer->model->rope_scaling),
+                               JSON_DECODE_ANY, NULL);
+    const char *type = json_string_value(json_object_get(table, "rope_type")), *key;
+    json_t *value;
+    add_unseen(writer, "rope.rope_theta", real_json(writer->arena, writer->model->rope_theta));
+    add_unseen(writer, "rope.rope_type", type ? type : "default");
+    add_unseen(writer, "rope.type", type ? type : "default");
+    json_object_foreach(table, key, value) {
+        if (json_is_number(value))
+            add_unseen(writer, arena_format(writer->arena, "rope.%s", key),
+                       real_json(writer->arena, json_number_value(value)));
+    }
+    json_decref(table);
+}
+
+static const char *unseen_of(struct config_writer writer) {
+    writer.text = "";
+    for (int i = 0; i < n_config_rows; i++) {
+        const struct config_row *row = &config_rows[i];
+        if (!is_of_kind(&writer, row->kinds) || !is_unseen(row))
+            continue;
+        add_unseen(&writer, row->key,
+                   row->use == CONFIG_CHOSEN ? words_of_activation(&writer)
+                                             : row_json(&writer, row));
+    }
+    if (writer.model->position == POSITION_ROPE)
+        add_rotation(&writer);
+    return writer.text;
+}
+
+// ---- of which kind ----------------------------------------------------------------------------
+
+static struct config_json try_kind(struct config_writer writer, enum model_kind kind,
+                                   enum dtype parameters) {
     writer.kind = kind;
     writer.text = "";
     write_all(&writer, parameters);
-    return says(&writer) ? writer.text : NULL;
+    if (!says(&writer))
+        return (struct config_json){NULL, NULL};
+    return (struct config_json){writer.text, unseen_of(writer)};
 }
 
-const char *frontend_config_json(struct arena *arena, const struct config *config) {
+struct config_json frontend_config_json(struct arena *arena, const struct config *config) {
     struct model_config model = config->model;
     json_t *kept = model.kept_json ? json_loads(model.kept_json, 0, NULL) : NULL;
     const struct config_writer writer = {.arena = arena, .model = &model, .kept = kept};
@@ -181,9 +241,9 @@ const char *frontend_config_json(struct arena *arena, const struct config *confi
     // Where nothing bounds how long sequences may be, as long as they were.
     if (!model.sequence_limit)
         model.sequence_limit = config->train.sequence;
-    const char *text = try_kind(writer, (enum model_kind)own, parameters);
-    for (int kind = 0; kind < N_MODEL_KINDS && !text; kind++)
-        text = try_kind(writer, (enum model_kind)kind, parameters);
+    struct config_json json = try_kind(writer, (enum model_kind)own, parameters);
+    for (int kind = 0; kind < N_MODEL_KINDS && !json.text; kind++)
+        json = try_kind(writer, (enum model_kind)kind, parameters);
     json_decref(kept);
-    return text;
+    return json;
 }

@@ -54,8 +54,13 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
                       struct config *config);
 
 // The config.json with which transformers makes the same model of the parameters that training
-// leaves, in the arena. NULL: no kind of its models is like it.
-const char *frontend_config_json(struct arena *arena, const struct config *);
+// leaves, in the arena.
+struct config_json {
+    const char *text; // NULL: no kind of its models is like it
+    const char
+        *unseen; // what the shapes of parameters do not show of it (runtime/place.h); NULL with it
+};
+struct config_json frontend_config_json(struct arena *arena, const struct config *);
 
 // What -D sets that is called so, here or in another system: "train.optimizer.lr=1e-4"; NULL:
 // nothing.

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -365,6 +366,21 @@ void new_file_discard(struct new_file *file) {
         return;
     unlink(file->temporary);
     close_part(file);
+}
+
+char *file_text(int descriptor, int64_t offset, int64_t bytes) {
+    char *text = malloc((size_t)bytes + 1);
+    errno = text ? 0 : ENOMEM;
+    if (!text)
+        return NULL;
+    if (file_read(descriptor, text, (size_t)bytes, offset) != (size_t)bytes) {
+        int reason = errno;
+        free(text);
+        errno = reason;
+        return NULL;
+    }
+    text[bytes] = 0;
+    return text;
 }
 
 int file_open_regular(const char *path, int64_t *bytes) {

@@ -44,6 +44,9 @@ void new_file_abandon(void);
 int file_write(int descriptor, const void *data, size_t bytes, int64_t offset);
 /* How many of the bytes could be read. Where it is not all, errno says why; 0: the file ends. */
 size_t file_read(int descriptor, void *data, size_t bytes, int64_t offset);
+/* So many bytes of an open file from `offset` on, and a 0 behind them; null with errno set, which
+ * is 0 where the file ends before. To be freed. */
+char *file_text(int descriptor, int64_t offset, int64_t bytes);
 /* The number that so many bytes of a file are, at most 8, the least significant first. */
 static inline uint64_t number_at(const unsigned char *bytes, size_t width) {
     uint64_t number = 0;

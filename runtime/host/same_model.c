@@ -6,14 +6,7 @@
 static const char separator[] = "; ";
 enum { SEPARATOR = sizeof separator - 1 };
 
-/* A field of a text: its name, a blank, its value. */
-struct field {
-    const char *name, *value;
-    size_t name_bytes, value_bytes;
-};
-
-/* The field that begins at `at`, and where the next does. False: the text ends. */
-static bool field_next(const char *text, size_t *at, struct field *field) {
+bool field_next(const char *text, size_t *at, struct field *field) {
     const char *begin = text + *at;
     if (!*begin)
         return false;

@@ -167,18 +167,6 @@ static void read_header(struct weight_files *files, struct json_reader *reader,
     reader_end(reader);
 }
 
-/* The whole of a text of at most so many bytes, from `offset` on; null with errno set, which is 0
- * where the file ends before. To be freed. */
-static char *read_text(int descriptor, int64_t offset, int64_t bytes) {
-    char *text = malloc((size_t)bytes + 1);
-    errno = text ? 0 : ENOMEM;
-    if (text && file_read(descriptor, text, (size_t)bytes, offset) != (size_t)bytes) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 static int add_file(struct weight_files *files, const char *path, char *message,
                     size_t message_bytes) {
     struct weight_file *grown =
@@ -201,7 +189,7 @@ static int add_file(struct weight_files *files, const char *path, char *message,
                         "%s: it is no safetensors file, or it is cut off; --from takes one, or a "
                         "folder with model.safetensors",
                         path);
-    char *header = read_text(descriptor, 8, header_bytes);
+    char *header = file_text(descriptor, 8, header_bytes);
     if (!header)
         return complain(message, message_bytes, "%s: cannot be read: %s", path, file_shortfall());
     struct json_reader reader = {.text = header, .n = (size_t)header_bytes};
@@ -290,7 +278,7 @@ static int add_index(struct weight_files *files, const char *path, char *message
     int descriptor = file_open_regular(path, &bytes);
     if (descriptor < 0)
         return complain(message, message_bytes, "%s: cannot be read: %s", path, file_obstacle());
-    char *text = bytes <= MOST_INDEX_BYTES ? read_text(descriptor, 0, bytes) : NULL;
+    char *text = bytes <= MOST_INDEX_BYTES ? file_text(descriptor, 0, bytes) : NULL;
     close(descriptor);
     if (!text)
         return complain(message, message_bytes, "%s: cannot be read: %s", path,

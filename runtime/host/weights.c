@@ -8,6 +8,7 @@
 #include "runtime/host/resume.h"
 #include "runtime/host/safetensors.h"
 #include "runtime/host/weights.h"
+#include "runtime/host/weights_config.h"
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -164,13 +165,13 @@ static int check_unused(const struct weights *weights, const char *path, char *m
     return status;
 }
 
-/* What shapes do not show, a checkpoint's manifest says; other folders say it in a config.json,
- * which is the model's own. */
-static int check_checkpoint(const struct place_program *program, const char *path, char *message,
-                            size_t message_bytes) {
+/* What shapes do not show, a checkpoint's manifest says, and in other folders a config.json. Who
+ * names a file is asked neither. */
+static int check_folder(const struct place_program *program, const char *path, char *message,
+                        size_t message_bytes) {
     struct resumption checkpoint = {0};
     if (strlen(path) >= sizeof checkpoint.path || !folder_is_checkpoint(path))
-        return 0;
+        return weights_config_check(program, path, message, message_bytes);
     strcpy(checkpoint.path, path);
     int status = resumption_read_manifest(&checkpoint, message, message_bytes);
     if (status == 0)
@@ -212,7 +213,7 @@ int weights_open(struct weights *weights, const struct place_program *program, c
             match_entry(weights, i, path, message, message_bytes) != 0)
             return -1;
     if (check_unused(weights, path, message, message_bytes) != 0 ||
-        check_checkpoint(program, path, message, message_bytes) != 0)
+        check_folder(program, path, message, message_bytes) != 0)
         return -1;
     return compares ? sum_content(weights, path, message, message_bytes) : 0;
 }
