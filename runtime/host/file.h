@@ -66,6 +66,8 @@ int file_flush(int descriptor);
 /* Takes the places of standard files that are closed (`>&-`), so that no file of the run gets the
  * number of one, and messages with it. Writing to them goes on failing. */
 void standard_files_hold(void);
+/* As many files may be open at once as this process is allowed to ask for. */
+void files_allow_many(void);
 
 /* Where a path leads, be there a file yet or not: 0, or -1 with errno set. */
 int follow_links(const char *path, char place[FILE_PATH_BYTES]);

@@ -1,6 +1,7 @@
 /* The table of a profile, and who has one (see profiling.h). */
 #include <stdio.h>
 #include <stdlib.h>
+#include "runtime/host/columns.h"
 #include "runtime/host/profiling.h"
 #include "runtime/host/trace.h"
 #include "runtime/profile.h"
@@ -135,8 +136,9 @@ static void print_statements(const struct place_context *context, double ticks_p
     for (int32_t i = 0; i < n && i < LONGEST_STATEMENTS && rows[i].ticks; i++) {
         char where[256];
         context_describe_statement(profile->program, rows[i].statement, where, sizeof where);
-        printf("  %10.3f %10.0f  %s\n", (double)rows[i].ticks / (ticks_per_ms * steps),
-               (double)rows[i].calls / steps, where);
+        int column = printf("  %10.3f %10.0f  ", (double)rows[i].ticks / (ticks_per_ms * steps),
+                            (double)rows[i].calls / steps);
+        print_words(stdout, where, column);
     }
     free(rows);
 }

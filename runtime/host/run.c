@@ -592,6 +592,7 @@ static int run_program(const struct place_program *program,
 
 int place_run(const struct place_program *program, const struct place_run_options *options) {
     standard_files_hold();
+    files_allow_many();
     sentinel_hold_requests(); /* before anything starts threads, as MPI does */
     int status = run_program(program, options);
     sentinel_release_requests();
