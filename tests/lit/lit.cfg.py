@@ -2,9 +2,10 @@
 #
 # Texts run by bash. Substitutions: %placec the command, %s the test file, %t a path of its own for
 # what it writes, %examples, %lib, %inputs folders, %mpirun N a launcher for N processes, %python, %chroot,
-# %edit, %alike, %same_bits, %resume and %trace scripts of this folder's parent; `%exits N COMMAND` holds that a command ends with status N; `not`
-# and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full, mount (a
-# private tmpfs may be mounted).
+# %edit, %alike, %same_bits, %resume and %trace scripts of this folder's parent, %nth how far
+# apart those are that a test takes of many (1 in full); `%exits N COMMAND` holds that a command ends with
+# status N; `not` and FileCheck are found by name. Features (REQUIRES:): mpi, root, sanitizer, full, mount
+# (a private tmpfs may be mounted).
 import os
 import subprocess
 import lit.formats
@@ -39,6 +40,7 @@ config.substitutions += [
     ("%inputs", os.path.join(config.test_source_root, "inputs")),
     ("%mpirun", config.mpiexec + " -n"),
     ("%python", config.python),
+    ("%nth", "1" if os.environ.get("PLACE_TEST_FULL") else "3"),
     ("%edit", " ".join([config.python, os.path.join(config.source_root, "tests", "edit.py"), config.placec])),
     ("%alike", " ".join([config.python, os.path.join(config.source_root, "tests", "trains_alike.py"), config.placec])),
     ("%same_bits", os.path.join(config.source_root, "tests", "same_bits.py") + " --library " + config.no_products),
