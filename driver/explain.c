@@ -12,15 +12,20 @@
 
 static void print_role(enum role role, int depth) {
     if (role != ROLE_NONE)
-        printf("%*s%-*s %s\n", 2 * depth, "", 16 - 2 * depth, role_names[role], role_owns[role]);
+        print_words(stdout, role_owns[role],
+                    printf("%*s%-*s ", 2 * depth, "", 16 - 2 * depth, role_names[role]));
     for (int i = ROLE_NONE + 1; i < N_ROLES; i++)
         if (role_parents[i] == role)
             print_role(i, depth + (role != ROLE_NONE));
 }
 
 static int explain_roles(void) {
-    printf("A selector names roles, `layers[0:4].attention.norm`; a role alone matches at every "
-           "depth.\n\n");
+    print_words(
+        stdout,
+        "A selector names roles, `layers[0:4].attention.norm`; a role alone matches at every "
+        "depth.",
+        0);
+    putchar('\n');
     print_role(ROLE_NONE, 0);
     return STATUS_OK;
 }

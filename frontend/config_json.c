@@ -385,7 +385,7 @@ static const char *take_kept(const struct config_reader *reader) {
     json_t *value;
     json_object_foreach((json_t *)reader->root, key, value) {
         const struct config_row *row = find_row(reader, key);
-        if (row && row->use == CONFIG_KEPT)
+        if (row && (row->use == CONFIG_KEPT || row->use == CONFIG_LAYER_TYPES))
             json_object_set(kept, key, value);
     }
     char *text = json_object_size(kept) ? json_dumps(kept, JSON_COMPACT) : NULL;

@@ -26,6 +26,7 @@ enum config_kinds {
     KIND_OF_BIASED = KIND_OF_LLAMA | KIND_OF_QWEN3, // where the file says so
     KIND_OF_QWENS = KIND_OF_QWEN2 | KIND_OF_QWEN3,
     KIND_OF_UNSWITCHED = KIND_OF_LLAMAS & ~KIND_OF_QWENS,
+    KIND_OF_SCALED = KIND_OF_LLAMAS & ~KIND_OF_PHI3,
     KIND_OF_WINDOWED = KIND_OF_MISTRAL | KIND_OF_PHI3,
 };
 enum config_use {
@@ -106,7 +107,7 @@ void take_rope_table(struct config_reader *, const char *name, const json_t *tab
 const char *rope_scaling_json(struct arena *, const struct rope_scaling *);
 
 // ---- config_write.c ---------------------------------------------------------------------------
-// As Python prints a float, which other readers of such files take it for: "10000.0".
+// A float as Python prints it, "10000.0": other readers would take "10000" for a whole number.
 const char *real_json(struct arena *, double value);
 
 #endif

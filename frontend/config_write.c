@@ -10,8 +10,10 @@
 struct config_writer {
     struct arena *arena;
     const struct model_config *model;
+    enum dtype parameters;
+    const json_t *kept;  // of the file that the model came from; NULL: nothing
+    const char *without; // a field that is left out; NULL: none
     enum model_kind kind;
-    const json_t *kept; // of the file that the model came from; NULL: nothing
     const char *text;
 };
 
@@ -103,27 +105,66 @@ static const char *row_json(const struct config_writer *writer, const struct con
 // ---- the file ---------------------------------------------------------------------------------
 
 static void write_entry(struct config_writer *writer, const char *key, const char *value) {
-    writer->text = arena_format(writer->arena, "%s%s\n  \"%s\": %s", writer->text,
-                                *writer->text ? "," : "{", key, value);
+    if (!writer->without || strcmp(key, writer->without) != 0)
+        writer->text = arena_format(writer->arena, "%s%s\"%s\": %s", writer->text,
+                                    *writer->text ? ",\n  " : "{ ", key, value);
 }
 
 static bool is_of_kind(const struct config_writer *writer, unsigned kinds) {
     return kinds >> writer->kind & 1;
 }
 
+static const struct config_row *row_of_key(const struct config_writer *writer, const char *key) {
+    for (int i = 0; i < n_config_rows; i++)
+        if (is_of_kind(writer, config_rows[i].kinds) && strcmp(config_rows[i].key, key) == 0)
+            return &config_rows[i];
+    return NULL;
+}
+
+// A token by number, or some.
+static bool is_in_vocabulary(const struct config_writer *writer, const json_t *value) {
+    size_t i;
+    json_t *item;
+    json_array_foreach((json_t *)value, i, item) if (!is_in_vocabulary(writer, item)) return false;
+    return !json_is_integer(value) ||
+           (json_integer_value(value) >= 0 && json_integer_value(value) < writer->model->vocab);
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+// Whether it still holds of a model that may have been changed since.
+static bool still_holds(const struct config_writer *writer, const char *key, const json_t *value) {
+    const struct config_row *row = row_of_key(writer, key);
+    if (!row)
+        return false;
+    if (row->use == CONFIG_LAYER_TYPES)
+        return json_is_null(value) ||
+               (json_int_t)json_array_size(value) == (json_int_t)writer->model->layers;
+    return !ends_with(key, "token_id") || is_in_vocabulary(writer, value);
+}
+
+static const json_t *kept_value(const struct config_writer *writer, const char *key) {
+    const json_t *value = json_object_get(writer->kept, key);
+    return value && still_holds(writer, key, value) ? value : NULL;
+}
+
 static void write_kept(struct config_writer *writer) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)writer->kept, key, value) {
-        char *text = json_dumps(value, JSON_ENCODE_ANY);
+        char *text = still_holds(writer, key, value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
         if (text)
             write_entry(writer, key, text);
         free(text);
     }
 }
 
-static void write_all(struct config_writer *writer, enum dtype parameters) {
+static void write_all(struct config_writer *writer) {
     struct arena *arena = writer->arena;
+    writer->text = "";
     write_entry(writer, "architectures",
                 arena_format(arena, "[\"%s\"]", architectures[writer->kind]));
     write_entry(writer, "model_type",
@@ -135,40 +176,70 @@ static void write_all(struct config_writer *writer, enum dtype parameters) {
             write_entry(writer, config_rows[i].key, value);
     }
     for (int i = 0; i < N_WRITTEN_ROWS; i++)
-        if (is_of_kind(writer, written_rows[i].kinds) &&
-            !json_object_get(writer->kept, written_rows[i].key))
+        if (is_of_kind(writer, written_rows[i].kinds) && !kept_value(writer, written_rows[i].key))
             write_entry(writer, written_rows[i].key, written_rows[i].text);
     write_kept(writer);
     // The name that transformers 4 has for it, which 5 reads, too.
-    write_entry(writer, "torch_dtype", parameters == DTYPE_F64 ? "\"float64\"" : "\"float32\"");
+    write_entry(writer, "torch_dtype",
+                writer->parameters == DTYPE_F64 ? "\"float64\"" : "\"float32\"");
     writer->text = arena_format(arena, "%s\n}\n", writer->text);
 }
 
-// Whether the text says the model. Of how it is trained (dropout, initial values, how long
-// sequences may be) a file says what its kind has words for.
-static bool says(const struct config_writer *writer) {
+// Whether the text says the function that the model is, of sequences that its window holds. Of how
+// it is trained (dropout, initial values, how long sequences may be) a file says what its kind has
+// words for.
+static bool says(const struct config_writer *writer, struct model_config *config) {
     struct source_files sources = {0};
-    struct model_config config;
-    struct model_draft draft = {.config = &config};
+    struct model_draft draft = {.config = config};
     struct resolver r = {.arena = writer->arena,
                          .diagnostics = diagnostics_new(writer->arena, &sources)};
     uint32_t source =
         source_add(&sources, writer->arena, "config.json", writer->text, strlen(writer->text));
-    if (!read_config_source(&r, source, &draft))
+    if (!read_config_source(&r, source, &draft) || !config->hidden || !config->heads)
         return false;
     derive_sizes(&r, &draft);
     // This family saves queries, keys and values as one tensor, however they are computed.
-    if (config.family == FAMILY_GPT2)
-        config.fused_qkv = writer->model->fused_qkv;
-    return strcmp(model_text(writer->arena, &config), model_text(writer->arena, writer->model)) ==
-           0;
+    if (config->family == FAMILY_GPT2)
+        config->fused_qkv = writer->model->fused_qkv;
+    return strcmp(model_text(writer->arena, config), model_text(writer->arena, writer->model)) == 0;
+}
+
+static bool can_say(struct config_writer *writer, enum model_kind kind) {
+    struct model_config config;
+    writer->kind = kind;
+    write_all(writer);
+    return says(writer, &config);
+}
+
+// And with it what a query of the model sees of longer sequences.
+static bool can_say_window(struct config_writer *writer, enum model_kind kind) {
+    struct model_config config;
+    writer->kind = kind;
+    write_all(writer);
+    return says(writer, &config) && config.window == writer->model->window;
 }
 
 // ---- what shapes do not show ------------------------------------------------------------------
 
-static void add_unseen(struct config_writer *writer, const char *key, const char *value) {
-    writer->text = arena_format(writer->arena, "%s%s%s %s", writer->text, *writer->text ? "; " : "",
-                                key, value);
+struct unseen {
+    const struct config_writer *writer;
+    const char *fields;
+};
+
+static void add_unseen(struct unseen *unseen, const char *name, const char *value) {
+    unseen->fields = arena_format(unseen->writer->arena, "%s%s%s %s", unseen->fields,
+                                  *unseen->fields ? "; " : "", name, value);
+}
+
+// The words of all kinds whose files can say the model.
+static void add_kinds(struct unseen *unseen) {
+    struct config_writer other = *unseen->writer;
+    const char *words = "";
+    for (int kind = 0; kind < N_MODEL_KINDS; kind++)
+        if (can_say(&other, (enum model_kind)kind))
+            words = arena_format(other.arena, "%s%s%s", words, *words ? "|" : "",
+                                 model_kind_words[kind]);
+    add_unseen(unseen, "model_type", words);
 }
 
 static const char *words_of_activation(const struct config_writer *writer) {
@@ -180,70 +251,90 @@ static const char *words_of_activation(const struct config_writer *writer) {
     return words;
 }
 
-static bool is_unseen(const struct config_row *row) {
+static bool is_unseen_field(const char *field) {
     static const char *const fields[] = {"heads",    "kv_heads",   "head_dim",
                                          "norm_eps", "rope_theta", "activation"};
-    bool names_field =
-        row->use == CONFIG_USED || row->use == CONFIG_CHOSEN || row->use == CONFIG_THETA;
-    return names_field && table_find(fields, sizeof fields / sizeof *fields, row->argument) >= 0;
+    return table_find(fields, sizeof fields / sizeof *fields, field) >= 0;
 }
 
-// Rotary positions as a table has them, whatever the name of the table.
-static void add_rotation(struct config_writer *writer) {
-    json_t *table = json_loads(rope_scaling_json(writer->arena, &writer->model->rope_scaling),
-                               JSON_DECODE_ANY, NULL);
+// Where a file that leaves the field out says another model, its name ends in a sign.
+static void add_said(struct unseen *unseen, const char *key, const char *name, const char *value) {
+    struct config_writer other = *unseen->writer;
+    other.without = key;
+    bool may_lack = can_say(&other, other.kind);
+    add_unseen(unseen, arena_format(other.arena, "%s%s", name, may_lack ? "" : "!"), value);
+}
+
+// A word or a number that nothing else may be; null: it is a table.
+static const char *fixed_value(const struct config_writer *writer, const char *json) {
+    size_t n = strlen(json);
+    return json[0] == '{'   ? NULL
+           : json[0] == '"' ? arena_format(writer->arena, "%.*s", (int)n - 2, json + 1)
+                            : json;
+}
+
+static void add_row(struct unseen *unseen, const struct config_row *row) {
+    const struct config_writer *writer = unseen->writer;
+    const char *value = row->use == CONFIG_MUST_BE ? fixed_value(writer, row->argument) : NULL;
+    if (value)
+        add_unseen(unseen, row->key, value);
+    else if (row->use == CONFIG_CHOSEN)
+        add_said(unseen, row->key, row->key, words_of_activation(writer));
+    else if ((row->use == CONFIG_USED || row->use == CONFIG_THETA) &&
+             is_unseen_field(row->argument))
+        add_said(unseen, row->key, row->key, row_json(writer, row));
+}
+
+// Of a table of rotary positions, whatever its name; a theta may stand in it, or beside.
+static void add_rotation(struct unseen *unseen) {
+    const struct config_writer *writer = unseen->writer;
+    const struct rope_scaling *scaling = &writer->model->rope_scaling;
+    json_t *table = json_loads(rope_scaling_json(writer->arena, scaling), JSON_DECODE_ANY, NULL);
     const char *type = json_string_value(json_object_get(table, "rope_type")), *key;
     json_t *value;
-    add_unseen(writer, "rope.rope_theta", real_json(writer->arena, writer->model->rope_theta));
-    add_unseen(writer, "rope.rope_type", type ? type : "default");
-    add_unseen(writer, "rope.type", type ? type : "default");
+    add_said(unseen, "rope_scaling", "rope.rope_type", type ? type : "default|linear");
+    add_unseen(unseen, "rope.partial_rotary_factor", "1");
+    if (!type)
+        add_unseen(unseen, "rope.factor", "1");
     json_object_foreach(table, key, value) {
         if (json_is_number(value))
-            add_unseen(writer, arena_format(writer->arena, "rope.%s", key),
+            add_unseen(unseen, arena_format(writer->arena, "rope.%s", key),
                        real_json(writer->arena, json_number_value(value)));
     }
     json_decref(table);
 }
 
-static const char *unseen_of(struct config_writer writer) {
-    writer.text = "";
-    for (int i = 0; i < n_config_rows; i++) {
-        const struct config_row *row = &config_rows[i];
-        if (!is_of_kind(&writer, row->kinds) || !is_unseen(row))
-            continue;
-        add_unseen(&writer, row->key,
-                   row->use == CONFIG_CHOSEN ? words_of_activation(&writer)
-                                             : row_json(&writer, row));
-    }
-    if (writer.model->position == POSITION_ROPE)
-        add_rotation(&writer);
-    return writer.text;
+static const char *unseen_of(const struct config_writer *writer) {
+    struct unseen unseen = {writer, ""};
+    add_kinds(&unseen);
+    for (int i = 0; i < n_config_rows; i++)
+        if (is_of_kind(writer, config_rows[i].kinds))
+            add_row(&unseen, &config_rows[i]);
+    if (writer->model->position == POSITION_ROPE)
+        add_rotation(&unseen);
+    return unseen.fields;
 }
 
 // ---- of which kind ----------------------------------------------------------------------------
 
-static struct config_json try_kind(struct config_writer writer, enum model_kind kind,
-                                   enum dtype parameters) {
-    writer.kind = kind;
-    writer.text = "";
-    write_all(&writer, parameters);
-    if (!says(&writer))
-        return (struct config_json){NULL, NULL};
-    return (struct config_json){writer.text, unseen_of(writer)};
+// Of the model's own kind, or the first of which it is so; false: of none.
+static bool find_kind(struct config_writer *writer,
+                      bool (*is_so)(struct config_writer *, enum model_kind)) {
+    int own = table_find(model_kind_words, N_MODEL_KINDS, writer->model->kind);
+    bool found = is_so(writer, (enum model_kind)own);
+    for (int kind = 0; kind < N_MODEL_KINDS && !found; kind++)
+        found = is_so(writer, (enum model_kind)kind);
+    return found;
 }
 
 struct config_json frontend_config_json(struct arena *arena, const struct config *config) {
-    struct model_config model = config->model;
-    json_t *kept = model.kept_json ? json_loads(model.kept_json, 0, NULL) : NULL;
-    const struct config_writer writer = {.arena = arena, .model = &model, .kept = kept};
-    enum dtype parameters = config->train.precision.parameters;
-    int own = table_find(model_kind_words, N_MODEL_KINDS, model.kind);
-    // Where nothing bounds how long sequences may be, as long as they were.
-    if (!model.sequence_limit)
-        model.sequence_limit = config->train.sequence;
-    struct config_json json = try_kind(writer, (enum model_kind)own, parameters);
-    for (int kind = 0; kind < N_MODEL_KINDS && !json.text; kind++)
-        json = try_kind(writer, (enum model_kind)kind, parameters);
+    json_t *kept = config->model.kept_json ? json_loads(config->model.kept_json, 0, NULL) : NULL;
+    struct config_writer writer = {.arena = arena,
+                                   .model = &config->model,
+                                   .parameters = config->train.precision.parameters,
+                                   .kept = kept};
+    struct config_json json = {.text = find_kind(&writer, can_say_window) ? writer.text : NULL};
+    json.unseen = find_kind(&writer, can_say) ? unseen_of(&writer) : NULL;
     json_decref(kept);
     return json;
 }

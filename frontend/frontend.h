@@ -57,8 +57,9 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
 // leaves, in the arena.
 struct config_json {
     const char *text; // NULL: no kind of its models is like it
-    const char
-        *unseen; // what the shapes of parameters do not show of it (runtime/place.h); NULL with it
+    // What the shapes of parameters do not show of such files (runtime/place.h); NULL: none can
+    // say the model.
+    const char *unseen;
 };
 struct config_json frontend_config_json(struct arena *arena, const struct config *);
 

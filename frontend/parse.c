@@ -179,19 +179,38 @@ static void suggest_use(struct parser *p, struct diagnostic *d, struct span span
     diagnostic_edit(d, before, "use %s", word);
 }
 
-// `optimizer = sharded(dp)`; a number is the size of an axis, which is said elsewhere.
+static bool is_option_of_mode(const char *word) {
+    static const char *const options[] = {
+#define MODE(...)
+#define OPTION(mode, text, reader, states)                    text,
+#define RELAXED_OPTION(mode, text, reader, states, condition) text,
+#include "frontend/modes.def"
+#undef RELAXED_OPTION
+#undef OPTION
+#undef MODE
+    };
+    return table_find(options, sizeof options / sizeof *options, word) >= 0;
+}
+
+// `optimizer = sharded(dp)`; a number is of something that is said elsewhere.
 static void suggest_mode(struct parser *p, struct diagnostic *d, struct span span) {
     struct span before = word_before(p, span);
     const char *number = number_behind(p, before);
-    if (number) {
-        const char *word =
-            arena_string(p->arena, p->text + before.begin, before.end - before.begin);
-        diagnostic_help(d, "an axis and its size stand in the mesh: `mesh NAME { %s = %s }`", word,
-                        number);
+    if (!number) {
+        diagnostic_help(d, "modes stand behind `:`");
+        diagnostic_edit(d, span, ":");
         return;
     }
-    diagnostic_help(d, "modes stand behind `:`");
-    diagnostic_edit(d, span, ":");
+    const char *word = arena_string(p->arena, p->text + before.begin, before.end - before.begin);
+    const char *setting = setting_of(p->arena, word, number);
+    if (setting)
+        diagnostic_help(d, "`%s` is said in `%.*s`, outside of a strategy", word,
+                        (int)strcspn(setting, "."), setting);
+    else if (is_option_of_mode(word))
+        diagnostic_help(d, "options stand in a mode: `STATE : MODE(AXES, %s = %s)`", word, number);
+    else
+        diagnostic_help(d, "an axis and its size stand in the mesh: `mesh NAME { %s = %s }`", word,
+                        number);
 }
 
 // A file's name without quotes, up to the next blank.

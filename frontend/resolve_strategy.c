@@ -8,6 +8,7 @@
 #include "frontend/expand.h"
 
 #include <string.h>
+#include <strings.h>
 
 // ---- names and origins ------------------------------------------------------------------------
 
@@ -137,7 +138,9 @@ static void report_method(struct resolver *r, const struct ast_value *value, str
     const struct source_file *file = &r->diagnostics->sources->items[name.span.source];
     const char *text =
         arena_string(r->arena, file->text + name.span.begin, name.span.end - name.span.begin);
-    int meant = table_find(other_methods, N_METHODS, text);
+    int meant = N_METHODS - 1;
+    while (meant >= 0 && strcasecmp(other_methods[meant], text) != 0)
+        meant--;
     struct diagnostic *d = value->kind == AST_QUANTITY ? value->quantity.unknown : NULL;
     if (meant < 0) {
         if (!d)

@@ -262,7 +262,7 @@ static bool read_type(struct resolver *r, const struct ast_value *value, const c
         report_unsupported(r, value->span, UNSUPPORTED_MIXED_PRECISION);
         return false;
     }
-    // Nobody is told of a type that is refused next.
+    // Types that are not built are not offered.
     if (!read_choice(r, value, what, type_words, TYPE_NONE_WORD + none_allowed, &word))
         return false;
     if (word == TYPE_NONE_WORD) {

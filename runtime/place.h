@@ -305,9 +305,9 @@ struct place_program {
     /* With which Hugging Face's transformers make the same model of its parameters, the text of a
      * file. Null: none of their models is like it. */
     const char *config_json;
-    /* What of it the shapes of parameters do not show, fields as above: "n_head 4; rope.factor 8.0"
-     * (of a table of rotary positions), "activation_function gelu_new|gelu_pytorch_tanh" (either).
-     * Null with it. */
+    /* What of it the shapes of parameters do not show, fields as above: "n_head! 4" (a file that
+     * does not say it says another), "rope.factor 8.0" (of a table of rotary positions),
+     * "activation_function gelu_new|gelu_pytorch_tanh" (either). Null: no such file can say it. */
     const char *config_unseen;
     int32_t n_axes;
     const struct place_axis *axes;

@@ -13,8 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { DATA_BYTES = 64 };
 static char folder[64], file_path[128], index_path[128], config_path[128];
 static const struct place_program program = {
+    .model = "heads 4",
     .config_unseen =
-        "n_head 4; rms_norm_eps 1e-05; activation_function gelu_new|gelu; "
+        "n_head! 4; model_type llama|mistral; rms_norm_eps 1e-05; activation_function gelu_new|gelu; "
         "rope_theta 10000.0; rope.rope_theta 10000.0; rope.rope_type llama3; rope.factor 8.0"};
 
 static void check(int holds) {
@@ -75,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t length[8];
     if (!*folder)
         make_folder();
+    unlink(config_path); /* which an index may name */
     for (int i = 0; i < 8; i++)
         length[i] = (uint8_t)((uint64_t)size >> 8 * i);
     write_file(file_path, "", 0, data, size, 0);

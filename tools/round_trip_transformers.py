@@ -25,6 +25,12 @@ KINDS = {
              "embd_pdrop": 0.0, "resid_pdrop": 0.0, "bos_token_id": None, "eos_token_id": None},
     "llama": SIZES, "mistral": SIZES | {"sliding_window": 64}, "qwen2": SIZES,
     "qwen3": SIZES | {"head_dim": 16, "tie_word_embeddings": True}, "phi3": SIZES,
+    # What such files can say of these kinds, behind a dot.
+    "llama.scaled": SIZES | {"rope_parameters": {"rope_type": "llama3", "rope_theta": 500.0, "factor": 4.0,
+                                                 "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                                                 "original_max_position_embeddings": 16}},
+    "llama.biases": SIZES | {"attention_bias": True, "mlp_bias": True},
+    "qwen2.window": SIZES | {"use_sliding_window": True, "sliding_window": 48, "max_window_layers": 1},
 }
 SEQUENCE, BATCH = 32, 16
 FILE = """import "lib/strategies.place"
@@ -60,7 +66,7 @@ def run(placec, *options):
 def main():
     placec, kinds = os.path.abspath(sys.argv[1]), sys.argv[2:] or list(KINDS)
     failed = 0
-    print(f"transformers {transformers.__version__}\n{'kind':10} {'written':8} {'loss there':>12} {'here':>12} "
+    print(f"transformers {transformers.__version__}\n{'kind':12} {'written':8} {'loss there':>12} {'here':>12} "
           f"{'trained here':>13} {'there':>12}")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -71,7 +77,7 @@ def main():
             to.write(struct.pack(f"<{len(tokens)}H", *tokens))
         for i, kind in enumerate(kinds):
             dtype = torch.bfloat16 if i % 2 else torch.float32
-            config = transformers.AutoConfig.for_model(kind, **KINDS[kind])
+            config = transformers.AutoConfig.for_model(kind.split(".")[0], **KINDS[kind])
             model = transformers.AutoModelForCausalLM.from_config(config).to(dtype)
             model.save_pretrained(kind)
             with open("m.place", "w", encoding="utf-8") as to:
@@ -82,7 +88,7 @@ def main():
             last = trained, loss_there(transformers.AutoModelForCausalLM.from_pretrained("trained"), tokens)
             good = all(abs(a - b) <= 1e-6 * abs(a) for a, b in (first, last)) and trained < first[0]
             failed += not good
-            print(f"{kind:10} {str(dtype)[6:]:8.8} {first[0]:12.6f} {first[1]:12.6f} {last[0]:13.6f} {last[1]:12.6f}"
+            print(f"{kind:12} {str(dtype)[6:]:8.8} {first[0]:12.6f} {first[1]:12.6f} {last[0]:13.6f} {last[1]:12.6f}"
                   f"{'' if good else '   DIFFERS'}", flush=True)
     sys.exit(failed > 0)
 

@@ -19,8 +19,8 @@ static int file_open(struct data_file *file, const char *path, char *message,
     *file = (struct data_file){.path = path,
                                .descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     if (file->descriptor < 0) {
-        snprintf(message, message_bytes, "%s: cannot be read: %s; name a file of text or tokens",
-                 path, strerror(errno));
+        snprintf(message, message_bytes, "%s: cannot be read: %s%s", path, file_obstacle(),
+                 errno == EMFILE ? "" : "; name a file of text or tokens");
         return -1;
     }
     if (fstat(file->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -47,13 +47,15 @@ void standard_files_hold(void) {
             (void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-/* A model or a dataset may have a thousand files, and by default a process may open as many. */
+/* A model or a dataset may have a thousand files, and a process may usually open about as many in
+ * all. */
 void files_allow_many(void) {
+    const rlim_t enough = 1 << 16;
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= enough)
+        return;
+    limit.rlim_cur = limit.rlim_max < enough ? limit.rlim_max : enough;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* ---- open files ---- */
@@ -407,8 +409,26 @@ int file_open_regular(const char *path, int64_t *bytes) {
     return descriptor;
 }
 
+char *file_text_of(const char *path, int64_t most, size_t *bytes, const char **why) {
+    int64_t length = 0;
+    int descriptor = file_open_regular(path, &length);
+    char *text = NULL;
+    if (descriptor < 0)
+        *why = file_obstacle();
+    else if (length > most)
+        *why = "it is larger than any such file";
+    else if (!(text = file_text(descriptor, 0, length)))
+        *why = file_shortfall();
+    if (descriptor >= 0)
+        close(descriptor);
+    *bytes = text ? (size_t)length : 0;
+    return text;
+}
+
 const char *file_obstacle(void) {
-    return errno == EINVAL ? "it is not a regular file" : strerror(errno);
+    return errno == EINVAL   ? "it is not a regular file"
+           : errno == EMFILE ? "too many files are open; raise the limit, `ulimit -n`"
+                             : strerror(errno);
 }
 
 const char *file_shortfall(void) {

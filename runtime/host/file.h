@@ -47,6 +47,8 @@ size_t file_read(int descriptor, void *data, size_t bytes, int64_t offset);
 /* So many bytes of an open file from `offset` on, and a 0 behind them; null with errno set, which
  * is 0 where the file ends before. To be freed. */
 char *file_text(int descriptor, int64_t offset, int64_t bytes);
+/* The same of a whole file, of which none is larger than `most`; null: `why` says why not. */
+char *file_text_of(const char *path, int64_t most, size_t *bytes, const char **why);
 /* The number that so many bytes of a file are, at most 8, the least significant first. */
 static inline uint64_t number_at(const unsigned char *bytes, size_t width) {
     uint64_t number = 0;
@@ -66,7 +68,7 @@ int file_flush(int descriptor);
 /* Takes the places of standard files that are closed (`>&-`), so that no file of the run gets the
  * number of one, and messages with it. Writing to them goes on failing. */
 void standard_files_hold(void);
-/* As many files may be open at once as this process is allowed to ask for. */
+/* More files may be open at once than usual, if this process may ask for it. */
 void files_allow_many(void);
 
 /* Where a path leads, be there a file yet or not: 0, or -1 with errno set. */

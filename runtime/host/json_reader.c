@@ -2,7 +2,7 @@
 #include <string.h>
 #include "runtime/host/json_reader.h"
 
-enum { DEPTH_LIMIT = 16 }; /* of what is skipped */
+enum { DEPTH_LIMIT = 512 }; /* of what is skipped */
 
 bool reader_fail(struct json_reader *reader, const char *wrong) {
     if (!reader->wrong)
@@ -97,8 +97,12 @@ bool reader_string(struct json_reader *reader, char *string, size_t bytes) {
     return take(reader, '"', "a string does not end");
 }
 
+static bool take_colon(struct json_reader *reader) {
+    return take(reader, ':', "a colon should stand");
+}
+
 bool reader_key(struct json_reader *reader, char *key, size_t bytes) {
-    return reader_string(reader, key, bytes) && take(reader, ':', "a colon should stand");
+    return reader_string(reader, key, bytes) && take_colon(reader);
 }
 
 bool reader_integer(struct json_reader *reader, int64_t *integer) {
@@ -148,6 +152,22 @@ bool reader_skip(struct json_reader *reader) {
             reader->at++;
     } while (depth > 0);
     return true;
+}
+
+bool reader_slice(struct json_reader *reader, struct json_slice *slice) {
+    char first = peek(reader);
+    size_t begin = reader->at;
+    if (!reader_skip(reader))
+        return false;
+    bool quoted = first == '"';
+    *slice = (struct json_slice){reader->text + begin + quoted, reader->at - begin - 2 * quoted};
+    return true;
+}
+
+bool reader_key_slice(struct json_reader *reader, struct json_slice *slice) {
+    if (peek(reader) != '"')
+        return reader_fail(reader, "a key should stand");
+    return reader_slice(reader, slice) && take_colon(reader);
 }
 
 bool reader_end(struct json_reader *reader) {

@@ -21,6 +21,13 @@ bool reader_string(struct json_reader *reader, char *string, size_t bytes);
 bool reader_integer(struct json_reader *reader, int64_t *integer); /* at least 0 */
 /* Any value, of any kind. */
 bool reader_skip(struct json_reader *reader);
+/* The text of a value as it stands, of a string without its quotes; the same of a key. */
+struct json_slice {
+    const char *text;
+    size_t n;
+};
+bool reader_slice(struct json_reader *reader, struct json_slice *slice);
+bool reader_key_slice(struct json_reader *reader, struct json_slice *slice);
 /* Nothing but white space is left. */
 bool reader_end(struct json_reader *reader);
 

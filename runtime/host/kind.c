@@ -15,8 +15,9 @@ static const struct {
     [FILE_TRACE] = {"a trace", "{\"displayTimeUnit\": "},
     [FILE_FLIGHT] = {"a flight recorder", "flight recorder: "},
     [FILE_MANIFEST] = {"a checkpoint's manifest", "{\"format\": \"place checkpoint\""},
-    /* Those of others, who may have said more in it, begin otherwise. */
-    [FILE_CONFIG] = {"a config.json of --save", "{\n  \"architectures\": [\""},
+    /* Laid out as nobody else does: those of others, who may have said more in it, begin otherwise.
+     */
+    [FILE_CONFIG] = {"a config.json of --save", "{ \"architectures\": [\""},
 };
 enum { LONGEST_BEGINNING = 32 };
 

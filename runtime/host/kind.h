@@ -3,7 +3,15 @@
 #pragma once
 #include <stdbool.h>
 
-enum file_kind { FILE_TENSORS, FILE_LOG, FILE_TIMELINE, FILE_TRACE, FILE_FLIGHT, FILE_MANIFEST, FILE_CONFIG };
+enum file_kind {
+    FILE_TENSORS,
+    FILE_LOG,
+    FILE_TIMELINE,
+    FILE_TRACE,
+    FILE_FLIGHT,
+    FILE_MANIFEST,
+    FILE_CONFIG
+};
 
 /* Null, or what the kind is called ("a log"), which the file of this path is not. What is empty, or
  * no regular file, is of every kind, and so is what is not there. */

@@ -88,9 +88,9 @@ static int check_kind(const struct named_file *file, char *message, size_t bytes
     if (!missed)
         return 0;
     snprintf(message, bytes,
-             "%s: it is there and is not %s, so %s does not write over it; name another file, or "
+             "%s: it is there and is not %s, so %s does not write over it; name another %s, or "
              "remove this one",
-             file->path, missed, file->option);
+             file->path, missed, file->option, file->kind == FILE_CONFIG ? "folder" : "file");
     return -1;
 }
 

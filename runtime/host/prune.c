@@ -4,10 +4,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include "runtime/host/kind.h"
 #include "runtime/host/prune.h"
 #include "runtime/host/resume.h"
-#include "runtime/host/saved_model.h"
 
 /* What a step has, by its manifest; the indices follow from that. */
 struct old {
@@ -20,11 +21,19 @@ static const char *const others[] = {MANIFEST_NAME, CONFIG_NAME, "model" TENSOR_
                                      "states" TENSOR_INDEX_SUFFIX};
 enum { OTHERS = sizeof others / sizeof *others };
 
+/* Somebody may have put one of his own there. */
+static bool is_own_config(const struct old *old) {
+    char path[FILE_PATH_BYTES + sizeof "/" CONFIG_NAME];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/" CONFIG_NAME, old->resumption.path);
+    return lstat(path, &status) == 0 && S_ISREG(status.st_mode) && !kind_missed(FILE_CONFIG, path);
+}
+
 static bool is_its_own(const struct old *old, const char *name) {
     const struct tensor_files *files = &old->resumption.manifest.files;
     for (int i = 0; i < OTHERS; i++)
         if (strcmp(name, others[i]) == 0)
-            return true;
+            return strcmp(name, CONFIG_NAME) != 0 || is_own_config(old);
     for (int32_t i = 0; i < files->n; i++)
         if (strcmp(name, files->items[i].name) == 0)
             return true;

@@ -12,7 +12,7 @@
 #include "runtime/host/progress.h"
 #include "runtime/host/resume.h"
 #include "runtime/host/safetensors.h"
-#include "runtime/host/same_model.h"
+#include "runtime/host/fields.h"
 #include "runtime/transport/transport.h"
 
 /* ---- files ---------------------------------------------------------------------------------- */

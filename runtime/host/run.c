@@ -17,7 +17,7 @@
 #include "runtime/host/memory.h"
 #include "runtime/host/outputs.h"
 #include "runtime/host/peak.h"
-#include "runtime/host/same_model.h"
+#include "runtime/host/fields.h"
 #include "runtime/host/sentinel.h"
 #include "runtime/host/session.h"
 #include "runtime/kernels/kernels.h"
@@ -570,6 +570,8 @@ static int run_program(const struct place_program *program,
     int status = prepare(&session, &launch, message);
     if (!status)
         looked = look_through(&session, &launch, message);
+    if (status || looked != SCAN_DONE)
+        saved_model_forget(&session.saved);
     if (status || looked == SCAN_REFUSED)
         status = report_common_failure(message);
     else if (looked == SCAN_INTERRUPTED)

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "runtime/host/saved_model.h"
+#include "runtime/host/tensor_files.h"
 #include "runtime/host/tensors.h"
-
-#define WEIGHTS_NAME "model.safetensors"
 
 /* Said by a slash, or there already. */
 static bool is_folder(const char *path) {
@@ -16,8 +16,10 @@ static bool is_folder(const char *path) {
            (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
-static int make_folder(const char *path, const struct place_program *program, bool has_first_rank,
-                       char *message, size_t message_bytes) {
+static int make_folder(struct saved_model *saved, const char *path,
+                       const struct place_program *program, bool has_first_rank, char *message,
+                       size_t message_bytes) {
+    struct stat status;
     if (!program->config_json) {
         snprintf(message, message_bytes,
                  "%s: no config.json says this model, for none of transformers' is like it; name a "
@@ -25,11 +27,18 @@ static int make_folder(const char *path, const struct place_program *program, bo
                  path);
         return -1;
     }
-    if (!has_first_rank || mkdir(path, 0777) == 0 || errno == EEXIST)
+    if (!has_first_rank)
+        return 0;
+    if (mkdir(path, 0777) == 0) {
+        snprintf(saved->made, sizeof saved->made, "%s", path);
+        return 0;
+    }
+    int reason = errno;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         return 0;
     snprintf(message, message_bytes,
              "%s: it cannot be made: %s; name a folder in one that exists and may be written", path,
-             strerror(errno));
+             reason == EEXIST || reason == ENOTDIR ? "it names a file" : strerror(reason));
     return -1;
 }
 
@@ -37,7 +46,7 @@ int saved_model_find(struct saved_model *saved, const struct place_program *prog
                      const char *path, bool has_first_rank, char *message, size_t message_bytes) {
     size_t length = path ? strlen(path) : 0;
     *saved = (struct saved_model){.weights = ""};
-    if (length + sizeof "/" WEIGHTS_NAME > sizeof saved->weights) {
+    if (length + sizeof "/" MODEL_NAME > sizeof saved->weights) {
         snprintf(message, message_bytes, "%s: %s", path, strerror(ENAMETOOLONG));
         return -1;
     }
@@ -46,9 +55,14 @@ int saved_model_find(struct saved_model *saved, const struct place_program *prog
         return 0;
     }
     const char *slash = path[length - 1] == '/' ? "" : "/";
-    snprintf(saved->weights, sizeof saved->weights, "%s%s" WEIGHTS_NAME, path, slash);
+    snprintf(saved->weights, sizeof saved->weights, "%s%s" MODEL_NAME, path, slash);
     snprintf(saved->config, sizeof saved->config, "%s%s" CONFIG_NAME, path, slash);
-    return make_folder(path, program, has_first_rank, message, message_bytes);
+    return make_folder(saved, path, program, has_first_rank, message, message_bytes);
+}
+
+void saved_model_forget(const struct saved_model *saved) {
+    if (*saved->made)
+        rmdir(saved->made);
 }
 
 static int32_t write_config(const struct saved_model *saved, struct place_context *context) {

@@ -13,6 +13,9 @@ struct tensor_file {
 };
 /* Behind "model" or "states": which of several files each tensor is in. */
 #define TENSOR_INDEX_SUFFIX ".safetensors.index.json"
+/* What others look for in a folder: the weights, where one file has them, and what they are of. */
+#define MODEL_NAME  "model.safetensors"
+#define CONFIG_NAME "config.json"
 
 struct tensor_files {
     struct entries entries;

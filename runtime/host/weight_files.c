@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "runtime/host/folder.h"
 #include "runtime/host/json_reader.h"
+#include "runtime/host/tensor_files.h"
 #include "runtime/host/weight_files.h"
 
 /* The largest header that the library itself reads; of so many files the largest model there is has
@@ -274,17 +275,12 @@ static int read_index(struct weight_files *files, struct json_reader *reader, co
 
 static int add_index(struct weight_files *files, const char *path, char *message,
                      size_t message_bytes) {
-    int64_t bytes;
-    int descriptor = file_open_regular(path, &bytes);
-    if (descriptor < 0)
-        return complain(message, message_bytes, "%s: cannot be read: %s", path, file_obstacle());
-    char *text = bytes <= MOST_INDEX_BYTES ? file_text(descriptor, 0, bytes) : NULL;
-    close(descriptor);
+    size_t bytes;
+    const char *why;
+    char *text = file_text_of(path, MOST_INDEX_BYTES, &bytes, &why);
     if (!text)
-        return complain(message, message_bytes, "%s: cannot be read: %s", path,
-                        bytes > MOST_INDEX_BYTES ? "it is larger than any index"
-                                                 : file_shortfall());
-    struct json_reader reader = {.text = text, .n = (size_t)bytes};
+        return complain(message, message_bytes, "%s: cannot be read: %s", path, why);
+    struct json_reader reader = {.text = text, .n = bytes};
     int status = read_index(files, &reader, path, message, message_bytes);
     free(text);
     return status;
@@ -299,9 +295,9 @@ static bool is_there(char to[FILE_PATH_BYTES], const char *folder, const char *n
 static int add_folder(struct weight_files *files, const char *path, char *message,
                       size_t message_bytes) {
     char file[FILE_PATH_BYTES], last[FILE_PATH_BYTES];
-    if (is_there(file, path, "model.safetensors"))
+    if (is_there(file, path, MODEL_NAME))
         return add_file(files, file, message, message_bytes);
-    if (is_there(file, path, "model.safetensors.index.json"))
+    if (is_there(file, path, "model" TENSOR_INDEX_SUFFIX))
         return add_index(files, file, message, message_bytes);
     int64_t step = folder_last(path);
     if (step >= 0) {
@@ -342,6 +338,9 @@ int weight_files_open(struct weight_files *files, const char *path, char *messag
     size_t length = strlen(path);
     bool is_index = length > 5 && strcmp(path + length - 5, ".json") == 0;
     *files = (struct weight_files){0};
+    if (length == 0)
+        return complain(message, message_bytes,
+                        "--from names no file; give it a name, or leave it out");
     if (length >= FILE_PATH_BYTES)
         return complain(message, message_bytes, "--from: the path is too long");
     if (stat(path, &status) != 0)

@@ -1,7 +1,7 @@
-/* Whether a checkpoint is of the program's model (see same_model.h). */
+/* Texts of fields (see fields.h). */
 #include <stdio.h>
 #include <string.h>
-#include "runtime/host/same_model.h"
+#include "runtime/host/fields.h"
 
 static const char separator[] = "; ";
 enum { SEPARATOR = sizeof separator - 1 };

@@ -1,5 +1,5 @@
-/* Whether a checkpoint is of the program's model, which tensors of equal shapes do not say. Both
- * are texts of fields, "heads 4; norm rmsnorm". */
+/* Texts of fields, "heads 4; norm rmsnorm": what the compiler says of a model and of its training,
+ * so that a checkpoint or weights can be held against it in words. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
