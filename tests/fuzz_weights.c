@@ -15,7 +15,8 @@ static char folder[64], file_path[128], index_path[128], config_path[128];
 static const struct place_program program = {
     .model = "heads 4",
     .config_unseen =
-        "n_head! 4; model_type llama|mistral; rms_norm_eps 1e-05; activation_function gelu_new|gelu; "
+        "n_head! 4; model_type llama|mistral; rms_norm_eps 1e-05; activation_function "
+        "gelu_new|gelu; "
         "rope_theta 10000.0; rope.rope_theta 10000.0; rope.rope_type llama3; rope.factor 8.0"};
 
 static void check(int holds) {
