@@ -72,6 +72,7 @@ struct descriptor_facts {
     const struct source_files *sources; // for the lines of statements; NULL: no lines
     const char *plan_hash;              // NULL: made here from the program's text
     const char *config_json;            // NULL: no file says the model
+    const char *config_lacks;           // where it is NULL: what none can say; NULL: not known
     const char *config_unseen;          // what of it shapes do not show; NULL with it
     const int64_t *group_bytes; // predicted, of every group of program_groups; NULL: not known
     struct place_memory memory; // predicted

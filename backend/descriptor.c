@@ -343,6 +343,7 @@ struct place_program *descriptor_make(struct arena *arena, const struct program 
         .training = facts->config ? training_text(arena, facts->config) : NULL,
         .config_json = facts->config_json,
         .config_unseen = facts->config_unseen,
+        .config_lacks = facts->config_lacks,
         .arena_bytes = program->arena_bytes,
         .n_handles = (int32_t)handle_count(program),
         .memory = facts->memory,

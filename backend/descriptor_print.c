@@ -266,6 +266,7 @@ void descriptor_print(const struct place_program *p, const struct program *progr
     print_field(to, "training", p->training);
     print_field(to, "config_json", p->config_json);
     print_field(to, "config_unseen", p->config_unseen);
+    print_field(to, "config_lacks", p->config_lacks);
     fputs("\n", to);
     print_counts(to, p);
     print_predictions(to, p);

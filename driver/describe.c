@@ -27,6 +27,7 @@ struct place_program *describe_program(struct compilation *c) {
         .sources = &c->sources,
         .config_json = json.text,
         .config_unseen = json.unseen,
+        .config_lacks = json.lacks,
         .group_bytes = predicted_bytes(c),
         .memory = {.peak = account->peak,
                    .parameters = account->states[STATE_PARAMETERS],

@@ -327,6 +327,25 @@ static bool find_kind(struct config_writer *writer,
     return found;
 }
 
+// What the model has and files of its own kind cannot say, by the field's name; NULL: unknown.
+static const char *lacking_field(struct config_writer *writer) {
+    struct arena *arena = writer->arena;
+    struct model_config config = {0};
+    writer->kind =
+        (enum model_kind)table_find(model_kind_words, N_MODEL_KINDS, writer->model->kind);
+    write_all(writer);
+    if (says(writer, &config))
+        return "window";
+    const char *said = arena_format(arena, "; %s; ", model_text(arena, &config));
+    for (const char *at = model_text(arena, writer->model); *at;) {
+        size_t n = strcspn(at, ";");
+        if (!strstr(said, arena_format(arena, "; %.*s; ", (int)n, at)))
+            return arena_format(arena, "%.*s", (int)strcspn(at, " "), at);
+        at += n + strspn(at + n, "; ");
+    }
+    return NULL;
+}
+
 struct config_json frontend_config_json(struct arena *arena, const struct config *config) {
     json_t *kept = config->model.kept_json ? json_loads(config->model.kept_json, 0, NULL) : NULL;
     struct config_writer writer = {.arena = arena,
@@ -335,6 +354,7 @@ struct config_json frontend_config_json(struct arena *arena, const struct config
                                    .kept = kept};
     struct config_json json = {.text = find_kind(&writer, can_say_window) ? writer.text : NULL};
     json.unseen = find_kind(&writer, can_say) ? unseen_of(&writer) : NULL;
+    json.lacks = json.text ? NULL : lacking_field(&writer);
     json_decref(kept);
     return json;
 }

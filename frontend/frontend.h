@@ -56,7 +56,8 @@ bool frontend_resolve(struct arena *arena, struct diagnostics *diagnostics,
 // The config.json with which transformers makes the same model of the parameters that training
 // leaves, in the arena.
 struct config_json {
-    const char *text; // NULL: no kind of its models is like it
+    const char *text;  // NULL: no kind of its models is like it
+    const char *lacks; // then: a field of the model that its own kind's files cannot say, or NULL
     // What the shapes of parameters do not show of such files (runtime/place.h); NULL: none can
     // say the model.
     const char *unseen;

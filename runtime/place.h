@@ -309,6 +309,8 @@ struct place_program {
      * does not say it says another), "rope.factor 8.0" (of a table of rotary positions),
      * "activation_function gelu_new|gelu_pytorch_tanh" (either). Null: no such file can say it. */
     const char *config_unseen;
+    const char
+        *config_lacks; /* where there is no text: a field that it cannot say; null: unknown */
     int32_t n_axes;
     const struct place_axis *axes;
     int64_t devices;

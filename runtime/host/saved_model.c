@@ -21,10 +21,11 @@ static int make_folder(struct saved_model *saved, const char *path,
                        size_t message_bytes) {
     struct stat status;
     if (!program->config_json) {
+        const char *lacks = program->config_lacks;
         snprintf(message, message_bytes,
-                 "%s: no config.json says this model, for none of transformers' is like it; name a "
-                 "file for its parameters alone",
-                 path);
+                 "%s: no config.json says this model, for none of transformers' is like it%s%s%s; "
+                 "name a file for its parameters alone",
+                 path, lacks ? " in its `" : "", lacks ? lacks : "", lacks ? "`" : "");
         return -1;
     }
     if (!has_first_rank)
