@@ -431,7 +431,8 @@ class Linear(unittest.TestCase):
         for option in "--save", "--dump", "--log":
             self.assertFails(run("--data", self.data, "--steps", 1, option, self.path("no/such/file")),
                              "no/such/file", "No such file or directory")
-            self.assertFails(run("--data", self.data, "--steps", 1, option, self.folder), "Is a directory")
+            self.assertFails(run("--data", self.data, "--steps", 1, option, self.folder),
+                             "no config.json says this model" if option == "--save" else "Is a directory")
 
     def test_what_is_of_another_kind_is_not_written_over(self):
         """Of everything that a run writes, nothing is written over anything but its own kind, or nothing."""
