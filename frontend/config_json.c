@@ -213,9 +213,9 @@ static void check_same(const struct config_reader *reader, const struct config_r
 }
 
 // Rows of other kinds do not count: `n_layer` in a llama's file is not understood.
-static const struct config_row *find_row(const struct config_reader *reader, const char *key) {
+const struct config_row *find_config_row(enum model_kind kind, const char *key) {
     for (int i = 0; i < n_config_rows; i++)
-        if ((config_rows[i].kinds & 1u << reader->kind) && strcmp(config_rows[i].key, key) == 0)
+        if (config_rows[i].kinds >> kind & 1 && strcmp(config_rows[i].key, key) == 0)
             return &config_rows[i];
     return NULL;
 }
@@ -250,7 +250,7 @@ static bool has_default(const struct config_reader *reader, const char *key) {
 
 // By what the file says, or by what it leaves out.
 static bool has_window(const struct config_reader *reader) {
-    const struct config_row *row = find_row(reader, "sliding_window");
+    const struct config_row *row = find_config_row(reader->kind, "sliding_window");
     const json_t *said = row ? json_object_get(reader->root, row->key) : NULL;
     return row && is_switched_on(reader, row) &&
            (said ? json_is_integer(said) : has_default(reader, row->key));
@@ -358,7 +358,7 @@ static void take_row(struct config_reader *reader, const struct config_row *row,
 static void take_entry(struct config_reader *reader, const char *key, const json_t *value) {
     if (json_is_null(value))
         return;
-    const struct config_row *row = find_row(reader, key);
+    const struct config_row *row = find_config_row(reader->kind, key);
     if (row)
         take_row(reader, row, value);
     else
@@ -384,7 +384,7 @@ static const char *take_kept(const struct config_reader *reader) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)reader->root, key, value) {
-        const struct config_row *row = find_row(reader, key);
+        const struct config_row *row = find_config_row(reader->kind, key);
         if (row && (row->use == CONFIG_KEPT || row->use == CONFIG_LAYER_TYPES))
             json_object_set(kept, key, value);
     }

@@ -54,6 +54,8 @@ struct config_row {
 };
 extern const struct config_row config_rows[];
 extern const int n_config_rows;
+// NULL: files of the kind have no such field.
+const struct config_row *find_config_row(enum model_kind kind, const char *key);
 
 struct config_text { // of some kinds, JSON
     unsigned kinds;

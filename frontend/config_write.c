@@ -114,13 +114,6 @@ static bool is_of_kind(const struct config_writer *writer, unsigned kinds) {
     return kinds >> writer->kind & 1;
 }
 
-static const struct config_row *row_of_key(const struct config_writer *writer, const char *key) {
-    for (int i = 0; i < n_config_rows; i++)
-        if (is_of_kind(writer, config_rows[i].kinds) && strcmp(config_rows[i].key, key) == 0)
-            return &config_rows[i];
-    return NULL;
-}
-
 // A token by number, or some.
 static bool is_in_vocabulary(const struct config_writer *writer, const json_t *value) {
     size_t i;
@@ -137,7 +130,7 @@ static bool ends_with(const char *text, const char *end) {
 
 // Whether it still holds of a model that may have been changed since.
 static bool still_holds(const struct config_writer *writer, const char *key, const json_t *value) {
-    const struct config_row *row = row_of_key(writer, key);
+    const struct config_row *row = find_config_row(writer->kind, key);
     if (!row)
         return false;
     if (row->use == CONFIG_LAYER_TYPES)
@@ -204,19 +197,11 @@ static bool says(const struct config_writer *writer, struct model_config *config
     return strcmp(model_text(writer->arena, config), model_text(writer->arena, writer->model)) == 0;
 }
 
-static bool can_say(struct config_writer *writer, enum model_kind kind) {
-    struct model_config config;
+static bool can_say(struct config_writer *writer, enum model_kind kind,
+                    struct model_config *config) {
     writer->kind = kind;
     write_all(writer);
-    return says(writer, &config);
-}
-
-// And with it what a query of the model sees of longer sequences.
-static bool can_say_window(struct config_writer *writer, enum model_kind kind) {
-    struct model_config config;
-    writer->kind = kind;
-    write_all(writer);
-    return says(writer, &config) && config.window == writer->model->window;
+    return says(writer, config);
 }
 
 // ---- what shapes do not show ------------------------------------------------------------------
@@ -234,9 +219,10 @@ static void add_unseen(struct unseen *unseen, const char *name, const char *valu
 // The words of all kinds whose files can say the model.
 static void add_kinds(struct unseen *unseen) {
     struct config_writer other = *unseen->writer;
+    struct model_config unused;
     const char *words = "";
     for (int kind = 0; kind < N_MODEL_KINDS; kind++)
-        if (can_say(&other, (enum model_kind)kind))
+        if (can_say(&other, (enum model_kind)kind, &unused))
             words = arena_format(other.arena, "%s%s%s", words, *words ? "|" : "",
                                  model_kind_words[kind]);
     add_unseen(unseen, "model_type", words);
@@ -260,8 +246,9 @@ static bool is_unseen_field(const char *field) {
 // Where a file that leaves the field out says another model, its name ends in a sign.
 static void add_said(struct unseen *unseen, const char *key, const char *name, const char *value) {
     struct config_writer other = *unseen->writer;
+    struct model_config unused;
     other.without = key;
-    bool may_lack = can_say(&other, other.kind);
+    bool may_lack = can_say(&other, other.kind, &unused);
     add_unseen(unseen, arena_format(other.arena, "%s%s", name, may_lack ? "" : "!"), value);
 }
 
@@ -317,14 +304,16 @@ static const char *unseen_of(const struct config_writer *writer) {
 
 // ---- of which kind ----------------------------------------------------------------------------
 
-// Of the model's own kind, or the first of which it is so; false: of none.
-static bool find_kind(struct config_writer *writer,
-                      bool (*is_so)(struct config_writer *, enum model_kind)) {
+// The model's own kind, or the first that can say it; with its window, where a query's sight of
+// longer sequences counts. False: none can.
+static bool find_kind(struct config_writer *writer, bool window_counts) {
     int own = table_find(model_kind_words, N_MODEL_KINDS, writer->model->kind);
-    bool found = is_so(writer, (enum model_kind)own);
-    for (int kind = 0; kind < N_MODEL_KINDS && !found; kind++)
-        found = is_so(writer, (enum model_kind)kind);
-    return found;
+    struct model_config config;
+    for (int i = -1; i < N_MODEL_KINDS; i++)
+        if (can_say(writer, (enum model_kind)(i < 0 ? own : i), &config) &&
+            (!window_counts || config.window == writer->model->window))
+            return true;
+    return false;
 }
 
 // What the model has and files of its own kind cannot say, by the field's name; NULL: unknown.
@@ -352,8 +341,8 @@ struct config_json frontend_config_json(struct arena *arena, const struct config
                                    .model = &config->model,
                                    .parameters = config->train.precision.parameters,
                                    .kept = kept};
-    struct config_json json = {.text = find_kind(&writer, can_say_window) ? writer.text : NULL};
-    json.unseen = find_kind(&writer, can_say) ? unseen_of(&writer) : NULL;
+    struct config_json json = {.text = find_kind(&writer, true) ? writer.text : NULL};
+    json.unseen = find_kind(&writer, false) ? unseen_of(&writer) : NULL;
     json.lacks = json.text ? NULL : lacking_field(&writer);
     json_decref(kept);
     return json;
