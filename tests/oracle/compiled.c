@@ -41,13 +41,10 @@ static enum judgement_kind refusal(const struct diagnostics *diagnostics) {
     return unsupported ? JUDGED_UNSUPPORTED : JUDGED_RULES;
 }
 
-static bool resolve(struct compiled *c, const char *text) {
-    uint32_t source;
+static bool resolve(struct compiled *c, uint32_t source, const char *library_directory) {
     struct ast_file file;
-    struct frontend_options options = {0};
-    return frontend_read_text(&c->arena, c->diagnostics, "composed.place", text, strlen(text),
-                              &source) &&
-           frontend_parse(&c->arena, c->diagnostics, source, &file) &&
+    struct frontend_options options = {.library_directory = library_directory};
+    return frontend_parse(&c->arena, c->diagnostics, source, &file) &&
            frontend_resolve(&c->arena, c->diagnostics, &file, &options, &c->config);
 }
 
@@ -68,13 +65,35 @@ enum judgement_kind judge_program(const struct program *reference, const struct 
                                              : JUDGED_UNPROVED;
 }
 
-void compile_text(struct compiled *c, const char *text) {
+static void begin(struct compiled *c) {
     *c = (struct compiled){0};
     c->diagnostics = diagnostics_new(&c->arena, &c->sources);
-    if (resolve(c, text)) {
-        c->reference = derive(c, PASS_UPDATE);
-        c->final = c->reference ? derive(c, N_PASSES - 1) : NULL;
-    }
+}
+
+static void derive_both(struct compiled *c) {
+    c->reference = derive(c, PASS_UPDATE);
+    c->final = c->reference ? derive(c, N_PASSES - 1) : NULL;
+}
+
+void derive_text(struct compiled *c, const char *text) {
+    uint32_t source;
+    begin(c);
+    if (frontend_read_text(&c->arena, c->diagnostics, "composed.place", text, strlen(text),
+                           &source) &&
+        resolve(c, source, NULL))
+        derive_both(c);
+}
+
+void derive_file(struct compiled *c, const char *path, const char *library_directory) {
+    uint32_t source;
+    begin(c);
+    if (frontend_read(&c->arena, c->diagnostics, path, &source) &&
+        resolve(c, source, library_directory))
+        derive_both(c);
+}
+
+void compile_text(struct compiled *c, const char *text) {
+    derive_text(c, text);
     c->judgement = c->final ? judge_program(c->reference, c->final, &c->arena, c->diagnostics)
                             : refusal(c->diagnostics);
 }

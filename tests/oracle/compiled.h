@@ -27,8 +27,10 @@ struct compiled {
     enum judgement_kind judgement;
 };
 
-// Everything lives in the arena, which the caller frees. A text that is not in the language ends
-// the process: its writer is to be mended.
+// Everything lives in the arena, which the caller frees. Up to the programs: nothing is judged.
+void derive_text(struct compiled *, const char *text);
+void derive_file(struct compiled *, const char *path, const char *library_directory);
+// And the verdict. A text that is not in the language ends the process: its writer is to be mended.
 void compile_text(struct compiled *, const char *text);
 // The verifier's word alone, about another final program for the same reference.
 enum judgement_kind judge_program(const struct program *reference, const struct program *final,
