@@ -179,7 +179,8 @@ static void find_wellknown(const struct program *program, struct place_wellknown
     out->loss = host_buffer(program, HOST_LOSS);
     out->grad_norm = host_buffer(program, HOST_GRAD_NORM);
     out->learning_rate = host_buffer(program, HOST_LEARNING_RATE);
-    // An activation in training; evaluation leaves it behind for the host (passes/lifetimes.c).
+    // An activation in training; evaluation leaves it behind for the host
+    // (passes/schedule/lifetimes.c).
     out->logits = host_buffer(program, HOST_LOGITS);
     out->samples = host_buffer(program, HOST_SAMPLES);
     out->microbatch = host_buffer(program, HOST_MICROBATCH);

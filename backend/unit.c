@@ -50,7 +50,7 @@ struct target result_target(struct emitter *e, const struct op *op, unsigned i) 
     if (taker == NO_ID)
         return (struct target){0};
     // The kernel runs where its op stands, ahead of the one that takes the term. That is right
-    // because the sum is a parameter that nothing else reads before (passes/fuse.c).
+    // because the sum is a parameter that nothing else reads before (passes/schedule/fuse.c).
     const struct op *adds = &e->unit->ops[taker];
     value_id sum = adds->operands[0], total = adds->results[0];
     LLVMValueRef place = place_of(e, total);

@@ -1,4 +1,4 @@
-// Lower bounds of the time of a step (passes/account_time.c), as text and as JSON.
+// Lower bounds of the time of a step (passes/account/time.c), as text and as JSON.
 #ifndef PLACE_DRIVER_REPORT_TIME_H
 #define PLACE_DRIVER_REPORT_TIME_H
 

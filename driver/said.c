@@ -3,7 +3,8 @@
 // Nobody keeps a list of what may be in vain: each option that the text says, and each place that
 // it gives to something, is tried. The step is derived once more from a strategy that says
 // something else there (of an amount: one less; of a choice: another one), or nothing; where the
-// same step comes of it, it is told, with the reason that the passes know (passes/place_heard.c).
+// same step comes of it, it is told, with the reason that the passes know
+// (passes/placement/heard.c).
 //
 // A statement that repeats what holds without it is true, and heard; only where it would place
 // something otherwise, and the step is the same, it is in vain. What `use` brings is meant for

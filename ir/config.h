@@ -169,9 +169,10 @@ struct split_statement { // split DIMS over AXES (in SELECTOR)
     uint32_t n_dimensions;
     struct axis_list axes;   // atomic axes, outermost first
     struct axis_list copies; // inside them: axes over which devices hold copies
-    struct axis_list said;   // of a part of a statement: all axes of its text (passes/factor.c)
-    struct selector scope;   // empty: everywhere
-    uint32_t scope_depth;    // 0 outside every `in`
+    struct axis_list
+        said; // of a part of a statement: all axes of its text (passes/placement/factor.c)
+    struct selector scope; // empty: everywhere
+    uint32_t scope_depth;  // 0 outside every `in`
     struct origin origin;
 };
 

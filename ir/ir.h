@@ -185,7 +185,7 @@ struct mesh_product { // `dp = replica * shard`: another name for a list of axes
     const char *name;
     struct axis_list axes;
     struct span span;
-    bool factored; // the user's axis, of which the compiler made two (passes/factor.c)
+    bool factored; // the user's axis, of which the compiler made two (passes/placement/factor.c)
 };
 
 struct mesh {

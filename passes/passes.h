@@ -73,7 +73,7 @@ bool placement_derive(const struct config *, const struct program *, struct aren
 bool placement_for(const struct program *, const struct pass_context *, struct placement *out);
 
 // Why a statement of the configuration, or an option of it, that is known to change nothing of the
-// step does not (place_heard.c).
+// step does not (placement/heard.c).
 struct unheard {
     enum {
         UNHEARD_HERE,
@@ -102,9 +102,6 @@ struct gradient_sums {
     struct axis_list keep_first, scatter_each, reduce_each, scatter_last, reduce_last;
 };
 struct gradient_sums gradient_sums(const struct placement *, const struct placed_tensor *);
-
-// What `ranges` calls the part of a buffer that is of a range of layers.
-const char *range_name(struct arena *, const char *name, const struct layer_range *);
 
 // ---- account (account.c) ----------------------------------------------------------------------
 // What the final program holds and sends, to the byte: read off the memory plan and the schedule,
@@ -140,8 +137,8 @@ struct account_live {
     struct span span;
 };
 
-// A step of which even the short form (passes/shorten.h) has more than LIMIT_FOLLOWED statements to
-// be executed one by one: what is alive when is not found.
+// A step of which even the short form (passes/schedule/shorten.h) has more than LIMIT_FOLLOWED
+// statements to be executed one by one: what is alive when is not found.
 struct too_long {
     int64_t statements; // 0: it is not
     struct span loop;   // of its loops the one with most iterations
@@ -176,13 +173,13 @@ int64_t memory_of_step(const struct program *, enum step_kind);
 // `program` is final, planned and numbered. Never fails.
 struct account *account(const struct program *program, struct arena *arena);
 
-// account_live.c: what is alive at every statement that the training step executes, in order, but
+// account/live.c: what is alive at every statement that the training step executes, in order, but
 // for frees. And the moment when that is most, the first of equal ones, without following all.
 struct account_live *account_moments(const struct program *program, struct arena *arena,
                                      uint32_t *n);
 struct account_live account_most_alive(const struct program *program, struct too_long *too_long);
 
-// account_time.c: how long a step takes at least, from what a device does and what the file says of
+// account/time.c: how long a step takes at least, from what a device does and what the file says of
 // devices and links. Seconds are negative where the file does not say it.
 struct step_work {             // of one device, in one training step
     double flops, again_flops; // of all ops; of those that backward does again
@@ -212,7 +209,7 @@ struct step_time {
 struct step_time account_time(const struct program *, const struct account *,
                               const struct device_config *);
 
-// account_traffic.c: how the parameters of a tensor are gathered for calls, or its gradient is
+// account/traffic.c: how the parameters of a tensor are gathered for calls, or its gradient is
 // summed, over one axis, in one training step.
 struct traffic {
     int64_t times;    // executions of collectives that carry it

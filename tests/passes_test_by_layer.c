@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "passes/by_layer.h"
-#include "passes/select.h"
+#include "passes/reference/by_layer.h"
+#include "passes/reference/select.h"
 #include "tests/random.h"
 
 enum { SELECTORS = 30, LAYERS = 50 };

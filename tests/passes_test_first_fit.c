@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "passes/first_fit.h"
+#include "passes/schedule/first_fit.h"
 #include "tests/random.h"
 
 enum { N_ITEMS = 300, BASE = 128 };

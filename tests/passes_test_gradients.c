@@ -13,8 +13,8 @@
 
 #include "ir/diagnostic.h"
 #include "ir/interpreter/interpreter.h"
-#include "passes/emit.h"
-#include "passes/gradients.h"
+#include "passes/reference/emit.h"
+#include "passes/reference/gradients.h"
 #include "passes/passes.h"
 #include "tests/random.h"
 #include "tests/tiny_models.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "passes/held.h"
+#include "passes/schedule/held.h"
 #include "tests/random.h"
 
 enum { BYTES = 40, RANGES = 30, CHANGES = 400 };

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "passes/uses.h"
+#include "passes/schedule/uses.h"
 #include "tests/derive.h"
 #include "tests/program_edit.h"
 #include "tests/tiny_strategies.h"

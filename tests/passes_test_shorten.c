@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/release.h"
+#include "passes/schedule/release.h"
 #include "tests/derive.h"
 #include "tests/program_edit.h"
 #include "tests/random.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "ir/diagnostic.h"
-#include "passes/partition.h"
-#include "passes/work.h"
+#include "passes/partition/partition.h"
+#include "passes/placement/work.h"
 
 // dp = 2 splits the batch, tp = 2 the dimension ffn; the axis in time has three microbatches.
 enum { DP, TP, TIME };

@@ -10,7 +10,7 @@
 
 #include "ir/diagnostic.h"
 #include "passes/passes.h"
-#include "passes/select.h"
+#include "passes/reference/select.h"
 #include "tests/tiny_models.h"
 
 struct trial {

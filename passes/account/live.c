@@ -1,0 +1,121 @@
+// What is alive while the training step is executed, item by item: from the lives that the uses of
+// items give them (uses.h), whatever the schedule says of frees. A run counts the same from what
+// its statements write and free, so that a free that is missing, late or early shows as a
+// difference. The most that is alive is found in the step made short, where some items stand for
+// several.
+#include "passes/passes.h"
+
+#include "passes/schedule/shorten.h"
+
+static void add_bytes(struct account_live *live, const struct buffer *buffer, int64_t bytes) {
+    enum state state = class_states[buffer->class];
+    if (state == N_STATES)
+        live->transient += bytes;
+    else
+        live->states[state] += bytes;
+    live->sum += bytes;
+}
+
+// What persists, and what the host fills and reads.
+static struct account_live always_alive(const struct program *program) {
+    struct account_live live = {0};
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        if (buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
+            buffer->class == CLASS_OUTPUT)
+            add_bytes(&live, buffer, buffer_bytes(program, buffer));
+    }
+    return live;
+}
+
+static void add_lives(const struct shortened *shortened, const struct uses *uses,
+                      struct account_live *changes) {
+    const struct program *program = shortened->program;
+    for (buffer_id id = 0; id < program->n_buffers; id++) {
+        const struct buffer *buffer = &program->buffers[id];
+        if (uses->first_life[id] == uses->first_life[id + 1])
+            continue;
+        int64_t item_bytes = buffer_item_bytes(program, buffer);
+        for (uint32_t i = uses->first_life[id]; i < uses->first_life[id + 1]; i++) {
+            const struct life *life = &uses->lives[i];
+            int64_t bytes = item_bytes * items_stood_for(shortened, id, life->item);
+            add_bytes(&changes[life->first], buffer, bytes);
+            add_bytes(&changes[life->last + 1], buffer, -bytes);
+        }
+    }
+}
+
+// A unit's frame lives while the unit runs.
+static void add_frames(const struct program *program, const struct uses *uses,
+                       struct account_live *changes) {
+    for (uint32_t i = 0; i < uses->n; i++) {
+        const struct statement *s = uses->executions[i].statement;
+        if (s->kind != STATEMENT_CALL || program->units[s->call.unit].frame == NO_ID)
+            continue;
+        const struct buffer *frame = &program->buffers[program->units[s->call.unit].frame];
+        add_bytes(&changes[i], frame, buffer_bytes(program, frame));
+        add_bytes(&changes[i + 1], frame, -buffer_bytes(program, frame));
+    }
+}
+
+static void add_changes(struct account_live *now, const struct account_live *change) {
+    for (int state = 0; state < N_STATES; state++)
+        now->states[state] += change->states[state];
+    now->transient += change->transient;
+    now->sum += change->sum;
+}
+
+// Of every statement that is executed; in the middle of the short step's loops it is none.
+static struct account_live *follow(const struct program *program, const struct shortened *shortened,
+                                   const struct uses *uses, struct arena *arena) {
+    struct account_live *moments = ARENA_ARRAY(arena, struct account_live, uses->n + 2);
+    struct account_live now = always_alive(program);
+    add_lives(shortened, uses, moments);
+    add_frames(program, uses, moments);
+    for (uint32_t i = 0; i < uses->n; i++) {
+        add_changes(&now, &moments[i]);
+        moments[i] = now;
+        moments[i].statement = uses->executions[i].statement->id;
+        moments[i].span = uses->executions[i].statement->span;
+    }
+    return moments;
+}
+
+struct account_live *account_moments(const struct program *program, struct arena *arena,
+                                     uint32_t *n) {
+    struct shortened whole = not_shortened(program);
+    struct uses uses = uses_of(program, STEP_TRAIN, arena);
+    *n = uses.n;
+    return follow(program, &whole, &uses, arena);
+}
+
+// Is it in an iteration of some loop that stands for several? What is alive then is no count of
+// what is alive in the whole step; nor is it looked for, since it is never more than before the
+// middle or behind it: while what is named repeats, it grows or falls by as much each time.
+static bool stands_for_several(const struct shortened *shortened,
+                               const struct execution *execution) {
+    int depth = 0;
+    if (!shortened->around)
+        return false;
+    uint32_t first = shortened->around[execution->place];
+    for (uint32_t loop = first; loop != NO_ID; loop = shortened->around[loop])
+        depth++;
+    for (uint32_t loop = first; loop != NO_ID; loop = shortened->around[loop])
+        if (is_in_middle(shortened, loop, execution->variables[--depth]))
+            return true;
+    return false;
+}
+
+struct account_live account_most_alive(const struct program *program, struct too_long *too_long) {
+    struct arena arena = {0};
+    struct shortened shortened = shorten(program, STEP_TRAIN, &arena);
+    struct uses uses = uses_of(shortened.program, STEP_TRAIN, &arena);
+    struct account_live most = always_alive(program);
+    *too_long = uses.too_long;
+    const struct account_live *moments = follow(program, &shortened, &uses, &arena);
+    for (uint32_t i = 0; i < uses.n; i++)
+        if (moments[i].sum > most.sum && !stands_for_several(&shortened, &uses.executions[i]))
+            most = moments[i];
+    arena_free(&arena);
+    return most;
+}

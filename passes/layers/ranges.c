@@ -1,0 +1,397 @@
+// Ranges of layers: where a strategy places some layers differently from others, the reference
+// program is cut before anything else is made of it. Each loop over layers becomes one loop after
+// the other, one for each range, and what is stacked by layers becomes a buffer for each: so
+// everything behind finds, as ever, that all items of a buffer are placed alike and that a loop's
+// body is one text.
+//
+//   for l = 0 .. 8 { call block(x = hidden[l], w = w[l]) -> (y = hidden[l+1]) }
+// becomes, cut before layer 3,
+//   for l = 0 .. 3 { call block(x = hidden[l], w = w.0_3[l]) -> (y = hidden[l+1]) }
+//   for l = 3 .. 8 { call block(x = hidden[l], w = w.3_8[l-3]) -> (y = hidden[l+1]) }
+//
+// Where every n-th layer is placed differently, layers take turns: with n = 2,
+//   for g = 0 .. 4 {
+//     for l = 2*g .. 2*g+1 { call block(x = hidden[l], w = w.0_8_2[g]) -> (y = hidden[l+1]) }
+//     for l = 2*g+1 .. 2*g+2 { call block(x = hidden[l], w = w.1_8_2[g]) -> (y = hidden[l+1]) }
+//   }
+//
+// What layers hand on to one another (`hidden`) is the only kind whose items a loop names by
+// another number than its own layer's. It stays one buffer as long as the ranges divide it alike
+// and keep it of every layer: then the border between two of them is an item that one writes and
+// the other reads. Where they do not, each side has a buffer of its own, and a call between the
+// loops takes the item at the border from one to the other; partition finds what that costs.
+// What the host writes stays one buffer too: it knows one.
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/passes.h"
+#include "passes/placement/work.h"
+#include "passes/reference/emit.h"
+#include "passes/reference/select.h"
+
+struct cutter {
+    struct program *program;
+    struct modes_by_layer modes;
+    const struct placement *placement;
+    const struct buffer *old;
+    bool *handed_on;        // of the old buffers: layers name one another's items
+    bool **borders;         // of what is handed on: before which ranges it changes; NULL: nowhere
+    uint32_t *border_units; // that take it across; NO_ID: not made yet
+    buffer_id *first_piece; // of the old buffers: what has become of it, or of its first range
+};
+
+static bool is_cut(const struct cutter *c, buffer_id id) {
+    return c->old[id].stack == STACK_LAYERS && !c->handed_on[id] && c->old[id].class != CLASS_INPUT;
+}
+
+// ---- which buffers ----------------------------------------------------------------------------
+
+static void note_handed_on(struct cutter *c, const struct step *step) {
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk)) {
+        struct access access;
+        for (uint32_t i = 0; (access = statement_access(c->program, walk.statement, i)).at; i++)
+            if (access.at->index.variable >= 0 && access.at->index.offset != 0)
+                c->handed_on[access.at->buffer] = true;
+    }
+}
+
+// ---- borders ----------------------------------------------------------------------------------
+
+static bool is_kept(const struct cutter *c, buffer_id id) {
+    struct statement_walk walk = walk_statements(&c->program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL)
+            continue;
+        const struct unit *unit = &c->program->units[call->unit];
+        for (uint32_t i = 0; unit->phase == PHASE_BACKWARD && i < unit->n_parameters; i++)
+            if (call->operands[i].buffer == id)
+                return true;
+    }
+    return false;
+}
+
+// Which unit's result layers hand on in it; false: a step has none.
+static bool find_writer(const struct cutter *c, const struct step *step, buffer_id id,
+                        uint32_t *unit, uint32_t *result) {
+    struct statement_walk walk = walk_statements(&step->body);
+    while (walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL || walk.depth == 0)
+            continue;
+        for (uint32_t i = 0; i < c->program->units[call->unit].n_results; i++)
+            if (call->results[i].buffer == id) {
+                *unit = call->unit;
+                *result = i;
+                return true;
+            }
+    }
+    return false;
+}
+
+static bool divided_alike(const struct cutter *c, const struct unit *unit, uint32_t result,
+                          bool kept, uint32_t range) {
+    struct axis_list before[MAX_RANK], here[MAX_RANK];
+    const struct layer_range *ranges = c->placement->ranges;
+    if (!work_cuts_of_result(c->placement, unit, result, ranges[range - 1].begin, kept, before) ||
+        !work_cuts_of_result(c->placement, unit, result, ranges[range].begin, kept, here))
+        return true;
+    for (unsigned d = 0; d < unit->values[unit->results[result].value].type.rank; d++)
+        if (!axis_list_equal(&before[d], &here[d]))
+            return false;
+    return true;
+}
+
+// Groups of layers that are recomputed at once have slots for what their layers hand on.
+static bool has_groups(const struct cutter *c, uint32_t range) {
+    const struct layer_range *of = &c->placement->ranges[range];
+    return range_layers(of) > 1 && layers_recomputed_at_once(&c->modes, of->begin) > 1;
+}
+
+static void find_borders(struct cutter *c, buffer_id id) {
+    uint32_t unit, result, n = c->placement->n_ranges;
+    bool *borders = ARENA_ARRAY(c->program->arena, bool, n + 1), any = false;
+    if (!c->handed_on[id] || !find_writer(c, &c->program->steps[STEP_TRAIN], id, &unit, &result))
+        return;
+    bool kept = is_kept(c, id);
+    for (uint32_t r = 1; r < n; r++)
+        any |= borders[r] =
+            !divided_alike(c, &c->program->units[unit], result, kept, r) ||
+            (c->old[id].stack == STACK_LAYERS && (has_groups(c, r - 1) || has_groups(c, r)));
+    if (any)
+        c->borders[id] = borders;
+}
+
+// The number of its piece, and the range in which that begins.
+static uint32_t piece_of(const struct cutter *c, buffer_id id, uint32_t range, uint32_t *first) {
+    uint32_t piece = 0;
+    *first = 0;
+    for (uint32_t r = 1; r <= range; r++)
+        if (c->borders[id][r]) {
+            piece++;
+            *first = r;
+        }
+    return piece;
+}
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+// Of what is handed on: the layers from one border to the next, with what one layer more is handed.
+static void add_handed_on(struct cutter *c, buffer_id id) {
+    const struct buffer *whole = &c->old[id];
+    const struct layer_range *ranges = c->placement->ranges;
+    for (uint32_t begin = 0, end; begin < c->placement->n_ranges; begin = end) {
+        for (end = begin + 1; end < c->placement->n_ranges && !c->borders[id][end];)
+            end++;
+        struct layer_range layers = {ranges[begin].begin, ranges[end - 1].end, 1};
+        struct buffer piece = *whole;
+        piece.name = range_name(c->program->arena, whole->name, &layers);
+        if (whole->stack == STACK_LAYERS) {
+            piece.first_layer = layers.begin;
+            piece.count -= c->program->sizes.layers - range_layers(&layers);
+        }
+        program_add_buffer(c->program, piece);
+    }
+}
+
+static void add_piece(struct cutter *c, const struct buffer *whole, uint32_t range) {
+    const struct layer_range *layers = &c->placement->ranges[range];
+    struct buffer piece = *whole;
+    piece.name = range_name(c->program->arena, whole->name, layers);
+    piece.first_layer = layers->begin;
+    piece.layer_step = layers->step > 1 ? layers->step : 0;
+    piece.count = range_layers(layers);
+    program_add_buffer(c->program, piece);
+}
+
+static void cut_buffers(struct cutter *c, uint32_t n) {
+    c->program->buffers = NULL;
+    c->program->n_buffers = c->program->cap_buffers = 0;
+    program_reserve_buffers(c->program, n * c->placement->n_ranges);
+    for (buffer_id id = 0; id < n; id++) {
+        c->first_piece[id] = c->program->n_buffers;
+        if (c->borders[id])
+            add_handed_on(c, id);
+        else if (!is_cut(c, id))
+            program_add_buffer(c->program, c->old[id]);
+        for (uint32_t range = 0; is_cut(c, id) && range < c->placement->n_ranges; range++)
+            add_piece(c, &c->old[id], range);
+    }
+}
+
+// ---- statements -------------------------------------------------------------------------------
+
+// An item of what is handed on: layer l reads item l and writes the next one.
+static void move_handed_on(const struct cutter *c, struct reference *reference, uint32_t range) {
+    buffer_id id = reference->buffer;
+    bool stacked = c->old[id].stack == STACK_LAYERS;
+    int64_t item = reference->index.offset;
+    uint32_t first;
+    if (stacked && reference->index.variable < 0)
+        range = placement_range(c->placement, item > 0 ? item - 1 : 0);
+    reference->buffer = c->first_piece[id] + piece_of(c, id, range, &first);
+    if (stacked)
+        reference->index.offset -= c->placement->ranges[first].begin;
+}
+
+// `range`: of the loop that the reference stands in, or of the nearest that uses the buffer.
+static void move_reference(const struct cutter *c, struct reference *reference, uint32_t range) {
+    buffer_id id = reference->buffer;
+    bool inside = reference->index.variable >= 0;
+    bool takes_turns = inside && c->placement->ranges[range].step > 1;
+    if (c->borders[id])
+        move_handed_on(c, reference, range);
+    else
+        reference->buffer = c->first_piece[id];
+    if (!is_cut(c, id)) {
+        reference->index.variable += takes_turns; // the loop over turns is around it
+        return;
+    }
+    if (!inside)
+        range = placement_range(c->placement, reference->index.offset);
+    reference->buffer += range;
+    reference->index.offset -= c->placement->ranges[range].begin;
+    if (takes_turns)
+        reference->index = index_variable(0, 0, 0); // an item for each turn
+    else if (!inside)
+        reference->index.offset /= c->placement->ranges[range].step;
+}
+
+static void push_moved(const struct cutter *c, struct block *to, const struct statement *from,
+                       uint32_t range) {
+    struct statement made = statement_clone(c->program->arena, c->program, from);
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(c->program, &made, i)).at; i++)
+        move_reference(c, access.at, range);
+    block_push(c->program, to, made);
+}
+
+// Of layers that take turns, the one of a turn: inside the loop over turns.
+static struct statement loop_over_range(const struct cutter *c, const struct statement *loop,
+                                        uint32_t range) {
+    const struct layer_range *layers = &c->placement->ranges[range];
+    struct statement made = *loop;
+    made.loop.begin = layers->begin;
+    made.loop.end = layers->step > 1 ? layers->begin + 1 : layers->end;
+    made.loop.stride = layers->step > 1 ? layers->step : 0;
+    made.loop.body = (struct block){0};
+    for (uint32_t i = 0; i < loop->loop.body.n; i++)
+        push_moved(c, &made.loop.body, &loop->loop.body.statements[i], range);
+    return made;
+}
+
+// The ranges from `first` on whose layers take turns, or one: how many.
+static uint32_t turns_from(const struct cutter *c, uint32_t first) {
+    return (uint32_t)c->placement->ranges[first].step;
+}
+
+static uint32_t first_of_turn(const struct cutter *c, uint32_t range) {
+    while (range > 0 && c->placement->ranges[range].step > 1 &&
+           c->placement->ranges[range - 1].end == c->placement->ranges[range].end)
+        range--;
+    return range;
+}
+
+static void push_ranges(const struct cutter *c, struct block *to, const struct statement *loop,
+                        uint32_t first) {
+    uint32_t n = turns_from(c, first);
+    if (n == 1) {
+        block_push(c->program, to, loop_over_range(c, loop, first));
+        return;
+    }
+    struct statement turns = *loop;
+    turns.loop = (struct loop){.name = "g",
+                               .end = range_layers(&c->placement->ranges[first]),
+                               .descending = loop->loop.descending};
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t range = loop->loop.descending ? first + n - 1 - i : first + i;
+        block_push(c->program, &turns.loop.body, loop_over_range(c, loop, range));
+    }
+    block_push(c->program, to, turns);
+}
+
+// The last item that a loop hands on at the end of a range, as the range behind it finds it.
+static struct reference at_border(const struct cutter *c, const struct reference *written,
+                                  int64_t layer, uint32_t range) {
+    struct reference item = {.buffer = written->buffer,
+                             .index = index_constant(index_at(written->index, &layer))};
+    uint32_t first;
+    item.buffer = c->first_piece[written->buffer] + piece_of(c, written->buffer, range, &first);
+    if (c->old[written->buffer].stack == STACK_LAYERS)
+        item.index.offset -= c->placement->ranges[first].begin;
+    return item;
+}
+
+// The unit that takes result `i` of another, as it is, from one side to the other.
+static uint32_t border_unit(struct cutter *c, buffer_id id, uint32_t of, uint32_t i) {
+    struct program *program = c->program;
+    if (c->border_units[id] != NO_ID)
+        return c->border_units[id];
+    const struct unit *unit = &program->units[of];
+    const struct op *made_by = unit_producer(unit, unit->results[i].value);
+    CHECK(made_by);
+    return c->border_units[id] =
+               add_copying_unit(program, "border", &c->old[id], made_by, unit->phase);
+}
+
+// What the loop hands on, between its ranges.
+static void push_borders(struct cutter *c, struct block *to, const struct statement *loop,
+                         uint32_t from_range, uint32_t to_range) {
+    const struct layer_range *from = &c->placement->ranges[from_range];
+    uint32_t border = from_range > to_range ? from_range : to_range;
+    int64_t last = loop->loop.descending ? from->begin : from->end - 1;
+    for (uint32_t i = 0; i < loop->loop.body.n; i++) {
+        const struct statement *s = &loop->loop.body.statements[i];
+        for (uint32_t k = 0; k < c->program->units[s->call.unit].n_results; k++) {
+            const struct reference *at = &s->call.results[k];
+            if (!c->borders[at->buffer] || !c->borders[at->buffer][border])
+                continue;
+            struct reference items[2] = {at_border(c, at, last, from_range),
+                                         at_border(c, at, last, to_range)};
+            struct call call = {.unit = border_unit(c, at->buffer, s->call.unit, k),
+                                .operands = arena_copy(c->program->arena, &items[0], sizeof *items),
+                                .results = arena_copy(c->program->arena, &items[1], sizeof *items)};
+            block_push(c->program, to,
+                       (struct statement){.kind = STATEMENT_CALL, .span = s->span, .call = call});
+        }
+    }
+}
+
+static void push_upwards(struct cutter *c, struct block *to, const struct statement *loop) {
+    for (uint32_t first = 0, next; first < c->placement->n_ranges; first = next) {
+        next = first + turns_from(c, first);
+        push_ranges(c, to, loop, first);
+        if (next < c->placement->n_ranges)
+            push_borders(c, to, loop, next - 1, next);
+    }
+}
+
+static void push_downwards(struct cutter *c, struct block *to, const struct statement *loop) {
+    for (uint32_t end = c->placement->n_ranges, first; end > 0; end = first) {
+        first = first_of_turn(c, end - 1);
+        push_ranges(c, to, loop, first);
+        if (first > 0)
+            push_borders(c, to, loop, first, first - 1);
+    }
+}
+
+// Of a statement outside of loops: the range in which the loop behind it begins, else that in which
+// the loop before it has ended.
+static uint32_t nearest_range(const struct cutter *c, const struct step *step, uint32_t at) {
+    uint32_t last = c->placement->n_ranges - 1;
+    const struct statement *s = &step->body.statements[at];
+    bool forward =
+        s->kind == STATEMENT_CALL && c->program->units[s->call.unit].phase == PHASE_FORWARD;
+    for (uint32_t i = at + 1; i < step->body.n && !forward; i++)
+        if (step->body.statements[i].kind == STATEMENT_LOOP)
+            return step->body.statements[i].loop.descending ? last : 0;
+    return 0;
+}
+
+static void cut_step(struct cutter *c, struct step *step) {
+    struct block made = {0};
+    for (uint32_t i = 0; i < step->body.n; i++) {
+        const struct statement *statement = &step->body.statements[i];
+        if (statement->kind != STATEMENT_LOOP) {
+            push_moved(c, &made, statement, nearest_range(c, step, i));
+            continue;
+        }
+        // The reference program's loops are those over layers.
+        CHECK(statement->loop.begin == 0 && statement->loop.end == c->program->sizes.layers);
+        if (statement->loop.descending)
+            push_downwards(c, &made, statement);
+        else
+            push_upwards(c, &made, statement);
+    }
+    step->body = made;
+}
+
+bool cut_ranges(struct program *program, const struct pass_context *context) {
+    struct arena *arena = program->arena;
+    struct placement placement;
+    uint32_t n = program->n_buffers;
+    if (!placement_for(program, context, &placement))
+        return false;
+    if (placement.n_ranges == 1)
+        return true;
+    struct cutter c = {.program = program,
+                       .modes = modes_by_layer(arena, &context->config->strategy),
+                       .placement = &placement,
+                       .old = program->buffers,
+                       .handed_on = ARENA_ARRAY(arena, bool, n + 1),
+                       .borders = ARENA_ARRAY(arena, bool *, n + 1),
+                       .border_units = ARENA_ARRAY(arena, uint32_t, n + 1),
+                       .first_piece = ARENA_ARRAY(arena, buffer_id, n + 1)};
+    for (int s = 0; s < N_STEPS; s++)
+        note_handed_on(&c, &program->steps[s]);
+    for (buffer_id id = 0; id < n; id++) {
+        c.border_units[id] = NO_ID;
+        find_borders(&c, id);
+    }
+    cut_buffers(&c, n);
+    for (int s = 0; s < N_STEPS; s++)
+        cut_step(&c, &program->steps[s]);
+    program_number(program);
+    return true;
+}

@@ -1,0 +1,277 @@
+// Recompute, several layers at once (`recomputed(unit = layers(n))`): of the inputs of layers only
+// every n-th is kept, and backward goes over the groups, the last first:
+//
+//   for g = 0 .. 2 {                                  keep the group's input, then its layers
+//     for l = 2*g .. 2*g+1 { call keep_hidden(x = hidden[l mod 2]) -> (y = saved.hidden[g]) }
+//     for l = 2*g .. 2*g+2 { call block_forward(x = hidden[l mod 2]) -> (y = hidden[l+1 mod 2]) }
+//   }
+//   for g = 0 .. 2 descending {
+//     for l = 2*g .. 2*g+1 { call take_hidden(x = saved.hidden[g]) -> (y = again.hidden[l mod 2]) }
+//     for l = 2*g .. 2*g+1 { call block_recompute(x = again.hidden[l mod 2]) ->
+//                                (y = again.hidden[l+1 mod 2], a = saved.a[l mod 2]) }
+//     for l = 2*g+1 .. 2*g+2 { call block_recompute_last(x = again.hidden[l mod 2]) ->
+//                                  (a = saved.a[l mod 2]) }
+//     for l = 2*g .. 2*g+2 descending { call block_backward(x = again.hidden[l mod 2],
+//                                           a = saved.a[l mod 2], ...) -> ... }
+//   }
+//
+// What the last layer of a group hands on is in the next group, which has been run already. So what
+// forward leaves behind for backward has n slots instead of an item for each layer, and
+// backward units are those of a strategy that keeps everything. `place` has cut ranges of layers
+// such that n divides them.
+#include "ir/check.h"
+#include "passes/layers/layer_groups.h"
+#include "passes/layers/recompute.h"
+#include "passes/reference/emit.h"
+#include "passes/reference/select.h"
+
+// ---- which loops ------------------------------------------------------------------------------
+
+// The result of a layer that the next one reads; NO_ID: there is none.
+static uint32_t handed_on(const struct program *program, const struct call *call) {
+    const struct unit *unit = &program->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        for (uint32_t k = 0; k < unit->n_parameters; k++)
+            if (call->results[i].buffer == call->operands[k].buffer)
+                return i;
+    return NO_ID;
+}
+
+// Ranges of layers begin at different ones, and turns are counted from 0.
+static bool is_backward_of(const struct loop *loop, int64_t begin) {
+    bool over_turns = loop->body.statements[0].kind == STATEMENT_LOOP;
+    return loop->descending && loop->begin == begin && !loop->stride && !over_turns;
+}
+
+static bool has_backward(const struct program *program, const struct loop *loop) {
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_LOOP &&
+            is_backward_of(&walk.statement->loop, loop->begin))
+            return true;
+    return false;
+}
+
+static void find_group(struct recomputing *r, const struct loop *loop) {
+    const struct call *call = &loop->body.statements[0].call;
+    const struct unit *unit = &r->program->units[call->unit];
+    int64_t n = layers_recomputed_at_once(&r->modes, loop->begin);
+    uint32_t result = handed_on(r->program, call);
+    n = n < loop->end - loop->begin ? n : loop->end - loop->begin;
+    if (n <= 1 || result == NO_ID || unit->phase != PHASE_FORWARD ||
+        !has_backward(r->program, loop))
+        return;
+    const struct op *op = unit_producer(unit, unit->results[result].value);
+    const struct layer_range layers = {loop->begin, loop->end, 1};
+    if (!op || !is_recomputed(r, op, &layers)) // then every layer's input is kept
+        return;
+    CHECK(loop->body.n == 1 && (loop->end - loop->begin) % n == 0);
+    struct layer_group group = {.begin = loop->begin,
+                                .end = loop->end,
+                                .n = n,
+                                .forward = call,
+                                .loop = loop,
+                                .hidden = call->results[result].buffer};
+    ARENA_PUSH(r->program->arena, r->groups, r->n_groups, r->cap_groups, group);
+}
+
+void find_groups(struct recomputing *r) {
+    struct statement_walk walk = walk_statements(&r->program->steps[STEP_TRAIN].body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_LOOP &&
+            walk.statement->loop.body.statements[0].kind == STATEMENT_CALL)
+            find_group(r, &walk.statement->loop);
+}
+
+const struct layer_group *layer_group_of(const struct recomputing *r, const struct call *forward) {
+    for (uint32_t i = 0; i < r->n_groups; i++)
+        if (r->groups[i].forward == forward)
+            return &r->groups[i];
+    return NULL;
+}
+
+// ---- what computes again ----------------------------------------------------------------------
+
+// What backward needs and, but of the last layer of a group, what the next one does.
+static struct call recompute_layer(struct recomputing *r, const struct layer_group *group,
+                                   const char *suffix) {
+    struct arena *arena = r->program->arena;
+    const struct unit *unit = &r->program->units[group->forward->unit];
+    bool last = suffix[0];
+    value_id *wanted = ARENA_ARRAY(arena, value_id, unit->n_results);
+    struct reference *results = ARENA_ARRAY(arena, struct reference, unit->n_results);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        buffer_id buffer = group->forward->results[i].buffer;
+        bool handed_on = buffer == group->hidden && !last;
+        if (!handed_on && !(buffer < r->n_buffers && r->dropped[buffer]))
+            continue;
+        wanted[n] = unit->results[i].value;
+        results[n++] = group->forward->results[i];
+    }
+    if (n == 0)
+        return (struct call){.unit = NO_ID};
+    const struct layer_range layers = {group->begin, group->end, 1};
+    struct call call = make_recomputing(r, group->forward, &layers, suffix, wanted, n);
+    call.results = results;
+    return call;
+}
+
+void recompute_in_groups(struct recomputing *r) {
+    for (uint32_t i = 0; i < r->n_groups; i++) {
+        r->groups[i].again = recompute_layer(r, &r->groups[i], "");
+        r->groups[i].last_again = recompute_layer(r, &r->groups[i], "_last");
+    }
+}
+
+// ---- buffers ----------------------------------------------------------------------------------
+
+struct group_cutter {
+    struct recomputing *r;
+    struct program *program;
+    const struct layer_group *group;
+    buffer_id kept;                // inputs of groups
+    buffer_id again;               // inputs of the layers of one group
+    uint32_t keep_unit, take_unit; // that copy from one to the other
+};
+
+static void give_slots(struct program *program, buffer_id id, int64_t n) {
+    program->buffers[id].stack = STACK_SLOTS;
+    program->buffers[id].count = n;
+    program->buffers[id].first_layer = program->buffers[id].layer_step = 0;
+}
+
+static buffer_id add_slots(struct group_cutter *c, const char *prefix, int64_t n) {
+    struct buffer made = c->program->buffers[c->group->hidden];
+    made.name = arena_format(c->program->arena, "%s.%s", prefix, made.name);
+    buffer_id id = program_add_buffer(c->program, made);
+    give_slots(c->program, id, n);
+    return id;
+}
+
+// What is kept and what is recomputed lies as what layers hand on does: so the copies have the
+// roles of the op that makes it.
+static uint32_t copying_unit(struct group_cutter *c, const char *verb, enum phase phase) {
+    const struct unit *unit = &c->program->units[c->group->forward->unit];
+    const struct buffer *hidden = &c->program->buffers[c->group->hidden];
+    uint32_t result = handed_on(c->program, c->group->forward);
+    return add_copying_unit(c->program, verb, hidden,
+                            unit_producer(unit, unit->results[result].value), phase);
+}
+
+// ---- references -------------------------------------------------------------------------------
+
+static void refer_to_slot(struct reference *at, buffer_id slots, int64_t n) {
+    at->buffer = slots;
+    if (at->index.variable < 0)
+        at->index.offset %= n;
+    else
+        at->index.modulus = n;
+}
+
+// What a statement in the group's loops names, now that there are slots; or, outside of them, what
+// layers take and hand on at their ends.
+static void refer(const struct group_cutter *c, struct statement *statement, bool backward) {
+    const struct recomputing *r = c->r;
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(c->program, statement, i)).at; i++) {
+        buffer_id id = access.at->buffer;
+        if (id == c->group->hidden && backward)
+            refer_to_slot(access.at, c->again, c->group->n);
+        else if (id == c->group->hidden)
+            refer_to_slot(access.at, id, 2);
+        else if (backward && id < r->n_buffers && r->dropped[id])
+            refer_to_slot(access.at, id, c->group->n);
+    }
+}
+
+static void refer_all(const struct group_cutter *c, struct statement *statement, bool backward) {
+    refer(c, statement, backward);
+    if (statement->kind != STATEMENT_LOOP)
+        return;
+    struct statement_walk walk = walk_statements(&statement->loop.body);
+    while (walk_next(&walk))
+        refer(c, walk.statement, backward);
+}
+
+// ---- loops ------------------------------------------------------------------------------------
+
+enum { GROUP, LAYER }; // variables of the loops
+
+// The input of the group's first layer, to where it is kept or from there.
+static void push_copy(const struct group_cutter *c, struct block *to, struct statement loop,
+                      uint32_t unit, struct reference from, struct reference at) {
+    struct arena *arena = c->program->arena;
+    struct statement call = {.kind = STATEMENT_CALL,
+                             .span = loop.span,
+                             .call = {.unit = unit,
+                                      .operands = arena_copy(arena, &from, sizeof from),
+                                      .results = arena_copy(arena, &at, sizeof at)}};
+    block_push(c->program, &loop.loop.body, call);
+    block_push(c->program, to, loop);
+}
+
+static void push_recomputing(const struct group_cutter *c, struct block *to, struct statement loop,
+                             struct call again) {
+    struct statement call = {.kind = STATEMENT_CALL, .span = loop.span, .call = again};
+    if (again.unit == NO_ID)
+        return;
+    refer(c, &call, true);
+    deepen_variables(c->program, &call);
+    block_push(c->program, &loop.loop.body, call);
+    block_push(c->program, to, loop);
+}
+
+static struct statement loop_over_groups(const struct group_cutter *c, const struct statement *from,
+                                         bool backward) {
+    int64_t n = c->group->n;
+    struct statement made = cut_in_groups(c->program, from, n, "g");
+    const struct statement layers = made.loop.body.statements[0];
+    struct reference kept = {c->kept, index_variable(GROUP, 0, 0)};
+    struct reference hidden = {c->group->hidden, index_variable(LAYER, -c->group->begin, 2)};
+    struct reference again = {c->again, index_variable(LAYER, -c->group->begin, n)};
+    made.loop.body = (struct block){0};
+    if (backward) {
+        push_copy(c, &made.loop.body, loop_in_group(from, n, 0, 1), c->take_unit, kept, again);
+        push_recomputing(c, &made.loop.body, loop_in_group(from, n, 0, n - 1), c->group->again);
+        push_recomputing(c, &made.loop.body, loop_in_group(from, n, n - 1, n),
+                         c->group->last_again);
+    } else {
+        push_copy(c, &made.loop.body, loop_in_group(from, n, 0, 1), c->keep_unit, hidden, kept);
+    }
+    block_push(c->program, &made.loop.body, layers);
+    return made;
+}
+
+// Evaluation has no backward: its loops stay as they are.
+static void cut_step(const struct group_cutter *c, struct step *step, bool train) {
+    for (uint32_t i = 0; i < step->body.n; i++) {
+        struct statement *s = &step->body.statements[i];
+        bool loop = s->kind == STATEMENT_LOOP;
+        bool backward = loop && is_backward_of(&s->loop, c->group->begin);
+        bool forward = train && loop && &s->loop == c->group->loop;
+        refer_all(c, s, backward);
+        if (forward || backward)
+            *s = loop_over_groups(c, s, backward);
+    }
+}
+
+static void cut_group(struct recomputing *r, const struct layer_group *group) {
+    struct group_cutter c = {.r = r, .program = r->program, .group = group};
+    CHECK(c.program->buffers[group->hidden].count == group->end - group->begin + 1);
+    c.kept = add_slots(&c, "saved", (group->end - group->begin) / group->n);
+    c.again = add_slots(&c, "again", group->n);
+    c.keep_unit = copying_unit(&c, "keep", PHASE_FORWARD);
+    c.take_unit = copying_unit(&c, "take", PHASE_BACKWARD);
+    give_slots(c.program, group->hidden, 2);
+    for (uint32_t i = 0; i < c.program->units[group->again.unit].n_results; i++)
+        if (group->again.results[i].buffer != group->hidden)
+            give_slots(c.program, group->again.results[i].buffer, group->n);
+    for (int kind = 0; kind < N_STEPS; kind++)
+        cut_step(&c, &c.program->steps[kind], kind == STEP_TRAIN);
+}
+
+void cut_groups(struct recomputing *r) {
+    for (uint32_t i = 0; i < r->n_groups; i++)
+        cut_group(r, &r->groups[i]);
+}

@@ -1,0 +1,69 @@
+// Partition, islands (islands.h): what a device of a mesh with several islands does beside what one
+// of a single island does. Sequences are dealt out to all of them; in the step that averages,
+// parameters are summands over the axes between them, and the sums are finished where each device
+// updates: of shards and windows its own.
+#include "passes/partition/partition.h"
+#include "passes/reference/islands.h"
+
+// ---- the step that averages -------------------------------------------------------------------
+
+static bool is_trained(const struct partitioner *p, const struct buffer *buffer) {
+    return buffer->class == CLASS_PARAMETERS && p->reference->tensors[buffer->tensor].trainable;
+}
+
+void begin_average(struct partitioner *p) {
+    for (buffer_id b = 0; b < p->reference->n_buffers; b++)
+        if (is_trained(p, &p->reference->buffers[b]))
+            p->states[b].type.partial = axis_list_mask(&p->placement.islands);
+}
+
+void sum_averaged(struct partitioner *p, const struct statement *from) {
+    struct transfers transfers = {0};
+    const struct unit *unit = &p->reference->units[from->call.unit];
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        struct reference result = from->call.results[i];
+        const struct buffer *buffer = reference_buffer(p, result);
+        struct sharding *type = &p->states[result.buffer].type;
+        if (buffer->class != CLASS_PARAMETERS || type->partial == 0)
+            continue;
+        struct axis_list axes = axes_of_sum(p, type->partial);
+        type->partial = 0;
+        struct reference place = tensor_item(p, storage_of(p, buffer)->updated, result);
+        add_piece(p, &transfers, COLLECTIVE_ALL_REDUCE, &axes, place, place,
+                  state_span(p, buffer, STATE_PARAMETERS, &axes),
+                  placement_of(&p->placement, buffer)->bucket_bytes);
+    }
+    emit_transfers(p, &transfers, arena_format(p->arena, "sum.%s", unit->name));
+}
+
+// ---- the batch --------------------------------------------------------------------------------
+
+// The axes that cut the batch, in the order of its split, those between islands among them.
+static struct axis_list batch_axes(const struct partitioner *p, const struct axis_list *cuts) {
+    struct axis_list axes = {0};
+    for (unsigned i = 0; i < p->placement.batch.n; i++) {
+        unsigned axis = p->placement.batch.axes[i];
+        if (axis_list_has(&p->placement.islands, axis) || axis_list_has(cuts, axis))
+            axis_list_add(&axes, axis);
+    }
+    for (unsigned i = 0; i < cuts->n; i++)
+        axis_list_add(&axes, cuts->axes[i]);
+    return axes;
+}
+
+// So far the program is that of one island. What is by sequences is dealt out to all of them; a
+// device keeps what it has.
+void deal_out(struct partitioner *p) {
+    int64_t islands = mesh_group_size(&p->program->mesh, &p->placement.islands);
+    p->program->policy.islands = p->placement.islands;
+    p->program->policy.average_every = steps_between_averages(p->config);
+    p->program->sizes.batch *= islands;
+    for (uint32_t b = 0; b < p->program->n_buffers; b++) {
+        struct buffer *buffer = &p->program->buffers[b];
+        for (unsigned d = 0; d < buffer->rank; d++)
+            if (buffer->dims[d].dimension == DIM_BATCH) {
+                buffer->dims[d].size *= islands;
+                buffer->layout.cuts[d] = batch_axes(p, &buffer->layout.cuts[d]);
+            }
+    }
+}

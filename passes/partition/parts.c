@@ -1,0 +1,25 @@
+// Partition, parts: ops that need a dimension whole, in a form that does not: losses, where the
+// vocabulary is cut. The unit is rewritten before its types are known, on logical values: which
+// collectives the parts need follows from their signatures, as for every other op.
+#include <string.h>
+
+#include "passes/partition/unit.h"
+#include "passes/placement/work.h"
+#include "passes/reference/loss_parts.h"
+
+// Is the label of ops.def by which the loss is taken over the vocabulary cut here?
+static bool cuts_vocabulary(const void *chooser, const struct unit *unit, const struct op *op) {
+    const struct partitioner *p = chooser;
+    struct work_label labels[MAX_LABELS];
+    struct axis_list cuts[MAX_LABELS];
+    char letters[MAX_LABELS + 1];
+    const struct work_rule *by[MAX_AXES];
+    unsigned n = work_labels(unit, op, letters, labels), v = (unsigned)strcspn(letters, "v");
+    labels[v].whole = false;
+    work_cuts(&p->placement, (struct part){op->roles, op->n_roles, p->layer}, labels, n, cuts, by);
+    return cuts[v].n > 0;
+}
+
+const struct unit *unit_by_parts(struct partitioner *p, const struct unit *from) {
+    return unit_by_loss_parts(p->program, from, cuts_vocabulary, p);
+}

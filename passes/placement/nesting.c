@@ -1,0 +1,193 @@
+// place, nesting: shards inside shards. The update reads a device's parts of the gradient, the
+// optimizer's states and the parameter together, so those of the state that is cut by most axes
+// must lie in those of the others. A product of axes says an order; place.c has put the axes into
+// the one that nests them, and a product that says another is refused here.
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+
+static const char *product_text(struct placing *p, const struct axis_list *axes) {
+    const char *text = "";
+    for (unsigned i = 0; i < axes->n; i++)
+        text = arena_format(p->arena, "%s%s%s", text, i ? " * " : "", axis_name(p, axes->axes[i]));
+    return text;
+}
+
+// A tensor's parts that must hold those of the optimizer's states.
+struct holder {
+    const char *what;
+    enum state state; // which says so
+    const struct axis_list *axes;
+};
+enum { N_HOLDERS = 4 };
+
+static void holders_of(const struct placed_tensor *placed, struct holder holders[N_HOLDERS]) {
+    holders[0] =
+        (struct holder){"the parameters", STATE_PARAMETERS, &placed->shards[STATE_PARAMETERS]};
+    holders[1] =
+        (struct holder){"the gradients", STATE_GRADIENTS, &placed->shards[STATE_GRADIENTS]};
+    holders[2] = (struct holder){"each microbatch's reduced gradients", STATE_GRADIENTS,
+                                 &placed->scattered_each};
+    holders[3] = (struct holder){"the parameters that are kept after forward", STATE_PARAMETERS,
+                                 &placed->kept_shards};
+}
+
+// The first axis of `a` that is not in `b`; -1: it has all.
+static int axis_beyond(const struct axis_list *a, const struct axis_list *b) {
+    for (unsigned i = 0; i < a->n; i++)
+        if (!axis_list_has(b, a->axes[i]))
+            return a->axes[i];
+    return -1;
+}
+
+// Of two kinds of shards one must lie inside the other; else no order of the axes serves both.
+static bool check_chain(struct placing *p, const struct placed_tensor *placed) {
+    struct holder holders[N_HOLDERS];
+    holders_of(placed, holders);
+    for (int i = 1; i < N_HOLDERS; i++)
+        for (int k = 0; k < i; k++) {
+            int outer = axis_beyond(holders[k].axes, holders[i].axes);
+            int inner = axis_beyond(holders[i].axes, holders[k].axes);
+            if (outer < 0 || inner < 0)
+                continue;
+            not_yet(p, placed_origin(placed, holders[i].state, (unsigned)inner),
+                    arena_format(p->arena,
+                                 "cutting %s over `%s` and %s over `%s`, neither inside the other,",
+                                 holders[i].what, axis_name(p, (unsigned)inner), holders[k].what,
+                                 axis_name(p, (unsigned)outer)),
+                    "cut both over the same axes, or one over some of the other's");
+            return false;
+        }
+    return true;
+}
+
+// Two axes of one statement's product that the optimizer's shards need in the other order.
+struct reversal {
+    enum state state;
+    unsigned outer, inner; // as the shards need them
+};
+
+static unsigned place_in(const struct axis_list *axes, unsigned axis) {
+    unsigned i = 0;
+    while (i < axes->n && axes->axes[i] != axis)
+        i++;
+    return i;
+}
+
+static bool find_reversal(const struct placed_tensor *placed, struct reversal *out) {
+    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        for (unsigned k = 1; k < placed->shards[state].n; k++)
+            for (unsigned i = 0; i < k; i++) {
+                unsigned outer = placed->shards[state].axes[i],
+                         inner = placed->shards[state].axes[k];
+                const struct mode_statement *mode = placed->extents[state][outer].mode;
+                if (mode != placed->extents[state][inner].mode ||
+                    place_in(&mode->axes, outer) < place_in(&mode->axes, inner))
+                    continue;
+                *out = (struct reversal){(enum state)state, outer, inner};
+                return true;
+            }
+    return false;
+}
+
+static const struct holder *holder_of(const struct holder holders[N_HOLDERS],
+                                      const struct reversal *found) {
+    for (int i = 0; i < N_HOLDERS; i++)
+        if (axis_list_has(holders[i].axes, found->outer) &&
+            !axis_list_has(holders[i].axes, found->inner))
+            return &holders[i];
+    return NULL;
+}
+
+// The product with those of its axes that `order` has in that order.
+static struct axis_list reordered(const struct axis_list *product, const struct axis_list *order) {
+    struct axis_list axes = *product;
+    for (unsigned i = 0, next = 0; i < axes.n; i++) {
+        if (!axis_list_has(order, axes.axes[i]))
+            continue;
+        while (!axis_list_has(product, order->axes[next]))
+            next++;
+        axes.axes[i] = order->axes[next++];
+    }
+    return axes;
+}
+
+static bool is_edited(const struct diagnostic *d, struct span span) {
+    for (uint32_t i = 0; i < d->n_edits; i++)
+        if (d->edits[i].span.source == span.source && d->edits[i].span.begin == span.begin)
+            return true;
+    return false;
+}
+
+// All products, of all states and tensors: with one of them mended the next would be refused. What
+// a tuple or `use` says of several states is one product.
+static void propose_order(struct placing *p, struct diagnostic *d, const struct axis_list *order) {
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        struct axis_list axes = reordered(&mode->axes, order);
+        if (mode->state != STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
+            !axis_list_equal(&axes, &mode->axes) && !is_edited(d, mode->axes_span))
+            diagnostic_edit(d, mode->axes_span, "%s", product_text(p, &axes));
+    }
+}
+
+// E313. Where sums are ordered, those over axes of the model come first, and so do their parts.
+static struct diagnostic *report_late_parts(struct placing *p, const struct mode_statement *mode,
+                                            const struct reversal *found) {
+    struct axis_list said = effective_axes(p, &mode->axes);
+    struct diagnostic *d =
+        report(p->diagnostics, E313, origin_span(&mode->origin),
+               "shards over `%s` are cut over `%s` outside `%s`", product_text(p, &said),
+               axis_name(p, found->inner), axis_name(p, found->outer));
+    diagnostic_say(d,
+                   "gradients are summed over `%s` last: a device keeps its part over `%s` before",
+                   axis_name(p, found->inner), axis_name(p, found->outer));
+    return d;
+}
+
+static bool is_summed_first(const struct placing *p, const struct reversal *found) {
+    const struct placement *placement = p->placement;
+    return placement->ordered && !axis_list_has(&placement->tokens, found->outer) &&
+           axis_list_has(&placement->tokens, found->inner);
+}
+
+// E309. A product has an order, and by it a device's part of one state is not, or does not lie in,
+// its part of another.
+static void report_order(struct placing *p, const struct placed_tensor *placed,
+                         const struct reversal *found) {
+    const struct mode_statement *mode = placed->extents[found->state][found->outer].mode;
+    const char *order = product_text(p, &placed->shards[STATE_OPTIMIZER]);
+    struct axis_list said = effective_axes(p, &mode->axes);
+    struct holder holders[N_HOLDERS];
+    holders_of(placed, holders);
+    const struct holder *holder = holder_of(holders, found);
+    struct diagnostic *d;
+    if (holder) {
+        d = report(p->diagnostics, E309, origin_span(&mode->origin),
+                   "shards over `%s` do not lie in those of %s over `%s`", product_text(p, &said),
+                   holder->what, product_text(p, holder->axes));
+        diagnostic_say(d, "the outer cut is over `%s`", axis_name(p, found->inner));
+        diagnostic_label(d, origin_span(placed_origin(placed, holder->state, found->outer)),
+                         "cut over `%s` only", product_text(p, holder->axes));
+    } else if (is_summed_first(p, found)) {
+        d = report_late_parts(p, mode, found);
+    } else {
+        d = report(p->diagnostics, E309, origin_span(&mode->origin),
+                   "%s are cut over `%s`, but the optimizer over `%s`", state_names[found->state],
+                   product_text(p, &said), order);
+        diagnostic_say(d, "a device's part of one is not its part of the other");
+        diagnostic_label(d, origin_span(placed_origin(placed, STATE_OPTIMIZER, found->outer)),
+                         "the update works on parts in this order");
+    }
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d,
+                    "name the axes in one order in every product that has them, `%s`, or each in a "
+                    "statement of its own, which says no order",
+                    order);
+    propose_order(p, d, &placed->shards[STATE_OPTIMIZER]);
+}
+
+void check_nesting(struct placing *p, const struct placed_tensor *placed) {
+    struct reversal found;
+    if (check_chain(p, placed) && find_reversal(placed, &found))
+        report_order(p, placed, &found);
+}

@@ -1,0 +1,397 @@
+// place, order: what `reproducible` asks of a strategy. Gradients and losses are then sums over the
+// microbatches of all devices in one order, a binary tree over their numbers, so that every mesh
+// adds alike. The digits of a number are, least significant first, the axes that are summed over in
+// each microbatch, the microbatch in time, the axes that are summed over after the last; the batch
+// is cut accordingly (layout.n_inner), and there is but one such order in a program. Axes of the
+// model divide what is worked on in blocks, in whole ones; sums over parts of sequences are inside
+// a microbatch.
+#include <inttypes.h>
+
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+#include "passes/placement/work.h"
+
+struct axis_list placement_sum(const struct placement *placement, const struct mesh *mesh,
+                               uint64_t mask) {
+    struct axis_list sum = {0};
+    for (unsigned i = 0; i < placement->batch.n; i++)
+        if (mask >> placement->batch.axes[i] & 1)
+            axis_list_add(&sum, placement->batch.axes[i]);
+    for (unsigned axis = 0; axis < mesh->n_axes; axis++) {
+        const struct split_statement *split = placement->split_by[axis];
+        if (!(mask >> axis & 1))
+            continue;
+        for (unsigned i = 0; split && i < split->axes.n; i++)
+            if (mask >> split->axes.axes[i] & 1)
+                axis_list_add(&sum, split->axes.axes[i]);
+        axis_list_add(&sum, axis);
+    }
+    return sum;
+}
+
+struct gradient_sums gradient_sums(const struct placement *placement,
+                                   const struct placed_tensor *tensor) {
+    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    struct axis_list tokens = placement->tokens, each = {0};
+    for (unsigned i = 0; i < MAX_RANK; i++)
+        tokens = axes_without(&tokens, &tensor->cuts[i]);
+    if (placement->microbatches > 1) // else each and last are the same
+        each = tensor->reduced_each;
+    struct axis_list rest = axes_without(&tokens, owners);
+    struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
+                                 .scatter_last = axes_without(owners, &tensor->scattered_each),
+                                 .reduce_last = axes_without(&rest, &each)};
+    sums.reduce_each = axes_without(&rest, &sums.reduce_last);
+    if (placement->ordered) {
+        sums.scatter_each = those_in(&sums.scatter_each, &placement->tokens);
+        sums.scatter_last = those_in(&sums.scatter_last, &placement->tokens);
+        for (unsigned i = 0; i < owners->n && !axis_list_has(&placement->tokens, owners->axes[i]);
+             i++)
+            axis_list_add(&sums.keep_first, owners->axes[i]);
+    }
+    return sums;
+}
+
+// ---- E199: what is not summed in order yet ----------------------------------------------------
+
+static struct diagnostic *not_in_order_yet(struct placing *p, const struct origin *origin,
+                                           const char *what) {
+    return not_yet(p, origin, arena_format(p->arena, "%s, where training is `reproducible`,", what),
+                   "leave out `reproducible`");
+}
+
+static void report_copies(struct placing *p, const struct split_statement *split) {
+    const char *axes = axes_text(p, &split->said);
+    struct diagnostic *d = not_in_order_yet(p, &split->origin, "copying key and value heads");
+    if (p->config->model.kv_heads == 1)
+        diagnostic_help(d, "split neither, as the model has one of these, or leave out "
+                           "`reproducible`");
+    else
+        diagnostic_help(d,
+                        "split them over at most %" PRId64 " devices, as many as the model has, or "
+                        "leave out `reproducible`",
+                        p->config->model.kv_heads);
+    diagnostic_say(d, "`%s` has %" PRId64 " devices", axes,
+                   mesh_group_size(&p->config->mesh, &split->said));
+}
+
+// The batch, which is split alone, has an order, and what is worked on in blocks.
+static void check_ordered_split(struct placing *p, const struct split_statement *split) {
+    struct axis_list axes = effective_axes(p, &split->axes);
+    if (split->dimensions[0] == DIM_BATCH)
+        return;
+    struct axis_list shared = those_in(&axes, &p->placement->batch);
+    if (shared.n) {
+        struct diagnostic *d =
+            not_in_order_yet(p, &split->origin, "dividing the model over axes of the batch");
+        diagnostic_say(d, "`%s` splits the batch, too", axes_text(p, &shared));
+        diagnostic_help(d, "divide it over other axes, or leave out `reproducible`");
+    } else if (effective_axes(p, &split->copies).n) {
+        report_copies(p, split);
+    }
+}
+
+// The data axes that each microbatch is scattered over though gradients are not kept in their
+// parts.
+static struct axis_list scattered_beyond(const struct placing *p,
+                                         const struct placed_tensor *placed) {
+    struct gradient_sums sums = gradient_sums(p->placement, placed);
+    return axes_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
+}
+
+// Parts over axes of the model are kept of what data axes scatter, or of what they have summed: the
+// axis that has them in between; -1: none.
+static int axis_between(const struct placing *p, const struct placed_tensor *placed) {
+    struct gradient_sums sums = gradient_sums(p->placement, placed);
+    struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
+    inside = axes_without(&inside, &sums.keep_first);
+    struct axis_list scattered = those_in(&inside, &placed->scattered_each);
+    bool between = scattered.n || sums.scatter_last.n || scattered_beyond(p, placed).n;
+    return inside.n && between ? inside.axes[0] : -1;
+}
+
+// With the gradients cut over it, too, its parts are outside; with the gradients kept in the parts
+// that they are scattered in, nothing is in between.
+static void report_parts_inside(struct placing *p, const struct placed_tensor *placed,
+                                unsigned axis) {
+    const struct origin *origin = placed_origin(placed, STATE_OPTIMIZER, axis);
+    struct axis_list axes = scattered_beyond(p, placed);
+    if (!axes.n)
+        axis_list_add(&axes, axis);
+    struct diagnostic *d = not_in_order_yet(
+        p, origin,
+        arena_format(p->arena,
+                     "sharding over `%s`, which divides the model, inside shards over data axes",
+                     axis_name(p, axis)));
+    diagnostic_help(d, "shard the gradients over `%s`, too, or leave out `reproducible`",
+                    axes_text(p, &axes));
+    propose_extent(p, d, placed, STATE_GRADIENTS, EXTENT_SHARDED, &axes, origin_span(origin));
+}
+
+// Whether several units add to a gradient (of a tied table): each sum is then made before it is
+// added.
+static bool has_several_terms(const struct program *program, uint32_t tensor) {
+    struct statement_walk walk = walk_statements(&program->steps[STEP_TRAIN].body);
+    unsigned terms = 0;
+    while (walk_next(&walk)) {
+        const struct call *call = &walk.statement->call;
+        bool adds = walk.statement->kind == STATEMENT_CALL &&
+                    program->units[call->unit].phase == PHASE_BACKWARD;
+        for (uint32_t i = 0; adds && i < program->units[call->unit].n_results; i++) {
+            const struct buffer *buffer = &program->buffers[call->results[i].buffer];
+            terms += buffer->class == CLASS_GRADIENTS && buffer->tensor == tensor;
+        }
+    }
+    return terms > 1;
+}
+
+// The axes over which a tensor's gradient is a sum over parts of sequences, as reduce_first has
+// them.
+static struct axis_list sum_over_sequences(const struct placing *p, uint32_t i) {
+    const struct placement *placement = p->placement;
+    const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+    struct part part = {tensor->roles, tensor->n_roles,
+                        placement->ranges[i / placement->n_tensors].begin};
+    struct work_label labels[MAX_RANK + 1] = {{.dimensions = UINT32_C(1) << DIM_SEQUENCE}};
+    struct axis_list cuts[MAX_RANK + 1];
+    const struct work_rule *by[MAX_AXES];
+    for (unsigned d = 0; d < tensor->rank; d++)
+        labels[d + 1].dimensions = UINT32_C(1) << tensor->dims[d].dimension;
+    work_cuts(placement, part, labels, tensor->rank + 1, cuts, by);
+    return placement_sum(placement, &p->config->mesh, axis_list_mask(&cuts[0]));
+}
+
+// Of a gradient that the devices of an axis have alike each keeps its part as it stands in memory.
+// Behind the last element of the whole nothing is known, so all parts must be full: the axis over
+// which they are not; -1: none. One sum over parts of sequences that begins with the axes of the
+// shards is scattered over them, which fills them up; any other is whole first (reduce_first).
+static int axis_of_short_parts(const struct placing *p, uint32_t i) {
+    const struct mesh *mesh = &p->config->mesh;
+    const struct placed_tensor *placed = &p->placement->tensors[i];
+    const struct tensor *tensor = &p->program->tensors[i % p->placement->n_tensors];
+    struct axis_list kept = gradient_sums(p->placement, placed).keep_first;
+    struct axis_list sum = sum_over_sequences(p, i);
+    bool scattered = axis_list_begins(&sum, &kept) &&
+                     !has_several_terms(p->program, i % p->placement->n_tensors);
+    int64_t elements = 1;
+    for (unsigned d = 0; d < tensor->rank; d++)
+        elements *= tensor->dims[d].size / mesh_group_size(mesh, &placed->cuts[d]);
+    bool full = elements % mesh_group_size(mesh, &placed->shards[STATE_OPTIMIZER]) == 0;
+    return tensor->trainable && kept.n && !full && !scattered ? kept.axes[0] : -1;
+}
+
+static void report_short_parts(struct placing *p, const struct tensor *tensor,
+                               const struct placed_tensor *placed, unsigned axis) {
+    int64_t parts = mesh_group_size(&p->config->mesh, &placed->shards[STATE_OPTIMIZER]);
+    struct diagnostic *d = not_in_order_yet(
+        p, placed_origin(placed, STATE_OPTIMIZER, axis),
+        arena_format(p->arena, "sharding over `%s`, which divides the model, in parts of two sizes",
+                     axis_name(p, axis)));
+    diagnostic_say(d, "what a device has of `%s` is no multiple of %" PRId64 " elements",
+                   tensor->name, parts);
+    diagnostic_help(d,
+                    "take sizes that %" PRId64 " divides, shard over data axes only, or leave out "
+                    "`reproducible`",
+                    parts);
+}
+
+static void check_storage(struct placing *p) {
+    const struct placement *placement = p->placement;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        const struct placed_tensor *placed = &placement->tensors[i];
+        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        int between = axis_between(p, placed), of_short = axis_of_short_parts(p, i);
+        if (between >= 0)
+            report_parts_inside(p, placed, (unsigned)between);
+        else if (of_short >= 0)
+            report_short_parts(p, tensor, placed, (unsigned)of_short);
+        if (between >= 0 || of_short >= 0)
+            return;
+    }
+}
+
+static void check_kind(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t i = 0; i < strategy->n_splits; i++)
+        check_ordered_split(p, &strategy->splits[i]);
+    check_storage(p);
+}
+
+// ---- E313: what has no order --------------------------------------------------------------------
+
+struct diagnostic *report_no_order(struct placing *p, const struct origin *origin,
+                                   const char *message) {
+    struct diagnostic *d = report(p->diagnostics, E313, origin_span(origin), "%s", message);
+    diagnostic_origin(d, origin);
+    return d;
+}
+
+// What is lost in codes, and what islands train between averages, depends on how many there are. So
+// the file promises what holds on no mesh, not even on one device, where nothing is lost.
+static void check_relaxed(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    if (!p->config->strategy.n_relaxations)
+        return;
+    const struct relax_statement *relax = &p->config->strategy.relaxations[0];
+    struct diagnostic *d = report_no_order(
+        p, &relax->origin,
+        "`relax` gives other results on every mesh, but training is `reproducible`");
+    diagnostic_label(d, origin_span(&train->reproducible_origin), "the same results are promised");
+    diagnostic_help(d, "leave out `reproducible`, or `relax` with what stands in it");
+    if (train->reproducible_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->reproducible_origin.span, "%s", "");
+}
+
+// ---- E313: sizes --------------------------------------------------------------------------------
+
+static void check_number(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    int64_t devices = mesh_group_size(&p->config->mesh, &p->placement->batch);
+    if (devices <= train->reproducible)
+        return;
+    struct diagnostic *d =
+        report_no_order(p, &train->reproducible_origin,
+                        arena_format(p->arena,
+                                     "%" PRId64 " devices share the batch, more than "
+                                     "`reproducible = %" PRId64 "`",
+                                     devices, train->reproducible));
+    if (devices > LIMIT_REPRODUCIBLE) {
+        diagnostic_help(d, "split the batch over at most %d devices", LIMIT_REPRODUCIBLE);
+        return;
+    }
+    diagnostic_help(d,
+                    "raise `reproducible` to %" PRId64 ": it is the most devices that train to "
+                    "these bits",
+                    devices);
+    propose_reproducible(p, d, devices);
+}
+
+static void check_powers(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    const struct axis_list *batch = &p->placement->batch;
+    for (unsigned i = 0; i < batch->n; i++) {
+        unsigned axis = batch->axes[i];
+        if (is_power_of_two(axis_size(p, axis)))
+            continue;
+        struct diagnostic *d = report_no_order(
+            p, &p->placement->split_by[axis]->origin,
+            arena_format(p->arena, "`%s` has %" PRId64 " devices, which make no binary tree",
+                         axis_name(p, axis), axis_size(p, axis)));
+        diagnostic_help(d, "`reproducible` takes axes whose sizes are powers of two");
+    }
+    if (is_power_of_two(p->placement->microbatches))
+        return;
+    struct diagnostic *d =
+        report_no_order(p, &train->batch_origin,
+                        arena_format(p->arena, "%" PRId64 " microbatches make no binary tree",
+                                     p->placement->microbatches));
+    propose_microbatches(p, d);
+}
+
+// A dimension that axes cut, and a statement that says so; `split` is NULL where that is not one.
+struct division {
+    struct dim dim;
+    struct axis_list cuts;
+    const struct origin *origin;
+    const struct split_statement *split;
+};
+
+// Of the axes that cut a dimension the last one's devices are neighbours in a sum over it.
+static void check_sum_over(struct placing *p, const struct division *division) {
+    const struct mesh *mesh = &p->config->mesh;
+    const struct axis_list *cuts = &division->cuts;
+    struct axis_list sum = placement_sum(p->placement, mesh, axis_list_mask(cuts));
+    if (axis_list_equal(&sum, cuts))
+        return;
+    struct diagnostic *d = report_no_order(
+        p, division->origin,
+        arena_format(p->arena, "`%s` is divided over `%s`, but sums over these go by `%s`",
+                     dimension_names[division->dim.dimension], mesh_axes_text(mesh, cuts, p->arena),
+                     mesh_axes_text(mesh, &sum, p->arena)));
+    diagnostic_help(d, "name the axes in that order, those of several statements in the mesh");
+    if (division->split)
+        propose_split(p, d, division->split, &sum);
+}
+
+// Every device has whole blocks of what it is given a part of.
+static void check_blocks(struct placing *p, const struct division *division) {
+    const struct dim *dim = &division->dim;
+    int64_t blocks = blocks_of(&p->program->policy, dim->dimension, dim->size);
+    int64_t parts = mesh_group_size(&p->config->mesh, &division->cuts);
+    if (blocks % parts == 0)
+        return;
+    const char *work =
+        blocks == 1 ? "whole" : arena_format(p->arena, "in %" PRId64 " blocks", blocks);
+    struct diagnostic *d =
+        report_no_order(p, division->origin,
+                        arena_format(p->arena, "`%s` is divided in %" PRId64 ", but worked on %s",
+                                     dimension_names[dim->dimension], parts, work));
+    diagnostic_say(d,
+                   "as many blocks as the greatest power of two that divides %" PRId64
+                   ", at most `reproducible` and %d",
+                   dim->size, LIMIT_BLOCKS);
+    if (is_power_of_two(parts) && parts <= LIMIT_BLOCKS && dim->size % parts == 0) {
+        diagnostic_help(d, "raise `reproducible` to %" PRId64 ", which gives other bits", parts);
+        propose_reproducible(p, d, parts);
+    } else if (blocks > 1) {
+        diagnostic_help(d, "divide it in a power of two that is at most %" PRId64, blocks);
+    } else {
+        diagnostic_help(d, "leave it whole on every device");
+    }
+}
+
+static void check_division(struct placing *p, const struct division *division) {
+    uint32_t errors = p->diagnostics->n_errors;
+    check_blocks(p, division);
+    if (p->diagnostics->n_errors == errors)
+        check_sum_over(p, division);
+}
+
+// What no tensor says, rules do: of sequences always, of the vocabulary where a head divides work
+// on a table that it shares.
+static void check_scopes(struct placing *p) {
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t i = 0; i < p->placement->n_rules && p->diagnostics->n_errors == errors; i++) {
+        const struct work_rule *rule = &p->placement->rules[i];
+        if (rule->dimension != DIM_SEQUENCE && rule->dimension != DIM_VOCAB)
+            continue;
+        int64_t size =
+            rule->dimension == DIM_SEQUENCE ? p->config->train.sequence : p->config->model.vocab;
+        struct division division = {
+            .dim = {rule->dimension, size},
+            .cuts = work_cuts_in_scope(p->placement, rule->scope, rule->dimension),
+            .origin = rule_origin(rule),
+            .split = rule->split};
+        if (division.cuts.n)
+            check_division(p, &division);
+    }
+}
+
+static void check_dimensions(struct placing *p) {
+    const struct placement *placement = p->placement;
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t i = 0; i < placement->n_ranges * placement->n_tensors; i++) {
+        const struct tensor *tensor = &p->program->tensors[i % placement->n_tensors];
+        const struct placed_tensor *placed = &placement->tensors[i];
+        for (unsigned d = 0; d < tensor->rank && p->diagnostics->n_errors == errors; d++) {
+            const struct axis_list *cuts = &placed->cuts[d];
+            if (!cuts->n)
+                continue;
+            const struct split_statement *split = placed->cut_by[cuts->axes[0]];
+            check_division(p, &(struct division){tensor->dims[d], *cuts, &split->origin, split});
+        }
+    }
+    if (p->diagnostics->n_errors == errors)
+        check_scopes(p);
+}
+
+// What is refused by one of these would be refused for the wrong reason by those behind it.
+void check_order(struct placing *p) {
+    static void (*const checks[])(struct placing *) = {
+        check_relaxed, check_kind,       check_promised, check_powers,
+        check_number,  check_dimensions, check_sums};
+    uint32_t errors = p->diagnostics->n_errors;
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && p->config->train.reproducible; i++)
+        if (p->diagnostics->n_errors == errors)
+            checks[i](p);
+}

@@ -1,0 +1,473 @@
+// place: where the work and the storage of every tensor lie.
+//
+// Splits give work: the axes that cut each dimension (placement/divide.c). Modes give storage: for
+// every tensor, state and axis the statements that match are weighed: the longer selector wins,
+// then the strategy's own text over what `use` or a `states` tuple brought; a tie is an error that
+// shows both lines. What no statement says is replicated. The rules of composition stand in
+// placement/rules.c: they explain more than a refutation of the program that would come out.
+#include "passes/placement/place.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "ir/limits.h"
+#include "passes/placement/work.h"
+#include "passes/reference/islands.h"
+#include "passes/reference/select.h"
+
+// ---- axes -------------------------------------------------------------------------------------
+
+int64_t axis_size(const struct placing *p, unsigned axis) {
+    return p->config->mesh.axes[axis].size;
+}
+
+const char *axes_text(struct placing *p, const struct axis_list *list) {
+    return mesh_axes_text(&p->config->mesh, list, p->arena);
+}
+
+struct axis_list effective_axes(const struct placing *p, const struct axis_list *axes) {
+    struct axis_list list = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (axis_size(p, axes->axes[i]) > 1)
+            axis_list_add(&list, axes->axes[i]);
+    return list;
+}
+
+// ---- storage ----------------------------------------------------------------------------------
+
+struct tie { // of a mode with another, which was told
+    uint32_t other;
+    const struct tie *next;
+};
+
+// What the weighing needs to remember, so that every conflict is reported once.
+struct weighing {
+    struct placing *placing;
+    const struct tie **ties;               // of a mode
+    bool *reported;                        // of a mode: it places what a split cuts
+    uint32_t *placed;                      // tensors that a mode reached
+    uint32_t *decided;                     // of these, those that are there and follow it
+    const struct mode_statement **instead; // one that others follow
+    uint32_t range;                        // of the layers that are looked at
+    const struct stretch *stretch;         // the modes that may speak about them
+};
+
+static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
+    struct placement *placement = w->placing->placement;
+    return &placement->tensors[w->range * placement->n_tensors + t];
+}
+
+// A `use` places several states: what two of them say is told once.
+static bool is_reported(const struct placing *p, enum diagnostic_code code, struct span span,
+                        struct span label) {
+    for (uint32_t i = 0; i < p->diagnostics->n_items; i++) {
+        const struct diagnostic *d = p->diagnostics->items[i];
+        if (d->code == code && d->n_labels && span_equal(d->span, span) &&
+            span_equal(d->labels[0].span, label))
+            return true;
+    }
+    return false;
+}
+
+// One text, a tuple or a `use`, places several states.
+static bool places_several(const struct mode_statement *mode) {
+    return !mode->own_text && mode->statement_span.source != NO_SOURCE;
+}
+
+static bool said_together(const struct mode_statement *a, const struct mode_statement *b) {
+    return places_several(a) && span_equal(a->statement_span, b->statement_span);
+}
+
+// How two modes of two statements that contradict each other compare as what is told of these: best
+// where they say different things, then in the order of states.
+static int telling(const struct mode_statement *a, const struct mode_statement *b) {
+    return (a->extent != b->extent ? N_STATES : 0) + N_STATES - 1 - (int)a->state;
+}
+
+// Of two statements that place several states, those of their modes of which is told.
+static void choose_told(const struct placing *p, const struct mode_statement **first,
+                        const struct mode_statement **second) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    const struct mode_statement *a = *first, *b = *second;
+    for (uint32_t i = 0; i < strategy->n_modes; i++)
+        for (uint32_t k = 0; k < strategy->n_modes && said_together(&strategy->modes[i], a); k++) {
+            const struct mode_statement *x = &strategy->modes[i], *y = &strategy->modes[k];
+            if (said_together(y, b) && x->state == y->state &&
+                telling(x, y) > telling(*first, *second)) {
+                *first = x;
+                *second = y;
+            }
+        }
+}
+
+void report_tie(struct placing *p, const struct mode_statement *first,
+                const struct mode_statement *second, unsigned axis) {
+    choose_told(p, &first, &second);
+    struct span span = origin_span(&second->origin), other = origin_span(&first->origin);
+    bool brought = second->origin.kind == ORIGIN_USE;
+    bool limited = !places_several(first) || !places_several(second); // can one be, by a selector?
+    if (is_reported(p, E305, span, other))
+        return;
+    const char *what =
+        brought ? "the same states" : arena_format(p->arena, "`%s`", state_names[second->state]);
+    struct diagnostic *d =
+        report(p->diagnostics, E305, span, "two statements of equal rank place %s over `%s`", what,
+               p->config->mesh.axes[axis].name);
+    diagnostic_say(d, "the other says this, of the same %s",
+                   second->state == STATE_ACTIVATIONS && !brought ? "values" : "tensors");
+    diagnostic_label(d, other, "one says this");
+    diagnostic_origin(d, &second->origin);
+    diagnostic_help(d, "keep one of them%s",
+                    brought   ? ", or limit one to a part of the model, as in `in mlp { use ... }`"
+                    : limited ? ", or give one a longer selector"
+                              : "");
+    propose_first(p, d, first, second);
+}
+
+static void report_tie_once(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {
+    const struct strategy_config *strategy = &w->placing->config->strategy;
+    for (const struct tie *tie = w->ties[first]; tie; tie = tie->next)
+        if (tie->other == second)
+            return;
+    const struct tie told = {second, w->ties[first]};
+    w->ties[first] = arena_copy(w->placing->arena, &told, sizeof told);
+    report_tie(w->placing, &strategy->modes[first], &strategy->modes[second], axis);
+}
+
+// A mode with a selector that names a tensor which a split cuts on the axis already.
+static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tensor,
+                       const struct split_statement *split, unsigned axis) {
+    struct placing *p = w->placing;
+    const struct mode_statement *mode = &p->config->strategy.modes[m];
+    if (w->reported[m])
+        return;
+    w->reported[m] = true;
+    const char *name = p->config->mesh.axes[axis].name;
+    struct diagnostic *d = report(p->diagnostics, E304, origin_span(&mode->origin),
+                                  "`%s` is cut over `%s` already, by a split", tensor->name, name);
+    diagnostic_say(d, "a mode places what the splits leave whole");
+    diagnostic_label(d, origin_span(&split->origin), "this cuts its work over `%s`", name);
+    diagnostic_origin(d, &mode->origin);
+    if (mode->origin.kind == ORIGIN_USE)
+        diagnostic_help(d, "leave the `use` out, or limit it to other tensors");
+    else
+        diagnostic_help(d, "leave `%s` out of this mode, or select other tensors", name);
+    struct axis_list cut = {.axes = {(uint8_t)axis}, .n = 1};
+    struct axis_list left = axes_without(&mode->axes, &cut);
+    propose_axes(p, d, mode, &left);
+}
+
+// `replicated` without axes is said of all of them.
+static bool names_axis(const struct mode_statement *mode, unsigned axis) {
+    return mode->axes.n ? axis_list_has(&mode->axes, axis) : mode->extent == EXTENT_REPLICATED;
+}
+
+// Does mode `m` speak about this tensor's state on this axis?
+static bool applies(struct weighing *w, uint32_t m, enum state state, uint32_t t, unsigned axis) {
+    struct placing *p = w->placing;
+    const struct mode_statement *mode = &p->config->strategy.modes[m];
+    const struct tensor *tensor = &p->program->tensors[t];
+    if (mode->state != state || !mode->sets_extent || !names_axis(mode, axis) ||
+        !selector_matches(&mode->selector, tensor->roles, tensor->n_roles) ||
+        !selector_covers(&mode->selector, p->placement->ranges[w->range].begin))
+        return false;
+    w->placed[m]++;
+    const struct split_statement *split = placed_here(w, t)->cut_by[axis];
+    if (split && mode->selector.n_roles > 0 && mode->axes.n)
+        report_cut(w, m, tensor, split, axis);
+    return !split;
+}
+
+// Of what is frozen there are parameters only.
+static void count_decided(struct weighing *w, enum state state, uint32_t t, unsigned axis,
+                          uint32_t winner) {
+    const struct strategy_config *strategy = &w->placing->config->strategy;
+    if (state != STATE_PARAMETERS && !w->placing->program->tensors[t].trainable)
+        return;
+    w->decided[winner]++;
+    for (uint32_t i = 0; i < w->stretch->n; i++) {
+        uint32_t m = w->stretch->numbers[i];
+        if (m != winner && !w->instead[m] && applies(w, m, state, t, axis))
+            w->instead[m] = &strategy->modes[winner];
+    }
+}
+
+// The statement that decides about one state of one tensor on one axis.
+static void weigh(struct weighing *w, enum state state, uint32_t t, unsigned axis) {
+    const struct strategy_config *strategy = &w->placing->config->strategy;
+    int winner = -1, rival = -1; // rival: another one of the winner's rank
+    for (uint32_t i = 0; i < w->stretch->n; i++) {
+        uint32_t m = w->stretch->numbers[i];
+        if (!applies(w, m, state, t, axis))
+            continue;
+        int rank =
+            winner < 0 ? 1 : compare_statements(&strategy->modes[m], &strategy->modes[winner]);
+        if (winner >= 0 && is_tie(&strategy->modes[m], &strategy->modes[winner]))
+            rival = (int)m;
+        if (rank > 0) {
+            winner = (int)m;
+            rival = -1;
+        }
+    }
+    if (rival >= 0)
+        report_tie_once(w, (uint32_t)winner, (uint32_t)rival, axis);
+    if (winner < 0)
+        return;
+    count_decided(w, state, t, axis, (uint32_t)winner);
+    struct placed_extent *extent = &placed_here(w, t)->extents[state][axis];
+    extent->mode = &strategy->modes[winner];
+    extent->extent = extent->mode->extent;
+}
+
+// The axes on which a state is cut: those that one statement places in the order of its product,
+// statements in the order of the mesh, each at its outermost axis.
+static struct axis_list shard_axes(const struct placing *p, const struct placed_tensor *placed,
+                                   enum state state) {
+    const struct placed_extent *extents = placed->extents[state];
+    struct axis_list list = {0};
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
+        const struct mode_statement *mode = extents[axis].mode;
+        if (extents[axis].extent == EXTENT_REPLICATED)
+            continue;
+        for (unsigned i = 0; i < mode->axes.n; i++)
+            if (extents[mode->axes.axes[i]].mode == mode)
+                axis_list_add(&list, mode->axes.axes[i]);
+    }
+    return list;
+}
+
+// Over axes of size one, and over those of the model that cut the tensor, a part is the whole that
+// a device gathers; one over all axes of the parameter is what is stored.
+static void place_kept(const struct placing *p, struct placed_tensor *placed,
+                       const struct mode_statement *mode) {
+    struct axis_list kept = effective_axes(p, &mode->kept_axes);
+    if (!mode->keeps_part)
+        return;
+    kept = those_in(&kept, &placed->shards[STATE_PARAMETERS]);
+    placed->kept_after_forward = kept.n == 0;
+    if (axis_list_mask(&kept) != axis_list_mask(&placed->shards[STATE_PARAMETERS]))
+        placed->kept_shards = kept;
+}
+
+// Options come from the statements that gave the extents; without one, the defaults.
+static void place_options(const struct placing *p, struct placed_tensor *placed) {
+    placed->gather_unit = UNIT_LAYER;
+    placed->gather_layers = 1;
+    placed->prefetch = 1;
+    placed->bucket_bytes = LIMIT_BUCKET_BYTES;
+    bool bucket_said = false;
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++) {
+        const struct placed_extent *parameters = &placed->extents[STATE_PARAMETERS][axis];
+        if (parameters->extent == EXTENT_GATHERED) {
+            placed->gather_unit = parameters->mode->unit;
+            placed->gather_layers = layers_of_unit(parameters->mode);
+            placed->prefetch = parameters->mode->prefetch;
+            placed->kept_after_forward = parameters->mode->kept_after_forward;
+            placed->kept_after_backward = parameters->mode->kept_after_backward;
+            place_kept(p, placed, parameters->mode);
+        }
+        const struct placed_extent *gradients = &placed->extents[STATE_GRADIENTS][axis];
+        if (gradients->mode && gradients->extent == EXTENT_REPLICATED &&
+            gradients->mode->reduce == REDUCE_EACH)
+            axis_list_add(&placed->reduced_each, axis);
+        // Of several that were said, the smallest.
+        int64_t bucket = gradients->mode ? gradients->mode->bucket_bytes : 0;
+        if (bucket && (!bucket_said || bucket < placed->bucket_bytes))
+            placed->bucket_bytes = bucket;
+        bucket_said |= bucket != 0;
+    }
+}
+
+static void add_all(struct axis_list *to, const struct axis_list *axes) {
+    for (unsigned i = 0; i < axes->n; i++)
+        axis_list_add(to, axes->axes[i]);
+}
+
+struct axis_list those_in(const struct axis_list *axes, const struct axis_list *wanted) {
+    struct axis_list list = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (axis_list_has(wanted, axes->axes[i]))
+            axis_list_add(&list, axes->axes[i]);
+    return list;
+}
+
+// A state that is cut by fewer axes than another holds its shards whole, so the axes that cut most
+// come first: shards of the optimizer are cut out of the parameter's, and out of what is left of a
+// gradient when each microbatch has been reduced. Among equals the order is as said; but where sums
+// are ordered, those over data axes come last.
+static void order_shards(const struct placing *p, struct placed_tensor *placed) {
+    struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
+    placed->scattered_each = shards[STATE_GRADIENTS];
+    if (p->placement->microbatches > 1)
+        for (unsigned i = 0; i < shards[STATE_OPTIMIZER].n; i++)
+            if (axis_list_has(&placed->reduced_each, shards[STATE_OPTIMIZER].axes[i]))
+                axis_list_add(&placed->scattered_each, shards[STATE_OPTIMIZER].axes[i]);
+    struct axis_list *nested[] = {&placed->kept_shards, &shards[STATE_PARAMETERS],
+                                  &shards[STATE_GRADIENTS], &placed->scattered_each};
+    enum { N_NESTED = sizeof nested / sizeof *nested };
+    for (int k = 0; k < N_NESTED; k++)
+        add_all(&all, nested[k]);
+    if (p->placement->ordered) {
+        struct axis_list data = those_in(&all, &p->placement->tokens);
+        all = axes_without(&all, &p->placement->tokens);
+        add_all(&all, &data);
+    }
+    for (int level = N_NESTED; level >= 0; level--)
+        for (unsigned i = 0; i < all.n; i++) {
+            int sets = 0;
+            for (int k = 0; k < N_NESTED; k++)
+                sets += axis_list_has(nested[k], all.axes[i]);
+            if (sets == level)
+                axis_list_add(&ordered, all.axes[i]);
+        }
+    for (int k = 0; k < N_NESTED; k++)
+        *nested[k] = those_in(&ordered, nested[k]);
+    shards[STATE_OPTIMIZER] = those_in(&ordered, &shards[STATE_OPTIMIZER]);
+}
+
+// Activations have no tensors: placement/divide.c places them, op by op.
+static void place_tensor(struct weighing *w, uint32_t t) {
+    struct placing *p = w->placing;
+    struct placed_tensor *placed = placed_here(w, t);
+    for (int state = 0; state < STATE_ACTIVATIONS; state++) {
+        for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+            if (axis_size(p, axis) > 1)
+                weigh(w, (enum state)state, t, axis);
+        placed->shards[state] = shard_axes(p, placed, (enum state)state);
+    }
+    place_options(p, placed);
+    order_shards(p, placed);
+    place_wire(p, placed);
+}
+
+// A mode that reached no tensor says something about nothing; of one that others overrule wherever
+// it reaches, it is told if all else is well and the own text of the strategy says it.
+static void check_reach(struct weighing *w, bool well) {
+    struct placing *p = w->placing;
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        if (mode->state == STATE_ACTIVATIONS || !mode->sets_extent ||
+            effective_axes(p, &mode->axes).n == 0)
+            continue;
+        if (!w->placed[m])
+            report_selects_nothing(p, mode, "no tensor of");
+        else if (!w->decided[m] && mode->own_text && well)
+            report_decides_nothing(p, mode, w->instead[m]);
+    }
+}
+
+static void place_storage(struct placing *p) {
+    uint32_t n = p->config->strategy.n_modes, errors = p->diagnostics->n_errors;
+    struct weighing w = {.placing = p,
+                         .ties = ARENA_ARRAY(p->arena, const struct tie *, n + 1),
+                         .reported = ARENA_ARRAY(p->arena, bool, n + 1),
+                         .placed = ARENA_ARRAY(p->arena, uint32_t, n + 1),
+                         .decided = ARENA_ARRAY(p->arena, uint32_t, n + 1),
+                         .instead = ARENA_ARRAY(p->arena, const struct mode_statement *, n + 1)};
+    for (w.range = 0; w.range < p->placement->n_ranges; w.range++) {
+        w.stretch = stretch_at(&p->modes.index, p->placement->ranges[w.range].begin);
+        for (uint32_t t = 0; t < p->program->n_tensors; t++)
+            place_tensor(&w, t);
+    }
+    settle_ranges(p);
+    check_reach(&w, p->diagnostics->n_errors == errors);
+}
+
+static bool check_microbatches(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    int64_t most = train->reproducible ? LIMIT_REPRODUCIBLE_MICROBATCHES : LIMIT_MICROBATCHES;
+    if (p->placement->microbatches <= most)
+        return true;
+    struct diagnostic *d = report(p->diagnostics, E107, origin_span(&train->batch_origin),
+                                  "a step of %lld microbatches; at most %d can be compiled%s",
+                                  (long long)p->placement->microbatches, (int)most,
+                                  train->reproducible ? " where training is `reproducible`" : "");
+    diagnostic_help(d, "raise train.microbatch or lower train.batch");
+    return false;
+}
+
+static int64_t elements_of(const struct tensor *tensor) {
+    int64_t elements = 1;
+    for (unsigned i = 0; i < tensor->rank; i++)
+        elements *= tensor->dims[i].size;
+    return elements;
+}
+
+// Beyond it bins may be full, and what is summed last is rounded.
+static bool check_squares(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    const int64_t most = LIMIT_SQUARES;
+    for (uint32_t t = 0; t < p->program->n_tensors && train->reproducible; t++) {
+        const struct tensor *tensor = &p->program->tensors[t];
+        if (elements_of(tensor) <= most)
+            continue;
+        struct diagnostic *d =
+            report(p->diagnostics, E107, origin_span(&train->reproducible_origin),
+                   "%s has %lld elements; the squares of at most %lld can be summed where training "
+                   "is `reproducible`",
+                   tensor->name, (long long)elements_of(tensor), (long long)most);
+        diagnostic_help(d, "leave out `reproducible`");
+        return false;
+    }
+    return true;
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+bool placement_derive(const struct config *config, const struct program *program,
+                      struct arena *arena, struct diagnostics *diagnostics, struct placement *out) {
+    uint32_t errors = diagnostics->n_errors;
+    *out = (struct placement){0};
+    struct placing p = {config,      program, arena,
+                        diagnostics, out,     modes_by_layer(arena, &config->strategy)};
+    out->islands = islands_of(config);
+    out->ordered = config->train.reproducible > 0;
+    make_rules(&p);
+    find_ring(&p);
+    check_splits(&p);
+    check_modes(&p);
+    check_islands(&p);
+    find_wire(&p);
+    if (diagnostics->n_errors == errors)
+        check_ring(&p); // of what has a meaning: what is not compiled yet
+    if (diagnostics->n_errors > errors)
+        return false; // what follows would only repeat it
+    find_ranges(&p);
+    place_work(&p);
+    check_microbatch_splits(&p);
+    check_sizes(&p);
+    place_storage(&p);
+    if (diagnostics->n_errors == errors)
+        check_states(&p);
+    if (diagnostics->n_errors == errors)
+        check_island_states(&p);
+    if (diagnostics->n_errors == errors)
+        check_wires(&p);
+    if (diagnostics->n_errors == errors)
+        check_order(&p);
+    if (diagnostics->n_errors == errors)
+        check_gathers(&p);
+    if (diagnostics->n_errors == errors)
+        check_heard(&p);
+    return diagnostics->n_errors == errors && check_microbatches(&p) && check_squares(&p);
+}
+
+bool placement_for(const struct program *program, const struct pass_context *context,
+                   struct placement *out) {
+    const struct placement *made = context->placement;
+    if (made && made->tensors) {
+        *out = *made;
+        return true;
+    }
+    bool placed =
+        placement_derive(context->config, program, program->arena, context->diagnostics, out);
+    if (placed && context->placement)
+        *context->placement = *out;
+    return placed;
+}
+
+bool place(struct program *program, const struct pass_context *context) {
+    struct placement placement;
+    return placement_for(program, context, &placement);
+}

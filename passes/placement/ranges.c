@@ -1,0 +1,300 @@
+// place, ranges: which layers are placed alike.
+//
+// Ranges begin and end where the slice of some statement does. Where a slice takes every n-th
+// layer, layers take turns: n ranges, each of every n-th layer, that end together. What then turns
+// out to be placed alike is one range again.
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/limits.h"
+#include "passes/placement/place.h"
+#include "passes/placement/work.h"
+#include "passes/reference/select.h"
+
+// ---- layers that take turns -------------------------------------------------------------------
+
+// After how many layers all slices with a step that take in this one select alike. The text has so
+// many bodies of a loop.
+static int64_t period_at(struct placing *p, int64_t layer) {
+    const struct stretch *stretch = stretch_at(&p->modes.index, layer);
+    int64_t period = 1;
+    for (uint32_t i = 0; i < stretch->n; i++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[stretch->numbers[i]];
+        int64_t step = reach_of(&mode->selector).step;
+        if (least_common_multiple(period, step) <= LIMIT_TURN_LAYERS)
+            period = least_common_multiple(period, step);
+        else
+            not_yet(
+                p, &mode->origin,
+                arena_format(p->arena, "taking turns by more than %d layers", LIMIT_TURN_LAYERS),
+                "select ranges of layers, as in `layers[0:4]`");
+    }
+    return period;
+}
+
+static void add_ranges(struct placing *p, uint32_t *capacity, int64_t begin, int64_t end) {
+    struct placement *placement = p->placement;
+    int64_t period = period_at(p, begin), turns = (end - begin) / period;
+    int64_t rest = period > 1 && turns > 1 ? begin + turns * period : begin;
+    for (int64_t i = 0; rest > begin && i < period; i++)
+        ARENA_PUSH(p->arena, placement->ranges, placement->n_ranges, *capacity,
+                   (struct layer_range){begin + i, rest, period});
+    for (int64_t next; rest < end; rest = next) {
+        next = period > 1 ? rest + 1 : end;
+        ARENA_PUSH(p->arena, placement->ranges, placement->n_ranges, *capacity,
+                   (struct layer_range){rest, next, 1});
+    }
+}
+
+// The stretches into which all slices divide the layers.
+static struct by_layer find_stretches(const struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    size_t most = (size_t)strategy->n_modes + strategy->n_splits;
+    const struct selector **selectors = ARENA_ARRAY(p->arena, const struct selector *, most + 1);
+    uint32_t n = 0;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        selectors[n++] = &strategy->modes[m].selector;
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        selectors[n++] = &strategy->splits[s].scope;
+    return selectors_by_layer(p->arena, selectors, n);
+}
+
+void find_ranges(struct placing *p) {
+    struct placement *placement = p->placement;
+    struct by_layer by_layer = find_stretches(p);
+    int64_t layers = p->program->sizes.layers;
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < by_layer.n && by_layer.stretches[i].begin < layers; i++) {
+        int64_t end = stretch_end(&by_layer, &by_layer.stretches[i]);
+        add_ranges(p, &capacity, by_layer.stretches[i].begin, end < layers ? end : layers);
+    }
+    placement->n_tensors = p->program->n_tensors;
+    // Each may have two shorter groups at its end (cut_last_groups).
+    struct layer_range *ranges =
+        ARENA_ARRAY(p->arena, struct layer_range, 3 * placement->n_ranges + 1);
+    memcpy(ranges, placement->ranges, placement->n_ranges * sizeof *ranges);
+    placement->ranges = ranges;
+    placement->tensors = ARENA_ARRAY(p->arena, struct placed_tensor,
+                                     3 * placement->n_ranges * placement->n_tensors + 1);
+}
+
+// ---- what is alike ----------------------------------------------------------------------------
+
+static bool placed_alike(const struct placed_tensor *a, const struct placed_tensor *b) {
+    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        for (unsigned axis = 0; axis < MAX_AXES; axis++)
+            if (a->extents[state][axis].extent != b->extents[state][axis].extent)
+                return false;
+    return a->gather_unit == b->gather_unit && a->gather_layers == b->gather_layers &&
+           a->prefetch == b->prefetch && a->kept_after_forward == b->kept_after_forward &&
+           a->kept_after_backward == b->kept_after_backward &&
+           axis_list_equal(&a->kept_shards, &b->kept_shards) &&
+           axis_list_equal(&a->wire, &b->wire) && a->bucket_bytes == b->bucket_bytes &&
+           axis_list_equal(&a->reduced_each, &b->reduced_each);
+}
+
+static enum residency residency_at(const struct placing *p, const struct op *op, uint32_t range) {
+    const struct mode_statement *mode = residency_of(
+        &p->modes, STATE_ACTIVATIONS, op->roles, op->n_roles, p->placement->ranges[range].begin);
+    return mode ? mode->residency : RESIDENCY_STORED;
+}
+
+// Whether the same is recomputed in both ranges.
+static bool kept_alike(const struct placing *p, uint32_t a, uint32_t b) {
+    for (uint32_t u = 0; u < p->program->n_units; u++) {
+        const struct unit *unit = &p->program->units[u];
+        for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++)
+            if (residency_at(p, &unit->ops[i], a) != residency_at(p, &unit->ops[i], b))
+                return false;
+    }
+    return true;
+}
+
+static int64_t recomputed_at_once(const struct placing *p, uint32_t range) {
+    return layers_recomputed_at_once(&p->modes, p->placement->ranges[range].begin);
+}
+
+static bool ranges_alike(const struct placing *p, uint32_t a, uint32_t b) {
+    const struct placement *placement = p->placement;
+    if (!kept_alike(p, a, b) || recomputed_at_once(p, a) != recomputed_at_once(p, b) ||
+        !work_is_alike(placement, placement->ranges[a].begin, placement->ranges[b].begin))
+        return false;
+    for (uint32_t t = 0; t < placement->n_tensors; t++)
+        if (!placed_alike(&placement->tensors[a * placement->n_tensors + t],
+                          &placement->tensors[b * placement->n_tensors + t]))
+            return false;
+    return true;
+}
+
+static bool turns_alike(const struct placing *p, uint32_t first) {
+    for (int64_t i = 1; i < p->placement->ranges[first].step; i++)
+        if (!ranges_alike(p, first, first + (uint32_t)i))
+            return false;
+    return true;
+}
+
+static void move_ranges(struct placement *placement, uint32_t to, uint32_t from, uint32_t n) {
+    memmove(&placement->ranges[to], &placement->ranges[from], n * sizeof *placement->ranges);
+    memmove(&placement->tensors[to * placement->n_tensors],
+            &placement->tensors[from * placement->n_tensors],
+            (size_t)n * placement->n_tensors * sizeof *placement->tensors);
+}
+
+// A slice that says what holds for the layers beside it too makes no range.
+static void join_ranges(const struct placing *p) {
+    struct placement *placement = p->placement;
+    uint32_t n = 0, turns;
+    for (uint32_t r = 0; r < placement->n_ranges; r += turns) {
+        turns = (uint32_t)placement->ranges[r].step;
+        bool one = turns_alike(p, r);
+        if (one)
+            placement->ranges[r].step = 1;
+        if (one && n > 0 && placement->ranges[n - 1].step == 1 && ranges_alike(p, n - 1, r)) {
+            placement->ranges[n - 1].end = placement->ranges[r].end;
+            continue;
+        }
+        move_ranges(placement, n, r, one ? 1 : turns);
+        n += one ? 1 : turns;
+    }
+    placement->n_ranges = n;
+}
+
+// ---- how many turns ---------------------------------------------------------------------------
+
+// The statement by which gradients of two ranges lie differently where the update reads them; NULL:
+// they do not, and one sum goes over the squares of all.
+static const struct origin *apart_by(const struct placing *p, uint32_t a, uint32_t b) {
+    const struct placement *placement = p->placement;
+    for (uint32_t t = 0; t < placement->n_tensors; t++) {
+        const struct placed_tensor *first = &placement->tensors[a * placement->n_tensors + t];
+        const struct placed_tensor *second = &placement->tensors[b * placement->n_tensors + t];
+        const struct axis_list *shards = first->shards[STATE_OPTIMIZER].n
+                                             ? &first->shards[STATE_OPTIMIZER]
+                                             : &second->shards[STATE_OPTIMIZER];
+        if (axis_list_equal(&first->shards[STATE_OPTIMIZER], &second->shards[STATE_OPTIMIZER]))
+            continue;
+        const struct origin *origin = placed_origin(first, STATE_OPTIMIZER, shards->axes[0]);
+        return origin ? origin : placed_origin(second, STATE_OPTIMIZER, shards->axes[0]);
+    }
+    return NULL;
+}
+
+// In how many turns there are no more summands than a proof may have.
+static int64_t most_turns(const struct placing *p) {
+    int64_t tensors = 0;
+    for (uint32_t t = 0; t < p->program->n_tensors; t++)
+        tensors += p->program->tensors[t].layers > 0;
+    return LIMIT_TURN_SUMMANDS / (tensors ? tensors : 1);
+}
+
+// The last statement about activations that takes every n-th layer.
+static const struct mode_statement *divides_in_turns(const struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    const struct mode_statement *last = NULL;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (strategy->modes[m].state == STATE_ACTIVATIONS && strategy->modes[m].sets_extent &&
+            strategy->modes[m].selector.slice_step > 1)
+            last = &strategy->modes[m];
+    CHECK(last);
+    return last;
+}
+
+// Of two ranges that take turns: is there something that is not built?
+static bool check_turn(struct placing *p, uint32_t a, uint32_t b) {
+    const struct layer_range *ranges = p->placement->ranges;
+    if (!work_is_alike(p->placement, ranges[a].begin, ranges[b].begin)) {
+        not_yet(p, &divides_in_turns(p)->origin, "dividing activations of every n-th layer",
+                "divide those of a range of layers, as in `layers[0:4]`");
+        return false;
+    }
+    const struct origin *apart =
+        range_layers(&ranges[b]) > most_turns(p) ? apart_by(p, a, b) : NULL;
+    if (apart)
+        not_yet(p, apart,
+                arena_format(p->arena,
+                             "keeping the optimizer's states differently in more than %lld turns",
+                             (long long)most_turns(p)),
+                "keep those of ranges of layers differently, as in `layers[0:4]`");
+    return !apart;
+}
+
+// Groups are of layers that follow one another.
+static bool check_turns_groups(struct placing *p, uint32_t range) {
+    const struct layer_range *of = &p->placement->ranges[range];
+    bool apart = of->step > 1 && recomputed_at_once(p, range) > 1;
+    if (apart)
+        not_yet(p, &recomputes_layer(&p->modes, of->begin)->origin,
+                "recomputing several layers at once where every n-th is placed differently",
+                "recompute one layer at once, `recomputed(unit = layer)`");
+    return !apart;
+}
+
+static void check_turns(struct placing *p) {
+    const struct layer_range *ranges = p->placement->ranges;
+    for (uint32_t r = 0; r < p->placement->n_ranges; r++)
+        if (!check_turns_groups(p, r))
+            return;
+    for (uint32_t r = 1; r < p->placement->n_ranges; r++)
+        if (ranges[r].step > 1 && ranges[r - 1].end == ranges[r].end && !check_turn(p, r - 1, r))
+            return;
+}
+
+// ---- several layers at once -------------------------------------------------------------------
+
+// The most layers of a range that some of its tensors are gathered at once, each in its own place.
+static int64_t gathered_at_once(const struct placing *p, uint32_t range) {
+    const struct placement *placement = p->placement;
+    int64_t most = 1;
+    for (uint32_t t = 0; t < placement->n_tensors; t++) {
+        int64_t n = placement->tensors[range * placement->n_tensors + t].gather_layers;
+        if (p->program->tensors[t].layers && n > most)
+            most = n;
+    }
+    return most;
+}
+
+// What is left over at the end of a range of layers that are taken n at once; 0: nothing, or all.
+static int64_t rest_of_groups(int64_t layers, int64_t n) {
+    return n < layers ? layers % n : 0;
+}
+
+static void cut_range(const struct placing *p, uint32_t r, int64_t rest) {
+    struct placement *placement = p->placement;
+    move_ranges(placement, r + 1, r, placement->n_ranges - r);
+    placement->ranges[r].end -= rest;
+    placement->ranges[r + 1].begin = placement->ranges[r].end;
+    placement->n_ranges++;
+}
+
+// Layers that are gathered or recomputed n at once are whole groups; what is left over at the end
+// of a range becomes a range that is one shorter group.
+static void cut_last_groups(const struct placing *p) {
+    for (uint32_t r = 0; r < p->placement->n_ranges; r++) {
+        const struct layer_range *range = &p->placement->ranges[r];
+        int64_t layers = range_layers(range);
+        int64_t rest = rest_of_groups(layers, gathered_at_once(p, r));
+        if (rest == 0)
+            rest = rest_of_groups(layers, recomputed_at_once(p, r));
+        if (rest > 0 && range->step == 1)
+            cut_range(p, r, rest);
+    }
+}
+
+// A unit is at most all layers of its range, and what is not repeated by layer is a unit by itself.
+static void bound_gathers(const struct placing *p) {
+    const struct placement *placement = p->placement;
+    for (uint32_t r = 0; r < placement->n_ranges; r++)
+        for (uint32_t t = 0; t < placement->n_tensors; t++) {
+            int64_t *n = &placement->tensors[r * placement->n_tensors + t].gather_layers;
+            int64_t layers =
+                p->program->tensors[t].layers ? range_layers(&placement->ranges[r]) : 1;
+            *n = *n < layers ? *n : layers;
+        }
+}
+
+void settle_ranges(struct placing *p) {
+    join_ranges(p);
+    check_turns(p);
+    cut_last_groups(p);
+    bound_gathers(p);
+}

@@ -1,0 +1,194 @@
+// place, remedies: the edits that helps propose. They are texts in the place of what the user
+// wrote, or beside it; the driver compiles what they make of the file, and keeps those that make it
+// right. So nothing here need know whether an edit is enough, only that it is what the help says.
+#include <inttypes.h>
+#include <string.h>
+
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+
+// ---- one statement -----------------------------------------------------------------------------
+
+// What the user wrote for an extent, in the notation that stands at its place: a letter of a tuple
+// or a mode with its arguments.
+static const char *extent_text(struct placing *p, struct span at, enum extent extent,
+                               const char *arguments) {
+    static const char *const letters[] = {"R", "S", "S*"};
+    static const char *const names[] = {"replicated", "sharded", "gathered"};
+    if (at.source != NO_SOURCE && at.end - at.begin <= 2)
+        return letters[extent];
+    return arena_format(p->arena, "%s(%s)", names[extent], arguments);
+}
+
+// What stands between a statement and another behind it: of a block with a line for each, its line
+// end and indentation.
+static const char *between_statements(const struct placing *p, struct span behind) {
+    const char *text = p->diagnostics->sources->items[behind.source].text;
+    uint32_t line = behind.begin;
+    while (line > 0 && text[line - 1] != '\n')
+        line--;
+    int indentation = (int)strspn(text + line, " \t");
+    if (memchr(text + line, '{', behind.begin - line))
+        return "  ";
+    return arena_format(p->arena, "\n%.*s", indentation, text + line);
+}
+
+static void propose_behind(struct placing *p, struct diagnostic *d, struct span behind,
+                           const char *statement) {
+    struct span end = {behind.source, behind.end, behind.end};
+    diagnostic_edit(d, end, "%s%s", between_statements(p, behind), statement);
+}
+
+// In place of the statement `old`, if the user wrote it; else behind `behind`, if that is anywhere.
+static void propose_mode(struct placing *p, struct diagnostic *d, const struct origin *old,
+                         enum state state, enum extent extent, const char *arguments,
+                         struct span behind) {
+    if (old && old->kind == ORIGIN_STATEMENT) {
+        struct span at = origin_span(old);
+        diagnostic_edit(d, at, "%s", extent_text(p, at, extent, arguments));
+    } else if (behind.source != NO_SOURCE) {
+        propose_behind(p, d, behind,
+                       arena_format(p->arena, "%s : %s", state_names[state],
+                                    extent_text(p, span_nowhere(), extent, arguments)));
+    }
+}
+
+void propose_extent(struct placing *p, struct diagnostic *d, const struct placed_tensor *placed,
+                    enum state state, enum extent extent, const struct axis_list *axes,
+                    struct span behind) {
+    propose_mode(p, d, placed_origin(placed, state, axes->axes[0]), state, extent,
+                 axes_text(p, axes), behind);
+}
+
+// Over all axes as over the first.
+static bool is_uniform(const struct placed_tensor *placed, enum state state,
+                       const struct axis_list *axes) {
+    for (unsigned i = 1; i < axes->n; i++)
+        if (!stored_alike(placed, axes->axes[0], placed, axes->axes[i], state))
+            return false;
+    return true;
+}
+
+void propose_alike(struct placing *p, struct diagnostic *d, const struct placed_tensor *odd,
+                   const struct placed_tensor *like, enum state state,
+                   const struct axis_list *axes) {
+    unsigned axis = axes->axes[0];
+    const struct mode_statement *mode = odd->extents[state][axis].mode;
+    struct axis_list said = *axes; // an edited statement keeps its axes
+    if (mode && mode->origin.kind == ORIGIN_STATEMENT)
+        said = effective_axes(p, &mode->axes);
+    bool uniform = is_uniform(like, state, &said);
+    if (mode && mode->own_text && !uniform) {
+        struct axis_list left = axes_without(&mode->axes, axes);
+        propose_axes(p, d, mode, &left); // what is said of all then holds here, too
+    }
+    if (!mode || !uniform)
+        return;
+    const char *arguments = axes_text(p, &said);
+    if (state == STATE_GRADIENTS && axis_list_has(&like->reduced_each, axis))
+        arguments = arena_format(p->arena, "%s, reduce = each", arguments);
+    propose_mode(p, d, &mode->origin, state, like->extents[state][axis].extent, arguments,
+                 origin_span(&mode->origin));
+}
+
+void propose_reproducible(struct placing *p, struct diagnostic *d, int64_t most) {
+    const struct train_config *train = &p->config->train;
+    if (train->reproducible_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->reproducible_span, "%" PRId64, most);
+}
+
+struct axis_list axes_without(const struct axis_list *axes, const struct axis_list *others) {
+    struct axis_list left = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (!axis_list_has(others, axes->axes[i]))
+            axis_list_add(&left, axes->axes[i]);
+    return left;
+}
+
+void propose_axes(struct placing *p, struct diagnostic *d, const struct mode_statement *mode,
+                  const struct axis_list *axes) {
+    if (axes->n)
+        diagnostic_edit(d, mode->axes_span, "%s", axes_text(p, axes));
+    else if (mode->statement_span.source != NO_SOURCE)
+        diagnostic_edit(d, mode->statement_span, "%s", "");
+}
+
+// Of two statements with one text the second adds nothing.
+void propose_first(struct placing *p, struct diagnostic *d, const struct mode_statement *first,
+                   const struct mode_statement *second) {
+    struct span a = first->statement_span, b = second->statement_span;
+    if (a.source == NO_SOURCE || a.source != b.source || span_equal(a, b) ||
+        a.end - a.begin != b.end - b.begin)
+        return;
+    const char *text = p->diagnostics->sources->items[a.source].text;
+    if (strncmp(text + a.begin, text + b.begin, a.end - a.begin) == 0)
+        diagnostic_edit(d, b, "%s", "");
+}
+
+// ---- what is divided ---------------------------------------------------------------------------
+
+void propose_split(struct placing *p, struct diagnostic *d, const struct split_statement *split,
+                   const struct axis_list *axes) {
+    if (split->origin.kind != ORIGIN_STATEMENT ||
+        axis_list_mask(&split->axes) != axis_list_mask(axes))
+        return;
+    const char *dimensions = "";
+    for (uint32_t i = 0; i < split->n_dimensions; i++)
+        dimensions = arena_format(p->arena, "%s%s%s", dimensions, i ? ", " : "",
+                                  dimension_names[split->dimensions[i]]);
+    diagnostic_edit(d, split->origin.span, "split %s over %s", dimensions, axes_text(p, axes));
+}
+
+// ---- `relax` around it -------------------------------------------------------------------------
+
+// The nearest head in front of the mode that is about its axes: the one it stands under, or the
+// fix is none.
+static const struct relax_statement *relax_around(const struct placing *p,
+                                                  const struct mode_statement *mode) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    const struct span *at = &mode->origin.span;
+    const struct relax_statement *nearest = NULL;
+    for (uint32_t i = 0; i < strategy->n_relaxations; i++) {
+        const struct relax_statement *relax = &strategy->relaxations[i];
+        const struct span *head = &relax->origin.span;
+        struct axis_list outside = axes_without(&mode->axes, &relax->axes);
+        if (relax->origin.kind == ORIGIN_STATEMENT && head->source == at->source &&
+            head->end <= at->begin && outside.n == 0 &&
+            (!nearest || nearest->origin.span.end < head->end))
+            nearest = relax;
+    }
+    return nearest;
+}
+
+static void propose_head(struct placing *p, struct diagnostic *d,
+                         const struct relax_statement *relax, const bool *conditions,
+                         const struct axis_list *axes) {
+    const char *text = "";
+    for (int c = 0; c < N_CONDITIONS; c++)
+        if (conditions[c])
+            text = arena_format(p->arena, "%s%s%s", text, *text ? ", " : "", condition_names[c]);
+    diagnostic_edit(d, relax->origin.span, "relax %s over %s", text, axes_text(p, axes));
+}
+
+void propose_relaxed(struct placing *p, struct diagnostic *d, const struct mode_statement *mode,
+                     enum condition condition, const char *statement) {
+    const struct relax_statement *relax = relax_around(p, mode);
+    if (!relax || mode->origin.kind != ORIGIN_STATEMENT)
+        return;
+    bool conditions[N_CONDITIONS];
+    for (int c = 0; c < N_CONDITIONS; c++)
+        conditions[c] = relax->conditions[c] || c == (int)condition;
+    if (!relax->conditions[condition])
+        propose_head(p, d, relax, conditions, &relax->axes);
+    propose_behind(p, d, mode->origin.span, statement);
+}
+
+void propose_relaxed_axes(struct placing *p, struct diagnostic *d,
+                          const struct mode_statement *mode, const struct axis_list *axes) {
+    const struct relax_statement *relax = relax_around(p, mode);
+    if (!relax || axes->n == 0)
+        return;
+    if (axes_without(axes, &relax->axes).n)
+        propose_head(p, d, relax, relax->conditions, axes);
+    propose_axes(p, d, mode, axes);
+}

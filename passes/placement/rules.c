@@ -1,0 +1,335 @@
+// The rules of composition: which strategies have a meaning at all.
+//
+// They are checked before a program exists because they explain more than the refutation of a
+// program would: each says what is wrong, why, and what to write instead. What a strategy says
+// that has a meaning but is not compiled yet is refused here too, by E199 and at its place.
+#include <inttypes.h>
+
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+#include "passes/reference/select.h"
+
+void report_selects_nothing(struct placing *p, const struct mode_statement *mode,
+                            const char *words) {
+    bool own = mode->own_text && !mode->origin.inner;
+    struct diagnostic *d =
+        report_selects_no(words, p->diagnostics, &p->config->model, &mode->selector,
+                          mode->selector_span, own ? state_names[mode->state] : NULL);
+    if (mode->origin.inner)
+        diagnostic_origin(d, &mode->origin);
+}
+
+struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what,
+                           const char *instead) {
+    struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
+                                  "%s is understood, but not compiled yet", what);
+    diagnostic_origin(d, origin);
+    diagnostic_help(d, "%s", instead);
+    return d;
+}
+
+const char *axis_name(const struct placing *p, unsigned axis) {
+    return p->config->mesh.axes[axis].name;
+}
+
+// ---- modes, each by itself --------------------------------------------------------------------
+
+static bool touches_axes(const struct placing *p, const struct mode_statement *mode) {
+    return effective_axes(p, &mode->axes).n > 0;
+}
+
+// An activation on a data axis is whole where it was computed: nobody else needs it.
+static void report_data_activations(struct placing *p, const struct mode_statement *mode,
+                                    unsigned axis) {
+    struct diagnostic *d =
+        report(p->diagnostics, E306, origin_span(&mode->origin),
+               "activations cannot be cut over `%s`: it splits the batch", axis_name(p, axis));
+    diagnostic_say(d, "each device computes on whole sequences of its own");
+    diagnostic_label(d, origin_span(&p->placement->split_by[axis]->origin),
+                     "the batch is split here");
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
+    struct axis_list left = axes_without(&mode->axes, &p->placement->batch);
+    if (mode->own_text)
+        propose_axes(p, d, mode, &left);
+    else if (mode->origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, mode->origin.span, "R");
+}
+
+// Ops work on rows of a tensor, and a flat shard has none.
+static void report_flat_activations(struct placing *p, const struct mode_statement *mode,
+                                    const char *axes) {
+    struct diagnostic *d = report(p->diagnostics, E306, origin_span(&mode->origin),
+                                  "activations are cut flat over `%s`, but nothing computes on "
+                                  "flat shards of them",
+                                  axes);
+    diagnostic_say(d, "no dimension is named along which they are cut");
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "cut them by a dimension");
+    if (mode->origin.kind == ORIGIN_STATEMENT && mode->own_text)
+        diagnostic_edit(d, origin_span(&mode->origin), "%s(%s by sequence)",
+                        mode->extent == EXTENT_SHARDED ? "sharded" : "gathered", axes);
+}
+
+static void check_activations(struct placing *p, const struct mode_statement *mode) {
+    struct axis_list axes = effective_axes(p, &mode->axes);
+    if (mode->extent == EXTENT_REPLICATED || axes.n == 0)
+        return;
+    for (unsigned i = 0; i < axes.n; i++)
+        if (axis_list_has(&p->placement->batch, axes.axes[i])) {
+            report_data_activations(p, mode, axes.axes[i]);
+            return;
+        }
+    if (mode->by != CUT_DIMENSION)
+        report_flat_activations(p, mode, axes_text(p, &mode->axes));
+    else if (mode->by_dimension != DIM_SEQUENCE)
+        not_yet(p, &mode->origin,
+                arena_format(p->arena, "cutting activations by `%s`",
+                             dimension_names[mode->by_dimension]),
+                "cut them by `sequence`");
+}
+
+// What is kept is gathered out of the shards over the other axes, so its own are among them.
+static void check_kept_part(struct placing *p, const struct mode_statement *mode) {
+    for (unsigned i = 0; i < mode->kept_axes.n; i++) {
+        unsigned axis = mode->kept_axes.axes[i];
+        if (axis_list_has(&mode->axes, axis))
+            continue;
+        struct diagnostic *d =
+            report(p->diagnostics, E121, origin_span(&mode->origin),
+                   "a part over `%s` is kept of parameters that are not gathered over `%s`",
+                   axis_name(p, axis), axis_name(p, axis));
+        diagnostic_origin(d, &mode->origin);
+        diagnostic_help(d, "keep a part over some of the axes that `gathered` names");
+    }
+}
+
+static void check_options(struct placing *p, const struct mode_statement *mode) {
+    bool gathered = mode->extent == EXTENT_GATHERED;
+    if (mode->extent != EXTENT_REPLICATED && mode->by != CUT_FLAT)
+        not_yet(p, &mode->origin, "cutting a state otherwise than flat",
+                "leave `by` out: each tensor is cut flat");
+    else if (gathered && mode->state != STATE_PARAMETERS)
+        not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]),
+                "say `sharded`: each device updates its shard");
+    else if (mode->keeps_part)
+        check_kept_part(p, mode);
+}
+
+// Is there an op of the model for which all of the selectors hold?
+static bool reaches(const struct placing *p, const struct selector *const *selectors, unsigned n) {
+    for (uint32_t u = 0; u < p->program->n_units; u++) {
+        const struct unit *unit = &p->program->units[u];
+        for (uint32_t i = 0; unit->phase == PHASE_FORWARD && i < unit->n_ops; i++) {
+            unsigned k = 0;
+            while (k < n &&
+                   selector_matches(selectors[k], unit->ops[i].roles, unit->ops[i].n_roles))
+                k++;
+            if (k == n)
+                return true;
+        }
+    }
+    return false;
+}
+
+static void check_recomputed(struct placing *p, const struct mode_statement *mode) {
+    const struct selector *selector = &mode->selector;
+    enum role last = selector->n_roles ? selector->roles[selector->n_roles - 1] : ROLE_LAYERS;
+    if (mode->unit > UNIT_LAYER && last != ROLE_LAYERS) {
+        struct diagnostic *d =
+            report(p->diagnostics, E121, origin_span(&mode->origin),
+                   "several layers are recomputed at once from the input of the first, not `%s` of "
+                   "them alone",
+                   role_names[last]);
+        diagnostic_origin(d, &mode->origin);
+        diagnostic_help(d, "leave `unit` out, or recompute whole layers");
+    } else if (!reaches(p, &selector, 1)) {
+        report_selects_nothing(p, mode, "nothing computed by");
+    }
+}
+
+static void check_residency(struct placing *p, const struct mode_statement *mode) {
+    if (mode->residency == RESIDENCY_OFFLOADED)
+        not_yet(p, &mode->origin, "offloading", "keep the state as shards over more devices");
+    else if (mode->residency == RESIDENCY_MATERIALIZED && mode->state != STATE_ACTIVATIONS)
+        not_yet(p, &mode->origin, "a materialized state", "store it, which is the default");
+    else if (mode->residency == RESIDENCY_MATERIALIZED)
+        check_recomputed(p, mode);
+}
+
+// To make the same again, in other groups of layers, is not the same.
+static bool live_alike(const struct mode_statement *a, const struct mode_statement *b) {
+    return a->residency == b->residency && a->unit == b->unit && a->unit_layers == b->unit_layers;
+}
+
+// E305: of two statements that no rank tells apart neither wins.
+static void check_residencies_agree(struct placing *p, const struct mode_statement *first,
+                                    const struct mode_statement *second) {
+    const struct selector *both[] = {&first->selector, &second->selector};
+    if (!first->sets_residency || !second->sets_residency || first->state != second->state ||
+        live_alike(first, second) || compare_statements(first, second) != 0 ||
+        first->state != STATE_ACTIVATIONS || !reaches(p, both, 2) ||
+        !selectors_overlap(&first->selector, &second->selector))
+        return;
+    struct diagnostic *d =
+        report(p->diagnostics, E305, origin_span(&second->origin),
+               "two statements of equal rank say where `%s` live", state_names[second->state]);
+    diagnostic_say(d, "the other says this, of the same values");
+    diagnostic_label(d, origin_span(&first->origin), "one says this");
+    diagnostic_origin(d, &second->origin);
+    diagnostic_help(d, "keep one of them, or give one a longer selector");
+}
+
+static void check_mode(struct placing *p, const struct mode_statement *mode) {
+    if (mode->sets_residency)
+        check_residency(p, mode);
+    if (!mode->sets_extent || !touches_axes(p, mode))
+        return;
+    if (mode->state == STATE_ACTIVATIONS)
+        check_activations(p, mode);
+    else
+        check_options(p, mode);
+}
+
+void check_modes(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        check_mode(p, &strategy->modes[m]);
+        for (uint32_t k = 0; k < m; k++)
+            check_residencies_agree(p, &strategy->modes[k], &strategy->modes[m]);
+    }
+}
+
+// ---- states that must meet --------------------------------------------------------------------
+
+// What the triple of extents on an axis lacks.
+enum trouble {
+    TROUBLE_NONE,
+    TROUBLE_PARAMETERS, // shards of parameters, and nothing that computes on them
+    TROUBLE_GRADIENTS,  // shards of gradients, whole updates
+    TROUBLE_OPTIMIZER,  // shards of parameters, whole updates
+    N_TROUBLES
+};
+
+// The triples that have a meaning (parameters, optimizer, gradients): R R R, R S R, R S S, S* S S,
+// S* S R. Of the others the first thing that is wrong is named.
+static enum trouble trouble_of(const struct placed_tensor *placed, unsigned axis) {
+    enum extent parameters = placed->extents[STATE_PARAMETERS][axis].extent;
+    enum extent optimizer = placed->extents[STATE_OPTIMIZER][axis].extent;
+    enum extent gradients = placed->extents[STATE_GRADIENTS][axis].extent;
+    if (parameters == EXTENT_SHARDED)
+        return TROUBLE_PARAMETERS;
+    if (gradients == EXTENT_SHARDED && optimizer == EXTENT_REPLICATED)
+        return TROUBLE_GRADIENTS;
+    if (parameters == EXTENT_GATHERED && optimizer == EXTENT_REPLICATED)
+        return TROUBLE_OPTIMIZER;
+    return TROUBLE_NONE;
+}
+
+// E402: every device would update the whole parameter with its part of the gradient. E307: whole
+// optimizer states for parameters of which each device keeps a part.
+static void report_whole_update(struct placing *p, const struct placed_tensor *placed,
+                                enum trouble trouble, const struct axis_list *axes) {
+    bool gradient = trouble == TROUBLE_GRADIENTS;
+    enum state state = gradient ? STATE_GRADIENTS : STATE_PARAMETERS;
+    const struct origin *shards = placed_origin(placed, state, axes->axes[0]);
+    const struct origin *optimizer = placed_origin(placed, STATE_OPTIMIZER, axes->axes[0]);
+    struct diagnostic *d =
+        gradient
+            ? report(p->diagnostics, E402, origin_span(shards),
+                     "gradients are sharded over `%s`, but the optimizer is replicated there",
+                     axes_text(p, axes))
+            : report(p->diagnostics, E307, origin_span(shards),
+                     "parameters are stored as shards over `%s`, but the optimizer is whole there",
+                     axes_text(p, axes));
+    diagnostic_say(d, "each device keeps 1/%" PRId64 " of %s",
+                   mesh_group_size(&p->config->mesh, axes),
+                   gradient ? "the gradient" : "each parameter");
+    if (optimizer)
+        diagnostic_label(d, origin_span(optimizer), "each device updates the whole parameter");
+    else
+        diagnostic_note(d, "nothing is said about the optimizer, so each device updates the whole "
+                           "parameter");
+    diagnostic_origin(d, shards);
+    diagnostic_help(d, "shard the optimizer too");
+    propose_extent(p, d, placed, STATE_OPTIMIZER, EXTENT_SHARDED, axes, origin_span(shards));
+}
+
+// E306: where no split cuts the weight there is no op that could use a part of it.
+static void report_parameters(struct placing *p, const struct placed_tensor *placed,
+                              const struct axis_list *axes) {
+    const struct origin *parameters = placed_origin(placed, STATE_PARAMETERS, axes->axes[0]);
+    const char *name = axes_text(p, axes);
+    struct diagnostic *d =
+        report(p->diagnostics, E306, origin_span(parameters),
+               "parameters are sharded over `%s`, but nothing computes on shards", name);
+    diagnostic_say(d, "each device keeps 1/%" PRId64 " of each parameter",
+                   mesh_group_size(&p->config->mesh, axes));
+    bool data = axis_list_has(&p->placement->tokens, axes->axes[0]);
+    const struct split_statement *split = p->placement->split_by[axes->axes[0]];
+    if (data)
+        diagnostic_label(d, origin_span(&split->origin),
+                         "over `%s` each device runs the whole model", name);
+    else if (split)
+        diagnostic_label(d, origin_span(&split->origin), "this does not cut their work");
+    diagnostic_origin(d, parameters);
+    diagnostic_help(d, "gather them before use");
+    propose_extent(p, d, placed, STATE_PARAMETERS, EXTENT_GATHERED, axes, span_nowhere());
+}
+
+// One error per trouble and axis is enough: what holds for one tensor holds for its likes.
+struct seen {
+    uint64_t axes[N_TROUBLES];
+};
+
+static bool first_time(uint64_t *seen, unsigned axis) {
+    bool first = !(*seen >> axis & 1);
+    *seen |= UINT64_C(1) << axis;
+    return first;
+}
+
+static bool same_statements(const struct placed_tensor *placed, unsigned a, unsigned b) {
+    for (int state = 0; state < STATE_ACTIVATIONS; state++)
+        if (placed->extents[state][a].mode != placed->extents[state][b].mode)
+            return false;
+    return true;
+}
+
+// The data axes, then those of the model.
+static struct axis_list all_axes(const struct placing *p) {
+    struct axis_list axes = p->placement->tokens;
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+        if (axis_size(p, axis) > 1)
+            axis_list_add(&axes, axis);
+    return axes;
+}
+
+// The axes of a product are in trouble together, where the same statements speak about them.
+static void check_axes(struct placing *p, const struct placed_tensor *placed, struct seen *seen) {
+    const struct axis_list all = all_axes(p);
+    for (unsigned i = 0; i < all.n; i++) {
+        enum trouble trouble = trouble_of(placed, all.axes[i]);
+        struct axis_list axes = {0};
+        if (trouble == TROUBLE_NONE)
+            continue;
+        for (unsigned k = i; k < all.n; k++)
+            if (trouble_of(placed, all.axes[k]) == trouble &&
+                same_statements(placed, all.axes[i], all.axes[k]) &&
+                first_time(&seen->axes[trouble], all.axes[k]))
+                axis_list_add(&axes, all.axes[k]);
+        if (axes.n && trouble == TROUBLE_PARAMETERS)
+            report_parameters(p, placed, &axes);
+        else if (axes.n)
+            report_whole_update(p, placed, trouble, &axes);
+    }
+}
+
+void check_states(struct placing *p) {
+    struct seen seen = {0};
+    uint32_t errors = p->diagnostics->n_errors;
+    uint32_t n = p->placement->n_ranges * p->placement->n_tensors;
+    for (uint32_t i = 0; i < n; i++)
+        check_axes(p, &p->placement->tensors[i], &seen);
+    for (uint32_t i = 0; i < n && p->diagnostics->n_errors == errors; i++)
+        check_nesting(p, &p->placement->tensors[i]);
+}

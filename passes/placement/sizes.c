@@ -1,0 +1,604 @@
+// place, sizes: what is divided must divide. All work is cut into equal parts, so every dimension
+// is a multiple of all devices that share it.
+#include <inttypes.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+#include "passes/placement/work.h"
+#include "passes/reference/select.h"
+
+// Batches of whole `unit`s of sequences, as many as all devices take at once: the one below the
+// file's and the one above.
+static void propose_batch_of(struct placing *p, struct diagnostic *d, int64_t unit) {
+    const struct train_config *train = &p->config->train;
+    int64_t fewer = train->batch / unit, more = fewer + 1;
+    if (train->reproducible) {
+        more = power_of_two_from(more);
+        fewer = more / 2;
+    }
+    int64_t below = size_times(fewer, unit), above = size_times(more, unit);
+    if (below > 0)
+        diagnostic_help(d, "a batch of %" PRId64 " or %" PRId64 " would do", below, above);
+    else
+        diagnostic_help(d, "the smallest batch that would do is %" PRId64, above);
+    if (train->batch_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->batch_origin.span, "batch = %" PRId64, above);
+}
+
+// Whether a device's part of the batch can be taken so many sequences at a time.
+static bool divides_part(const struct placing *p, int64_t part, int64_t microbatch) {
+    return part % microbatch == 0 &&
+           (!p->config->train.reproducible || is_power_of_two(part / microbatch));
+}
+
+// The nearest numbers of sequences that each device can take of its part at a time, both divisors
+// of it: `fewer` at most the microbatch, else 0, `more` above it, else 0.
+static void nearest_microbatches(const struct placing *p, int64_t part, int64_t *fewer,
+                                 int64_t *more) {
+    int64_t microbatch = p->config->train.microbatch;
+    *fewer = *more = 0;
+    for (int64_t i = 1; i <= part / i; i++)
+        for (int side = 0; side < 2 && part % i == 0; side++) {
+            int64_t divisor = side ? part / i : i;
+            if (!divides_part(p, part, divisor))
+                continue;
+            if (divisor <= microbatch && divisor > *fewer)
+                *fewer = divisor;
+            if (divisor > microbatch && (*more == 0 || divisor < *more))
+                *more = divisor;
+        }
+}
+
+// False: there is none.
+static bool propose_microbatch(struct placing *p, struct diagnostic *d, int64_t part) {
+    const struct train_config *train = &p->config->train;
+    int64_t fewer, more;
+    nearest_microbatches(p, part, &fewer, &more);
+    int64_t nearest = fewer ? fewer : more;
+    if (nearest == 0)
+        return false;
+    const char *other = fewer && more ? arena_format(p->arena, " or %" PRId64, more) : "";
+    diagnostic_help(
+        d, "microbatches of %" PRId64 "%s would do: each device has %" PRId64 " sequence%s",
+        nearest, other, part, plural_s(part));
+    if (train->microbatch_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->microbatch_origin.span, "microbatch = %" PRId64, nearest);
+    return true;
+}
+
+void propose_microbatches(struct placing *p, struct diagnostic *d) {
+    const struct train_config *train = &p->config->train;
+    int64_t parts = mesh_group_size(&p->config->mesh, &p->placement->batch);
+    bool divides = train->batch % parts == 0;
+    if (!divides || !propose_microbatch(p, d, train->batch / parts))
+        propose_batch_of(p, d, size_times(parts, train->microbatch));
+}
+
+// m = batch / (microbatch * devices) must be whole: a remainder would weigh some sequences more.
+static void check_batch(struct placing *p) {
+    const struct train_config *train = &p->config->train;
+    const struct axis_list *axes = &p->placement->batch;
+    int64_t parts = mesh_group_size(&p->config->mesh, axes);
+    int64_t unit = size_times(parts, train->microbatch);
+    if (train->batch % unit == 0)
+        return;
+    // Where nothing is said a device takes all of its part, and a batch of fewer sequences than
+    // devices has none for some.
+    bool said = train->microbatch_origin.kind != ORIGIN_DEFAULT;
+    const char *into =
+        said ? arena_format(p->arena, "into microbatches of %" PRId64 " sequence%s on",
+                            train->microbatch, plural_s(train->microbatch))
+             : "over";
+    // What the command line says is what was changed last.
+    const struct origin *batch = &train->batch_origin, *microbatch = &train->microbatch_origin;
+    bool by_microbatch =
+        microbatch->kind == ORIGIN_COMMAND_LINE && batch->kind != ORIGIN_COMMAND_LINE;
+    const struct origin *first = by_microbatch ? microbatch : batch;
+    const char *of_batch = arena_format(p->arena, "not a multiple of %" PRId64, unit);
+    const char *of_microbatch = "sequences on a device at once";
+    struct diagnostic *d = report(p->diagnostics, E201, origin_span(first),
+                                  "a batch of %" PRId64 " does not divide %s %" PRId64 " device%s",
+                                  train->batch, into, parts, plural_s(parts));
+    diagnostic_say(d, "%s", by_microbatch ? of_microbatch : of_batch);
+    if (said)
+        diagnostic_label(d, origin_span(by_microbatch ? batch : microbatch), "%s",
+                         by_microbatch ? of_batch : of_microbatch);
+    if (parts > 1)
+        diagnostic_label(d, origin_span(&p->placement->split_by[axes->axes[0]]->origin),
+                         "%" PRId64 " devices share the batch", parts);
+    diagnostic_origin(d, first);
+    propose_microbatches(p, d);
+}
+
+static int64_t size_of(const struct placing *p, enum dimension dimension) {
+    const struct model_config *model = &p->config->model;
+    switch (dimension) {
+    case DIM_HEADS:
+        return model->heads;
+    case DIM_KV_HEADS:
+        return model->kv_heads;
+    case DIM_GROUP:
+        return model->heads / model->kv_heads;
+    case DIM_FFN:
+        return model->ffn;
+    case DIM_SEQUENCE:
+        return p->config->train.sequence;
+    case DIM_VOCAB:
+        return model->vocab;
+    default:
+        CHECK(false);
+    }
+}
+
+// The axes that cut the dimension where a statement cuts it: its own, and those of statements
+// outside its scope.
+static struct axis_list cuts_in(const struct placing *p, const struct selector *scope,
+                                enum dimension dimension) {
+    struct dim dim = {.dimension = dimension};
+    struct axis_list cuts[MAX_RANK];
+    work_cuts_of_kept(p->placement, part_of_scope(scope), &dim, 1, cuts);
+    return cuts[0];
+}
+
+static bool cuts_activations(const struct placing *p, const struct mode_statement *mode) {
+    return mode->state == STATE_ACTIVATIONS && mode->extent != EXTENT_REPLICATED &&
+           mode->sets_extent && effective_axes(p, &mode->axes).n;
+}
+
+// The least number of which `number` and the parts of the sequence in this scope are divisors.
+static int64_t common_multiple(const struct placing *p, int64_t number,
+                               const struct selector *scope) {
+    struct axis_list cuts = cuts_in(p, scope, DIM_SEQUENCE);
+    int64_t parts = mesh_group_size(&p->config->mesh, &cuts), multiple = number;
+    while (multiple % parts)
+        multiple += number;
+    return multiple;
+}
+
+// Of all statements together, and of the ring, so that one length does for all.
+int64_t sequence_parts(const struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    int64_t parts = ring_chunks(p);
+    for (uint32_t s = 0; s < strategy->n_splits; s++)
+        for (uint32_t i = 0; i < strategy->splits[s].n_dimensions; i++)
+            if (strategy->splits[s].dimensions[i] == DIM_SEQUENCE)
+                parts = common_multiple(p, parts, &strategy->splits[s].scope);
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (cuts_activations(p, &strategy->modes[m]) &&
+            strategy->modes[m].by_dimension == DIM_SEQUENCE)
+            parts = common_multiple(p, parts, &strategy->modes[m].selector);
+    return parts;
+}
+
+void propose_sequence(struct placing *p, struct diagnostic *d) {
+    const struct train_config *train = &p->config->train;
+    int64_t parts = sequence_parts(p), length = (train->sequence + parts - 1) / parts * parts;
+    if (length > p->config->model.sequence_limit)
+        length = train->sequence / parts * parts;
+    if (length > 0 && train->sequence_origin.kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, train->sequence_origin.span, "sequence = %" PRId64, length);
+}
+
+// Of the axes over which heads are split in a scope those that cut the sequence outside: there
+// devices exchange positions for heads (Ulysses).
+static struct axis_list exchanged(const struct placing *p, const struct selector *scope,
+                                  const struct axis_list *cuts) {
+    struct axis_list outside = cuts_in(p, &(struct selector){0}, DIM_SEQUENCE), both = {0};
+    for (unsigned i = 0; i < cuts->n && scope->n_roles; i++)
+        if (axis_list_has(&outside, cuts->axes[i]))
+            axis_list_add(&both, cuts->axes[i]);
+    return both;
+}
+
+static void help_few_heads(struct placing *p, struct diagnostic *d, const struct origin *origin,
+                           const struct axis_list *axes) {
+    const char *name = axes_text(p, axes);
+    diagnostic_note(d, "for a part of the positions each device of `%s` is given whole heads here",
+                    name);
+    diagnostic_help(d,
+                    "leave this out, and keys and values %s `%s`, which needs no heads; or cut the "
+                    "sequence over a product, `split sequence over a * b`, and split heads over "
+                    "`b` alone",
+                    p->placement->ordered ? "are gathered over" : "travel round", name);
+    if (origin->kind == ORIGIN_STATEMENT)
+        diagnostic_edit(d, origin->span, "%s", "");
+}
+
+// How many devices share the dimension, were there so many where the axes are; 1: these do not cut
+// it.
+static int64_t parts_with(const struct placing *p, const struct selector *scope,
+                          enum dimension dimension, const struct axis_list *axes, int64_t devices) {
+    struct axis_list cuts = cuts_in(p, scope, dimension);
+    for (unsigned i = 0; i < axes->n; i++)
+        if (!axis_list_has(&cuts, axes->axes[i]))
+            return 1;
+    for (unsigned i = 0; i < cuts.n; i++) // of devices: microbatches are an axis in time
+        if (!axis_list_has(axes, cuts.axes[i]) && cuts.axes[i] < p->config->mesh.n_axes)
+            devices = size_times(devices, axis_size(p, cuts.axes[i]));
+    return devices;
+}
+
+// Whether so many devices have equal parts of the dimension. Key and value heads may be fewer, with
+// copies.
+static bool would_divide(const struct placing *p, enum dimension dimension, int64_t parts) {
+    const struct train_config *train = &p->config->train;
+    if (dimension == DIM_BATCH) {
+        bool said = train->microbatch_origin.kind != ORIGIN_DEFAULT;
+        return train->batch % size_times(parts, said ? train->microbatch : 1) == 0;
+    }
+    int64_t size = size_of(p, dimension);
+    return size % parts == 0 || (dimension == DIM_KV_HEADS && parts % size == 0);
+}
+
+// The most devices, fewer than there are where these axes are, that every dimension divides over
+// which a statement cuts there; 1: none.
+static int64_t fewer_devices(const struct placing *p, const struct axis_list *axes) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (int64_t devices = mesh_group_size(&p->config->mesh, axes) - 1; devices > 1; devices--) {
+        bool divide = !p->config->train.reproducible || is_power_of_two(devices);
+        for (uint32_t s = 0; s < strategy->n_splits && divide; s++) {
+            const struct split_statement *split = &strategy->splits[s];
+            for (uint32_t i = 0; i < split->n_dimensions && divide; i++)
+                divide =
+                    would_divide(p, split->dimensions[i],
+                                 parts_with(p, &split->scope, split->dimensions[i], axes, devices));
+        }
+        for (uint32_t m = 0; m < strategy->n_modes && divide; m++) {
+            const struct mode_statement *mode = &strategy->modes[m];
+            if (cuts_activations(p, mode))
+                divide =
+                    would_divide(p, mode->by_dimension,
+                                 parts_with(p, &mode->selector, mode->by_dimension, axes, devices));
+        }
+        if (divide)
+            return devices;
+    }
+    return 1;
+}
+
+// Fewer devices, or more of the model.
+static void help_parts(struct placing *p, struct diagnostic *d, const struct origin *origin,
+                       const struct selector *scope, enum dimension dimension,
+                       const struct axis_list *cuts) {
+    int64_t parts = mesh_group_size(&p->config->mesh, cuts);
+    struct axis_list moved = exchanged(p, scope, cuts);
+    if (moved.n && (dimension == DIM_HEADS || dimension == DIM_KV_HEADS)) {
+        help_few_heads(p, d, origin, &moved);
+        return;
+    }
+    const char *more = arena_format(p->arena, "the model's %s a multiple of %" PRId64,
+                                    dimension_names[dimension], parts);
+    int64_t fewer = fewer_devices(p, cuts);
+    if (fewer == 1) {
+        diagnostic_help(d, "make %s", more);
+        return;
+    }
+    diagnostic_help(d, "make `%s` %" PRId64 "%s, or %s", axes_text(p, cuts), fewer,
+                    cuts->n > 1 ? " devices" : "", more);
+    struct span at = p->config->mesh.axes[cuts->axes[0]].size_span;
+    if (cuts->n == 1 && at.source != NO_SOURCE)
+        diagnostic_edit(d, at, "%" PRId64, fewer);
+}
+
+// A statement that cuts a dimension: where it names it, and whence it is.
+struct cutting {
+    const struct origin *origin;
+    struct span span;
+    const struct selector *scope;
+    enum dimension dimension;
+};
+
+// What another file says cannot be pointed at; what brought it can.
+static struct cutting cutting_of_split(const struct split_statement *split, uint32_t i) {
+    bool own = split->origin.kind == ORIGIN_STATEMENT;
+    return (struct cutting){&split->origin,
+                            own ? split->dimension_spans[i] : origin_span(&split->origin),
+                            &split->scope, split->dimensions[i]};
+}
+
+static void report_parts(struct placing *p, const struct cutting *cutting,
+                         const struct axis_list *cuts) {
+    const struct origin *origin = cutting->origin;
+    enum dimension dimension = cutting->dimension;
+    int64_t parts = mesh_group_size(&p->config->mesh, cuts), size = size_of(p, dimension);
+    const char *axes = axes_text(p, cuts);
+    struct diagnostic *d;
+    if (dimension == DIM_SEQUENCE) {
+        d = report(p->diagnostics, E202, cutting->span,
+                   "a sequence of %" PRId64 " token%s does not divide over the %" PRId64
+                   " devices of `%s`",
+                   size, plural_s(size), parts, axes);
+        diagnostic_label(d, origin_span(&p->config->train.sequence_origin), "its length");
+    } else if (dimension == DIM_VOCAB) {
+        d = report(p->diagnostics, E202, cutting->span,
+                   "a vocabulary of %" PRId64 " token%s does not divide over the %" PRId64
+                   " devices of `%s`",
+                   size, plural_s(size), parts, axes);
+        diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
+    } else {
+        const char *what =
+            dimension == DIM_FFN
+                ? arena_format(p->arena, "an ffn of %" PRId64 " column%s does", size,
+                               plural_s(size))
+                : arena_format(p->arena,
+                               size == 1 ? "%" PRId64 " of `%s` does" : "%" PRId64 " %s do", size,
+                               dimension_names[dimension]);
+        d = report(p->diagnostics, E202, cutting->span,
+                   "%s not divide over the %" PRId64 " devices of `%s`", what, parts, axes);
+        diagnostic_label(d, origin_span(&p->config->model.origin), "the model has %" PRId64, size);
+    }
+    diagnostic_say(d, "%" PRId64 " is not a multiple of %" PRId64, size, parts);
+    diagnostic_origin(d, origin);
+    int64_t above = (size + parts - 1) / parts * parts;
+    if (dimension == DIM_VOCAB) {
+        diagnostic_help(d,
+                        "a vocabulary of %" PRId64
+                        " would do, set with model.vocab: tokens that no "
+                        "data has only learn to be unlikely",
+                        above);
+    } else if (dimension == DIM_SEQUENCE) {
+        diagnostic_help(d, "make `%s` smaller, or the sequence a multiple of %" PRId64, axes,
+                        sequence_parts(p));
+        propose_sequence(p, d);
+    } else {
+        help_parts(p, d, origin, cutting->scope, dimension, cuts);
+    }
+}
+
+// What was reported of each dimension: over which axes it does not divide.
+struct undivided {
+    uint64_t axes[N_DIMENSIONS];
+};
+
+// False: it does not divide, and that has been reported.
+static bool check_dimension(struct placing *p, struct cutting cutting, struct undivided *reported) {
+    struct axis_list cuts = cuts_in(p, cutting.scope, cutting.dimension);
+    int64_t parts = mesh_group_size(&p->config->mesh, &cuts);
+    if (cutting.dimension == DIM_BATCH || size_of(p, cutting.dimension) % parts == 0)
+        return true;
+    if (reported->axes[cutting.dimension] != axis_list_mask(&cuts))
+        report_parts(p, &cutting, &cuts);
+    reported->axes[cutting.dimension] = axis_list_mask(&cuts);
+    return false;
+}
+
+static bool check_dimensions(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    struct undivided reported = {0};
+    bool divide = true;
+    for (uint32_t s = 0; s < strategy->n_splits; s++) {
+        const struct split_statement *split = &strategy->splits[s];
+        for (uint32_t i = 0; i < split->n_dimensions; i++)
+            if (!check_dimension(p, cutting_of_split(split, i), &reported)) {
+                divide = false;
+                break;
+            }
+    }
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        struct cutting cutting = {&mode->origin, origin_span(&mode->origin), &mode->selector,
+                                  mode->by_dimension};
+        if (cuts_activations(p, mode))
+            divide &= check_dimension(p, cutting, &reported);
+    }
+    return divide;
+}
+
+// What is kept as parts over the axis: once for each statement, or `use`.
+static void label_storage(struct placing *p, struct diagnostic *d, unsigned axis) {
+    struct span last = span_nowhere();
+    for (uint32_t m = 0; m < p->config->strategy.n_modes; m++) {
+        const struct mode_statement *mode = &p->config->strategy.modes[m];
+        struct span span = origin_span(&mode->origin);
+        if (!axis_list_has(&mode->axes, axis) || mode->extent == EXTENT_REPLICATED ||
+            (span.source == last.source && span.begin == last.begin))
+            continue;
+        diagnostic_label(d, span, "this divides what is kept, not what is computed");
+        last = span;
+    }
+}
+
+// The split of the batch with this axis in it, too, where the file has one.
+static void propose_batch(struct placing *p, struct diagnostic *d, const char *axes) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    for (uint32_t s = 0; s < strategy->n_splits; s++) {
+        const struct split_statement *split = &strategy->splits[s];
+        if (split->dimensions[0] == DIM_BATCH && split->n_dimensions == 1 && !split->scope_depth &&
+            split->origin.kind == ORIGIN_STATEMENT)
+            diagnostic_edit(d, split->origin.span, "split batch over %s", axes);
+    }
+    // Where nothing splits the batch yet, in front of the first thing that is said.
+    struct span first = span_nowhere();
+    if (strategy->n_splits)
+        first = strategy->splits[0].origin.span;
+    else if (strategy->n_modes)
+        first = strategy->modes[0].statement_span;
+    if (p->placement->batch.n == 0 && first.source != NO_SOURCE) {
+        first.end = first.begin;
+        diagnostic_edit(d, first, "split batch over %s  ", axes);
+    }
+}
+
+// Storage modes alone do not make an axis worth its devices.
+static void check_idle_axis(struct placing *p, unsigned axis) {
+    const struct mesh_axis *of = &p->config->mesh.axes[axis];
+    if (of->size == 1 || p->placement->split_by[axis])
+        return;
+    struct diagnostic *d =
+        report(p->diagnostics, E301, of->span,
+               "no split uses `%s`: its %" PRId64 " devices repeat all work", of->name, of->size);
+    diagnostic_say(d, "nothing is split over this axis");
+    label_storage(p, d, axis);
+    diagnostic_note_at(d, p->config->strategy.name_span, "by this strategy");
+    struct axis_list batch = p->placement->batch;
+    axis_list_add(&batch, axis);
+    diagnostic_help(d, "split the batch over it, `split batch over %s`, or make the axis 1",
+                    axes_text(p, &batch));
+    propose_batch(p, d, axes_text(p, &batch));
+}
+
+// ---- what is gathered at once -------------------------------------------------------------------
+
+// Bytes of a parameter that a device holds while it is gathered: what the splits leave it.
+static int64_t gathered_bytes(const struct placing *p, const struct tensor *tensor,
+                              const struct placed_tensor *placed) {
+    int64_t elements = 1;
+    for (unsigned d = 0; d < tensor->rank; d++)
+        elements *= tensor->dims[d].size / mesh_group_size(&p->config->mesh, &placed->cuts[d]);
+    return elements * dtype_bytes[p->program->policy.gather];
+}
+
+static bool is_gathered(const struct placed_tensor *placed) {
+    for (unsigned axis = 0; axis < MAX_AXES; axis++)
+        if (placed->extents[STATE_PARAMETERS][axis].extent == EXTENT_GATHERED)
+            return true;
+    return false;
+}
+
+static const struct origin *gather_origin(const struct placed_tensor *placed) {
+    return placed_origin(placed, STATE_PARAMETERS, placed->shards[STATE_PARAMETERS].axes[0]);
+}
+
+// What a unit is to the user, in the plural.
+static const char *unit_text(const struct placing *p, const struct placed_tensor *placed,
+                             enum role role) {
+    if (role != ROLE_LAYERS)
+        return arena_format(p->arena, "the parameters of `%s`", role_names[role]);
+    if (placed->gather_layers == 1)
+        return "the parameters of one layer";
+    return arena_format(p->arena, "the parameters of %" PRId64 " layers", placed->gather_layers);
+}
+
+// `layers`: how many layers' would fit.
+static void help_gather(struct diagnostic *d, const struct placed_tensor *placed, int64_t layers) {
+    if (layers >= placed->gather_layers || layers == 0)
+        diagnostic_help(d, "no number of devices on these axes makes this smaller: split the work, "
+                           "`heads`, `ffn` or `vocab`, over another axis");
+    else if (layers == 1)
+        diagnostic_help(d, "gather each layer by itself: `unit = layer`");
+    else
+        diagnostic_help(d,
+                        "gather at most %" PRId64 " layers at once: `unit = layers(%" PRId64 ")`",
+                        layers, layers);
+}
+
+// What is gathered for one use, of tensors with one outermost role.
+struct gathered {
+    int64_t unit_bytes, layer_bytes;
+    const struct placed_tensor *largest; // of those that are gathered most layers at once
+};
+
+static void report_gather(struct placing *p, const struct gathered *gathered, enum role role) {
+    const struct origin *origin = gather_origin(gathered->largest);
+    const struct device_config *device = &p->config->device;
+    struct diagnostic *d = report(
+        p->diagnostics, E702, origin_span(origin), "%s gathered for one use take %s; `%s` has %s",
+        unit_text(p, gathered->largest, role), bytes_text(p->arena, (double)gathered->unit_bytes),
+        device->name, bytes_text(p->arena, (double)device->memory_bytes));
+    diagnostic_say(d, "whole on every device while they are used");
+    diagnostic_label(d, device->origin.span, "the device");
+    diagnostic_origin(d, origin);
+    help_gather(d, gathered->largest, device->memory_bytes / gathered->layer_bytes);
+}
+
+static void add_gathered(const struct placing *p, struct gathered *sum, const struct tensor *tensor,
+                         const struct placed_tensor *placed) {
+    int64_t bytes = gathered_bytes(p, tensor, placed);
+    sum->layer_bytes += bytes;
+    sum->unit_bytes += bytes * placed->gather_layers;
+    if (!sum->largest || sum->largest->gather_layers < placed->gather_layers)
+        sum->largest = placed;
+}
+
+// E702. A unit of the model computes with its parameters whole, so they must fit, whatever is
+// stored; said before a plan is made, because more devices would not help.
+static void check_gathers_fit(struct placing *p, uint32_t range) {
+    struct placement *placement = p->placement;
+    struct gathered gathered[N_ROLES] = {0};
+    for (uint32_t t = 0; t < p->program->n_tensors; t++) {
+        const struct tensor *tensor = &p->program->tensors[t];
+        const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
+        if (is_gathered(placed))
+            add_gathered(p, &gathered[tensor->roles[0]], tensor, placed);
+    }
+    for (int role = 0; role < N_ROLES; role++)
+        if (gathered[role].unit_bytes > p->config->device.memory_bytes) {
+            report_gather(p, &gathered[role], (enum role)role);
+            return;
+        }
+}
+
+// Groups are of layers that follow one another.
+static void check_turns(struct placing *p, uint32_t range, const struct placed_tensor *placed) {
+    if (p->placement->ranges[range].step > 1)
+        not_yet(p, gather_origin(placed),
+                "gathering several layers at once where every n-th is placed differently",
+                "gather one layer at once, `unit = layer`");
+}
+
+// Groups of layers begin where the groups do that are recomputed: each of the one holds some of the
+// other.
+static void check_recomputed_groups(struct placing *p, uint32_t range,
+                                    const struct placed_tensor *placed) {
+    const struct layer_range *of = &p->placement->ranges[range];
+    int64_t layers = range_layers(of);
+    int64_t again = layers_recomputed_at_once(&p->modes, of->begin);
+    again = again < layers ? again : layers;
+    if (placed->gather_layers % again == 0)
+        return;
+    not_yet(
+        p, gather_origin(placed),
+        arena_format(p->arena,
+                     "gathering %" PRId64 " layers at once where %" PRId64
+                     " are recomputed at once",
+                     placed->gather_layers, again),
+        arena_format(p->arena, "gather %" PRId64 " layers at once, or a multiple of that", again));
+}
+
+// E121. All that several layers at once are gathered of comes with the same layers.
+static bool check_units(struct placing *p, uint32_t range) {
+    const struct placement *placement = p->placement;
+    const struct placed_tensor *first = NULL;
+    for (uint32_t t = 0; t < placement->n_tensors; t++) {
+        const struct placed_tensor *placed = &placement->tensors[range * placement->n_tensors + t];
+        if (placed->gather_layers == 1)
+            continue;
+        if (first && first->gather_layers != placed->gather_layers) {
+            const struct origin *origin = gather_origin(placed);
+            struct diagnostic *d = report(p->diagnostics, E121, origin_span(origin),
+                                          "of the same layers %" PRId64
+                                          " are gathered at once here, and %" PRId64 " elsewhere",
+                                          placed->gather_layers, first->gather_layers);
+            diagnostic_label(d, origin_span(gather_origin(first)), "%" PRId64 " at once",
+                             first->gather_layers);
+            diagnostic_origin(d, origin);
+            diagnostic_help(d, "give both statements one `unit`, or one of them `unit = layer`");
+            return false;
+        }
+        first = first ? first : placed;
+    }
+    if (first) {
+        check_turns(p, range, first);
+        check_recomputed_groups(p, range, first);
+    }
+    return true;
+}
+
+void check_gathers(struct placing *p) {
+    uint32_t errors = p->diagnostics->n_errors;
+    for (uint32_t r = 0; r < p->placement->n_ranges && p->diagnostics->n_errors == errors; r++) {
+        if (check_units(p, r) && p->config->device.memory_bytes)
+            check_gathers_fit(p, r);
+    }
+}
+
+// ---- all ----------------------------------------------------------------------------------------
+
+void check_sizes(struct placing *p) {
+    check_batch(p);
+    if (check_dimensions(p))
+        check_chunks(p);
+    for (unsigned axis = 0; axis < p->config->mesh.n_axes; axis++)
+        check_idle_axis(p, axis);
+}

@@ -1,0 +1,144 @@
+// place, compressed gradients: which travel as codes, over which axes. A code stands for what a
+// device has of a sum over the batch, so its axes are such as divide the batch, or the sequence;
+// all gradients that are compressed are so alike, over the same ones. They arrive whole: each
+// device takes its own part of them where the optimizer is cut.
+#include "ir/diagnostic.h"
+#include "passes/placement/place.h"
+
+static bool compresses(const struct mode_statement *mode) {
+    return mode && mode->wire.way != WIRE_NONE;
+}
+
+static bool same_axes(const struct axis_list *a, const struct axis_list *b) {
+    return axis_list_mask(a) == axis_list_mask(b);
+}
+
+// ---- the statements ---------------------------------------------------------------------------
+
+// E312. A mode without axes is said of all of them, and so of those on which gradients are summed.
+static void report_not_sent(struct placing *p, const struct mode_statement *mode, unsigned axis) {
+    const char *name = axis_name(p, axis);
+    struct diagnostic *d =
+        report(p->diagnostics, E312, origin_span(&mode->origin),
+               "gradients are compressed over `%s`, but none are summed there", name);
+    const struct split_statement *split = p->placement->split_by[axis];
+    if (split)
+        diagnostic_label(d, origin_span(&split->origin),
+                         axis_list_has(&p->placement->islands, axis)
+                             ? "its devices take steps of their own"
+                             : "what it splits");
+    diagnostic_origin(d, &mode->origin);
+    diagnostic_help(d, "compress over axes that split the batch and sum gradients in every step");
+    struct axis_list summed = those_in(&mode->axes, &p->placement->tokens);
+    propose_relaxed_axes(p, d, mode, summed.n ? &summed : &p->placement->tokens);
+}
+
+static struct axis_list axes_of_wire(struct placing *p, const struct mode_statement *mode) {
+    const struct placement *placement = p->placement;
+    if (mode->axes.n == 0)
+        return placement->tokens;
+    struct axis_list axes = effective_axes(p, &mode->axes);
+    for (unsigned i = 0; i < axes.n; i++)
+        if (!axis_list_has(&placement->tokens, axes.axes[i])) {
+            report_not_sent(p, mode, axes.axes[i]);
+            return (struct axis_list){0};
+        }
+    return axes;
+}
+
+void find_wire(struct placing *p) {
+    const struct strategy_config *strategy = &p->config->strategy;
+    struct placement *placement = p->placement;
+    for (uint32_t m = 0; m < strategy->n_modes; m++) {
+        const struct mode_statement *mode = &strategy->modes[m];
+        if (!compresses(mode))
+            continue;
+        struct axis_list axes = axes_of_wire(p, mode);
+        if (axes.n == 0)
+            continue;
+        bool first = placement->wire_axes.n == 0;
+        if (!first && (!wire_equal(placement->wire, mode->wire) ||
+                       !same_axes(&placement->wire_axes, &axes))) {
+            not_yet(p, &mode->origin,
+                    "compressing gradients in several ways, or over different axes,",
+                    "compress all of them in one way, over the same axes");
+            return;
+        }
+        if (mode->reduce == REDUCE_EACH) {
+            not_yet(p, &mode->origin, "compressing the gradients of each microbatch",
+                    "sum the microbatches first, `reduce = last`");
+            return;
+        }
+        placement->wire_axes = axes;
+        placement->wire = mode->wire;
+    }
+}
+
+// ---- the tensors ------------------------------------------------------------------------------
+
+// Those of the wire's axes over which its gradient is summed, and of these, those on which a
+// statement that wins asks for codes.
+static struct axis_list summed_axes(const struct placing *p, const struct placed_tensor *placed) {
+    struct axis_list summed = {0};
+    const struct axis_list *wire = &p->placement->wire_axes;
+    for (unsigned i = 0; i < wire->n; i++) {
+        bool cut = false;
+        for (unsigned d = 0; d < MAX_RANK; d++)
+            cut |= axis_list_has(&placed->cuts[d], wire->axes[i]);
+        if (!cut)
+            axis_list_add(&summed, wire->axes[i]);
+    }
+    return summed;
+}
+
+static struct axis_list asked_axes(const struct placed_tensor *placed,
+                                   const struct axis_list *summed) {
+    struct axis_list asked = {0};
+    for (unsigned i = 0; i < summed->n; i++)
+        if (compresses(placed->extents[STATE_GRADIENTS][summed->axes[i]].mode))
+            axis_list_add(&asked, summed->axes[i]);
+    return asked;
+}
+
+void place_wire(struct placing *p, struct placed_tensor *placed) {
+    struct axis_list summed = summed_axes(p, placed);
+    placed->wire = asked_axes(placed, &summed);
+}
+
+// What keeps the tensor's gradient from being compressed so, and what to say instead.
+struct trouble {
+    const char *what, *instead; // NULL: nothing does
+};
+
+static struct trouble trouble_of(const struct placing *p, const struct placed_tensor *placed) {
+    const struct axis_list *owners = &placed->shards[STATE_OPTIMIZER];
+    struct axis_list own = those_in(owners, &placed->wire);
+    if (!same_axes(&placed->wire, &p->placement->wire_axes))
+        return (struct trouble){
+            "compressing a gradient over some of the axes over which others are compressed",
+            "compress all of them over the same axes"};
+    if (own.n && !same_axes(owners, &placed->wire))
+        return (struct trouble){
+            "compressing gradients on the way to an optimizer that other axes cut too",
+            "shard the optimizer over the axes of the compression alone"};
+    if (!own.n && owners->n && p->placement->wire.way == WIRE_SIGN)
+        return (struct trouble){
+            "compressing shards of gradients to their signs, which padding has not,",
+            "compress to `int8`, or leave the optimizer whole"};
+    return (struct trouble){0};
+}
+
+void check_wires(struct placing *p) {
+    const struct placement *placement = p->placement;
+    for (uint32_t t = 0; t < placement->n_ranges * placement->n_tensors; t++) {
+        const struct placed_tensor *placed = &placement->tensors[t];
+        struct trouble trouble = {0};
+        if (placed->wire.n)
+            trouble = trouble_of(p, placed);
+        if (!trouble.what)
+            continue;
+        unsigned axis = placed->wire.axes[0];
+        not_yet(p, placed_origin(placed, STATE_GRADIENTS, axis), trouble.what, trouble.instead);
+        return;
+    }
+}

@@ -1,0 +1,193 @@
+// Average: appends the step that makes one model again of the parameters of several islands
+// (islands.h). To one device, as which the reference program computes, each parameter then holds
+// the sum of what the islands have; it is divided by their number. That the sum is taken over
+// devices is seen by `partition`, from the type: a summand over the axes between islands.
+//
+// An outer optimizer takes it from there. It steps from the `anchor`, where the islands began, and
+// its gradient is what they have moved away from it, so a rate of one takes the average. What it
+// arrives at are the parameters and the next anchor. The anchor is equal on all islands, as its
+// momentum is.
+//
+// Only what is trained differs between islands. The optimizer's states stay each island's own.
+#include <string.h>
+
+#include "ir/config.h"
+#include "ir/diagnostic.h"
+#include "passes/passes.h"
+#include "passes/reference/emit.h"
+#include "passes/reference/islands.h"
+
+static bool is_averaged(const struct program *program, const struct buffer *buffer, bool layers) {
+    return buffer->class == CLASS_PARAMETERS && program->tensors[buffer->tensor].trainable &&
+           layers == (buffer->stack == STACK_LAYERS);
+}
+
+// The statement that asks for it: what averages over several axes says the same over each.
+static const struct mode_statement *mode_of_average(const struct config *config) {
+    const struct strategy_config *strategy = &config->strategy;
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        if (strategy->modes[m].average_every)
+            return &strategy->modes[m];
+    return NULL;
+}
+
+// A unit for what layers have, or for what they have not, and the call of it.
+struct averager {
+    struct program *program;
+    const struct config *config;
+    const struct mode_statement *mode;
+    bool layers;
+    struct emitter emitter;
+    struct call call;
+};
+
+static void begin_unit(struct averager *a, const char *name, uint32_t n_bound) {
+    struct program *program = a->program;
+    struct span span = origin_span(&a->mode->origin);
+    if (a->layers)
+        name = arena_format(program->arena, "%s_block", name);
+    uint32_t id = program_add_unit(program, name, span);
+    a->emitter = (struct emitter){.program = program, .unit = &program->units[id], .span = span};
+    a->emitter.unit->phase = PHASE_UPDATE;
+    a->call = (struct call){.unit = id,
+                            .operands = ARENA_ARRAY(program->arena, struct reference, n_bound)};
+    a->call.results = ARENA_ARRAY(program->arena, struct reference, n_bound);
+}
+
+static value_id bind_operand(struct averager *a, buffer_id from) {
+    const struct buffer *buffer = &a->program->buffers[from];
+    struct index index = a->layers ? index_variable(0, 0, 0) : index_constant(0);
+    a->call.operands[a->emitter.unit->n_parameters] = (struct reference){from, index};
+    return unit_add_parameter(a->program, a->emitter.unit, buffer->name,
+                              buffer_type(a->program, buffer), false);
+}
+
+static void bind_in_place(struct averager *a, value_id value, value_id parameter) {
+    a->call.results[a->emitter.unit->n_results] = a->call.operands[parameter];
+    unit_add_result(a->program, a->emitter.unit, value, parameter);
+}
+
+// The call just written, in a loop over layers if it is theirs.
+static void push_call(struct averager *a) {
+    struct program *program = a->program;
+    struct statement call = {.kind = STATEMENT_CALL, .span = a->emitter.span, .call = a->call},
+                     loop = call;
+    if (a->layers) {
+        loop.kind = STATEMENT_LOOP;
+        loop.loop = (struct loop){.name = "l", .end = program->sizes.layers};
+        block_push(program, &loop.loop.body, call);
+    }
+    block_push(program, &program->steps[STEP_AVERAGE].body, a->layers ? loop : call);
+}
+
+static const char *inherit(struct averager *a, buffer_id parameter, const char *suffix) {
+    const struct tensor *tensor = &a->program->tensors[a->program->buffers[parameter].tensor];
+    a->emitter.n_roles = tensor->n_roles;
+    memcpy(a->emitter.roles, tensor->roles, sizeof a->emitter.roles);
+    return arena_format(a->program->arena, "%s.%s", tensor->name, suffix);
+}
+
+static void append_division(struct averager *a, const buffer_id *parameters, uint32_t n) {
+    struct axis_list islands = islands_of(a->config);
+    struct attribute divisor = {.name = ATTRIBUTE_DIVISOR,
+                                .integer = mesh_group_size(&a->config->mesh, &islands)};
+    begin_unit(a, "average", n);
+    for (uint32_t i = 0; i < n; i++)
+        bind_operand(a, parameters[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = inherit(a, parameters[i], "average");
+        bind_in_place(
+            a, emit_with(&a->emitter, OP_DIVIDE, name, OPERANDS(i), &divisor, 1)->results[0], i);
+    }
+    push_call(a);
+}
+
+// ---- the outer optimizer ----------------------------------------------------------------------
+
+// A state that lies as its parameter lies.
+static buffer_id add_state(struct averager *a, buffer_id parameter, enum buffer_class class,
+                           enum dtype dtype) {
+    struct buffer buffer = a->program->buffers[parameter];
+    buffer.name = arena_format(a->program->arena, "%s.%s", buffer.name, class_names[class]);
+    buffer.class = class;
+    buffer.dtype = dtype;
+    return program_add_buffer(a->program, buffer);
+}
+
+static value_id weighted_sum(struct averager *a, const char *name, value_id x, double weight_x,
+                             value_id y, double weight_y) {
+    const struct attribute weights[] = {{.name = ATTRIBUTE_WEIGHT_A, .real = weight_x},
+                                        {.name = ATTRIBUTE_WEIGHT_B, .real = weight_y}};
+    return emit_with(&a->emitter, OP_WEIGHTED_SUM, name, OPERANDS(x, y), weights, 2)->results[0];
+}
+
+// One parameter's values in the unit.
+struct stepped {
+    value_id mean, anchor, momentum;
+};
+
+// PyTorch's SGD, whose gradient is what the islands have moved away from where they began.
+static void emit_outer(struct averager *a, buffer_id parameter, const struct stepped *at) {
+    const struct optimizer_config *o = &a->mode->outer;
+    value_id mean = at->mean, anchor = at->anchor, step;
+    step = weighted_sum(a, inherit(a, parameter, "moved"), anchor, 1, mean, -1);
+    if (o->momentum != 0) {
+        value_id gradient = step, old = at->momentum;
+        step = weighted_sum(a, inherit(a, parameter, "momentum"), old, o->momentum, gradient, 1);
+        bind_in_place(a, step, old);
+        if (o->nesterov)
+            step = weighted_sum(a, inherit(a, parameter, "step"), gradient, 1, step, o->momentum);
+    }
+    value_id made =
+        weighted_sum(a, inherit(a, parameter, "stepped"), anchor, 1, step, -o->rate.base);
+    bind_in_place(a, made, mean);
+    bind_in_place(a, emit(&a->emitter, OP_CAST, inherit(a, parameter, "anchored"), OPERANDS(made)),
+                  anchor);
+}
+
+static void append_outer(struct averager *a, const buffer_id *parameters, uint32_t n) {
+    struct stepped *at = ARENA_ARRAY(a->program->arena, struct stepped, n);
+    begin_unit(a, "outer", 3 * n);
+    for (uint32_t i = 0; i < n; i++) {
+        at[i].mean = bind_operand(a, parameters[i]);
+        at[i].anchor = bind_operand(
+            a, add_state(a, parameters[i], CLASS_ANCHOR, a->program->buffers[parameters[i]].dtype));
+        if (a->mode->outer.momentum != 0)
+            at[i].momentum = bind_operand(a, add_state(a, parameters[i], CLASS_OUTER_MOMENTUM,
+                                                       a->config->train.precision.moments));
+    }
+    for (uint32_t i = 0; i < n; i++)
+        emit_outer(a, parameters[i], &at[i]);
+    push_call(a);
+}
+
+// ---- the step ---------------------------------------------------------------------------------
+
+static void append_averages(struct averager *a) {
+    struct program *program = a->program;
+    buffer_id *parameters = ARENA_ARRAY(program->arena, buffer_id, program->n_buffers);
+    uint32_t n = 0;
+    for (buffer_id i = 0; i < program->n_buffers; i++)
+        if (is_averaged(program, &program->buffers[i], a->layers))
+            parameters[n++] = i;
+    if (n == 0)
+        return;
+    append_division(a, parameters, n);
+    if (a->mode->outer.kind != OPTIMIZER_NONE)
+        append_outer(a, parameters, n);
+}
+
+bool append_average(struct program *program, const struct pass_context *context) {
+    const struct config *config = context->config;
+    const struct mode_statement *mode = mode_of_average(config);
+    if (islands_of(config).n == 0 || !mode) // of islands that nothing averages `place` tells
+        return true;
+    program->steps[STEP_AVERAGE] =
+        (struct step){.present = true, .span = origin_span(&mode->origin)};
+    for (int layers = 0; layers < 2; layers++) {
+        struct averager a = {.program = program, .config = config, .mode = mode, .layers = layers};
+        append_averages(&a);
+    }
+    program_number(program);
+    return true;
+}

@@ -1,0 +1,745 @@
+// Build: from the resolved configuration to the logical program of the forward pass.
+//
+// One device, the whole batch, logical shapes. The units are the parts that repeat or stand alone
+// (embedding, block, head); the step calls them, the block in a loop over layers. Two steps are
+// made: `train`, to which differentiate and update append, and `evaluate`, the same forward pass
+// followed by the mean loss. Both leave the logits in the buffer `logits`.
+//
+// Kinds of models differ in options only (norms, positions, activation, biases, tied head), so
+// there is one builder and no table of models. Residual sums and biases are ops of their own here;
+// fusing them is a later pass's concern.
+#include <math.h>
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/passes.h"
+#include "passes/reference/emit.h"
+#include "passes/reference/islands.h"
+#include "passes/reference/select.h"
+
+enum parameter {
+#define PARAMETER(ID, ...) PARAMETER_##ID,
+#define PART(...)
+#include "passes/reference/parameters.def"
+#undef PART
+#undef PARAMETER
+    N_PARAMETERS
+};
+
+// Which options of a model a parameter needs, all of them.
+enum presence {
+    ALWAYS = 0,
+    LEARNED_POSITIONS = 1 << 0,
+    LAYER_NORMS = 1 << 1,
+    QKV_BIASES = 1 << 2,
+    GATED = 1 << 3,
+    UNTIED = 1 << 4,
+    FUSED_QKV = 1 << 5, // queries, keys and values are one parameter, or not
+    APART_QKV = 1 << 6,
+    FUSED_GATE_UP = 1 << 7,
+    APART_GATE_UP = 1 << 8,
+    OUT_BIASES = 1 << 9,
+    MLP_BIASES = 1 << 10,
+    QK_NORMS = 1 << 11,
+};
+enum start { START_NORMAL, START_RESIDUAL, START_ONES, START_ZEROS };
+
+struct parameter_row {
+    const char *name;
+    enum role roles[MAX_ROLES];
+    enum dimension dims[4];
+    enum start start;
+    unsigned when;              // enum presence
+    const char *saved_names[2]; // by enum model_family
+};
+
+static const struct parameter_row parameter_rows[N_PARAMETERS] = {
+#define PARAMETER(ID, name, r0, r1, r2, r3, d0, d1, d2, d3, init, when, gpt2, llama)               \
+    {name,                                                                                         \
+     {ROLE_##r0, ROLE_##r1, ROLE_##r2, ROLE_##r3},                                                 \
+     {DIM_##d0, DIM_##d1, DIM_##d2, DIM_##d3},                                                     \
+     START_##init,                                                                                 \
+     when,                                                                                         \
+     {[FAMILY_GPT2] = gpt2, [FAMILY_LLAMA] = llama}},
+#define PART(...)
+#include "passes/reference/parameters.def"
+#undef PART
+#undef PARAMETER
+};
+
+static const struct part_row {
+    enum parameter fused, apart;
+    enum dimension dimension;
+} part_rows[] = {
+#define PARAMETER(...)
+#define PART(fused, apart, dimension) {PARAMETER_##fused, PARAMETER_##apart, DIM_##dimension},
+#include "passes/reference/parameters.def"
+#undef PART
+#undef PARAMETER
+};
+enum { N_PARTS = sizeof part_rows / sizeof *part_rows };
+
+enum { MAX_BOUND = 32 }; // parameters or results of one unit
+
+// A unit and where its call finds everything: one reference per parameter and result. Both steps
+// call the same forward units on the same buffers, so each call is described once.
+struct site {
+    uint32_t unit;
+    struct reference operands[MAX_BOUND], results[MAX_BOUND];
+};
+
+struct builder {
+    struct program *program;
+    const struct config *config;
+    const struct model_config *model;
+    buffer_id parameters[N_PARAMETERS]; // NO_ID: this model has no such parameter
+    buffer_id hidden;
+    buffer_id samples, layer, draw_key; // of a model with dropout
+    // Of the unit being written:
+    struct emitter emitter;
+    struct site *site;
+    value_id values[N_PARAMETERS];
+    struct {
+        value_id samples, positions, columns, layer, key;
+    } draw;
+};
+
+// ---- parameters -------------------------------------------------------------------------------
+
+// The column `when` of parameters.def.
+static bool model_has(const struct model_config *model, unsigned when) {
+    unsigned has = (model->position == POSITION_LEARNED ? LEARNED_POSITIONS : 0) |
+                   (model->norm == NORM_LAYER ? LAYER_NORMS : 0) |
+                   (model->biases & BIASES_QKV ? QKV_BIASES : 0) |
+                   (model->biases & BIASES_OUT ? OUT_BIASES : 0) |
+                   (model->biases & BIASES_MLP ? MLP_BIASES : 0) | (model->qk_norm ? QK_NORMS : 0) |
+                   (model->activation == ACTIVATION_SWIGLU ? GATED : 0) |
+                   (model->tied ? 0 : UNTIED) | (model->fused_qkv ? FUSED_QKV : APART_QKV) |
+                   (model->fused_gate_up ? FUSED_GATE_UP : APART_GATE_UP);
+    return (when & ~has) == 0;
+}
+
+// Query heads are cut into groups that share a key/value head: HEADS counts the groups, so a mesh
+// that cuts heads cuts queries, keys and values in the same places.
+static int64_t size_of(const struct config *config, enum dimension dimension) {
+    const struct model_config *model = &config->model;
+    switch (dimension) {
+    case DIM_BATCH:
+        return island_batch(config);
+    case DIM_SEQUENCE:
+        return config->train.sequence;
+    case DIM_HIDDEN:
+        return model->hidden;
+    case DIM_HEADS:
+    case DIM_KV_HEADS:
+        return model->kv_heads;
+    case DIM_GROUP:
+        return model->heads / model->kv_heads;
+    case DIM_HEAD_DIM:
+        return model->head_dim;
+    case DIM_FFN:
+        return model->ffn;
+    case DIM_VOCAB:
+        return model->vocab;
+    case DIM_POSITIONS:
+        return model->sequence_limit;
+    case DIM_PART:
+        return 0; // as its parts say
+    default:
+        CHECK(false);
+    }
+}
+
+// What a fused parameter is in place of. The dimension that counts the parts is as long as all of
+// them.
+static void add_parts(const struct config *config, enum parameter id, struct tensor *tensor) {
+    struct dim *dim = tensor->dims;
+    while (dim < tensor->dims + tensor->rank && dim->dimension != DIM_PART)
+        dim++;
+    for (unsigned i = 0; i < N_PARTS; i++) {
+        const struct part_row *row = &part_rows[i];
+        if (row->fused != id)
+            continue;
+        CHECK(tensor->n_parts < MAX_TENSOR_PARTS && dim < tensor->dims + tensor->rank);
+        int64_t size = row->dimension == DIM_NONE ? 1 : size_of(config, row->dimension);
+        tensor->parts[tensor->n_parts++] =
+            (struct tensor_part){parameter_rows[row->apart].name, size};
+        dim->size += size;
+    }
+}
+
+// GPT-2 starts what feeds the residual stream smaller, as the stream adds 2 * layers of them
+// (Radford et al. 2019, 2.3); Hugging Face's Llama starts all weights alike.
+static double start_std(const struct model_config *model, enum start start) {
+    if (start == START_RESIDUAL && model->family == FAMILY_GPT2)
+        return model->init_std / sqrt(2.0 * (double)model->layers);
+    return model->init_std;
+}
+
+// The logical tensor of a row: one entry for all layers that have it.
+static struct tensor tensor_of(const struct config *config, enum parameter id) {
+    const struct parameter_row *row = &parameter_rows[id];
+    const struct model_config *model = &config->model;
+    struct tensor tensor = {.name = row->name, .span = model->origin.span};
+    while (tensor.n_roles < MAX_ROLES && row->roles[tensor.n_roles] != ROLE_NONE) {
+        tensor.roles[tensor.n_roles] = (uint8_t)row->roles[tensor.n_roles];
+        tensor.n_roles++;
+    }
+    for (; tensor.rank < 4 && row->dims[tensor.rank] != DIM_NONE; tensor.rank++)
+        tensor.dims[tensor.rank] =
+            (struct dim){row->dims[tensor.rank], size_of(config, row->dims[tensor.rank])};
+    add_parts(config, id, &tensor);
+    bool in_layers = row->roles[0] == ROLE_LAYERS;
+    bool is_weight = row->start == START_NORMAL || row->start == START_RESIDUAL;
+    tensor.layers = in_layers ? model->layers : 0;
+    tensor.init = is_weight ? INIT_NORMAL : row->start == START_ONES ? INIT_ONES : INIT_ZEROS;
+    tensor.init_std = is_weight ? start_std(model, row->start) : 0;
+    tensor.saved_name = row->saved_names[model->family];
+    // Llama's linear layers are saved as [out, in]; tables are [rows, hidden] everywhere.
+    tensor.saved_transposed = model->family == FAMILY_LLAMA && in_layers && is_weight;
+    // Known from the start, so that no gradient is ever derived for what is frozen.
+    tensor.trainable = optimizer_rule_of(&config->train, &tensor)->optimizer.kind != OPTIMIZER_NONE;
+    return tensor;
+}
+
+// Tensors of one saved name share the saved tensor's last dimension, in the order of the table:
+// GPT-2 saves queries, keys and values as one matrix [hidden, q | k | v]. We hold them apart, since
+// a mesh may cut them differently.
+static void set_saved_columns(struct program *program) {
+    for (uint32_t i = 0; i < program->n_tensors; i++) {
+        struct tensor *tensor = &program->tensors[i];
+        int64_t begin = 0;
+        bool shared = false;
+        for (uint32_t k = 0; k < program->n_tensors; k++) {
+            const struct tensor *other = &program->tensors[k];
+            if (k == i || strcmp(other->saved_name, tensor->saved_name) != 0)
+                continue;
+            shared = true;
+            if (k < i)
+                begin = other->saved_columns_begin + other->saved_columns;
+        }
+        if (!shared)
+            continue;
+        // All but the input dimension, which a bias has not.
+        tensor->saved_columns = 1;
+        for (unsigned k = 0; k < tensor->rank; k++)
+            if (tensor->dims[k].dimension != DIM_HIDDEN)
+                tensor->saved_columns *= tensor->dims[k].size;
+        tensor->saved_columns_begin = begin;
+    }
+}
+
+// Every parameter's tensor, and the buffer of the same name that holds it.
+static void add_parameters(struct builder *b) {
+    enum dtype dtype = b->config->train.precision.parameters;
+    for (int i = 0; i < N_PARAMETERS; i++) {
+        b->parameters[i] = NO_ID;
+        if (!model_has(b->model, parameter_rows[i].when))
+            continue;
+        struct tensor tensor = tensor_of(b->config, (enum parameter)i);
+        struct buffer buffer = {
+            .name = tensor.name,
+            .class = CLASS_PARAMETERS,
+            .tensor = program_add_tensor(b->program, tensor),
+            .dtype = dtype,
+            .rank = tensor.rank,
+            .stack = tensor.layers ? STACK_LAYERS : STACK_NONE,
+            .count = tensor.layers ? tensor.layers : 1,
+            .window_of = NO_ID,
+            .offset_bytes = -1,
+            .span = tensor.span,
+        };
+        memcpy(buffer.dims, tensor.dims, sizeof buffer.dims);
+        b->parameters[i] = program_add_buffer(b->program, buffer);
+    }
+    set_saved_columns(b->program);
+}
+
+// ---- other buffers ----------------------------------------------------------------------------
+
+// One item, not stacked; nothing here has an offset before the memory plan.
+static buffer_id add_buffer(struct builder *b, const char *name, enum buffer_class class,
+                            enum dtype dtype, const enum dimension *dims, unsigned rank) {
+    struct buffer buffer = {
+        .name = name,
+        .class = class,
+        .tensor = NO_ID,
+        .dtype = dtype,
+        .rank = (uint8_t)rank,
+        .count = 1,
+        .window_of = NO_ID,
+        .offset_bytes = -1,
+        .span = b->config->train.origin.span,
+    };
+    for (unsigned i = 0; i < rank; i++)
+        buffer.dims[i] = (struct dim){dims[i], size_of(b->config, dims[i])};
+    return program_add_buffer(b->program, buffer);
+}
+
+static buffer_id add_scalar(struct builder *b, const char *name, enum buffer_class class) {
+    return add_buffer(b, name, class, DTYPE_F64, NULL, 0);
+}
+
+// A buffer that the host writes or reads, named as what it is to the host.
+static buffer_id add_host_buffer(struct builder *b, enum host_role role, enum dtype dtype) {
+    const struct host_role_row *row = &host_role_rows[role];
+    unsigned rank = 0;
+    while (rank < 3 && row->dims[rank] != DIM_NONE)
+        rank++;
+    buffer_id buffer = add_buffer(b, row->text, row->class, dtype, row->dims, rank);
+    b->program->buffers[buffer].host = role;
+    return buffer;
+}
+
+// What dropout draws from, but for positions, which a unit counts itself. Models without it have
+// none.
+static void add_draw_inputs(struct builder *b) {
+    if (b->model->dropout == 0)
+        return;
+    b->samples = add_host_buffer(b, HOST_SAMPLES, DTYPE_I32);
+    b->layer = add_host_buffer(b, HOST_LAYER, DTYPE_F64);
+    b->draw_key = add_host_buffer(b, HOST_DRAW_KEY, DTYPE_F64);
+    b->program->buffers[b->layer].stack = STACK_LAYERS;
+    b->program->buffers[b->layer].count = b->model->layers;
+}
+
+// ---- writing a unit ---------------------------------------------------------------------------
+
+// Units are written one after the other: adding the next one may move those before it, so only the
+// unit being written is pointed to.
+static void begin_unit(struct builder *b, struct site *site, const char *name) {
+    *site = (struct site){.unit = program_add_unit(b->program, name, b->emitter.span)};
+    b->site = site;
+    b->emitter.unit = &b->program->units[site->unit];
+}
+
+static struct reference at(buffer_id buffer, struct index index) {
+    return (struct reference){.buffer = buffer, .index = index};
+}
+
+static struct reference once(buffer_id buffer) {
+    return at(buffer, index_constant(0));
+}
+
+// A parameter of the unit that its call takes `from` there. All are bound before the first op:
+// a parameter that comes later would move the values behind it.
+static value_id bind_operand(struct builder *b, const char *name, struct reference from) {
+    struct unit *unit = b->emitter.unit;
+    CHECK(unit->n_parameters < MAX_BOUND);
+    b->site->operands[unit->n_parameters] = from;
+    struct tensor_type type = buffer_type(b->program, &b->program->buffers[from.buffer]);
+    return unit_add_parameter(b->program, unit, name, type, false);
+}
+
+static void bind_result(struct builder *b, value_id value, struct reference to) {
+    struct unit *unit = b->emitter.unit;
+    CHECK(unit->n_results < MAX_BOUND);
+    b->site->results[unit->n_results] = to;
+    unit_add_result(b->program, unit, value, NO_ID);
+}
+
+// Makes a model's parameter one of the unit's; nothing if this model has none.
+static void bind_parameter(struct builder *b, enum parameter id) {
+    if (b->parameters[id] == NO_ID)
+        return;
+    static const char prefix[] = "block.";
+    const char *name = parameter_rows[id].name;
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+        name += sizeof prefix - 1;
+    bool in_layers = parameter_rows[id].roles[0] == ROLE_LAYERS;
+    struct index index = in_layers ? index_variable(0, 0, 0) : index_constant(0);
+    b->values[id] = bind_operand(b, name, at(b->parameters[id], index));
+}
+
+static void bind_parameters(struct builder *b, enum role role) {
+    for (int i = 0; i < N_PARAMETERS; i++)
+        if (parameter_rows[i].roles[0] == role)
+            bind_parameter(b, (enum parameter)i);
+}
+
+// A parameter's value in this unit, or NO_ID. The ops that follow get its roles: an op belongs
+// where its parameter belongs.
+static value_id parameter(struct builder *b, enum parameter id) {
+    const enum role *roles = parameter_rows[id].roles;
+    if (b->parameters[id] == NO_ID)
+        return NO_ID;
+    emit_roles(&b->emitter, roles[0], roles[1], roles[2], roles[3]);
+    return b->values[id];
+}
+
+static value_id add_rms_norm(struct builder *b, const char *name, value_id x, enum parameter gain) {
+    struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
+    value_id g = parameter(b, gain);
+    return emit_with(&b->emitter, OP_RMS_NORM, name, OPERANDS(x, g), &eps, 1)->results[0];
+}
+
+static value_id add_norm(struct builder *b, const char *name, value_id x, enum parameter gain,
+                         enum parameter bias) {
+    if (b->model->norm == NORM_RMS)
+        return add_rms_norm(b, name, x, gain);
+    struct attribute eps = {.name = ATTRIBUTE_EPS, .real = b->model->norm_eps};
+    value_id g = parameter(b, gain);
+    value_id c = parameter(b, bias);
+    return emit_with(&b->emitter, OP_LAYER_NORM, name, OPERANDS(x, g, c), &eps, 1)->results[0];
+}
+
+// Places of a layer where something is dropped, as in GPT-2; the embedding has a number of its own.
+enum dropout_site { SITE_EMBEDDING, SITE_ATTENTION, SITE_MLP };
+
+// What a unit needs to draw: one reference for all of its sites. `layer`: whose it is.
+static void bind_draws(struct builder *b, struct index layer) {
+    if (b->model->dropout == 0)
+        return;
+    b->draw.samples = bind_operand(b, "samples", once(b->samples));
+    b->draw.layer = bind_operand(b, "layer", at(b->layer, layer));
+    b->draw.key = bind_operand(b, "draw_key", once(b->draw_key));
+    b->draw.positions = b->draw.columns = NO_ID;
+}
+
+static value_id add_dropout(struct builder *b, const char *name, value_id x,
+                            enum dropout_site site) {
+    struct emitter *e = &b->emitter;
+    if (b->model->dropout == 0)
+        return x;
+    if (b->draw.columns == NO_ID) {
+        b->draw.positions =
+            emit_iota(e, "drawn_positions", DIM_SEQUENCE, b->config->train.sequence);
+        b->draw.columns = emit_iota(e, "drawn_columns", DIM_HIDDEN, b->model->hidden);
+    }
+    struct attribute attributes[] = {
+        {.name = ATTRIBUTE_PROBABILITY, .real = b->model->dropout},
+        {.name = ATTRIBUTE_SITE, .integer = site},
+    };
+    return emit_with(e, OP_DROPOUT, name,
+                     OPERANDS(x, b->draw.samples, b->draw.positions, b->draw.columns, b->draw.layer,
+                              b->draw.key),
+                     attributes, 2)
+        ->results[0];
+}
+
+// Labels of the products: b batch, s sequence, h hidden, g groups of heads, r heads in a group,
+// d head_dim, p parts of what is fused, f ffn, v vocab. A bias is as wide as all dimensions of the
+// output but b and s.
+static value_id add_linear(struct builder *b, const char *name, const char *labels, value_id x,
+                           enum parameter weight, enum parameter bias) {
+    value_id w = parameter(b, weight);
+    if (b->parameters[bias] == NO_ID)
+        return emit_einsum(&b->emitter, name, labels, x, w);
+    const char *product = arena_format(b->program->arena, "%s.product", name);
+    value_id y = emit_einsum(&b->emitter, product, labels, x, w);
+    return emit(&b->emitter, OP_ADD_BIAS, name, OPERANDS(y, parameter(b, bias)));
+}
+
+// ---- the units --------------------------------------------------------------------------------
+
+// Counting and dividing are two units, so that a mesh can sum the counts in between. The divisor
+// is data: it depends on how many targets the whole step leaves unmasked.
+static void build_count(struct builder *b, struct site *site, buffer_id targets, buffer_id count) {
+    begin_unit(b, site, "count_tokens");
+    emit_roles(&b->emitter, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
+    value_id ids = bind_operand(b, "targets", once(targets));
+    bind_result(b, emit(&b->emitter, OP_COUNT_TOKENS, "token_count", OPERANDS(ids)), once(count));
+}
+
+static void build_divisor(struct builder *b, struct site *site, buffer_id count,
+                          buffer_id inverse) {
+    begin_unit(b, site, "divisor");
+    value_id t = bind_operand(b, "token_count", once(count));
+    bind_result(b, emit(&b->emitter, OP_RECIPROCAL, "inverse_count", OPERANDS(t)), once(inverse));
+}
+
+// A learned position is a row of a table like a token, but its id is the position itself; it is
+// the same for all samples, so the sum with the tokens is that of a bias over [sequence, hidden].
+static void build_embedding(struct builder *b, struct site *site, buffer_id tokens) {
+    struct emitter *e = &b->emitter;
+    begin_unit(b, site, "embedding_forward");
+    value_id ids = bind_operand(b, "tokens", once(tokens));
+    bind_parameters(b, ROLE_EMBEDDING);
+    bind_draws(b, index_constant(0));
+    value_id table = parameter(b, PARAMETER_TOKEN_TABLE);
+    value_id positions = parameter(b, PARAMETER_POSITION_TABLE);
+    value_id rows = emit_iota(e, "rows", DIM_VOCAB, b->model->vocab);
+    value_id y = emit(e, OP_EMBEDDING, "token", OPERANDS(ids, table, rows));
+    if (positions != NO_ID) {
+        value_id at_rows = emit_iota(e, "position_rows", DIM_POSITIONS, b->model->sequence_limit);
+        value_id steps = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
+        value_id position = emit(e, OP_EMBEDDING, "position", OPERANDS(steps, positions, at_rows));
+        const char *name = b->model->dropout > 0 ? "sum" : "y";
+        y = emit(e, OP_ADD_BIAS, name, OPERANDS(y, position));
+    }
+    y = add_dropout(b, "y", y, SITE_EMBEDDING);
+    bind_result(b, y, once(b->hidden));
+}
+
+// Frequencies follow from the attributes, angles from the positions: nothing is stored.
+static value_id add_rope(struct builder *b, const char *name, value_id x, value_id positions) {
+    const struct rope_scaling *scaling = &b->model->rope_scaling;
+    struct attribute attributes[] = {
+        {.name = ATTRIBUTE_THETA, .real = b->model->rope_theta},
+        {.name = ATTRIBUTE_ROPE_FACTOR, .real = scaling->factor},
+        {.name = ATTRIBUTE_ROPE_LOW, .real = scaling->low_frequency_factor},
+        {.name = ATTRIBUTE_ROPE_HIGH, .real = scaling->high_frequency_factor},
+        {.name = ATTRIBUTE_ROPE_ORIGINAL, .integer = scaling->original_positions},
+    };
+    unsigned n = scaling->factor != 0 ? 5 : 1;
+    return emit_with(&b->emitter, OP_ROPE, name, OPERANDS(x, positions), attributes, n)->results[0];
+}
+
+static value_id add_take(struct builder *b, const char *name, value_id x, value_id parts,
+                         int64_t index) {
+    struct attribute attributes[] = {{.name = ATTRIBUTE_INDEX, .integer = index},
+                                     {.name = ATTRIBUTE_KEEP, .integer = 1}};
+    return emit_with(&b->emitter, OP_TAKE, name, OPERANDS(x, parts), attributes, 2)->results[0];
+}
+
+struct qkv {
+    value_id q, k, v;
+};
+
+// One product; then each group of query heads, its key and its value are parts of one dimension,
+// which no axis cuts. A cut of heads so leaves every device all three of each of its groups.
+static struct qkv build_fused_qkv(struct builder *b, value_id n) {
+    struct emitter *e = &b->emitter;
+    int64_t group = size_of(b->config, DIM_GROUP);
+    value_id all = add_linear(b, "attention.qkv", "bsh,hgpd->bsgpd", n, PARAMETER_QKV_WEIGHT,
+                              PARAMETER_QKV_BIAS);
+    struct attribute attributes[] = {{.name = ATTRIBUTE_SHIFT, .integer = 0},
+                                     {.name = ATTRIBUTE_KEEP, .integer = 1}};
+    struct qkv made;
+    value_id parts = emit_iota(e, "attention.parts", DIM_PART, group + 2);
+    emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_QKV, ROLE_UP);
+    value_id queries = emit_iota(e, "attention.queries", DIM_GROUP, group);
+    made.q = emit_with(e, OP_MOVE, "attention.q", OPERANDS(all, parts, queries), attributes, 2)
+                 ->results[0];
+    emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_QKV, ROLE_KV);
+    made.k = add_take(b, "attention.k", all, parts, group);
+    made.v = add_take(b, "attention.v", all, parts, group + 1);
+    return made;
+}
+
+static struct qkv build_qkv(struct builder *b, value_id n) {
+    if (b->model->fused_qkv)
+        return build_fused_qkv(b, n);
+    struct qkv made;
+    made.q = add_linear(b, "attention.q", "bsh,hgrd->bsgrd", n, PARAMETER_QUERY_WEIGHT,
+                        PARAMETER_QUERY_BIAS);
+    made.k =
+        add_linear(b, "attention.k", "bsh,hgd->bsgd", n, PARAMETER_KEY_WEIGHT, PARAMETER_KEY_BIAS);
+    made.v = add_linear(b, "attention.v", "bsh,hgd->bsgd", n, PARAMETER_VALUE_WEIGHT,
+                        PARAMETER_VALUE_BIAS);
+    return made;
+}
+
+// Each head by itself, all with one gain.
+static void norm_heads(struct builder *b, struct qkv *of) {
+    if (!b->model->qk_norm)
+        return;
+    of->q = add_rms_norm(b, "attention.q.norm", of->q, PARAMETER_QUERY_NORM_GAIN);
+    of->k = add_rms_norm(b, "attention.k.norm", of->k, PARAMETER_KEY_NORM_GAIN);
+}
+
+// Queries and keys get their positions as an operand. With the sequence cut, a device's slice of
+// iota still says where its rows stand, for the rotation and for the causal mask alike.
+static value_id build_attention(struct builder *b, value_id x) {
+    struct emitter *e = &b->emitter;
+    value_id n = add_norm(b, "attention.norm", x, PARAMETER_ATTENTION_NORM_GAIN,
+                          PARAMETER_ATTENTION_NORM_BIAS);
+    struct qkv of = build_qkv(b, n);
+    norm_heads(b, &of);
+    emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_CORE, ROLE_NONE);
+    value_id positions = emit_iota(e, "positions", DIM_SEQUENCE, b->config->train.sequence);
+    if (b->model->position == POSITION_ROPE) {
+        of.q = add_rope(b, "attention.q.rotated", of.q, positions);
+        of.k = add_rope(b, "attention.k.rotated", of.k, positions);
+    }
+    struct attribute scale = {.name = ATTRIBUTE_SCALE,
+                              .real = 1 / sqrt((double)b->model->head_dim)};
+    value_id o = emit_with(e, OP_ATTENTION, "attention.core",
+                           OPERANDS(of.q, of.k, of.v, positions, positions), &scale, 1)
+                     ->results[0];
+    value_id out = add_linear(b, "attention.out", "bsgrd,grdh->bsh", o, PARAMETER_OUT_WEIGHT,
+                              PARAMETER_OUT_BIAS);
+    emit_roles(e, ROLE_LAYERS, ROLE_ATTENTION, ROLE_NONE, ROLE_NONE);
+    out = add_dropout(b, "attention.kept", out, SITE_ATTENTION);
+    return emit(e, OP_ADD, "attention.y", OPERANDS(x, out));
+}
+
+// The gate opens what goes up; both are projections of the same, and may be one product.
+static value_id add_gated(struct builder *b, value_id n) {
+    struct emitter *e = &b->emitter;
+    value_id gate, up;
+    if (b->model->fused_gate_up) {
+        value_id both = add_linear(b, "mlp.gate_up", "bsh,hpf->bspf", n, PARAMETER_GATE_UP_WEIGHT,
+                                   PARAMETER_GATE_UP_BIAS);
+        value_id parts = emit_iota(e, "mlp.parts", DIM_PART, 2);
+        gate = add_take(b, "mlp.gate", both, parts, 0);
+        up = add_take(b, "mlp.up", both, parts, 1);
+    } else {
+        gate =
+            add_linear(b, "mlp.gate", "bsh,hf->bsf", n, PARAMETER_GATE_WEIGHT, PARAMETER_GATE_BIAS);
+        up = add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
+    }
+    emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_ACTIVATION, ROLE_NONE);
+    value_id opened = emit(e, OP_SILU, "mlp.silu", OPERANDS(gate));
+    return emit(e, OP_MUL, "mlp.activation", OPERANDS(opened, up));
+}
+
+static value_id add_activation(struct builder *b, value_id n) {
+    struct emitter *e = &b->emitter;
+    if (b->model->activation == ACTIVATION_SWIGLU)
+        return add_gated(b, n);
+    value_id up = add_linear(b, "mlp.up", "bsh,hf->bsf", n, PARAMETER_UP_WEIGHT, PARAMETER_UP_BIAS);
+    emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_ACTIVATION, ROLE_NONE);
+    struct attribute approximate = {.name = ATTRIBUTE_APPROXIMATE,
+                                    .word = b->model->activation == ACTIVATION_GELU_TANH ? "tanh"
+                                                                                         : "erf"};
+    return emit_with(e, OP_GELU, "mlp.activation", OPERANDS(up), &approximate, 1)->results[0];
+}
+
+// One layer, for all layers: it reads item l of the residual stream and writes item l + 1.
+static void build_block(struct builder *b, struct site *site) {
+    struct emitter *e = &b->emitter;
+    begin_unit(b, site, "block_forward");
+    value_id x = bind_operand(b, "x", at(b->hidden, index_variable(0, 0, 0)));
+    bind_parameters(b, ROLE_LAYERS);
+    bind_draws(b, index_variable(0, 0, 0));
+    x = build_attention(b, x);
+    value_id n = add_norm(b, "mlp.norm", x, PARAMETER_MLP_NORM_GAIN, PARAMETER_MLP_NORM_BIAS);
+    value_id activation = add_activation(b, n);
+    value_id down = add_linear(b, "mlp.down", "bsf,fh->bsh", activation, PARAMETER_DOWN_WEIGHT,
+                               PARAMETER_DOWN_BIAS);
+    emit_roles(e, ROLE_LAYERS, ROLE_MLP, ROLE_NONE, ROLE_NONE);
+    down = add_dropout(b, "mlp.kept", down, SITE_MLP);
+    value_id y = emit(e, OP_ADD, "y", OPERANDS(x, down));
+    bind_result(b, y, at(b->hidden, index_variable(0, 1, 0)));
+}
+
+// The summed loss, not the mean: the divisor is applied once, to its gradient. The logits are a
+// result, because the host samples from them after `evaluate` and because backward writes its own
+// gradient over them.
+static void build_head(struct builder *b, struct site *site, buffer_id targets,
+                       buffer_id loss_sum) {
+    struct emitter *e = &b->emitter;
+    begin_unit(b, site, "head_forward");
+    enum parameter table = b->model->tied ? PARAMETER_TOKEN_TABLE : PARAMETER_HEAD_WEIGHT;
+    value_id x = bind_operand(b, "x", at(b->hidden, index_constant(b->model->layers)));
+    value_id ids = bind_operand(b, "targets", once(targets));
+    bind_parameters(b, ROLE_NORM);
+    bind_parameter(b, table);
+    value_id n = add_norm(b, "norm", x, PARAMETER_NORM_GAIN, PARAMETER_NORM_BIAS);
+    emit_roles(e, ROLE_HEAD, ROLE_NONE, ROLE_NONE, ROLE_NONE);
+    value_id logits = emit_einsum(e, "logits", "bsh,vh->bsv", n, b->values[table]);
+    value_id rows = emit_iota(e, "rows", DIM_VOCAB, b->model->vocab);
+    value_id loss = emit(e, OP_CROSS_ENTROPY, "loss", OPERANDS(logits, ids, rows));
+    bind_result(b, loss, once(loss_sum));
+    buffer_id to = add_host_buffer(b, HOST_LOGITS, b->config->train.precision.activations);
+    bind_result(b, logits, once(to));
+}
+
+// Only of `evaluate`: the train step computes the mean with its other scalars, at its end, where a
+// mesh sums them together.
+static void build_mean_loss(struct builder *b, struct site *site, buffer_id loss_sum,
+                            buffer_id inverse, buffer_id loss) {
+    begin_unit(b, site, "mean_loss");
+    value_id sum = bind_operand(b, "loss_sum", once(loss_sum));
+    value_id t = bind_operand(b, "inverse_count", once(inverse));
+    bind_result(b, emit(&b->emitter, OP_MUL, "loss", OPERANDS(sum, t)), once(loss));
+}
+
+// ---- the steps --------------------------------------------------------------------------------
+
+// References are copied: passes edit the calls of one step without touching the other's.
+static void push_call(struct builder *b, struct block *block, const struct site *site) {
+    const struct unit *unit = &b->program->units[site->unit];
+    struct arena *arena = b->program->arena;
+    struct statement call = {
+        .kind = STATEMENT_CALL,
+        .span = unit->span,
+        .call = {.unit = site->unit,
+                 .operands =
+                     arena_copy(arena, site->operands, unit->n_parameters * sizeof *site->operands),
+                 .results =
+                     arena_copy(arena, site->results, unit->n_results * sizeof *site->results)},
+    };
+    block_push(b->program, block, call);
+}
+
+struct forward_sites {
+    struct site count, divisor, embedding, block, head;
+};
+
+static void push_forward(struct builder *b, enum step_kind kind, const struct forward_sites *sites,
+                         struct span span) {
+    struct step *step = &b->program->steps[kind];
+    *step = (struct step){.present = true, .span = span};
+    push_call(b, &step->body, &sites->count);
+    push_call(b, &step->body, &sites->divisor);
+    push_call(b, &step->body, &sites->embedding);
+    struct statement loop = {.kind = STATEMENT_LOOP,
+                             .span = span,
+                             .loop = {.name = "l", .begin = 0, .end = b->model->layers}};
+    push_call(b, &loop.loop.body, &sites->block);
+    block_push(b->program, &step->body, loop);
+    push_call(b, &step->body, &sites->head);
+}
+
+// What the text form says of the configuration. One microbatch: the partition pass cuts the batch.
+static void set_sizes(struct program *program, const struct config *config) {
+    const struct precision_config *precision = &config->train.precision;
+    bool ordered = config->train.reproducible > 0;
+    program->sizes = (struct sizes){.batch = island_batch(config),
+                                    .sequence = config->train.sequence,
+                                    .microbatches = 1,
+                                    .layers = config->model.layers,
+                                    .vocab = config->model.vocab};
+    program->policy = (struct policy){.parameters = precision->parameters,
+                                      .master = precision->master,
+                                      .moments = precision->moments,
+                                      .gradients = precision->gradients,
+                                      .compute = precision->compute,
+                                      .accumulate = precision->accumulate,
+                                      .gather = precision->gather,
+                                      .reduce = precision->reduce,
+                                      .reproducible = config->train.reproducible,
+                                      .reproducible_of = config->train.reproducible_of,
+                                      .microbatch = ordered ? config->train.microbatch : 0};
+}
+
+bool build(struct program *program, const struct pass_context *context) {
+    const struct config *config = context->config;
+    struct span model_span = config->model.origin.span, train_span = config->train.origin.span;
+    struct builder b = {.program = program, .config = config, .model = &config->model};
+    CHECK(config->model.heads % config->model.kv_heads == 0);
+    set_sizes(program, config);
+
+    const enum dimension stream[] = {DIM_BATCH, DIM_SEQUENCE, DIM_HIDDEN};
+    buffer_id tokens = add_host_buffer(&b, HOST_TOKENS, DTYPE_I32);
+    buffer_id targets = add_host_buffer(&b, HOST_TARGETS, DTYPE_I32);
+    add_draw_inputs(&b);
+    add_parameters(&b);
+    buffer_id count = add_host_buffer(&b, HOST_TOKEN_COUNT, DTYPE_F64);
+    buffer_id inverse = add_scalar(&b, "inverse_count", CLASS_TRANSIENT);
+    buffer_id loss_sum = add_scalar(&b, "loss_sum", CLASS_TRANSIENT);
+    buffer_id loss = add_host_buffer(&b, HOST_LOSS, DTYPE_F64);
+    b.hidden =
+        add_buffer(&b, "hidden", CLASS_ACTIVATIONS, config->train.precision.activations, stream, 3);
+    program->buffers[b.hidden].stack = STACK_LAYERS;
+    program->buffers[b.hidden].count = config->model.layers + 1;
+
+    struct forward_sites sites;
+    struct site mean;
+    b.emitter = (struct emitter){.program = program, .span = train_span};
+    build_count(&b, &sites.count, targets, count);
+    build_divisor(&b, &sites.divisor, count, inverse);
+    b.emitter.span = model_span;
+    build_embedding(&b, &sites.embedding, tokens);
+    build_block(&b, &sites.block);
+    build_head(&b, &sites.head, targets, loss_sum);
+    build_mean_loss(&b, &mean, loss_sum, inverse, loss);
+
+    push_forward(&b, STEP_TRAIN, &sites, train_span);
+    push_forward(&b, STEP_EVALUATE, &sites, train_span);
+    push_call(&b, &program->steps[STEP_EVALUATE].body, &mean);
+    program_number(program);
+    return check_optimizers(program, config, context->diagnostics);
+}

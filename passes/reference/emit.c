@@ -1,0 +1,112 @@
+// Appending typed ops to a unit; see emit.h.
+#include "passes/reference/emit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/check.h"
+
+// They hold until they are set again, so a function that writes a part of the model says it once.
+void emit_roles(struct emitter *emitter, enum role a, enum role b, enum role c, enum role d) {
+    const enum role roles[MAX_ROLES] = {a, b, c, d};
+    emitter->n_roles = 0;
+    while (emitter->n_roles < MAX_ROLES && roles[emitter->n_roles] != ROLE_NONE) {
+        emitter->roles[emitter->n_roles] = (uint8_t)roles[emitter->n_roles];
+        emitter->n_roles++;
+    }
+}
+
+// The op inherits roles and span; types follow from its signature, or it was our mistake.
+struct op *emit_with(struct emitter *emitter, enum op_kind kind, const char *name,
+                     const value_id *operands, unsigned n_operands,
+                     const struct attribute *attributes, unsigned n_attributes) {
+    struct op *op = unit_add_op(emitter->program, emitter->unit, kind, name, operands, n_operands,
+                                emitter->span);
+    for (unsigned i = 0; i < n_attributes; i++)
+        op_set(emitter->program, op, attributes[i]);
+    op->n_roles = emitter->n_roles;
+    memcpy(op->roles, emitter->roles, sizeof op->roles);
+    const char *why;
+    bool fits = op_infer_types(emitter->program, emitter->unit, op, &why);
+    if (!fits)
+        fprintf(stderr, "%s: %s: %s\n", emitter->unit->name, name, why);
+    CHECK(fits);
+    return op;
+}
+
+const struct op *emit_copy(struct emitter *emitter, const struct unit *from, const struct op *op,
+                           const value_id *operands) {
+    emitter->n_roles = op->n_roles;
+    memcpy(emitter->roles, op->roles, sizeof emitter->roles);
+    emitter->span = op->span;
+    struct op *copy = unit_add_op(emitter->program, emitter->unit, op->kind, "copy", operands,
+                                  op->n_operands, op->span);
+    for (unsigned i = 0; i < op->n_attributes; i++)
+        op_set(emitter->program, copy, op->attributes[i]);
+    copy->n_roles = op->n_roles;
+    memcpy(copy->roles, op->roles, sizeof copy->roles);
+    for (unsigned i = 0; i < op->n_results; i++) {
+        const struct value *value = &from->values[op->results[i]];
+        struct value *made = &emitter->unit->values[copy->results[i]];
+        made->type = value->type;
+        made->name = unit_fresh_name(emitter->program, emitter->unit, value->name);
+    }
+    return copy;
+}
+
+value_id emit(struct emitter *emitter, enum op_kind kind, const char *name,
+              const value_id *operands, unsigned n_operands) {
+    return emit_with(emitter, kind, name, operands, n_operands, NULL, 0)->results[0];
+}
+
+value_id emit_einsum(struct emitter *emitter, const char *name, const char *labels, value_id a,
+                     value_id b) {
+    struct attribute attribute = {.name = ATTRIBUTE_LABELS, .word = labels};
+    return emit_with(emitter, OP_EINSUM, name, OPERANDS(a, b), &attribute, 1)->results[0];
+}
+
+value_id emit_sum_rows(struct emitter *emitter, const char *name, value_id x, int keep) {
+    struct attribute attribute = {.name = ATTRIBUTE_KEEP, .integer = keep};
+    return emit_with(emitter, OP_SUM_ROWS, name, OPERANDS(x), &attribute, 1)->results[0];
+}
+
+// The one op whose shape is no matter of operands.
+value_id emit_iota(struct emitter *emitter, const char *name, enum dimension dimension,
+                   int64_t size) {
+    struct attribute attribute = {.name = ATTRIBUTE_DIMENSION, .integer = dimension};
+    struct op *op = emit_with(emitter, OP_IOTA, name, NULL, 0, &attribute, 1);
+    emitter->unit->values[op->results[0]].type =
+        (struct tensor_type){.dtype = DTYPE_I32, .rank = 1, .dims = {{dimension, size}}};
+    return op->results[0];
+}
+
+const char *range_name(struct arena *arena, const char *name, const struct layer_range *range) {
+    if (range->step <= 1)
+        return arena_format(arena, "%s.%" PRId64 "_%" PRId64, name, range->begin, range->end);
+    return arena_format(arena, "%s.%" PRId64 "_%" PRId64 "_%" PRId64, name, range->begin,
+                        range->end, range->step);
+}
+
+const char *name_of_unit(struct arena *arena, const char *verb, const char *buffer) {
+    char *name = arena_format(arena, "%s_%s", verb, buffer);
+    for (char *dot = name; (dot = strchr(dot, '.')); dot++)
+        *dot = '_';
+    return name;
+}
+
+uint32_t add_copying_unit(struct program *program, const char *verb, const struct buffer *of,
+                          const struct op *like, enum phase phase) {
+    const char *name = name_of_unit(program->arena, verb, of->name);
+    uint32_t made = program_add_unit(program, name, like->span);
+    struct unit *unit = &program->units[made];
+    struct tensor_type type = buffer_type(program, of);
+    value_id x = unit_add_parameter(program, unit, "x", type, false);
+    struct op *op = unit_add_op(program, unit, OP_CAST, "y", &x, 1, like->span);
+    op->n_roles = like->n_roles;
+    memcpy(op->roles, like->roles, sizeof op->roles);
+    unit->values[op->results[0]].type = type;
+    unit_add_result(program, unit, op->results[0], NO_ID);
+    unit->phase = phase;
+    return made;
+}

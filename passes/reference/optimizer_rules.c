@@ -1,0 +1,138 @@
+// What the optimizers of a `train` block say of a model, asked once there are tensors: each selects
+// some of them, of two that select the same the longer selector wins, and something is trained. An
+// optimizer for which that does not hold would be said and not heard.
+#include "passes/reference/select.h"
+
+struct rules {
+    const struct program *program;
+    const struct config *config;
+    struct diagnostics *diagnostics;
+};
+
+static bool selects(const struct optimizer_rule *rule, const struct tensor *tensor) {
+    return selector_matches(&rule->selector, tensor->roles, tensor->n_roles);
+}
+
+// A unit is one text for all layers, so an optimizer cannot differ between layers yet.
+static void check_layers(const struct rules *r, const struct optimizer_rule *rule) {
+    if (selector_is_partial(&rule->selector, r->config->model.layers))
+        report(r->diagnostics, E199, origin_span(&rule->origin),
+               "an optimizer for some of the layers only is not compiled yet");
+}
+
+static void check_selects(const struct rules *r, const struct optimizer_rule *rule) {
+    for (uint32_t t = 0; t < r->program->n_tensors; t++)
+        if (selects(rule, &r->program->tensors[t]))
+            return;
+    struct diagnostic *d = report_selects_no("no tensor of", r->diagnostics, &r->config->model,
+                                             &rule->selector, rule->selector.span, "optimizer");
+    if (rule->origin.kind == ORIGIN_COMMAND_LINE)
+        diagnostic_origin(d, &rule->origin);
+}
+
+// ---- two of equal rank ------------------------------------------------------------------------
+
+// The steps of a tensor's path that one of the selectors names: a longer selector than both, which
+// wins over them where they meet.
+static const char *both_selectors(const struct rules *r, const struct tensor *tensor,
+                                  const struct selector *a, const struct selector *b) {
+    const char *text = "optimizer";
+    unsigned of_a = 0, of_b = 0;
+    for (unsigned i = 0; i < tensor->n_roles; i++) {
+        bool in_a = of_a < a->n_roles && a->roles[of_a] == tensor->roles[i];
+        bool in_b = of_b < b->n_roles && b->roles[of_b] == tensor->roles[i];
+        of_a += in_a;
+        of_b += in_b;
+        if (in_a || in_b)
+            text = arena_format(r->program->arena, "%s.%s", text, role_names[tensor->roles[i]]);
+    }
+    return text;
+}
+
+static void report_rules_tie(const struct rules *r, const struct optimizer_rule *first,
+                             const struct optimizer_rule *second, const struct tensor *tensor) {
+    struct diagnostic *d = report(r->diagnostics, E305, origin_span(&second->origin),
+                                  "two optimizers of equal rank are given to `%s`", tensor->name);
+    diagnostic_say(d, "the other says this, of the same tensors");
+    diagnostic_label(d, origin_span(&first->origin), "one says this");
+    diagnostic_origin(d, &second->origin);
+    if (first->selector.has_slice != second->selector.has_slice)
+        diagnostic_help(d, "keep one of them");
+    else
+        diagnostic_help(d, "keep one of them, or say which holds for what both select: `%s = ...`",
+                        both_selectors(r, tensor, &first->selector, &second->selector));
+}
+
+// Once for the two, however many tensors both select. An even longer selector settles it, and so
+// does that they do the same.
+static void check_tie(const struct rules *r, const struct optimizer_rule *first,
+                      const struct optimizer_rule *second) {
+    if (first->selector.n_roles != second->selector.n_roles ||
+        !*optimizer_differences(r->program->arena, &first->optimizer, &second->optimizer))
+        return;
+    for (uint32_t t = 0; t < r->program->n_tensors; t++) {
+        const struct tensor *tensor = &r->program->tensors[t];
+        const struct optimizer_rule *best = optimizer_rule_of(&r->config->train, tensor);
+        if (selects(first, tensor) && selects(second, tensor) &&
+            best->selector.n_roles == first->selector.n_roles) {
+            report_rules_tie(r, first, second, tensor);
+            return;
+        }
+    }
+}
+
+// ---- what decides nothing ---------------------------------------------------------------------
+
+// Others hold for all that it selects, and take nothing from it.
+static void check_decides(const struct rules *r, const struct optimizer_rule *rule) {
+    const struct train_config *train = &r->config->train;
+    const struct optimizer_rule *instead = NULL;
+    for (uint32_t t = 0; t < r->program->n_tensors; t++) {
+        const struct tensor *tensor = &r->program->tensors[t];
+        const struct optimizer_rule *best = optimizer_rule_of(train, tensor);
+        if (best == rule)
+            return;
+        if (selects(rule, tensor))
+            instead = best;
+    }
+    if (!instead || rule->is_inherited)
+        return;
+    struct diagnostic *d =
+        report(r->diagnostics, W830, origin_span(&rule->origin), "this optimizer updates nothing");
+    diagnostic_say(d, "others hold for all that it selects");
+    diagnostic_label(d, origin_span(&instead->origin), "this one, among them");
+    diagnostic_help(d, "leave it out, or give it a longer selector");
+}
+
+// ---- something to train -----------------------------------------------------------------------
+
+// Else the backward would be empty, and a step would do nothing.
+static void check_trains(const struct rules *r) {
+    for (uint32_t t = 0; t < r->program->n_tensors; t++)
+        if (r->program->tensors[t].trainable)
+            return;
+    const struct train_config *train = &r->config->train;
+    struct diagnostic *d = report(r->diagnostics, E121, origin_span(&train->optimizers[0].origin),
+                                  "every parameter is frozen: there is nothing to train");
+    diagnostic_origin(d, &train->optimizers[0].origin);
+    diagnostic_help(d,
+                    "give some part an optimizer, as in `optimizer.attention = adamw(lr = 1e-3)`");
+}
+
+bool check_optimizers(const struct program *program, const struct config *config,
+                      struct diagnostics *diagnostics) {
+    const struct rules r = {program, config, diagnostics};
+    const struct train_config *train = &config->train;
+    uint32_t errors = r.diagnostics->n_errors;
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        check_layers(&r, &train->optimizers[i]);
+        check_selects(&r, &train->optimizers[i]);
+        for (uint32_t k = 0; k < i; k++)
+            check_tie(&r, &train->optimizers[k], &train->optimizers[i]);
+    }
+    if (r.diagnostics->n_errors == errors)
+        check_trains(&r);
+    for (uint32_t i = 0; i < train->n_optimizers && r.diagnostics->n_errors == errors; i++)
+        check_decides(&r, &train->optimizers[i]);
+    return r.diagnostics->n_errors == errors;
+}

@@ -1,0 +1,60 @@
+// What forward leaves behind for backward; see saved.h.
+#include "passes/reference/saved.h"
+
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/reference/emit.h"
+
+// Every call of the unit, in both steps, has to say where the new result goes.
+static void extend_calls(struct program *program, const struct block *block, uint32_t unit,
+                         struct reference result) {
+    uint32_t n = program->units[unit].n_results; // with the new one
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk)) {
+        struct call *call = &walk.statement->call;
+        if (walk.statement->kind != STATEMENT_CALL || call->unit != unit)
+            continue;
+        call->results = arena_grow(program->arena, call->results, (n - 1) * sizeof *call->results,
+                                   n * sizeof *call->results);
+        call->results[n - 1] = result;
+    }
+}
+
+static const char *saved_name(const struct program *program, const char *value,
+                              const struct layer_range *layers) {
+    const char *name = arena_format(program->arena, "saved.%s", value);
+    bool all = !layers || range_layers(layers) == program->sizes.layers;
+    return all ? name : range_name(program->arena, name, layers);
+}
+
+struct reference save_value(struct program *program, const struct call *call, value_id value,
+                            const struct layer_range *layers) {
+    struct unit *unit = &program->units[call->unit];
+    const struct tensor_type *type = &unit->values[value].type;
+    struct buffer buffer = {
+        .name = saved_name(program, unit->values[value].name, layers),
+        .class = CLASS_ACTIVATIONS,
+        .tensor = NO_ID,
+        .dtype = type->dtype,
+        .rank = type->rank,
+        .stack = layers ? STACK_LAYERS : STACK_NONE,
+        .count = layers ? range_layers(layers) : 1,
+        .first_layer = layers ? layers->begin : 0,
+        .layer_step = layers && layers->step > 1 ? layers->step : 0,
+        .window_of = NO_ID,
+        .offset_bytes = -1,
+        .span = unit->span,
+    };
+    memcpy(buffer.dims, type->dims, sizeof buffer.dims);
+    CHECK(program_find_buffer(program, buffer.name) == NO_ID);
+    // The outermost loop counts the layers, or their turns.
+    struct index index = index_constant(0);
+    if (layers)
+        index = index_variable(0, layers->step > 1 ? 0 : -layers->begin, 0);
+    struct reference reference = {.buffer = program_add_buffer(program, buffer), .index = index};
+    unit_add_result(program, unit, value, NO_ID);
+    for (int s = 0; s < N_STEPS; s++)
+        extend_calls(program, &program->steps[s].body, call->unit, reference);
+    return reference;
+}

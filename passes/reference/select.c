@@ -1,0 +1,115 @@
+// Selectors against tensors; see select.h and docs/language.md.
+#include "passes/reference/select.h"
+
+#include "ir/check.h"
+
+// A subsequence: every step of the selector is found, in order, in the tensor's path.
+bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles) {
+    unsigned step = 0;
+    for (unsigned i = 0; i < n_roles && step < selector->n_roles; i++)
+        step += roles[i] == selector->roles[step];
+    return step == selector->n_roles;
+}
+
+bool selector_covers(const struct selector *selector, int64_t layer) {
+    return !selector->has_slice || (layer >= selector->slice_begin && layer < selector->slice_end &&
+                                    (layer - selector->slice_begin) % selector->slice_step == 0);
+}
+
+bool selectors_overlap(const struct selector *a, const struct selector *b) {
+    if (!a->has_slice || !b->has_slice)
+        return true;
+    for (int64_t layer = a->slice_begin; layer < a->slice_end; layer += a->slice_step)
+        if (selector_covers(b, layer))
+            return true;
+    return false;
+}
+
+bool selector_is_partial(const struct selector *selector, int64_t layers) {
+    return selector->has_slice && !(selector->slice_begin == 0 && selector->slice_end == layers &&
+                                    selector->slice_step == 1);
+}
+
+struct diagnostic *report_selects_no(const char *words, struct diagnostics *diagnostics,
+                                     const struct model_config *model,
+                                     const struct selector *selector, struct span at,
+                                     const char *of) {
+    struct diagnostic *d =
+        report(diagnostics, E119, at, "%s model `%s` has this role", words, model->name);
+    bool tied = model->tied && selector->n_roles == 1 && selector->roles[0] == ROLE_HEAD;
+    if (tied) {
+        diagnostic_say(d, "tied: it is the embedding");
+        diagnostic_help(d, "select `embedding`, whose table the head reads too");
+    } else {
+        diagnostic_help(
+            d, "select another part: `placec explain roles` prints all, with what each owns");
+    }
+    if (tied && of)
+        diagnostic_edit(d, at, "%s.embedding", of);
+    return d;
+}
+
+const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
+                                               const struct tensor *tensor) {
+    const struct optimizer_rule *best = NULL;
+    for (uint32_t i = 0; i < train->n_optimizers; i++) {
+        const struct optimizer_rule *rule = &train->optimizers[i];
+        if (selector_matches(&rule->selector, tensor->roles, tensor->n_roles) &&
+            (!best || rule->selector.n_roles > best->selector.n_roles))
+            best = rule;
+    }
+    CHECK(best); // rule 0 has the empty selector
+    return best;
+}
+
+int compare_statements(const struct mode_statement *a, const struct mode_statement *b) {
+    if (a->selector.n_roles != b->selector.n_roles)
+        return a->selector.n_roles > b->selector.n_roles ? 1 : -1;
+    return (int)a->own_text - (int)b->own_text;
+}
+
+bool is_tie(const struct mode_statement *a, const struct mode_statement *b) {
+    return compare_statements(a, b) == 0 && (a->said == 0 || a->said != b->said);
+}
+
+struct modes_by_layer modes_by_layer(struct arena *arena, const struct strategy_config *strategy) {
+    const struct selector **selectors =
+        ARENA_ARRAY(arena, const struct selector *, strategy->n_modes + 1);
+    for (uint32_t m = 0; m < strategy->n_modes; m++)
+        selectors[m] = &strategy->modes[m].selector;
+    return (struct modes_by_layer){strategy,
+                                   selectors_by_layer(arena, selectors, strategy->n_modes)};
+}
+
+const struct mode_statement *residency_of(const struct modes_by_layer *modes, enum state state,
+                                          const uint8_t *roles, unsigned n_roles, int64_t layer) {
+    const struct mode_statement *best = NULL;
+    const struct stretch *stretch = stretch_at(&modes->index, layer);
+    for (uint32_t i = 0; i < stretch->n; i++) {
+        const struct mode_statement *mode = &modes->strategy->modes[stretch->numbers[i]];
+        if (mode->state == state && mode->sets_residency &&
+            selector_matches(&mode->selector, roles, n_roles) &&
+            selector_covers(&mode->selector, layer) &&
+            (!best || compare_statements(mode, best) > 0))
+            best = mode;
+    }
+    return best;
+}
+
+int64_t layers_of_unit(const struct mode_statement *mode) {
+    if (mode->unit < UNIT_LAYERS)
+        return 1;
+    return mode->unit == UNIT_LAYERS ? mode->unit_layers : INT64_MAX;
+}
+
+const struct mode_statement *recomputes_layer(const struct modes_by_layer *modes, int64_t layer) {
+    const uint8_t whole_layer[] = {ROLE_LAYERS};
+    const struct mode_statement *mode =
+        residency_of(modes, STATE_ACTIVATIONS, whole_layer, 1, layer);
+    return mode && mode->residency == RESIDENCY_MATERIALIZED ? mode : NULL;
+}
+
+int64_t layers_recomputed_at_once(const struct modes_by_layer *modes, int64_t layer) {
+    const struct mode_statement *mode = recomputes_layer(modes, layer);
+    return mode ? layers_of_unit(mode) : 1;
+}

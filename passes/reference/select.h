@@ -1,0 +1,69 @@
+// Selectors against tensors: which parameters a statement of the `.place` file is about.
+#ifndef PLACE_PASSES_SELECT_H
+#define PLACE_PASSES_SELECT_H
+
+#include <stdbool.h>
+
+#include "ir/config.h"
+#include "ir/diagnostic.h"
+#include "ir/ir.h"
+#include "passes/reference/by_layer.h"
+
+// Do the selector's roles stand in the path, in this order? Steps may be left out between them
+// ("attention.up" meets layers.attention.qkv.up), so one role alone matches at every depth. The
+// slice on `layers` is not looked at: it selects among a tensor's copies, not among tensors.
+bool selector_matches(const struct selector *selector, const uint8_t *roles, unsigned n_roles);
+
+// Is a layer among those that the selector's slice selects?
+bool selector_covers(const struct selector *selector, int64_t layer);
+
+// Is there a layer that both cover?
+bool selectors_overlap(const struct selector *a, const struct selector *b);
+
+// Does the selector's slice leave out some of `layers` layers?
+bool selector_is_partial(const struct selector *selector, int64_t layers);
+
+// E119: no part of what the model has, in these `words` ("no tensor of"), is selected. `of`: what
+// stands in front of the selector at `at`, where that is the user's to change; else NULL.
+struct diagnostic *report_selects_no(const char *words, struct diagnostics *,
+                                     const struct model_config *, const struct selector *,
+                                     struct span at, const char *of);
+
+// The optimizer rule that holds for a tensor: the longest selector that matches. Rule 0 matches
+// everything.
+const struct optimizer_rule *optimizer_rule_of(const struct train_config *train,
+                                               const struct tensor *tensor);
+
+// Of two statements about the same: > 0 if `a` wins. The longer selector first, then the strategy's
+// own text over what `use` or a tuple brought; 0: neither. A slice makes no selector longer.
+int compare_statements(const struct mode_statement *a, const struct mode_statement *b);
+// Whether neither wins, and it matters: one mode that is said of both their selectors is the same.
+bool is_tie(const struct mode_statement *a, const struct mode_statement *b);
+
+// A strategy's modes, found by layer.
+struct modes_by_layer {
+    const struct strategy_config *strategy;
+    struct by_layer index; // of their selectors
+};
+struct modes_by_layer modes_by_layer(struct arena *, const struct strategy_config *);
+
+// The statement that says where a state lives for a role path in a layer (0 for what is in none):
+// the longest selector that matches, of equally long ones the strategy's own. NULL: stored on the
+// device, as nothing says otherwise.
+const struct mode_statement *residency_of(const struct modes_by_layer *, enum state,
+                                          const uint8_t *roles, unsigned n_roles, int64_t layer);
+
+// How many layers the statement's `unit` takes at once: INT64_MAX is all that there are.
+int64_t layers_of_unit(const struct mode_statement *);
+
+// By which statement the layer is recomputed as a whole; NULL: by none.
+const struct mode_statement *recomputes_layer(const struct modes_by_layer *, int64_t layer);
+// How many layers are recomputed at once, around this one: the input of every so many is kept. 1:
+// of each, or nothing is recomputed.
+int64_t layers_recomputed_at_once(const struct modes_by_layer *, int64_t layer);
+
+// ---- optimizer_rules.c ------------------------------------------------------------------------
+// What the optimizers of the `train` block say of the tensors that are there. False: reported.
+bool check_optimizers(const struct program *, const struct config *, struct diagnostics *);
+
+#endif

@@ -1,0 +1,489 @@
+// Update: appends to the train step what happens once all gradients are there.
+//
+//   norm     `norm_embedding`, `norm_block` (in a loop over layers), `norm_head` add the squares of
+//            every trainable tensor's gradient to the scalar `norm2`
+//   finish   the step's scalars: gradient norm, clip factor, learning rates, mean loss
+//   update   `update_embedding`, `update_block`, `update_head`: each trainable tensor and its
+//            moments, in place, by the optimizer of the longest selector that matches it
+//
+// The formulas are PyTorch's (AdamW, SGD, clip_grad_norm_). What is said of all parameters decays
+// matrices and tables only: PyTorch's users leave out what has fewer than two dimensions, which are
+// the biases and the gains. Ours of the heads have three, so they are told apart by what they are.
+// What is said of a part by a selector is meant of all that it selects.
+#include <string.h>
+
+#include "ir/check.h"
+#include "ir/diagnostic.h"
+#include "passes/passes.h"
+#include "passes/reference/emit.h"
+#include "passes/reference/select.h"
+
+// Tensors that are updated by one unit.
+enum group { GROUP_EMBEDDING, GROUP_BLOCK, GROUP_HEAD, N_GROUPS };
+static const char *const group_names[N_GROUPS] = {"embedding", "block", "head"};
+
+struct rate {
+    struct learning_rate of;
+    buffer_id buffer;
+};
+
+// One trainable tensor and all that is kept for it; NO_ID where there is no such thing.
+struct trained {
+    const struct tensor *tensor;
+    const struct optimizer_config *optimizer;
+    buffer_id parameter, gradient, moments[2];
+    buffer_id rate;
+    enum group group;
+};
+
+struct updater {
+    struct program *program;
+    const struct config *config;
+    struct trained *states;
+    uint32_t n_states;
+    struct rate *rates; // at most one for each rule
+    uint32_t n_rates;
+    buffer_id norm2, clip, step;
+    struct emitter emitter;
+    struct reference *operands, *results; // of the call being made
+};
+
+// ---- buffers -----------------------------------------------------------------------------------
+
+static buffer_id add_scalar(struct updater *u, const char *name, enum buffer_class class) {
+    struct buffer buffer = {.name = name,
+                            .class = class,
+                            .tensor = NO_ID,
+                            .dtype = DTYPE_F64,
+                            .count = 1,
+                            .window_of = NO_ID,
+                            .offset_bytes = -1,
+                            .span = u->config->train.origin.span};
+    return program_add_buffer(u->program, buffer);
+}
+
+// A scalar that the host writes or reads, named as what it is to the host.
+static buffer_id add_host_scalar(struct updater *u, enum host_role role) {
+    buffer_id buffer = add_scalar(u, host_role_names[role], host_role_rows[role].class);
+    u->program->buffers[buffer].host = role;
+    return buffer;
+}
+
+// A moment lies as its parameter lies; the partition pass decides how much of it a device keeps.
+static buffer_id add_moment(struct updater *u, buffer_id parameter, enum buffer_class class) {
+    struct buffer buffer = u->program->buffers[parameter];
+    buffer.name = name_with(u->program->arena, name_with(u->program->arena, buffer.name, "."),
+                            class_names[class]);
+    buffer.class = class;
+    buffer.dtype = u->config->train.precision.moments;
+    return program_add_buffer(u->program, buffer);
+}
+
+// The buffer of a learning rate; the first one, of rule 0, is the one that is reported.
+static buffer_id rate_buffer(struct updater *u, const struct learning_rate *rate) {
+    for (uint32_t i = 0; i < u->n_rates; i++)
+        if (learning_rate_equal(&u->rates[i].of, rate))
+            return u->rates[i].buffer;
+    CHECK(u->n_rates < u->config->train.n_optimizers);
+    buffer_id buffer =
+        u->n_rates == 0
+            ? add_host_scalar(u, HOST_LEARNING_RATE)
+            : add_scalar(u, arena_format(u->program->arena, "learning_rate.%u", u->n_rates + 1),
+                         CLASS_TRANSIENT);
+    u->rates[u->n_rates++] = (struct rate){.of = *rate, .buffer = buffer};
+    return buffer;
+}
+
+// ---- what is updated, and by which rule --------------------------------------------------------
+
+// Tied or not, the token table belongs to the embedding: it is updated once.
+static enum group group_of(const struct tensor *tensor) {
+    switch (tensor->roles[0]) {
+    case ROLE_EMBEDDING:
+        return GROUP_EMBEDDING;
+    case ROLE_LAYERS:
+        return GROUP_BLOCK;
+    default:
+        return GROUP_HEAD;
+    }
+}
+
+static struct trained state_of(struct updater *u, buffer_id parameter) {
+    struct program *program = u->program;
+    const struct tensor *tensor = &program->tensors[program->buffers[parameter].tensor];
+    const char *name = name_with(program->arena, tensor->name, ".gradient");
+    struct trained state = {.tensor = tensor,
+                            .optimizer = &optimizer_rule_of(&u->config->train, tensor)->optimizer,
+                            .parameter = parameter,
+                            .gradient = program_find_buffer(program, name),
+                            .moments = {NO_ID, NO_ID},
+                            .group = group_of(tensor)};
+    CHECK(state.gradient != NO_ID);
+    state.rate = rate_buffer(u, &state.optimizer->rate);
+    if (state.optimizer->kind == OPTIMIZER_ADAMW) {
+        state.moments[0] = add_moment(u, parameter, CLASS_MOMENT1);
+        state.moments[1] = add_moment(u, parameter, CLASS_MOMENT2);
+    } else if (state.optimizer->momentum != 0) {
+        state.moments[0] = add_moment(u, parameter, CLASS_MOMENTUM);
+    }
+    return state;
+}
+
+// In the order of the parameters' buffers, which is also the order of summing the norm.
+static void collect_states(struct updater *u) {
+    struct program *program = u->program;
+    uint32_t n = program->n_buffers;
+    u->states = ARENA_ARRAY(program->arena, struct trained, n);
+    for (buffer_id i = 0; i < n; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        if (buffer->class == CLASS_PARAMETERS && program->tensors[buffer->tensor].trainable)
+            u->states[u->n_states++] = state_of(u, i);
+    }
+}
+
+// ---- writing units and their calls -------------------------------------------------------------
+
+// `max_bound`: at most so many parameters, and so many results.
+static void begin_unit(struct updater *u, const char *name, uint32_t max_bound) {
+    uint32_t id = program_add_unit(u->program, name, u->config->train.origin.span);
+    u->program->units[id].phase = PHASE_UPDATE;
+    u->emitter = (struct emitter){.program = u->program,
+                                  .unit = &u->program->units[id],
+                                  .span = u->config->train.origin.span};
+    u->operands = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
+    u->results = ARENA_ARRAY(u->program->arena, struct reference, max_bound);
+}
+
+// Items of buffers stacked by layers are those of the loop around the call.
+static value_id bind_operand(struct updater *u, const char *name, buffer_id from) {
+    const struct buffer *buffer = &u->program->buffers[from];
+    struct unit *unit = u->emitter.unit;
+    struct index index =
+        buffer->stack == STACK_LAYERS ? index_variable(0, 0, 0) : index_constant(0);
+    u->operands[unit->n_parameters] = (struct reference){.buffer = from, .index = index};
+    return unit_add_parameter(u->program, unit, name, buffer_type(u->program, buffer), false);
+}
+
+static void bind_result(struct updater *u, value_id value, buffer_id to) {
+    struct unit *unit = u->emitter.unit;
+    u->results[unit->n_results] = (struct reference){.buffer = to, .index = index_constant(0)};
+    unit_add_result(u->program, unit, value, NO_ID);
+}
+
+// A result that replaces a parameter: parameters, moments and the norm's sum stay where they are.
+static void bind_in_place(struct updater *u, value_id value, value_id parameter) {
+    struct unit *unit = u->emitter.unit;
+    u->results[unit->n_results] = u->operands[parameter];
+    unit_add_result(u->program, unit, value, parameter);
+}
+
+static struct statement finished_call(const struct updater *u) {
+    uint32_t id = (uint32_t)(u->emitter.unit - u->program->units);
+    return (struct statement){.kind = STATEMENT_CALL,
+                              .span = u->emitter.unit->span,
+                              .call = {.unit = id, .operands = u->operands, .results = u->results}};
+}
+
+// Calls one behind the other, in a loop over layers if they are the block's.
+static void push_group_calls(struct updater *u, enum group group, const struct statement *calls,
+                             uint32_t n) {
+    struct block *step = &u->program->steps[STEP_TRAIN].body;
+    struct statement loop = {.kind = STATEMENT_LOOP,
+                             .span = calls[0].span,
+                             .loop = {.name = "l", .begin = 0, .end = u->program->sizes.layers}};
+    struct block *body = group == GROUP_BLOCK ? &loop.loop.body : step;
+    for (uint32_t i = 0; i < n; i++)
+        block_push(u->program, body, calls[i]);
+    if (group == GROUP_BLOCK)
+        block_push(u->program, step, loop);
+}
+
+// The call just written.
+static void push_group_call(struct updater *u, enum group group) {
+    struct statement call = finished_call(u);
+    push_group_calls(u, group, &call, 1);
+}
+
+static bool group_is_empty(const struct updater *u, enum group group) {
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            return false;
+    return true;
+}
+
+// A tensor's name inside its unit, as in forward: without "block.".
+static const char *short_name(const struct updater *u, const struct trained *state,
+                              const char *suffix) {
+    const char *name = state->tensor->name;
+    if (state->group == GROUP_BLOCK)
+        name += strlen("block.");
+    return name_with(u->program->arena, name, suffix);
+}
+
+static void inherit_roles(struct updater *u, const struct trained *state) {
+    u->emitter.n_roles = state->tensor->n_roles;
+    memcpy(u->emitter.roles, state->tensor->roles, sizeof u->emitter.roles);
+}
+
+// ---- norm --------------------------------------------------------------------------------------
+
+// Of a group's gradients, each of which is read before clipping, which needs the norm of all.
+
+static value_id bind_gradient(struct updater *u, const struct trained *state) {
+    return bind_operand(u, short_name(u, state, ".gradient"), state->gradient);
+}
+
+// The square of every gradient goes to the sum one after the other, so its order is fixed by the
+// program's text.
+static void append_norm(struct updater *u, enum group group) {
+    begin_unit(u, arena_format(u->program->arena, "norm_%s", group_names[group]), u->n_states + 1);
+    value_id sum = bind_operand(u, "norm2", u->norm2), old = sum;
+    value_id *gradients = ARENA_ARRAY(u->program->arena, value_id, u->n_states);
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            gradients[i] = bind_gradient(u, &u->states[i]);
+    for (uint32_t i = 0; i < u->n_states; i++) {
+        if (u->states[i].group != group)
+            continue;
+        inherit_roles(u, &u->states[i]);
+        value_id square = emit(&u->emitter, OP_SQUARE_SUM, short_name(u, &u->states[i], ".square"),
+                               OPERANDS(gradients[i]));
+        sum = emit(&u->emitter, OP_ACCUMULATE, "sum", OPERANDS(sum, square));
+    }
+    bind_in_place(u, sum, old);
+    push_group_call(u, group);
+}
+
+// Sums of squares that need no order, so that however the gradient is cut they are the same.
+static buffer_id add_bins(struct updater *u, const struct trained *state) {
+    const char *name = name_with(u->program->arena, state->tensor->name, ".square");
+    buffer_id bins = add_scalar(u, name, CLASS_TRANSIENT);
+    struct buffer *buffer = &u->program->buffers[bins];
+    buffer->rank = 1;
+    buffer->dims[0] = (struct dim){DIM_FLAT, LIMIT_SQUARE_BINS};
+    return bins;
+}
+
+// Where training is `reproducible`, in two units: between them, what devices have of a gradient's
+// squares becomes the sum of all of them.
+static void append_ordered_norm(struct updater *u, enum group group) {
+    struct program *program = u->program;
+    struct emitter *e = &u->emitter;
+    buffer_id *squares = ARENA_ARRAY(program->arena, buffer_id, u->n_states);
+    begin_unit(u, arena_format(program->arena, "square_%s", group_names[group]), u->n_states);
+    value_id *gradients = ARENA_ARRAY(program->arena, value_id, u->n_states);
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            gradients[i] = bind_gradient(u, &u->states[i]);
+    value_id bins = emit_iota(e, "bins", DIM_FLAT, LIMIT_SQUARE_BINS);
+    for (uint32_t i = 0; i < u->n_states; i++) {
+        const struct trained *state = &u->states[i];
+        if (state->group != group)
+            continue;
+        squares[i] = add_bins(u, state);
+        inherit_roles(u, state);
+        bind_result(
+            u,
+            emit(e, OP_SQUARE_BINS, short_name(u, state, ".square"), OPERANDS(gradients[i], bins)),
+            squares[i]);
+    }
+    struct statement square = finished_call(u);
+    begin_unit(u, arena_format(program->arena, "norm_%s", group_names[group]), u->n_states + 1);
+    value_id sum = bind_operand(u, "norm2", u->norm2), old = sum;
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            gradients[i] = bind_operand(u, short_name(u, &u->states[i], ".square"), squares[i]);
+    for (uint32_t i = 0; i < u->n_states; i++) {
+        if (u->states[i].group != group)
+            continue;
+        value_id square_sum =
+            emit(e, OP_BIN_SUM, short_name(u, &u->states[i], ".sum"), OPERANDS(gradients[i]));
+        sum = emit(e, OP_ACCUMULATE, "sum", OPERANDS(sum, square_sum));
+    }
+    bind_in_place(u, sum, old);
+    push_group_calls(u, group, (struct statement[]){square, finished_call(u)}, 2);
+}
+
+static void append_norms(struct updater *u) {
+    struct statement zero = {.kind = STATEMENT_ZERO,
+                             .span = u->config->train.origin.span,
+                             .zero = {.buffer = u->norm2, .index = index_constant(0)}};
+    block_push(u->program, &u->program->steps[STEP_TRAIN].body, zero);
+    bool ordered = u->config->train.reproducible > 0;
+    for (int group = 0; group < N_GROUPS; group++)
+        if (!group_is_empty(u, (enum group)group))
+            (ordered ? append_ordered_norm : append_norm)(u, (enum group)group);
+}
+
+// ---- finish ------------------------------------------------------------------------------------
+
+// Absent means not used, or, of `decay`, all steps behind the warm-up.
+static value_id emit_rate(struct updater *u, const struct learning_rate *rate, value_id step) {
+    struct attribute attributes[6] = {{.name = ATTRIBUTE_RATE, .word = rate_names[rate->curve]},
+                                      {.name = ATTRIBUTE_BASE, .real = rate->base}};
+    uint32_t n = 2;
+    bool falls = rate->curve != RATE_CONSTANT;
+    if (falls)
+        attributes[n++] = (struct attribute){.name = ATTRIBUTE_MINIMUM, .real = rate->minimum};
+    if (falls || rate->warmup_steps > 0)
+        attributes[n++] =
+            (struct attribute){.name = ATTRIBUTE_WARMUP, .integer = rate->warmup_steps};
+    if (falls)
+        attributes[n++] = (struct attribute){.name = ATTRIBUTE_STEPS, .integer = rate->steps};
+    if (falls && rate->decay_steps != rate->steps - rate->warmup_steps)
+        attributes[n++] = (struct attribute){.name = ATTRIBUTE_DECAY, .integer = rate->decay_steps};
+    return emit_with(&u->emitter, OP_LEARNING_RATE, "learning_rate", OPERANDS(step), attributes, n)
+        ->results[0];
+}
+
+// All scalars of the step in one small unit: everything before it is sums over devices, everything
+// after it is the same on all of them. Without a limit the factor is one.
+static void append_finish(struct updater *u) {
+    struct program *program = u->program;
+    double max_norm = u->config->train.clip;
+    buffer_id grad_norm = add_host_scalar(u, HOST_GRAD_NORM);
+    begin_unit(u, "finish", u->n_rates + 4);
+    struct emitter *e = &u->emitter;
+    value_id norm2 = bind_operand(u, "norm2", u->norm2);
+    value_id sum = bind_operand(u, "loss_sum", program_find_buffer(program, "loss_sum"));
+    value_id inverse =
+        bind_operand(u, "inverse_count", program_find_buffer(program, "inverse_count"));
+    value_id step = bind_operand(u, "step", u->step);
+    bind_result(u, emit(e, OP_MUL, "loss", OPERANDS(sum, inverse)),
+                program_host_buffer(program, HOST_LOSS));
+    bind_result(u, emit(e, OP_SQUARE_ROOT, "grad_norm", OPERANDS(norm2)), grad_norm);
+    struct attribute limit = {.name = ATTRIBUTE_MAX_NORM, .real = max_norm};
+    struct op *clip = emit_with(e, OP_CLIP_FACTOR, "clip", OPERANDS(norm2), &limit, max_norm > 0);
+    bind_result(u, clip->results[0], u->clip);
+    for (uint32_t i = 0; i < u->n_rates; i++)
+        bind_result(u, emit_rate(u, &u->rates[i].of, step), u->rates[i].buffer);
+    block_push(program, &program->steps[STEP_TRAIN].body, finished_call(u));
+}
+
+// ---- update ------------------------------------------------------------------------------------
+
+static double decay_of(const struct trained *state) {
+    bool decays = state->tensor->init == INIT_NORMAL || state->optimizer->decays_all;
+    return decays ? state->optimizer->weight_decay : 0;
+}
+
+struct bound { // one tensor's values in its update unit
+    value_id parameter, gradient, moments[2];
+};
+
+// In the order parameter, moments, gradient, which keeps one tensor's rows together in the text.
+static struct bound bind_state(struct updater *u, const struct trained *state) {
+    struct bound bound = {.parameter = bind_operand(u, short_name(u, state, ""), state->parameter)};
+    for (int i = 0; i < 2; i++)
+        if (state->moments[i] != NO_ID) {
+            enum buffer_class class = u->program->buffers[state->moments[i]].class;
+            const char *suffix = arena_format(u->program->arena, ".%s", class_names[class]);
+            bound.moments[i] = bind_operand(u, short_name(u, state, suffix), state->moments[i]);
+        }
+    bound.gradient = bind_operand(u, short_name(u, state, ".gradient"), state->gradient);
+    return bound;
+}
+
+static void emit_adamw(struct updater *u, const struct trained *state, const struct bound *at,
+                       value_id rate, value_id clip, value_id step) {
+    const struct optimizer_config *o = state->optimizer;
+    struct attribute attributes[] = {
+        {.name = ATTRIBUTE_BETA1, .real = o->beta1},
+        {.name = ATTRIBUTE_BETA2, .real = o->beta2},
+        {.name = ATTRIBUTE_EPS, .real = o->eps},
+        {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)},
+    };
+    struct op made = *emit_with(
+        &u->emitter, OP_ADAMW, short_name(u, state, ".updated"),
+        OPERANDS(at->parameter, at->moments[0], at->moments[1], at->gradient, rate, clip, step),
+        attributes, 4);
+    bind_in_place(u, made.results[0], at->parameter);
+    bind_in_place(u, made.results[1], at->moments[0]);
+    bind_in_place(u, made.results[2], at->moments[1]);
+}
+
+static void emit_sgd(struct updater *u, const struct trained *state, const struct bound *at,
+                     value_id rate, value_id clip, value_id step) {
+    const struct optimizer_config *o = state->optimizer;
+    const char *name = short_name(u, state, ".updated");
+    struct attribute decay = {.name = ATTRIBUTE_WEIGHT_DECAY, .real = decay_of(state)};
+    if (o->momentum == 0) {
+        value_id made = emit_with(&u->emitter, OP_SGD, name,
+                                  OPERANDS(at->parameter, at->gradient, rate, clip), &decay, 1)
+                            ->results[0];
+        bind_in_place(u, made, at->parameter);
+        return;
+    }
+    struct attribute attributes[] = {{.name = ATTRIBUTE_MOMENTUM, .real = o->momentum},
+                                     decay,
+                                     {.name = ATTRIBUTE_NESTEROV, .integer = o->nesterov}};
+    struct op made = *emit_with(
+        &u->emitter, OP_SGD_MOMENTUM, name,
+        OPERANDS(at->parameter, at->moments[0], at->gradient, rate, clip, step), attributes, 3);
+    bind_in_place(u, made.results[0], at->parameter);
+    bind_in_place(u, made.results[1], at->moments[0]);
+}
+
+// The rate's value among `values`, which stand in the order of the updater's rates.
+static value_id rate_value(const struct updater *u, const struct trained *state,
+                           const value_id *values) {
+    for (uint32_t i = 0; i < u->n_rates; i++)
+        if (u->rates[i].buffer == state->rate)
+            return values[i];
+    CHECK(false);
+}
+
+static bool group_has_rate(const struct updater *u, enum group group, buffer_id rate) {
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group && u->states[i].rate == rate)
+            return true;
+    return false;
+}
+
+// The gradient is multiplied by the clip factor inside the optimizer's op: no clipped copy exists.
+static void append_update(struct updater *u, enum group group) {
+    if (group_is_empty(u, group))
+        return;
+    begin_unit(u, arena_format(u->program->arena, "update_%s", group_names[group]),
+               u->n_states * 4 + u->n_rates + 2);
+    value_id *rates = ARENA_ARRAY(u->program->arena, value_id, u->n_rates);
+    for (uint32_t i = 0; i < u->n_rates; i++)
+        if (group_has_rate(u, group, u->rates[i].buffer))
+            rates[i] =
+                bind_operand(u, u->program->buffers[u->rates[i].buffer].name, u->rates[i].buffer);
+    value_id clip = bind_operand(u, "clip", u->clip), step = bind_operand(u, "step", u->step);
+    struct bound *bound = ARENA_ARRAY(u->program->arena, struct bound, u->n_states);
+    for (uint32_t i = 0; i < u->n_states; i++)
+        if (u->states[i].group == group)
+            bound[i] = bind_state(u, &u->states[i]);
+    for (uint32_t i = 0; i < u->n_states; i++) {
+        const struct trained *state = &u->states[i];
+        if (state->group != group)
+            continue;
+        inherit_roles(u, state);
+        value_id rate = rate_value(u, state, rates);
+        if (state->optimizer->kind == OPTIMIZER_ADAMW)
+            emit_adamw(u, state, &bound[i], rate, clip, step);
+        else
+            emit_sgd(u, state, &bound[i], rate, clip, step);
+    }
+    push_group_call(u, group);
+}
+
+bool append_updates(struct program *program, const struct pass_context *context) {
+    struct updater u = {.program = program, .config = context->config};
+    u.rates = ARENA_ARRAY(program->arena, struct rate, context->config->train.n_optimizers);
+    u.step = add_host_scalar(&u, HOST_STEP);
+    u.norm2 = add_scalar(&u, "norm2", CLASS_TRANSIENT);
+    u.clip = add_scalar(&u, "clip", CLASS_TRANSIENT);
+    const struct optimizer_config *first = &context->config->train.optimizers[0].optimizer;
+    if (first->kind != OPTIMIZER_NONE)
+        rate_buffer(&u, &first->rate); // the one that is reported
+    collect_states(&u);
+    append_norms(&u);
+    append_finish(&u);
+    for (int group = 0; group < N_GROUPS; group++)
+        append_update(&u, (enum group)group);
+    program_number(program);
+    return true;
+}

@@ -1,0 +1,171 @@
+// First fit; see first_fit.h.
+//
+// Where an item fits is found by going through those that are placed, from the lowest offset up.
+// They stand in shelves of neighbours, which mostly are of one size and, from layer to layer, of
+// lives that lie in each other. A shelf knows what all of its items have in common, so that most of
+// them are passed as one: those of which none is alive together with the item, and those of which
+// all are and that leave no room for it between them. Still each item asks all shelves: n^2 / 64
+// steps, of which those for ten thousands of buffers are seconds.
+#include "passes/schedule/first_fit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHELF_ITEMS = 64 };
+
+struct shelf {
+    const struct placed_item *items[SHELF_ITEMS]; // as `lies_above` says
+    uint32_t n;
+    struct interval hulls[N_STEPS]; // who does not meet it in any step is alive with none of them,
+    struct interval cores[N_STEPS]; // who meets it in one is alive with all
+    int64_t end, widest;            // of all items; the widest gap between them
+};
+
+struct shelves {
+    struct arena *arena;
+    struct shelf **list; // in the order of their items
+    uint32_t n, cap;
+};
+
+static bool meet(const struct interval *a, const struct interval *b) {
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static bool meet_in_a_step(const struct interval a[N_STEPS], const struct interval b[N_STEPS]) {
+    for (int s = 0; s < N_STEPS; s++)
+        if (meet(&a[s], &b[s]))
+            return true;
+    return false;
+}
+
+static int64_t end_of(const struct placed_item *item) {
+    return size_plus(item->offset, aligned_bytes(item->bytes));
+}
+
+// The order of the items: by offset, and at one offset by their lives, so that neighbours are alive
+// at about the same time.
+static bool lies_above(const struct placed_item *a, const struct placed_item *b) {
+    if (a->offset != b->offset)
+        return a->offset > b->offset;
+    return a->lives[STEP_TRAIN].first > b->lives[STEP_TRAIN].first;
+}
+
+// ---- a shelf ----------------------------------------------------------------------------------
+
+static void add_life(struct interval *hull, struct interval *core, const struct interval *life) {
+    hull->first = life->first < hull->first ? life->first : hull->first;
+    hull->last = life->last > hull->last ? life->last : hull->last;
+    core->first = life->first > core->first ? life->first : core->first;
+    core->last = life->last < core->last ? life->last : core->last;
+}
+
+static void look_through(struct shelf *shelf) {
+    for (int s = 0; s < N_STEPS; s++)
+        shelf->hulls[s] = shelf->cores[s] = shelf->items[0]->lives[s];
+    shelf->end = shelf->items[0]->offset;
+    shelf->widest = 0;
+    for (uint32_t i = 0; i < shelf->n; i++) {
+        const struct placed_item *item = shelf->items[i];
+        int64_t gap = item->offset - shelf->end, end = end_of(item);
+        shelf->widest = gap > shelf->widest ? gap : shelf->widest;
+        shelf->end = end > shelf->end ? end : shelf->end;
+        for (int s = 0; s < N_STEPS; s++)
+            add_life(&shelf->hulls[s], &shelf->cores[s], &item->lives[s]);
+    }
+}
+
+// Where there is room for the item on the way from `offset` to the end of the shelf: `*found`; else
+// the offset behind what is in its way.
+static int64_t pass(const struct shelf *shelf, const struct placed_item *item, int64_t offset,
+                    bool *found) {
+    int64_t bytes = aligned_bytes(item->bytes);
+    if (!meet_in_a_step(shelf->hulls, item->lives))
+        return offset;
+    if (meet_in_a_step(shelf->cores, item->lives) && shelf->widest < bytes &&
+        shelf->items[0]->offset < size_plus(offset, bytes))
+        return shelf->end > offset ? shelf->end : offset;
+    for (uint32_t i = 0; i < shelf->n; i++) {
+        if (!meet_in_a_step(shelf->items[i]->lives, item->lives))
+            continue;
+        if ((*found = shelf->items[i]->offset >= size_plus(offset, bytes)))
+            return offset;
+        int64_t end = end_of(shelf->items[i]);
+        offset = end > offset ? end : offset;
+    }
+    return offset;
+}
+
+// ---- all shelves ------------------------------------------------------------------------------
+
+// The upper half of a full shelf becomes one of its own.
+static void divide(struct shelves *shelves, uint32_t at) {
+    enum { HALF = SHELF_ITEMS / 2 };
+    struct shelf *lower = shelves->list[at], *upper = ARENA_NEW(shelves->arena, struct shelf);
+    memcpy(upper->items, lower->items + HALF, HALF * sizeof *upper->items);
+    lower->n = upper->n = HALF;
+    look_through(lower);
+    look_through(upper);
+    ARENA_PUSH(shelves->arena, shelves->list, shelves->n, shelves->cap, upper);
+    memmove(&shelves->list[at + 2], &shelves->list[at + 1],
+            (shelves->n - at - 2) * sizeof *shelves->list);
+    shelves->list[at + 1] = upper;
+}
+
+// The last shelf whose first item is not above this one, or the first.
+static uint32_t shelf_for(const struct shelves *shelves, const struct placed_item *item) {
+    uint32_t low = 0, high = shelves->n;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lies_above(shelves->list[middle]->items[0], item))
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+static void put(struct shelves *shelves, const struct placed_item *item) {
+    if (shelves->n == 0)
+        ARENA_PUSH(shelves->arena, shelves->list, shelves->n, shelves->cap,
+                   ARENA_NEW(shelves->arena, struct shelf));
+    uint32_t at = shelf_for(shelves, item);
+    if (shelves->list[at]->n == SHELF_ITEMS) {
+        divide(shelves, at);
+        at = shelf_for(shelves, item);
+    }
+    struct shelf *shelf = shelves->list[at];
+    uint32_t i = shelf->n++;
+    for (; i > 0 && lies_above(shelf->items[i - 1], item); i--)
+        shelf->items[i] = shelf->items[i - 1];
+    shelf->items[i] = item;
+    look_through(shelf);
+}
+
+static int64_t lowest_offset(const struct shelves *shelves, const struct placed_item *item,
+                             int64_t base) {
+    int64_t offset = base;
+    bool found = false;
+    for (uint32_t i = 0; i < shelves->n && !found; i++)
+        offset = pass(shelves->list[i], item, offset, &found);
+    return offset;
+}
+
+static int by_size(const void *a, const void *b) {
+    const struct placed_item *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+int64_t first_fit(struct arena *arena, struct placed_item *items, uint32_t n, int64_t base) {
+    struct shelves shelves = {.arena = arena};
+    int64_t end = base;
+    qsort(items, n, sizeof *items, by_size);
+    for (uint32_t i = 0; i < n; i++) {
+        items[i].offset = lowest_offset(&shelves, &items[i], base);
+        put(&shelves, &items[i]);
+        int64_t behind = size_plus(items[i].offset, items[i].bytes);
+        end = behind > end ? behind : end;
+    }
+    return end;
+}

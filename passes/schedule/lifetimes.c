@@ -1,0 +1,181 @@
+// When buffers' bytes are in use: what lifetimes.h promises, of all buffers in one walk.
+#include "passes/schedule/lifetimes.h"
+
+// How a block uses a buffer. Of the hull of its statements that do, a loop among them counts whole,
+// unless it is the only one and nothing crosses its iterations.
+struct use {
+    struct interval hull;
+    struct interval inside; // the same, if one statement only uses it: the part of it that does
+    uint32_t n_statements;  // directly in the block
+    uint32_t indexed_by;    // bits: variables of loops
+    bool written_first;     // a value is made here, not needed from before
+};
+
+struct uses {           // of an open block
+    struct use *of;     // by buffer
+    buffer_id *buffers; // those that it uses, in any order
+    uint32_t n;
+};
+
+struct lifetimes {
+    const struct program *program;
+    enum step_kind step;
+    struct arena *arena;
+    const struct started **started;         // by handle
+    struct uses uses[LIMIT_LOOP_DEPTH + 1]; // by depth
+};
+
+int64_t count_positions(const struct block *block) {
+    int64_t n = 0;
+    struct statement_walk walk = walk_statements(block);
+    while (walk_next(&walk))
+        n += walk.statement->kind == STATEMENT_LOOP ? 2 : 1;
+    return n;
+}
+
+bool is_left_to_host(const struct program *program, buffer_id buffer, enum step_kind step) {
+    return step == STEP_EVALUATE && program->buffers[buffer].host == HOST_LOGITS;
+}
+
+// ---- one statement ------------------------------------------------------------------------------
+
+// The buffer's in the block, which may be its first.
+static struct use *use_of(struct uses *uses, buffer_id buffer) {
+    if (uses->of[buffer].n_statements == 0)
+        uses->buffers[uses->n++] = buffer;
+    return &uses->of[buffer];
+}
+
+static void use_buffer(struct use *use, int64_t position, struct index index, bool write) {
+    if (use->n_statements == 0) {
+        use->hull.first = position;
+        use->written_first = write;
+    }
+    if (use->n_statements == 0 || use->hull.last != position)
+        use->n_statements++;
+    use->hull.last = position;
+    use->inside = (struct interval){position, position};
+    if (index.variable >= 0)
+        use->indexed_by |= 1u << index.variable;
+}
+
+static void touch(struct lifetimes *l, struct uses *uses, int64_t position,
+                  struct reference reference, bool write) {
+    buffer_id base = l->program->buffers[reference.buffer].window_of;
+    use_buffer(use_of(uses, reference.buffer), position, reference.index, write);
+    if (base != NO_ID)
+        use_buffer(use_of(uses, base), position, reference.index, write);
+}
+
+static void touch_places(struct lifetimes *l, struct uses *uses, int64_t position,
+                         const struct statement *statement) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(l->program, statement, i)).at; i++)
+        touch(l, uses, position, *access.at, access.written);
+}
+
+// A wait ends what the starts of its handle began: source and target are busy until then. A call
+// stands for its unit's frame too.
+static void touch_statement(struct lifetimes *l, struct uses *uses, int64_t position,
+                            const struct statement *statement) {
+    touch_places(l, uses, position, statement);
+    if (statement->kind == STATEMENT_WAIT) {
+        for (const struct started *s = l->started[statement->wait.handle]; s; s = s->next)
+            touch_places(l, uses, position, s->start);
+    } else if (statement->kind == STATEMENT_CALL) {
+        buffer_id frame = l->program->units[statement->call.unit].frame;
+        if (frame != NO_ID)
+            touch(l, uses, position, (struct reference){frame, index_constant(0)}, true);
+    }
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+static struct interval lives_in_block(const struct use *use) {
+    return use->n_statements == 1 ? use->inside : use->hull;
+}
+
+// What the host finds behind the step is what the last iteration wrote, but all write it to the
+// same place.
+static bool crosses_iterations(const struct lifetimes *l, buffer_id buffer, const struct use *body,
+                               int variable) {
+    return body->indexed_by >> variable & 1 || !body->written_first ||
+           is_left_to_host(l->program, buffer, l->step);
+}
+
+static void use_loop(struct use *use, const struct use *body, struct interval loop, bool crosses) {
+    if (use->n_statements++ == 0) {
+        use->hull.first = loop.first;
+        use->written_first = body->written_first;
+    }
+    use->hull.last = loop.last;
+    use->inside = crosses ? loop : lives_in_block(body);
+    use->indexed_by |= body->indexed_by;
+}
+
+// Those of a block at this depth; the arrays serve all blocks there, one after the other.
+static struct uses *uses_begin(struct lifetimes *l, int depth) {
+    struct uses *uses = &l->uses[depth];
+    if (!uses->of) {
+        uses->of = ARENA_ARRAY(l->arena, struct use, l->program->n_buffers + 1);
+        uses->buffers = ARENA_ARRAY(l->arena, buffer_id, l->program->n_buffers + 1);
+    }
+    while (uses->n > 0)
+        uses->of[uses->buffers[--uses->n]] = (struct use){0};
+    return uses;
+}
+
+// The block's uses, at `depth` loops; the position behind it.
+static int64_t follow_block(struct lifetimes *l, const struct block *block, int64_t position,
+                            int depth) {
+    struct uses *uses = uses_begin(l, depth);
+    for (uint32_t i = 0; i < block->n; i++) {
+        const struct statement *statement = &block->statements[i];
+        struct interval all = {position, position};
+        if (statement->kind != STATEMENT_LOOP) {
+            touch_statement(l, uses, position++, statement);
+            continue;
+        }
+        all.last = follow_block(l, &statement->loop.body, position + 1, depth + 1);
+        position = all.last + 1;
+        const struct uses *inner = &l->uses[depth + 1];
+        for (uint32_t k = 0; k < inner->n; k++) {
+            buffer_id b = inner->buffers[k];
+            const struct use *body = &inner->of[b];
+            struct use *use = use_of(uses, b);
+            use_loop(use, body, all, crosses_iterations(l, b, body, depth));
+            // What a loop that goes with the one around it names is another item in each of its
+            // iterations too.
+            if (statement->loop.stride && body->indexed_by >> depth & 1)
+                use->indexed_by |= 1u << (depth - 1);
+        }
+    }
+    return position;
+}
+
+// ---- the step -----------------------------------------------------------------------------------
+
+struct interval *step_lifetimes(const struct program *program, enum step_kind step,
+                                struct arena *arena) {
+    const struct block *body = &program->steps[step].body;
+    struct arena scratch = {0};
+    struct lifetimes l = {.program = program,
+                          .step = step,
+                          .arena = &scratch,
+                          .started = starts_by_handle(&program->steps[step], &scratch)};
+    int64_t end = follow_block(&l, body, 0, 0);
+    struct interval *lives = ARENA_ARRAY(arena, struct interval, program->n_buffers + 1);
+    for (buffer_id b = 0; b < program->n_buffers; b++) {
+        const struct buffer *buffer = &program->buffers[b];
+        const struct use *use = &l.uses[0].of[b];
+        lives[b] = use->n_statements ? lives_in_block(use) : (struct interval){1, 0};
+        if (use->n_statements && is_left_to_host(program, b, step))
+            lives[b].last = end;
+        // The host writes these before the step and reads them after it.
+        if (buffer_is_persistent(buffer) || buffer->class == CLASS_INPUT ||
+            buffer->class == CLASS_OUTPUT)
+            lives[b] = (struct interval){-1, end};
+    }
+    arena_free(&scratch);
+    return lives;
+}

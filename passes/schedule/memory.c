@@ -1,0 +1,277 @@
+// memory: where every byte is.
+//
+// Input: a partitioned and fused program. Output: an offset in the arena for every buffer, an
+// offset in its unit's frame (or another value's place) for every value; arena_bytes. Two things
+// share bytes only if no statement finds both alive; the verifier proves that again, from the
+// offsets.
+//
+// Placing: what persists first, in order of declaration; then the rest by first_fit.h.
+#include "ir/check.h"
+#include "passes/passes.h"
+#include "passes/schedule/first_fit.h"
+
+// ---- frames of units --------------------------------------------------------------------------
+
+// For each value that has bytes of its own: from the op that writes it to the last that reads it,
+// directly, in place, or as a leaf of an inline op.
+struct frame_plan {
+    struct program *program;
+    struct unit *unit;
+    int64_t *first, *last; // ops; of roots
+    uint32_t *producer;    // the op of each value
+};
+
+// Through inline values to the bytes that are read in their place.
+static void extend(struct frame_plan *plan, value_id value, int64_t at) {
+    const struct unit *unit = plan->unit;
+    if (unit->values[value].storage == STORAGE_INLINE) { // its operands are read here
+        const struct op *op = &unit->ops[plan->producer[value]];
+        for (unsigned k = 0; k < op->n_operands; k++)
+            extend(plan, op->operands[k], at);
+        return;
+    }
+    value_id root = value_root(unit, value);
+    if (plan->last[root] < at)
+        plan->last[root] = at;
+}
+
+// Called twice: sharing places joins lives, and the frame is laid out by the joined ones.
+static void find_lives(struct frame_plan *plan) {
+    const struct unit *unit = plan->unit;
+    for (uint32_t i = 0; i < unit->n_values; i++)
+        plan->first[i] = plan->last[i] = -1;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        bool runs = false; // an op whose results are all inline runs where they are used
+        for (unsigned k = 0; k < op->n_results; k++)
+            runs |= unit->values[op->results[k]].storage != STORAGE_INLINE;
+        bool accumulates = op_rows[op->kind].kernel != KERNEL_ELEMENTWISE;
+        for (unsigned k = 0; (runs || accumulates) && k < op->n_operands; k++)
+            extend(plan, op->operands[k], i);
+        for (unsigned k = 0; k < op->n_results; k++) {
+            value_id root = value_root(unit, op->results[k]);
+            if (plan->first[root] < 0)
+                plan->first[root] = i;
+            if (plan->last[root] < (int64_t)i)
+                plan->last[root] = i;
+        }
+        // What an in-flight collective reads is busy until its wait, which reads the result.
+        if (op->kind == OP_WAIT)
+            extend(plan, unit->ops[plan->producer[op->operands[0]]].operands[0], i);
+    }
+}
+
+static bool is_result_root(const struct unit *unit, value_id root) {
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (value_root(unit, unit->results[i].value) == root)
+            return true;
+    return false;
+}
+
+// May `result` be written where the operand is? The operand must own bytes that die here.
+static bool may_overwrite(const struct frame_plan *plan, value_id operand, value_id result,
+                          uint32_t at) {
+    const struct unit *unit = plan->unit;
+    if (unit->values[operand].storage == STORAGE_INLINE)
+        return false;
+    value_id root = value_root(unit, operand);
+    if (root < unit->n_parameters ? !unit->consumed[root] : is_result_root(unit, root))
+        return false;
+    return plan->last[root] == (int64_t)at &&
+           type_bytes(&unit->values[root].type) == type_bytes(&unit->values[result].type);
+}
+
+// Does the loop of the op read these bytes at other elements than it writes, through values that
+// are computed inside it?
+static bool reads_moved(const struct frame_plan *plan, const struct op *op, value_id root,
+                        bool moved) {
+    const struct unit *unit = plan->unit;
+    moved |= op_moves_elements(op->kind);
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        value_id operand = op->operands[i];
+        if (unit->values[operand].storage == STORAGE_INLINE
+                ? reads_moved(plan, &unit->ops[plan->producer[operand]], root, moved)
+                : moved && value_root(unit, operand) == root)
+            return true;
+    }
+    return false;
+}
+
+// The first operand that the op's row allows result `k` to overwrite, and that dies here.
+static value_id find_place(const struct frame_plan *plan, const struct op *op, uint32_t at,
+                           unsigned k) {
+    for (const char *c = op_rows[op->kind].in_place; *c; c++)
+        if (c[1] == ':' && c[0] == (char)('0' + k)) {
+            value_id operand = op->operands[c[2] - '0'];
+            bool once = true; // an operand that stands twice is read again beside its place
+            for (unsigned i = 0; i < op->n_operands; i++)
+                once &= op->operands[i] != operand || i == (unsigned)(c[2] - '0');
+            if (once && may_overwrite(plan, operand, op->results[k], at) &&
+                !reads_moved(plan, op, value_root(plan->unit, operand), false))
+                return operand;
+        }
+    return NO_ID;
+}
+
+// A collective is reduced in place where its source dies, and a wait is always in place.
+static void share_places(struct frame_plan *plan) {
+    struct unit *unit = plan->unit;
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        const struct op *op = &unit->ops[i];
+        for (unsigned k = 0; k < op->n_results; k++) {
+            struct value *value = &unit->values[op->results[k]];
+            if (value->storage != STORAGE_UNPLANNED)
+                continue;
+            value_id operand = op->kind == OP_WAIT ? op->operands[0] : find_place(plan, op, i, k);
+            if (operand == NO_ID)
+                continue;
+            value->storage = STORAGE_IN_PLACE;
+            value->base = operand;
+            find_lives(plan);
+        }
+    }
+}
+
+// Results that have a parameter's place, and results that have one of their own. A result that is
+// waited for has the place of what was started.
+static void place_results(struct frame_plan *plan) {
+    struct unit *unit = plan->unit;
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        value_id value = unit->results[i].value;
+        while (value >= unit->n_parameters && unit->ops[plan->producer[value]].kind == OP_WAIT)
+            value = unit->ops[plan->producer[value]].operands[0];
+        CHECK(value >= unit->n_parameters);
+        struct value *place = &unit->values[value];
+        CHECK(place->storage == STORAGE_UNPLANNED);
+        place->storage = unit->results[i].in_parameter == NO_ID ? STORAGE_RESULT : STORAGE_IN_PLACE;
+        place->base = unit->results[i].in_parameter;
+    }
+}
+
+// First what costs nothing (results, places of dead operands), then the frame for the rest.
+static void plan_frame(struct program *program, struct unit *unit, struct arena *scratch) {
+    struct frame_plan plan = {program, unit, ARENA_ARRAY(scratch, int64_t, unit->n_values + 1),
+                              ARENA_ARRAY(scratch, int64_t, unit->n_values + 1),
+                              ARENA_ARRAY(scratch, uint32_t, unit->n_values + 1)};
+    for (uint32_t i = 0; i < unit->n_ops; i++)
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            plan.producer[unit->ops[i].results[k]] = i;
+    place_results(&plan);
+    find_lives(&plan);
+    share_places(&plan);
+    find_lives(&plan);
+    struct placed_item *items = ARENA_ARRAY(scratch, struct placed_item, unit->n_values + 1);
+    uint32_t n = 0;
+    for (uint32_t i = unit->n_parameters; i < unit->n_values; i++) {
+        struct value *value = &unit->values[i];
+        if (value->storage != STORAGE_UNPLANNED || plan.first[i] < 0)
+            continue;
+        value->storage = STORAGE_FRAME;
+        struct placed_item *item = &items[n++];
+        *item = (struct placed_item){.bytes = type_bytes(&value->type), .id = i};
+        for (int s = 0; s < N_STEPS; s++) // the unit stands for a step
+            item->lives[s] =
+                s ? (struct interval){1, 0} : (struct interval){plan.first[i], plan.last[i]};
+    }
+    unit->frame_bytes = aligned_bytes(first_fit(scratch, items, n, 0));
+    for (uint32_t i = 0; i < n; i++)
+        unit->values[items[i].id].offset_bytes = items[i].offset;
+}
+
+// The frame is a buffer like others: alive while the unit runs.
+static void add_frame_buffer(struct program *program, struct names *names, struct unit *unit) {
+    if (unit->frame_bytes == 0)
+        return;
+    int64_t words = unit->frame_bytes / dtype_bytes[DTYPE_F32];
+    const char *name = arena_format(program->arena, "frame.%s", unit->name);
+    struct buffer frame = {.name = name,
+                           .class = CLASS_ACTIVATIONS,
+                           .tensor = NO_ID,
+                           .dtype = DTYPE_F32,
+                           .rank = 1,
+                           .dims = {{DIM_FLAT, words}},
+                           .count = 1,
+                           .window_of = NO_ID,
+                           .offset_bytes = -1,
+                           .span = unit->span};
+    // A program that is planned again has the buffer already, of another size.
+    unit->frame = names_find(names, name);
+    if (unit->frame == NOT_NAMED)
+        names_add(names, name, unit->frame = program_add_buffer(program, frame));
+    else
+        program->buffers[unit->frame] = frame;
+}
+
+static void plan_frames(struct program *program) {
+    struct arena scratch = {0};
+    struct names names = {.arena = &scratch};
+    for (buffer_id id = 0; id < program->n_buffers; id++)
+        if (names_find(&names, program->buffers[id].name) == NOT_NAMED)
+            names_add(&names, program->buffers[id].name, id);
+    for (uint32_t i = 0; i < program->n_units; i++) {
+        plan_frame(program, &program->units[i], &scratch);
+        add_frame_buffer(program, &names, &program->units[i]);
+    }
+    arena_free(&scratch);
+}
+
+// ---- the arena ----------------------------------------------------------------------------------
+
+// What persists lies at the bottom, side by side, in the order of the buffers; above it is laid out
+// by size what lives for a part of a step, where all steps use the same bytes.
+struct arena_plan {
+    struct placed_item *items; // what does not persist
+    uint32_t n;
+    int64_t bytes;
+};
+
+// For some of the steps, bits 1 << step: of the others nothing lives.
+static struct arena_plan plan_arena(const struct program *program, unsigned steps,
+                                    int64_t *persistent, struct arena *scratch) {
+    struct arena_plan plan = {.items =
+                                  ARENA_ARRAY(scratch, struct placed_item, program->n_buffers + 1)};
+    const struct interval *lives[N_STEPS];
+    for (int s = 0; s < N_STEPS; s++)
+        lives[s] = step_lifetimes(program, s, scratch);
+    int64_t base = 0;
+    for (uint32_t i = 0; i < program->n_buffers; i++) {
+        const struct buffer *buffer = &program->buffers[i];
+        int64_t bytes = buffer_bytes(program, buffer);
+        if (buffer->window_of != NO_ID)
+            continue;
+        if (buffer_is_persistent(buffer)) {
+            persistent[i] = base;
+            base += aligned_bytes(bytes);
+            continue;
+        }
+        struct placed_item *item = &plan.items[plan.n++];
+        *item = (struct placed_item){.bytes = bytes, .id = i};
+        for (int s = 0; s < N_STEPS; s++)
+            item->lives[s] = steps >> s & 1 ? lives[s][i] : (struct interval){1, 0};
+    }
+    plan.bytes = first_fit(scratch, plan.items, plan.n, base);
+    return plan;
+}
+
+bool plan_memory(struct program *program, const struct pass_context *context) {
+    plan_frames(program);
+    struct arena scratch = {0};
+    int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
+    struct arena_plan plan = plan_arena(program, (1U << N_STEPS) - 1, persistent, &scratch);
+    for (uint32_t i = 0; i < program->n_buffers; i++)
+        if (buffer_is_persistent(&program->buffers[i]) && program->buffers[i].window_of == NO_ID)
+            program->buffers[i].offset_bytes = persistent[i];
+    for (uint32_t i = 0; i < plan.n; i++)
+        program->buffers[plan.items[i].id].offset_bytes = plan.items[i].offset;
+    program->arena_bytes = plan.bytes;
+    arena_free(&scratch);
+    return true;
+}
+
+int64_t memory_of_step(const struct program *program, enum step_kind step) {
+    struct arena scratch = {0};
+    int64_t *persistent = ARENA_ARRAY(&scratch, int64_t, program->n_buffers + 1);
+    int64_t bytes = plan_arena(program, 1U << step, persistent, &scratch).bytes;
+    arena_free(&scratch);
+    return bytes;
+}

@@ -1,0 +1,472 @@
+// Overlap: moves the two halves of collectives apart, so that bytes travel while devices compute.
+//
+// Input: a partitioned program in which every start is followed by its wait. Output: the same
+// collectives in the same order on every device, with
+//   prefetch   in loops over layers, the gather of layer l + k starts before layer l is computed
+//              (k = the mode's option); the gathered buffers become k + 1 slots that are used in
+//              turn. The loop gets a prologue, which starts the first k gathers, and an epilogue,
+//              which computes the last k layers and starts none; of no more than k iterations
+//              these two are all. What a prologue or a single unit gathers starts one computing
+//              statement earlier, so that the units around the layers (embedding, head) are ahead
+//              too, and loops over few layers one of the other.
+//   late waits a wait moves down to the first statement that touches what travels. Out of a loop
+//              over layers if every iteration's bytes are items of their own: then all may be in
+//              flight at once, as gradients are that are reduced in place. Where they are not (an
+//              unreduced gradient that the next layer overwrites) the wait stays: moving it would
+//              cost memory, which the mode's table does not allow.
+//   early starts inside units, a sum starts where its last summand is made.
+//
+// A bucket is at most what one unit call makes (partition cuts it smaller where the mode says so):
+// larger ones would have to name several layers, and the text would grow with them.
+#include <string.h>
+
+#include "ir/check.h"
+#include "passes/schedule/overlap.h"
+
+void push_copies(struct overlapper *o, struct block *to, const struct statement *from, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        block_push(o->program, to, statement_clone(o->program->arena, o->program, &from[i]));
+}
+
+// ---- which statements touch which buffers -----------------------------------------------------
+
+static buffer_id storage_of(const struct overlapper *o, buffer_id id) {
+    buffer_id whole = o->program->buffers[id].window_of;
+    return whole == NO_ID ? id : whole;
+}
+
+// By the bytes: a window and its whole are one.
+static bool is_among_pieces(const struct overlapper *o, buffer_id buffer,
+                            const struct transfer *transfer) {
+    buffer_id id = storage_of(o, buffer);
+    for (uint32_t i = 0; i < transfer->n_pieces; i++)
+        if (storage_of(o, transfer->pieces[i].from.buffer) == id ||
+            storage_of(o, transfer->pieces[i].to.buffer) == id)
+            return true;
+    return false;
+}
+
+bool touches(const struct overlapper *o, const struct statement *s,
+             const struct transfer *transfer) {
+    if (s->kind == STATEMENT_LOOP) {
+        for (uint32_t i = 0; i < s->loop.body.n; i++)
+            if (touches(o, &s->loop.body.statements[i], transfer))
+                return true;
+        return false;
+    }
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(o->program, s, i)).at; i++)
+        if (is_among_pieces(o, access.at->buffer, transfer))
+            return true;
+    return false;
+}
+
+static bool are_pair(const struct statement *start, const struct statement *wait) {
+    return start->kind == STATEMENT_START && wait->kind == STATEMENT_WAIT &&
+           start->start.handle == wait->wait.handle;
+}
+
+bool is_pair(const struct block *block, uint32_t i) {
+    return i + 1 < block->n && are_pair(&block->statements[i], &block->statements[i + 1]);
+}
+
+// ---- gathers of single units ------------------------------------------------------------------
+
+static bool is_early_gather(const struct overlapper *o, const struct statement *s) {
+    if (s->kind == STATEMENT_LOOP) { // a prologue
+        for (uint32_t i = 0; i < s->loop.body.n; i++)
+            if (!is_early_gather(o, &s->loop.body.statements[i]))
+                return false;
+        return true;
+    }
+    return s->kind == STATEMENT_START && s->start.exchange.kind == COLLECTIVE_ALL_GATHER &&
+           o->program->buffers[s->start.pieces[0].to.buffer].class == CLASS_TRANSIENT &&
+           wanted_prefetch(o, &s->start) > 0;
+}
+
+// Is there a call in it? Transfers between calls may pass each other, calls give them time.
+static bool computes(const struct statement *s) {
+    if (s->kind != STATEMENT_LOOP)
+        return s->kind == STATEMENT_CALL;
+    struct statement_walk walk = walk_statements(&s->loop.body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL)
+            return true;
+    return false;
+}
+
+// May the gather `moved` start before the statement at `at`?
+static bool may_pass(struct overlapper *o, struct block *block, uint32_t at,
+                     const struct statement *moved) {
+    struct statement *s = &block->statements[at];
+    if (moved->kind == STATEMENT_LOOP) {
+        for (uint32_t i = 0; i < moved->loop.body.n; i++)
+            if (!may_pass(o, block, at, &moved->loop.body.statements[i]))
+                return false;
+        return true;
+    }
+    if (s->kind != STATEMENT_WAIT)
+        return !is_early_gather(o, s) && !touches(o, s, &moved->start);
+    // A wait touches what its start does; one whose start is elsewhere is not passed.
+    for (uint32_t i = at; i-- > 0;) {
+        struct statement *start = &block->statements[i];
+        if (start->kind == STATEMENT_START && start->start.handle == s->wait.handle)
+            return !touches(o, start, &moved->start);
+    }
+    return false;
+}
+
+// Upwards past one statement that computes. If there is none, or what stands between cannot be
+// passed, the gather stays where it is.
+static void start_gathers_early(struct overlapper *o, struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++) {
+        struct statement moved = block->statements[i];
+        if (!is_early_gather(o, &moved)) {
+            if (moved.kind == STATEMENT_LOOP)
+                start_gathers_early(o, &block->statements[i].loop.body);
+            continue;
+        }
+        uint32_t to = i;
+        bool passed = false;
+        while (to > 0 && !passed && may_pass(o, block, to - 1, &moved))
+            passed = computes(&block->statements[--to]);
+        if (!passed)
+            continue;
+        memmove(block->statements + to + 1, block->statements + to,
+                (i - to) * sizeof *block->statements);
+        block->statements[to] = moved;
+    }
+}
+
+// ---- what sinks -------------------------------------------------------------------------------
+
+// The statements of a block while waits sink in it, from the last to the first: as a list, in which
+// a wait goes to its place at once, however far that is.
+struct spot {
+    struct statement statement;
+    struct spot *before, *behind;
+};
+struct spots {
+    struct spot *first, *last;
+};
+
+// Of a buffer's bytes: the next statement that touches them, in the block of this number. What
+// is noted later is further up.
+struct touch {
+    struct spot *spot;
+    uint32_t block, order;
+};
+struct sinking { // a block
+    struct overlapper *overlapper;
+    struct spots spots;
+    int depth;
+    uint32_t block;
+};
+
+static void insert_spot(struct spots *spots, struct spot *made, struct spot *behind) {
+    made->behind = behind;
+    made->before = behind ? behind->before : spots->last;
+    *(made->before ? &made->before->behind : &spots->first) = made;
+    *(behind ? &behind->before : &spots->last) = made;
+}
+
+static void remove_spot(struct spots *spots, struct spot *spot) {
+    *(spot->before ? &spot->before->behind : &spots->first) = spot->behind;
+    *(spot->behind ? &spot->behind->before : &spots->last) = spot->before;
+}
+
+static struct spot *new_spot(struct sinking *k, struct statement statement) {
+    struct spot *spot = ARENA_ARRAY(k->overlapper->scratch, struct spot, 1);
+    spot->statement = statement;
+    return spot;
+}
+
+static void take_block(struct sinking *k, const struct block *block) {
+    for (uint32_t i = 0; i < block->n; i++)
+        insert_spot(&k->spots, new_spot(k, block->statements[i]), NULL);
+}
+
+static void put_block(const struct sinking *k, struct block *block) {
+    block->n = 0;
+    for (const struct spot *spot = k->spots.first; spot; spot = spot->behind)
+        block_push(k->overlapper->program, block, spot->statement);
+}
+
+static void note_touch(struct sinking *k, buffer_id buffer, struct spot *spot) {
+    struct overlapper *o = k->overlapper;
+    o->touched[k->depth][storage_of(o, buffer)] = (struct touch){spot, k->block, ++o->n_touches};
+}
+
+// Of what has been looked at this is the first.
+static void note_touches(struct sinking *k, struct spot *spot) {
+    const struct block only = {&spot->statement, 1, 1};
+    struct statement_walk walk = walk_statements(&only);
+    struct access access;
+    while (walk_next(&walk))
+        for (uint32_t i = 0;
+             (access = statement_access(k->overlapper->program, walk.statement, i)).at; i++)
+            note_touch(k, access.at->buffer, spot);
+}
+
+static struct touch touch_of(const struct sinking *k, buffer_id buffer) {
+    const struct overlapper *o = k->overlapper;
+    struct touch touch = o->touched[k->depth][storage_of(o, buffer)];
+    return touch.block == k->block ? touch : (struct touch){0};
+}
+
+// The first statement that was noted and touches what travels; NULL: none does.
+static struct spot *first_touch(const struct sinking *k, const struct transfer *transfer) {
+    struct touch first = {0};
+    for (uint32_t i = 0; i < transfer->n_pieces; i++) {
+        struct touch from = touch_of(k, transfer->pieces[i].from.buffer);
+        struct touch to = touch_of(k, transfer->pieces[i].to.buffer);
+        first = from.order > first.order ? from : first;
+        first = to.order > first.order ? to : first;
+    }
+    return first.spot;
+}
+
+// ---- late waits -------------------------------------------------------------------------------
+
+// Rotates one statement down; everything between moves up by one.
+static void move_down(struct block *block, uint32_t from, uint32_t to) {
+    struct statement moved = block->statements[from];
+    memmove(block->statements + from, block->statements + from + 1,
+            (to - from) * sizeof *block->statements);
+    block->statements[to] = moved;
+}
+
+// The wait of the start at `at`, in the same block; NO_ID: it is elsewhere.
+static uint32_t wait_of(const struct block *block, uint32_t at) {
+    const struct transfer *start = &block->statements[at].start;
+    for (uint32_t i = at + 1; i < block->n; i++) {
+        const struct statement *s = &block->statements[i];
+        if (s->kind == STATEMENT_WAIT && s->wait.handle == start->handle &&
+            index_equal(s->wait.index, start->handle_index))
+            return i;
+    }
+    return NO_ID;
+}
+
+// Does the index name another item in every iteration of the loop? What has slots does in a loop
+// over a group's layers, if all of them find one.
+static bool is_own(struct index index, const struct loop *loop, int variable) {
+    bool slots = loop->stride && index.modulus >= loop->end - loop->begin;
+    return index.variable == variable && (index.modulus == 0 || slots);
+}
+
+// Does every iteration send items of its own?
+static bool sends_own(const struct loop *loop, const struct transfer *transfer, int variable) {
+    for (uint32_t i = 0; i < transfer->n_pieces; i++)
+        if (!is_own(transfer->pieces[i].from.index, loop, variable) ||
+            !is_own(transfer->pieces[i].to.index, loop, variable))
+            return false;
+    return true;
+}
+
+// Does a statement behind the start name what it carries?
+static bool touches_later(struct overlapper *o, const struct loop *loop, uint32_t start) {
+    for (uint32_t i = start + 1; i < loop->body.n; i++)
+        if (touches(o, &loop->body.statements[i], &loop->body.statements[start].start))
+            return true;
+    return false;
+}
+
+// All in flight at once, and with those of the loops that were cut from the same one: l mod end is
+// l in all of them. Of a group's layers each run of the loop has as many as there are iterations.
+static void give_flights(struct overlapper *o, struct loop *loop, uint32_t start, uint32_t wait,
+                         int variable) {
+    int64_t flights = loop->stride ? loop->stride : loop->end;
+    struct block *body = &loop->body;
+    struct handle *handle = &o->step->handles[body->statements[start].start.handle];
+    struct index slot = index_variable(variable, 0, flights);
+    body->statements[start].start.handle_index = body->statements[wait].wait.index = slot;
+    if (handle->slots < flights)
+        handle->slots = flights;
+}
+
+// A loop of waits alone, behind the loop that has the starts.
+static struct statement take_wait_out(struct overlapper *o, struct statement *loop, uint32_t start,
+                                      uint32_t wait, int variable) {
+    struct block *body = &loop->loop.body;
+    give_flights(o, &loop->loop, start, wait, variable);
+    struct statement waits = *loop;
+    waits.loop.body = (struct block){0};
+    waits.span = body->statements[wait].span;
+    block_push(o->program, &waits.loop.body, body->statements[wait]);
+    move_down(body, wait, body->n - 1);
+    body->n--;
+    return waits;
+}
+
+// Loops of nothing but waits that came to stand one behind the other are one loop.
+static void join_waits(struct sinking *k, struct spot *spot) {
+    struct statement *first = spot->before ? &spot->before->statement : NULL;
+    struct statement *second = &spot->statement;
+    if (!first || first->kind != STATEMENT_LOOP || first->loop.begin != second->loop.begin ||
+        first->loop.end != second->loop.end || first->loop.stride != second->loop.stride ||
+        first->loop.descending != second->loop.descending)
+        return;
+    for (uint32_t i = 0; i < first->loop.body.n; i++)
+        if (first->loop.body.statements[i].kind != STATEMENT_WAIT)
+            return;
+    push_copies(k->overlapper, &first->loop.body, second->loop.body.statements,
+                second->loop.body.n);
+    remove_spot(&k->spots, spot);
+}
+
+// May all of one statement's iterations run before the first of the other's, of the same loop? What
+// both name must be another item in each.
+static bool iterations_part(const struct overlapper *o, const struct loop *loop, int variable,
+                            const struct statement *a, const struct statement *b) {
+    struct access first, second;
+    for (uint32_t i = 0; (first = statement_access(o->program, a, i)).at; i++)
+        for (uint32_t k = 0; (second = statement_access(o->program, b, k)).at; k++)
+            if (storage_of(o, first.at->buffer) == storage_of(o, second.at->buffer) &&
+                !(is_own(first.at->index, loop, variable) &&
+                  index_equal(first.at->index, second.at->index)))
+                return false;
+    return true;
+}
+
+// What the loop does from `at` on, in a loop of its own behind it?
+static bool may_split(const struct overlapper *o, const struct loop *loop, uint32_t at,
+                      int variable) {
+    const struct block head = {loop->body.statements, at, 0};
+    for (uint32_t i = at; i < loop->body.n; i++) {
+        const struct statement *s = &loop->body.statements[i];
+        struct statement_walk walk = walk_statements(&head);
+        if (s->kind == STATEMENT_LOOP)
+            return false;
+        while (walk_next(&walk))
+            if (!iterations_part(o, loop, variable, walk.statement, s))
+                return false;
+    }
+    return true;
+}
+
+// The start in the loop that a wait belongs to; NO_ID: it is behind the wait, or elsewhere.
+static uint32_t start_of(const struct block *block, uint32_t wait) {
+    for (uint32_t i = wait; i-- > 0;)
+        if (block->statements[i].kind == STATEMENT_START && wait_of(block, i) == wait)
+            return i;
+    return NO_ID;
+}
+
+// Reductions whose sums are used at once in the iteration, as accumulated gradients are: where
+// every iteration has its own transients, what waits and uses them follows in a loop behind.
+static bool split_at_wait(struct sinking *k, struct spot *spot, uint32_t wait) {
+    struct overlapper *o = k->overlapper;
+    int depth = k->depth;
+    struct loop *loop = &spot->statement.loop;
+    struct statement tail = spot->statement;
+    for (uint32_t i = wait; i < loop->body.n; i++) {
+        uint32_t start =
+            loop->body.statements[i].kind == STATEMENT_WAIT ? start_of(&loop->body, i) : NO_ID;
+        if (start < wait && !sends_own(loop, &loop->body.statements[start].start, depth))
+            return false;
+    }
+    if (!may_split(o, loop, wait, depth))
+        return false;
+    for (uint32_t i = wait; i < loop->body.n; i++) {
+        uint32_t start =
+            loop->body.statements[i].kind == STATEMENT_WAIT ? start_of(&loop->body, i) : NO_ID;
+        if (start < wait)
+            give_flights(o, loop, start, i, depth);
+    }
+    tail.loop.body = (struct block){0};
+    push_copies(o, &tail.loop.body, loop->body.statements + wait, loop->body.n - wait);
+    loop->body.n = wait;
+    insert_spot(&k->spots, new_spot(k, tail), spot->behind);
+    return true;
+}
+
+static void sink_block(struct overlapper *o, struct block *block, int depth);
+
+// Takes waits out of the loop and lets them sink behind it.
+static void sink_from_loop(struct sinking *k, struct spot *spot) {
+    struct overlapper *o = k->overlapper;
+    struct statement *loop = &spot->statement;
+    sink_block(o, &loop->loop.body, k->depth + 1);
+    for (uint32_t i = 0; i < loop->loop.body.n; i++) {
+        struct block *body = &loop->loop.body;
+        uint32_t wait = body->statements[i].kind == STATEMENT_START ? wait_of(body, i) : NO_ID;
+        if (wait == NO_ID || !sends_own(&loop->loop, &body->statements[i].start, k->depth))
+            continue;
+        struct transfer transfer = body->statements[i].start;
+        if (!touches_later(o, &loop->loop, i)) {
+            struct spot *waits = new_spot(k, take_wait_out(o, loop, i, wait, k->depth));
+            insert_spot(&k->spots, waits, first_touch(k, &transfer));
+            join_waits(k, waits);
+        } else if (transfer.exchange.kind != COLLECTIVE_ALL_GATHER &&
+                   split_at_wait(k, spot, wait)) {
+            sink_from_loop(k, spot->behind);
+            note_touches(k, spot->behind);
+        }
+    }
+}
+
+// From the last statement to the first: what sinks does so past waits that have sunk already.
+static void sink_block(struct overlapper *o, struct block *block, int depth) {
+    struct sinking k = {.overlapper = o, .depth = depth, .block = ++o->n_blocks};
+    CHECK(depth < LIMIT_LOOP_DEPTH);
+    if (!o->touched[depth])
+        o->touched[depth] = ARENA_ARRAY(o->scratch, struct touch, o->program->n_buffers + 1);
+    take_block(&k, block);
+    for (struct spot *spot = k.spots.last; spot; spot = spot->before) {
+        struct spot *wait = spot->behind;
+        if (spot->statement.kind == STATEMENT_LOOP) {
+            sink_from_loop(&k, spot);
+        } else if (wait && are_pair(&spot->statement, &wait->statement)) {
+            remove_spot(&k.spots, wait);
+            insert_spot(&k.spots, wait, first_touch(&k, &spot->statement.start));
+        }
+        note_touches(&k, spot);
+    }
+    put_block(&k, block);
+}
+
+// ---- early starts in units --------------------------------------------------------------------
+
+static uint32_t producer_of(const struct unit *unit, value_id value, uint32_t before) {
+    for (uint32_t i = before; i-- > 0;)
+        for (unsigned k = 0; k < unit->ops[i].n_results; k++)
+            if (unit->ops[i].results[k] == value)
+                return i;
+    return NO_ID;
+}
+
+// Partition sums a value before the op that needs it. Ops between, such as a weight's gradient, can
+// run while it travels.
+static void start_early(struct unit *unit) {
+    for (uint32_t i = 0; i < unit->n_ops; i++) {
+        if (unit->ops[i].kind != OP_ALL_REDUCE)
+            continue;
+        uint32_t producer = producer_of(unit, unit->ops[i].operands[0], i);
+        uint32_t to = producer == NO_ID ? 0 : producer + 1;
+        struct op moved = unit->ops[i];
+        memmove(unit->ops + to + 1, unit->ops + to, (i - to) * sizeof *unit->ops);
+        unit->ops[to] = moved;
+    }
+}
+
+// ---- the pass ---------------------------------------------------------------------------------
+
+// The steps first, whose statements name buffers; units are local and come by themselves.
+bool overlap(struct program *program, const struct pass_context *context) {
+    struct arena scratch = {0};
+    struct overlapper o = {.program = program, .scratch = &scratch};
+    if (!placement_for(program, context, &o.placement))
+        return false;
+    for (int kind = 0; kind < N_STEPS; kind++) {
+        o.step = &program->steps[kind];
+        prefetch_block(&o, &o.step->body, 0);
+        start_gathers_early(&o, &o.step->body);
+        sink_block(&o, &o.step->body, 0);
+    }
+    arena_free(&scratch);
+    for (uint32_t u = 0; u < program->n_units; u++)
+        start_early(&program->units[u]);
+    program_number(program);
+    return true;
+}

@@ -1,0 +1,32 @@
+// Overlap, between its files. The pass itself is declared in passes/passes.h.
+//
+//   overlap.c            the pass; gathers of single units, late waits, early starts in units
+//   prefetch.c   gathers in loops start ahead of their use
+#ifndef PLACE_PASSES_OVERLAP_H
+#define PLACE_PASSES_OVERLAP_H
+
+#include "ir/placement.h"
+#include "passes/passes.h"
+
+struct overlapper {
+    struct program *program;
+    struct placement placement;
+    struct step *step;
+    struct arena *scratch;
+    struct touch *touched[LIMIT_LOOP_DEPTH]; // while waits sink, at each depth: by buffer
+    uint32_t n_touches, n_blocks;            // that were noted, and in which waits sank
+};
+
+void push_copies(struct overlapper *, struct block *to, const struct statement *from, uint32_t n);
+// Does a statement, or one inside it, name a buffer that the transfer carries? A wait names none.
+bool touches(const struct overlapper *, const struct statement *, const struct transfer *);
+// Do a start and its wait stand here, one behind the other?
+bool is_pair(const struct block *, uint32_t at);
+
+// How many iterations ahead a gather is to start. One collective carries several tensors: the least
+// of what they ask for, since all go together.
+int64_t wanted_prefetch(const struct overlapper *, const struct transfer *);
+// `depth` is the number of the variable that a loop in this block has.
+void prefetch_block(struct overlapper *, struct block *, int depth);
+
+#endif
