@@ -1,6 +1,6 @@
 // Partition, islands (islands.h): what a device of a mesh with several islands does beside what one
 // of a single island does. Sequences are dealt out to all of them; in the step that averages,
-// parameters are summands over the axes between them, and the sums are finished where each device
+// parameters are summands over the axes between them, which their routes finish where each device
 // updates: of shards and windows its own.
 #include "passes/partition/partition.h"
 #include "passes/reference/islands.h"
@@ -15,25 +15,6 @@ void begin_average(struct partitioner *p) {
     for (buffer_id b = 0; b < p->reference->n_buffers; b++)
         if (is_trained(p, &p->reference->buffers[b]))
             p->states[b].type.partial = axis_list_mask(&p->placement.islands);
-}
-
-void sum_averaged(struct partitioner *p, const struct statement *from) {
-    struct transfers transfers = {0};
-    const struct unit *unit = &p->reference->units[from->call.unit];
-    for (uint32_t i = 0; i < unit->n_results; i++) {
-        struct reference result = from->call.results[i];
-        const struct buffer *buffer = reference_buffer(p, result);
-        struct sharding *type = &p->states[result.buffer].type;
-        if (buffer->class != CLASS_PARAMETERS || type->partial == 0)
-            continue;
-        struct axis_list axes = axes_of_sum(p, type->partial);
-        type->partial = 0;
-        struct reference place = tensor_item(p, storage_of(p, buffer)->updated, result);
-        add_piece(p, &transfers, COLLECTIVE_ALL_REDUCE, &axes, place, place,
-                  state_span(p, buffer, STATE_PARAMETERS, &axes),
-                  placement_of(&p->placement, buffer)->bucket_bytes);
-    }
-    emit_transfers(p, &transfers, arena_format(p->arena, "sum.%s", unit->name));
 }
 
 // ---- the batch --------------------------------------------------------------------------------

@@ -1,22 +1,30 @@
 // Partition, between its files. The pass itself is declared in passes/passes.h.
 //
-//   partition.c          the pass; shardings; which buffer holds what
-//   unit.c     types through one unit: the work of every op, local shapes
-//   redistribute.c
-//                        the collectives that bring a value from one type to another
-//   values.c   buffers of what units hand on, and how it is divided
-//   pieces.c   units cut where keys travel
-//   ring.c     the schedule of keys that travel
-//   storage.c  tensors' buffers, reductions of gradients
-//   gathers.c  parameters that are gathered before use
-//   order.c    sums over microbatches as trees
-//   wire.c     gradients that travel as codes
-//   islands.c  steps of several islands: the batch dealt out, the average
-//   step.c     the schedule: microbatches, calls, what goes around them
+//   sharding.c     what a device holds of a value
+//   cursor.c       statements and units that are added to the program in the making
+//   reach.c        what the reference program says of its calls: who reads and writes what first and last
+//   unit.c         types through one unit: the work of every op, local shapes
+//   maker.c        ops that are added to it
+//   redistribute.c the collectives that bring a value from one type to another
+//   values.c       buffers of what units hand on, and how it is divided
+//   pieces.c       units cut where keys travel
+//   stations.c     buffers of the states of tensors, by their routes
+//   transfers.c    collectives that go side by side
+//   joins.c        units that add up what microbatches give
+//   codes.c        gradients that travel as codes
+//   load.c         hops that are made side by side
+//   hops.c         what routes ask for at each event
+//   sums.c         scalars that devices and microbatches add to
+//   calls.c        calls of local units, with the places of what they read and make
+//   ring.c         the schedule of keys that travel
+//   islands.c      steps of several islands: the batch dealt out, the average
+//   step.c         the schedule: microbatches, calls, loops
+//   partition.c    the pass
 #ifndef PLACE_PASSES_PARTITION_H
 #define PLACE_PASSES_PARTITION_H
 
 #include "passes/passes.h"
+#include "passes/routes/routes.h"
 
 // What each device holds of a value: dimensions cut by axes (outermost first), the local tensor
 // flattened and cut again, the axes on which it is a summand, copies elsewhere.
@@ -80,7 +88,7 @@ struct unit_extra {
 enum { MAX_VARIANTS = 8 };
 
 // Where a buffer of the reference program went. Tensors' parameters and gradients have more than
-// one place: those stand in tensor_storage.
+// one place: those are the stations of their ways.
 struct buffer_state {
     struct sharding work; // of what units hand on through it: as its writer's work is divided
     int depth;            // of the loops around that writer, plus one; 0: none
@@ -96,28 +104,15 @@ struct buffer_state {
     struct span zero_span;
 };
 
-// Where a tensor lies, or a range of its layers. What is said to be of another buffer is a window
-// in it, or the buffer itself where both are cut alike.
-struct tensor_storage {
-    buffer_id parameter; // as it is stored: whole, or a shard
-    buffer_id updated;   // of `parameter`: what this device updates
-    buffer_id kept;      // transient shard, coarser than `parameter`, between forward and backward
-    buffer_id *gathered; // transient whole, by the reference's unit that reads it; or NO_ID
-    buffer_id gradient;  // as it is stored
-    buffer_id sum;       // of `gradient`: what accumulates, and is reduced after the last
-    buffer_id own_gradient; // of `gradient`: what this device's update reads
-    bool paired;            // `sum` is that of two microbatches after every other one
-    buffer_id *counter;     // through which it is carried; NULL: not yet, or it is not
-    // Of a gradient that travels as codes: what of it is compressed, and put together again there;
-    // what the last code lacked; the device's code, and those of all. NO_ID: it does not.
-    buffer_id sent, residual, code, codes;
-    buffer_id unreduced;  // transient whole gradient of one microbatch; NO_ID: none
-    buffer_id part;       // of where one microbatch's goes: what of it data axes sum
-    buffer_id kept_first; // where that is kept: `part`, or the sum
-    buffer_id reduced;    // transient shard of it, when shards accumulate; NO_ID: none
-    struct gradient_sums sums;
-    struct axis_list wire; // summed as codes, behind all these
-    uint64_t summand;      // axes of all these, on which units leave a summand
+// The way of a tensor's parameters or gradients, in a range of its layers: its route in the step that
+// is made, and the buffers of the stations.
+struct way {
+    struct route route;
+    const struct buffer *reference;
+    buffer_id buffers[MAX_STATIONS]; // NO_ID: every unit has its own
+    buffer_id *of_unit;              // by the reference's units; NO_ID: not made yet
+    buffer_id *counter; // through which its sum is carried; NULL: not yet, or it is not
+    bool paired;        // its sum is that of two microbatches after every other one
 };
 
 // What makes a ring of a unit that is one op whose keys travel: further units of the reference.
@@ -150,22 +145,31 @@ struct cut_call {
     uint32_t n_pieces;
 };
 
-// A unit that adds reduced gradients to their sums, and the reference's unit that makes them.
-struct accumulation {
+// A unit that moves states, and the reference's unit for whose results it was made.
+struct moving_unit {
     uint32_t unit;
-    int level;                         // of a counter; 0 of other units
-    const struct accumulation *before; // of the same unit
+    enum action action;
+    int level;                        // of a counter; 0 of others
+    const struct moving_unit *before; // for the same
 };
 
-// The units that compress what a unit of the reference makes, and put it together again.
-struct coding {
-    uint32_t compress, decompress;
-    const struct coding *before; // of the same
-};
-
-// First and last calls of a step that touch a buffer of the reference program.
+// The first and last calls of a step that touch a buffer of the reference program; NULL: none does.
 struct reach {
-    const struct statement **first_reader, **last_reader, **last_writer;
+    const struct statement **first_reader, **last_reader, **first_writer, **last_writer;
+};
+
+// Where the next statement goes. Who goes into a loop makes a cursor of his own.
+struct cursor {
+    enum step_kind kind;
+    struct step *step;
+    struct block *block;
+    int depth;                     // of the loops around the block
+    int64_t layer;                 // the first of the loop over layers that is made; 0: none
+    const struct statement *group; // of the reference: the loop over groups of layers around it, at
+                                   // whose front is gathered what a group reads; NULL: none
+    bool in_microbatch;            // inside the loop over microbatches, the outermost: other loops'
+                                   // variables move up by one
+    const struct reach *reach;
 };
 
 struct partitioner {
@@ -179,31 +183,20 @@ struct partitioner {
     unsigned time;           // the microbatches' axis; its size is placement.microbatches
     uint64_t token_axes;     // axes on which sums over all tokens are summands, time among them
     struct names unit_names; // of the program that is made
-    // What was made of each of the reference's units, the last first:
+    // What was made for each of the reference's units, the last first:
     struct unit_use **uses;
-    struct coding **codings;
-    struct accumulation **accumulations; // and of none
+    struct moving_unit **moving_units; // and for none
     struct cut_unit **cut_units;
     uint32_t n_cut_units, cap_cut_units;
     struct cut_call *cut_calls;
     uint32_t n_cut_calls, cap_cut_calls;
-    struct buffer_state *states;    // of the reference's buffers
-    struct tensor_storage *storage; // like placement.tensors: of every tensor in every range
-    // The step being made:
-    struct step *step;
-    struct block *block; // statements go here
-    struct reach reach;
-    int64_t layer; // the first of the loop over layers that is being made; 0: none
-    int depth;     // of the loops around the block that is being made
-    const struct statement *gather_unit; // a loop over groups of layers, inside it: what a group
-                                         // reads is gathered at its front; NULL: none
-    bool in_microbatch; // inside the loop over microbatches: other loops' variables move up by one
-    struct reference *zeroes; // accumulators of the open loop over microbatches
+    struct buffer_state *states; // of the reference's buffers
+    struct way *ways;            // of placement.tensors: of each its parameters', its gradients'
+    struct reference *zeroes;    // accumulators of the loop over microbatches that is made
     uint32_t n_zeroes, cap_zeroes;
 };
 
-// ---- shardings (partition.c) ------------------------------------------------------------------
-const struct buffer *reference_buffer(const struct partitioner *, struct reference);
+// ---- shardings (sharding.c) ------------------------------------------------------------------
 bool sharding_equal(const struct sharding *a, const struct sharding *b, unsigned rank);
 // The local tensor of a logical one; false if an axis does not divide a dimension.
 bool sharding_local(const struct partitioner *, const struct tensor_type *logical,
@@ -213,21 +206,58 @@ struct axis_list axes_of_sum(const struct partitioner *, uint64_t mask);
 // The span of the split that gives an axis its work.
 struct span split_span(const struct partitioner *, unsigned axis);
 
-// ---- units (partition/unit.c) -----------------------------------------------------------------
-// Finds or makes the local unit of a use.
-const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
+// ---- the cursor (cursor.c) --------------------------------------------------------------------
+void push_statement(struct partitioner *, struct cursor, struct statement);
+void push_unit_call(struct partitioner *, struct cursor, struct span, uint32_t unit,
+                    struct reference *operands, struct reference *results);
+// An index of the reference program's step.
+struct index moved_index(struct cursor, struct index);
+// A loop like one of the reference's, without its body; what goes into it has the cursor inside.
+struct statement loop_like(const struct statement *);
+struct cursor inside_loop(struct cursor, struct statement *loop);
 // Adds a unit to the program that is made, with a number behind its name if another has that.
 uint32_t add_local_unit(struct partitioner *, const char *name, struct span);
+// The unit that moves what a unit of the reference has made (NO_ID: what none has), for operands of
+// these types: NO_ID, or the one that was noted.
+uint32_t find_moving_unit(const struct partitioner *, uint32_t of, enum action, int level,
+                          const struct reference *operands, uint32_t n);
+void note_moving_unit(struct partitioner *, uint32_t of, enum action, int level, uint32_t unit);
 
-// ---- pieces (partition/pieces.c) --------------------------------------------------------------
+// ---- reach (reach.c) --------------------------------------------------------------------------
+const struct buffer *reference_buffer(const struct partitioner *, struct reference);
+bool has_batch(const struct buffer *);
+bool is_tensor_state(const struct buffer *); // parameters or gradients
+// An update is what writes parameters: it works on storage as it lies, all other calls on gathered
+// wholes.
+bool call_updates(const struct partitioner *, const struct call *);
+bool is_per_microbatch(const struct partitioner *, const struct statement *);
+struct reach find_reach(const struct partitioner *, enum step_kind);
+bool reads_parameter(const struct partitioner *, const struct statement *, buffer_id);
+
+// How far one use of a parameter goes, for which it is gathered once.
+enum use {
+    USE_CALL,  // one call
+    USE_GROUP, // all calls in the loops over the layers of a group
+    USE_TURN   // one call, of a layer whose turn it is in a group
+};
+enum use use_of(const struct partitioner *, struct cursor, struct reference parameter);
+// Is the call where such a use begins, or ends?
+bool begins_use(const struct partitioner *, struct cursor, const struct statement *call,
+                struct reference parameter, enum use);
+bool ends_use(const struct partitioner *, struct cursor, const struct statement *call,
+              struct reference parameter);
+
+// ---- units (unit.c) ---------------------------------------------------------------------------
+// Finds or makes the local unit of a use.
+const struct unit_use *partition_unit(struct partitioner *, const struct unit_use *request);
+
+// ---- pieces (pieces.c) --------------------------------------------------------------
 // Cuts every call of the reference whose unit has an op with keys that travel; units and buffers
 // that this takes are added to the reference.
 void cut_at_rings(struct partitioner *, struct program *reference);
 const struct cut_call *find_cut_call(const struct partitioner *, const struct statement *call);
 
 // ---- values (partition/values.c) --------------------------------------------------------------
-bool has_batch(const struct buffer *);
-bool is_tensor_state(const struct buffer *); // parameters or gradients
 // Finds how every value that units hand on is divided, before any buffer is made.
 void divide_values(struct partitioner *);
 void make_value_buffer(struct partitioner *, buffer_id of, const struct sharding *type);
@@ -236,30 +266,28 @@ void lay_out(const struct partitioner *, struct buffer *, const struct axis_list
 // Makes the buffer of what is read before it is written, unless it is there: of inputs and of the
 // optimizer's states.
 void ensure_buffer(struct partitioner *, buffer_id of);
-struct reference value_reference(const struct partitioner *, struct reference r);
+struct reference value_reference(const struct partitioner *, struct cursor, struct reference);
 
-// ---- storage (partition/storage.c) ------------------------------------------------------------
-void make_storage(struct partitioner *);
+// ---- stations (stations.c) --------------------------------------------------------------------
+void make_stations(struct partitioner *);
+// Of what a buffer of the reference program holds: parameters or gradients of a tensor, or of some of
+// its layers.
+struct way *way_of(const struct partitioner *, const struct buffer *);
+struct route route_in(const struct partitioner *, const struct way *, const struct route_facts *);
+void begin_routes(struct partitioner *, struct cursor); // of all ways, in the cursor's step
+// The buffer of a station, for a unit of the reference; and its item that stands for one of the
+// reference program: what is not stacked has one item, or slots.
+buffer_id station_buffer(struct partitioner *, struct cursor, struct way *, int station,
+                         struct reference of, uint32_t unit);
+struct reference station_item(struct partitioner *, struct cursor, struct way *, int station,
+                              struct reference of, uint32_t unit);
 // The type in which a persistent buffer is stored.
 struct sharding stored_sharding(const struct partitioner *, const struct buffer *);
-// Of what a buffer of the reference program holds: a tensor, or some of its layers.
-struct tensor_storage *storage_of(const struct partitioner *, const struct buffer *);
-// The gradient as units of the backward pass see it: where one microbatch's goes.
-buffer_id written_gradient(const struct tensor_storage *);
-bool is_gathered(const struct partitioner *, const struct buffer *);
-// Not stacked: one item that is used again by the next layer, or slots for the layers that are
-// taken at once.
-buffer_id add_transient(struct partitioner *, const struct buffer *reference, const char *suffix,
-                        const struct axis_list *flat, int64_t slots);
-// An item of a tensor's buffer at the place of a reference of the reference program: a transient
-// that is not stacked has one item, or slots.
-struct reference tensor_item(const struct partitioner *, buffer_id, struct reference);
 // The statement that placed a state on an axis; else the split that made the collective necessary.
 struct span state_span(const struct partitioner *, const struct buffer *, enum state,
                        const struct axis_list *axes);
-struct axis_list without(const struct axis_list *axes, const struct axis_list *taken);
-const char *unit_name(const struct partitioner *, const struct statement *call);
 
+// ---- transfers (transfers.c) ------------------------------------------------------------------
 // Collectives that go side by side: pieces are collected by kind and axes, then emitted as one
 // start and wait each.
 struct filled_transfer {
@@ -272,105 +300,58 @@ struct transfers {
     struct filled_transfer *items;
     uint32_t n, cap;
 };
-void emit_transfers(struct partitioner *, struct transfers *, const char *name);
-
 // Adds a piece to the collective of its kind and axes, which carries at most `bucket_bytes` unless
-// one piece alone is larger. No axes: nothing has to move.
-#define NO_BUCKET INT64_MAX
+// one piece alone is larger. No axes: nothing has to move. Several smaller all_reduces of gradients
+// overlap better with the backward pass than one of a whole unit.
 void add_piece(struct partitioner *, struct transfers *, enum collective_kind,
                const struct axis_list *axes, struct reference from, struct reference to,
                struct span, int64_t bucket_bytes);
-// What is freed behind a statement, as one.
-struct freed {
-    struct reference *items;
-    uint32_t n, cap;
-};
-void free_item(struct partitioner *, struct freed *, struct reference);
-void emit_free(struct partitioner *, const struct statement *from, const struct freed *);
+void emit_transfers(struct partitioner *, struct cursor, struct transfers *, const char *name);
 
-// The gradients that a call is the last to write, as results of the reference program.
-struct written {
-    struct reference *results;
-    uint32_t n;
-};
-struct tensor_storage *gradient_storage(const struct partitioner *, struct reference gradient);
-// Are these the types of the unit's parameters?
-bool has_types(const struct partitioner *, const struct unit *, const struct reference *operands,
-               uint32_t n);
-
-// Adds a gradient, of the reference program, to the collective that sums it. Buckets: several
-// smaller all_reduces overlap better with the backward pass than one of a whole unit.
-void add_reduction(struct partitioner *, struct transfers *, enum collective_kind,
-                   const struct axis_list *axes, struct reference gradient, buffer_id from,
-                   buffer_id to);
-// The axes of the model on which units left the gradient a summand.
-uint64_t model_summands(const struct partitioner *, struct reference gradient);
-
-// What goes behind a call `from` that writes gradients; then around the loop over microbatches,
-// once, for the calls inside it.
-void reduce_after(struct partitioner *, const struct statement *from);
-void zero_gradients(struct partitioner *, const struct statement *from);
-void reduce_last(struct partitioner *, const struct statement *from);
-
-// ---- gathers (partition/gathers.c) ------------------------------------------------------------
-// The gathered whole that a unit of the reference reads. One that is kept is the same for all
-// units; else each has its own, so that their lifetimes are apart.
-buffer_id gathered_buffer(struct partitioner *, buffer_id parameter, uint32_t unit);
-// What goes around a call `from` that reads or updates parameters.
-void gather_before(struct partitioner *, const struct statement *from);
-void free_after(struct partitioner *, const struct statement *from);
-void gather_updated(struct partitioner *, const struct statement *from);
-// At the front of a loop over groups of layers, for the calls inside it: what they read of a group.
-// First the parts that are kept, then what is gathered out of them.
-void gather_unit_parts(struct partitioner *, const struct statement *from);
-void gather_unit_wholes(struct partitioner *, const struct statement *from);
-// In front of those over the layers of a turn: what `from` reads of this turn's.
-void gather_turn(struct partitioner *, const struct statement *from);
-// The same around the loop over microbatches: once, for the calls inside it.
-void gather_kept(struct partitioner *, const struct statement *from);
-void free_kept(struct partitioner *, const struct statement *from);
-
-// The unit that adds up what a unit of the reference has made of one microbatch, for these
-// operands: NO_ID, or the one that was noted.
-uint32_t find_accumulation(const struct partitioner *, uint32_t of, int level,
-                           const struct reference *operands, uint32_t n);
-void note_accumulation(struct partitioner *, uint32_t of, int level, uint32_t unit);
-
-// ---- order (partition/order.c) ----------------------------------------------------------------
+// ---- joins (joins.c) --------------------------------------------------------------------------
 // How many sums are kept on the way to that over all microbatches; 0: they are not carried.
 int levels_of_counter(const struct partitioner *);
 struct reference number_of_microbatch(struct partitioner *); // the host's, in the loop over them
-// Sums over axes of the model, before any other: the devices of `keep_first` are left their parts
-// of the sum over these, if they come last in it, else of a copy.
-void reduce_first(struct partitioner *, const struct statement *from, const struct written *);
-// What is the sum over one microbatch goes on to that over all: gradients behind `from`, which was
-// the last to write them, and at the end of a microbatch its scalars.
-void carry_gradients(struct partitioner *, const struct statement *from, const struct written *);
-void carry_scalars(struct partitioner *, struct span);
-// The squares of gradients that `from` has made of its parts are summed over them.
-void sum_squares(struct partitioner *, const struct statement *from);
+// A sum that is carried, and the buffers of its counter, from its first level on.
+struct carried {
+    struct reference sum;
+    const buffer_id *counter;
+    int first;
+};
+buffer_id *make_counter(struct partitioner *, buffer_id sum, int first);
+void push_carry(struct partitioner *, struct cursor, uint32_t of, const char *name,
+                const struct carried *, uint32_t n, struct span);
 
-// ---- codes (partition/wire.c) -----------------------------------------------------------------
-// What a gradient has beside `sent`, where it travels as codes.
-void make_codes(struct partitioner *, const struct buffer *reference);
-// Sums what `from` has written over the axes of its wire, once that is a sum over all others.
-void send_codes(struct partitioner *, const struct statement *from, const struct written *);
+// ---- hops (hops.c) ----------------------------------------------------------------------------
+// The hops around a call, in this order, the call behind the first.
+void before_call(struct partitioner *, struct cursor, const struct statement *call);
+void behind_call(struct partitioner *, struct cursor, const struct statement *call);
+void behind_update(struct partitioner *, struct cursor, const struct statement *call);
+// At the front of the cursor's loop over groups of layers, for the calls inside it.
+void before_group(struct partitioner *, struct cursor);
+// Around the loop over microbatches: once, for the calls inside it.
+void before_microbatches(struct partitioner *, struct cursor, const struct statement *, uint32_t n);
+void behind_microbatches(struct partitioner *, struct cursor, const struct statement *, uint32_t n);
 
-// ---- islands (partition/islands.c) -----------------------------------------------------------
-// When the step that averages begins, what is trained is a summand over the axes between islands;
-// what the first call `from` has made of it is summed behind that.
-void begin_average(struct partitioner *);
-void sum_averaged(struct partitioner *, const struct statement *from);
-// From the program of one island to that of all, once it is made.
-void deal_out(struct partitioner *);
+// ---- sums (sums.c) ----------------------------------------------------------------------------
+// The copy of an accumulator for summands on `partial`; the first has the accumulator's own name.
+// Its `zero` goes to where the reference program zeroes, which by now lies behind us.
+struct reference variant_item(struct partitioner *, struct cursor, buffer_id of, uint64_t partial);
+// Before a call reads a value: what is still a summand, or in several copies, becomes one sum.
+void finish_sum(struct partitioner *, struct cursor, buffer_id of);
+// Scalars that a unit got an accumulating form for are zeroed before the loop over microbatches.
+void note_zeroed(struct partitioner *, struct reference accumulator);
+void push_zeroes(struct partitioner *, struct cursor, struct span);
+// At the end of a microbatch its scalars go on to the sum over all.
+void carry_scalars(struct partitioner *, struct cursor, struct span);
+// The squares of gradients that the call has made of its parts are summed over them.
+void sum_squares(struct partitioner *, struct cursor, const struct statement *call);
 
-// ---- steps (partition/step.c) -----------------------------------------------------------------
-void partition_step(struct partitioner *, enum step_kind kind);
-struct index moved_index(const struct partitioner *, struct index index);
-void push_statement(struct partitioner *, struct statement statement);
+// ---- calls (calls.c) --------------------------------------------------------------------------
 // A call of the reference, or a piece of one, with its places and the local unit that it calls.
 struct making_call {
     const struct statement *from;
+    struct cursor at;
     const struct statement *whole; // of which `from` is a piece, or itself
     const struct unit *unit;       // of the reference
     bool per_microbatch, updates;
@@ -378,12 +359,21 @@ struct making_call {
     struct reference *operands; // of the reference's parameters, in the new program
     const struct unit_use *use;
 };
+struct making_call begin_call(struct partitioner *, struct cursor, const struct statement *from,
+                              const struct statement *whole);
 void push_call(struct partitioner *, struct making_call *);
-bool call_updates(const struct partitioner *, const struct call *call);
-bool is_per_microbatch(const struct partitioner *, const struct statement *);
 
-// ---- rings (partition/ring.c) -----------------------------------------------------------------
+// ---- rings (ring.c) ---------------------------------------------------------------------------
 // The call of a unit that is one op whose keys travel, and all its further rounds.
 void push_ring(struct partitioner *, struct making_call *, const struct ring *);
+
+// ---- islands (islands.c) ----------------------------------------------------------------------
+// When the step that averages begins, what is trained is a summand over the axes between islands.
+void begin_average(struct partitioner *);
+// From the program of one island to that of all, once it is made.
+void deal_out(struct partitioner *);
+
+// ---- steps (step.c) ---------------------------------------------------------------------------
+void partition_step(struct partitioner *, enum step_kind);
 
 #endif

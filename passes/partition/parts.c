@@ -7,19 +7,26 @@
 #include "passes/placement/work.h"
 #include "passes/reference/loss_parts.h"
 
+struct chooser {
+    const struct partitioner *p;
+    int64_t layer;
+};
+
 // Is the label of ops.def by which the loss is taken over the vocabulary cut here?
 static bool cuts_vocabulary(const void *chooser, const struct unit *unit, const struct op *op) {
-    const struct partitioner *p = chooser;
+    const struct chooser *c = chooser;
     struct work_label labels[MAX_LABELS];
     struct axis_list cuts[MAX_LABELS];
     char letters[MAX_LABELS + 1];
     const struct work_rule *by[MAX_AXES];
     unsigned n = work_labels(unit, op, letters, labels), v = (unsigned)strcspn(letters, "v");
     labels[v].whole = false;
-    work_cuts(&p->placement, (struct part){op->roles, op->n_roles, p->layer}, labels, n, cuts, by);
+    work_cuts(&c->p->placement, (struct part){op->roles, op->n_roles, c->layer}, labels, n, cuts,
+              by);
     return cuts[v].n > 0;
 }
 
-const struct unit *unit_by_parts(struct partitioner *p, const struct unit *from) {
-    return unit_by_loss_parts(p->program, from, cuts_vocabulary, p);
+const struct unit *unit_by_parts(struct partitioner *p, const struct unit *from, int64_t layer) {
+    struct chooser chooser = {p, layer};
+    return unit_by_loss_parts(p->program, from, cuts_vocabulary, &chooser);
 }

@@ -349,16 +349,6 @@ static value_id emit_move(struct maker *m, value_id v, value_id from, const stru
     return done;
 }
 
-// Most values have one form, of 150 bytes.
-void add_form(struct maker *m, value_id v, struct form form) {
-    struct forms *forms = &m->forms[v];
-    if (forms->cap == 0) {
-        forms->items = ARENA_NEW(m->p->scratch, struct form);
-        forms->cap = 1;
-    }
-    ARENA_PUSH(m->p->scratch, forms->items, forms->n, forms->cap, form);
-}
-
 // This device's part of a count is made, not sliced: kernels are told where it begins.
 static value_id count_part(struct maker *m, value_id v, const struct sharding *want) {
     struct program *program = m->p->program;

@@ -34,6 +34,7 @@ struct traveller {
 
 struct rounds {
     struct partitioner *p;
+    struct cursor at;
     struct making_call *own;
     const struct ring *ring;
     int64_t n;                        // devices
@@ -95,38 +96,41 @@ static void push_local_call(struct rounds *r, const struct unit_use *use,
     struct arena *arena = r->p->arena;
     CHECK(use->n_extras == 0);
     push_statement(
-        r->p, (struct statement){
-                  .kind = STATEMENT_CALL,
-                  .span = r->own->from->span,
-                  .call = {.unit = use->unit,
-                           .operands = arena_copy(arena, operands, n_operands * sizeof *operands),
-                           .results = arena_copy(arena, results, n_results * sizeof *results)}});
+        r->p, r->at,
+        (struct statement){
+            .kind = STATEMENT_CALL,
+            .span = r->own->from->span,
+            .call = {.unit = use->unit,
+                     .operands = arena_copy(arena, operands, n_operands * sizeof *operands),
+                     .results = arena_copy(arena, results, n_results * sizeof *results)}});
 }
 
 static void push_start(struct rounds *r, uint32_t handle, const struct transfer_piece *pieces,
                        uint32_t n) {
     struct exchange exchange = exchange_flat(COLLECTIVE_PERMUTE, &r->p->placement.ring);
     exchange.shift = 1;
-    push_statement(r->p, (struct statement){.kind = STATEMENT_START,
-                                            .span = split_span(r->p, r->p->placement.ring.axes[0]),
-                                            .start = {.exchange = exchange,
-                                                      .handle = handle,
-                                                      .handle_index = index_constant(0),
-                                                      .n_pieces = n,
-                                                      .pieces = arena_copy(r->p->arena, pieces,
-                                                                           n * sizeof *pieces)}});
+    push_statement(r->p, r->at,
+                   (struct statement){
+                       .kind = STATEMENT_START,
+                       .span = split_span(r->p, r->p->placement.ring.axes[0]),
+                       .start = {.exchange = exchange,
+                                 .handle = handle,
+                                 .handle_index = index_constant(0),
+                                 .n_pieces = n,
+                                 .pieces = arena_copy(r->p->arena, pieces, n * sizeof *pieces)}});
 }
 
 static void push_wait(struct rounds *r, uint32_t handle) {
-    push_statement(r->p, (struct statement){.kind = STATEMENT_WAIT,
-                                            .span = split_span(r->p, r->p->placement.ring.axes[0]),
-                                            .wait = {handle, index_constant(0)}});
+    push_statement(r->p, r->at,
+                   (struct statement){.kind = STATEMENT_WAIT,
+                                      .span = split_span(r->p, r->p->placement.ring.axes[0]),
+                                      .wait = {handle, index_constant(0)}});
 }
 
 static uint32_t handle_of(struct rounds *r, const char *name) {
     name = local_name(r, name);
-    uint32_t handle = step_find_handle(r->p->step, name);
-    return handle != NO_ID ? handle : step_add_handle(r->p->program, r->p->step, name, 1);
+    uint32_t handle = step_find_handle(r->at.step, name);
+    return handle != NO_ID ? handle : step_add_handle(r->p->program, r->at.step, name, 1);
 }
 
 // What one round has to the next: out of the device's own places in round 0.
@@ -175,7 +179,7 @@ static void start_gradients(struct rounds *r, struct index round, bool last) {
 static const struct unit_use *local_unit(struct rounds *r, uint32_t reference,
                                          struct sharding *operands, struct wanted_result *wanted) {
     struct unit_use request = {
-        .reference = reference, .operands = operands, .wanted = wanted, .layer = r->p->layer};
+        .reference = reference, .operands = operands, .wanted = wanted, .layer = r->at.layer};
     return partition_unit(r->p, &request);
 }
 
@@ -209,7 +213,7 @@ static void find_results(struct rounds *r) {
     const struct making_call *own = r->own;
     for (uint32_t i = 0; i < own->unit->n_results; i++) {
         const char *name = own->unit->values[own->unit->results[i].value].name;
-        struct reference place = value_reference(r->p, own->from->call.results[i]);
+        struct reference place = value_reference(r->p, r->at, own->from->call.results[i]);
         r->stays[i] = place;
         if (!r->ring->result_travels[i])
             continue;
@@ -304,22 +308,21 @@ static void push_one_round(struct rounds *r, struct index round, bool last) {
     start_gradients(r, round, last);
 }
 
-static void push_middle_rounds(struct rounds *r) {
-    struct partitioner *p = r->p;
+static void push_middle_rounds(const struct rounds *r) {
+    struct rounds inside = *r;
     struct statement made = {.kind = STATEMENT_LOOP,
                              .span = r->own->from->span,
                              .loop = {.name = "r", .begin = 1, .end = r->n - 1}};
-    struct block *outer = p->block;
     if (r->n == 2)
         return;
-    p->block = &made.loop.body;
-    push_one_round(r, index_variable(p->depth, 0, 0), false);
-    p->block = outer;
-    push_statement(p, made);
+    inside.at = inside_loop(r->at, &made);
+    push_one_round(&inside, index_variable(r->at.depth, 0, 0), false);
+    push_statement(r->p, r->at, made);
 }
 
 void push_ring(struct partitioner *p, struct making_call *own, const struct ring *ring) {
     struct rounds r = {.p = p,
+                       .at = own->at,
                        .own = own,
                        .ring = ring,
                        .n = mesh_group_size(&p->program->mesh, &p->placement.ring)};

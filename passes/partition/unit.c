@@ -17,16 +17,6 @@
 
 // ---- emitting ---------------------------------------------------------------------------------
 
-value_id add_op(struct maker *m, enum op_kind kind, const char *name, const value_id *operands,
-                uint32_t n, struct span span) {
-    struct op *op = unit_add_op(m->p->program, m->to, kind, name, operands, n, span);
-    return op->results[0];
-}
-
-struct op *last_op(struct maker *m) {
-    return &m->to->ops[m->to->n_ops - 1];
-}
-
 // A parameter added now: later values move up by one.
 static value_id add_parameter(struct maker *m, const char *name, struct tensor_type type) {
     value_id added = unit_add_parameter(m->p->program, m->to, name, type, false);
@@ -71,7 +61,7 @@ static void divide_work(struct maker *m, struct work *w) {
     const struct op *op = w->op;
     CHECK(op_labels_of(m->from, op, &w->labels));
     unsigned n = work_labels(m->from, op, w->names, labels);
-    struct part part = {op->roles, op->n_roles, m->p->layer};
+    struct part part = {op->roles, op->n_roles, m->use->layer};
     work_cuts(&m->p->placement, part, labels, n, w->cuts, by);
     for (unsigned i = 0; i < n; i++)
         w->cut |= axis_list_mask(&w->cuts[i]);
@@ -393,15 +383,8 @@ static bool same_use(const struct partitioner *p, const struct unit_use *a,
     return true;
 }
 
-uint32_t add_local_unit(struct partitioner *p, const char *name, struct span span) {
-    name = names_fresh(&p->unit_names, name, '_');
-    uint32_t id = program_add_unit(p->program, name, span);
-    names_add(&p->unit_names, name, id);
-    return id;
-}
-
 static void make_unit(struct partitioner *p, struct unit_use *use) {
-    const struct unit *from = unit_by_parts(p, &p->reference->units[use->reference]);
+    const struct unit *from = unit_by_parts(p, &p->reference->units[use->reference], use->layer);
     use->unit = add_local_unit(p, from->name, from->span);
     p->program->units[use->unit].phase = from->phase;
     use->results = ARENA_ARRAY(p->arena, struct sharding, from->n_results + 1);

@@ -1,6 +1,7 @@
 // Partition inside units, between its files: the unit being made, and the forms in which it has the
 // values of the reference's unit.
 //
+//   maker.c         ops and forms that are added to it
 //   unit.c          which work an op does, and in which types it wants its operands
 //   parts.c         ops in a form that can be cut along a dimension that they need whole
 //   redistribute.c  brings a value from the type it has to the one that is wanted
@@ -46,8 +47,8 @@ void add_form(struct maker *, value_id v, struct form form);
 // to the part of the model that made it, a parameter to its reader's.
 value_id bring(struct maker *, value_id v, const struct sharding *want, const struct op *reader);
 
-// The unit with its losses by parts, where the vocabulary is cut; else itself.
-const struct unit *unit_by_parts(struct partitioner *, const struct unit *);
+// The unit with its losses by parts, where the vocabulary is cut at this layer; else itself.
+const struct unit *unit_by_parts(struct partitioner *, const struct unit *, int64_t layer);
 
 // Every axis that cuts a dimension, or what is left of them.
 uint64_t cut_mask(const struct sharding *);

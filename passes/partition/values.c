@@ -7,17 +7,6 @@
 #include "passes/partition/partition.h"
 #include "passes/placement/work.h"
 
-bool is_tensor_state(const struct buffer *buffer) {
-    return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_GRADIENTS;
-}
-
-bool has_batch(const struct buffer *buffer) {
-    for (unsigned d = 0; d < buffer->rank; d++)
-        if (buffer->dims[d].dimension == DIM_BATCH)
-            return true;
-    return false;
-}
-
 // ---- how values are divided -------------------------------------------------------------------
 
 // Of several writers the one in the innermost loop says how: layers hand on to each other more
@@ -175,9 +164,10 @@ void ensure_buffer(struct partitioner *p, buffer_id of) {
 
 // Where a reference of the reference program points now. Inputs by microbatches have the loop's
 // variable, the outermost, as their index.
-struct reference value_reference(const struct partitioner *p, struct reference r) {
+struct reference value_reference(const struct partitioner *p, struct cursor at,
+                                 struct reference r) {
     const struct buffer_state *state = &p->states[r.buffer];
-    struct reference to = {.buffer = state->buffer, .index = moved_index(p, r.index)};
+    struct reference to = {.buffer = state->buffer, .index = moved_index(at, r.index)};
     if (p->program->buffers[to.buffer].stack == STACK_MICROBATCHES)
         to.index = index_variable(0, 0, 0);
     return to;

@@ -20,6 +20,7 @@
 
 #include "passes/passes.h"
 #include "passes/reference/select.h"
+#include "passes/routes/routes.h"
 
 struct placing {
     const struct config *config;

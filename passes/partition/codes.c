@@ -1,0 +1,113 @@
+// Partition, codes: gradients that travel compressed (`wire` in the language). Where a summand is
+// to be summed over the axes of the wire, each device compresses what it has, with what the last
+// step's code lacked; the codes of all are gathered, and each device decodes and adds them in the
+// order of the group, so that all have the same bits:
+//
+//   call compress_U(g, residual) -> (code, residual)
+//   start all_gather over dp { code -> codes }
+//   call decompress_U(codes, g) -> (g)
+//
+// Nothing is reduced on the way, so that a device sends its code to all others: the bytes grow with
+// their number, where those of an all_reduce hardly do.
+#include "passes/partition/hops.h"
+
+#include "ir/diagnostic.h"
+
+// ---- units ------------------------------------------------------------------------------------
+
+// With two operands for every gradient, by the parts of their names.
+static struct unit *add_unit(struct partitioner *p, const struct load *load,
+                             const char *const parts[2], const struct reference *operands,
+                             uint32_t *id) {
+    *id = add_local_unit(p, load_name(p, load, '_'), load->call->span);
+    struct unit *unit = &p->program->units[*id];
+    unit->phase = PHASE_BACKWARD;
+    for (uint32_t i = 0; i < 2 * load->n; i++) {
+        const struct buffer *buffer = &p->program->buffers[operands[i].buffer];
+        const char *tensor = p->program->tensors[buffer->tensor].name;
+        unit_add_parameter(p->program, unit, arena_format(p->arena, "%s.%s", tensor, parts[i % 2]),
+                           buffer_type(p->program, buffer), false);
+    }
+    return unit;
+}
+
+static struct op *add_op(struct partitioner *p, struct unit *unit, enum op_kind kind,
+                         const char *suffix, const value_id *operands, struct reference place,
+                         struct span span) {
+    const struct tensor *tensor = &p->program->tensors[p->program->buffers[place.buffer].tensor];
+    struct op *op =
+        unit_add_op(p->program, unit, kind, arena_format(p->arena, "%s.%s", tensor->name, suffix),
+                    operands, 2, span);
+    op->n_roles = tensor->n_roles;
+    for (unsigned i = 0; i < tensor->n_roles; i++)
+        op->roles[i] = tensor->roles[i];
+    op_set_word(p->program, op, ATTRIBUTE_WAY, wire_way_names[p->placement.wire.way]);
+    if (p->placement.wire.way == WIRE_TOPK)
+        op_set_integer(p->program, op, ATTRIBUTE_KEPT, p->placement.wire.kept);
+    const char *why;
+    op_infer_types(p->program, unit, op, &why);
+    return op;
+}
+
+// Of every gradient itself and its residual. Ranges of layers share the unit, if they lie alike.
+static uint32_t compressing_unit(struct partitioner *p, const struct load *load,
+                                 const struct reference *operands) {
+    static const char *const parts[2] = {"gradient", "residual"};
+    const struct statement *call = load->call;
+    uint32_t id = find_moving_unit(p, call->call.unit, ACTION_ENCODE, 0, operands, 2 * load->n);
+    if (id != NO_ID)
+        return id;
+    struct unit *unit = add_unit(p, load, parts, operands, &id);
+    for (uint32_t i = 0; i < load->n; i++) {
+        value_id pair[2] = {2 * i, 2 * i + 1};
+        struct op *op = add_op(p, unit, OP_COMPRESS, "sent", pair, operands[2 * i], call->span);
+        unit_add_result(p->program, unit, op->results[0], NO_ID);
+        unit_add_result(p->program, unit, op->results[1], pair[1]);
+    }
+    note_moving_unit(p, call->call.unit, ACTION_ENCODE, 0, id);
+    return id;
+}
+
+// The codes of all devices, and the gradient in whose place their sum is.
+static uint32_t decompressing_unit(struct partitioner *p, const struct load *load,
+                                   const struct reference *operands) {
+    static const char *const parts[2] = {"codes", "gradient"};
+    const struct statement *call = load->call;
+    uint32_t id = find_moving_unit(p, call->call.unit, ACTION_DECODE, 0, operands, 2 * load->n);
+    if (id != NO_ID)
+        return id;
+    struct unit *unit = add_unit(p, load, parts, operands, &id);
+    for (uint32_t i = 0; i < load->n; i++) {
+        value_id pair[2] = {2 * i, 2 * i + 1};
+        struct op *op = add_op(p, unit, OP_DECOMPRESS, "total", pair, operands[2 * i], call->span);
+        unit_add_result(p->program, unit, op->results[0], pair[1]);
+    }
+    note_moving_unit(p, call->call.unit, ACTION_DECODE, 0, id);
+    return id;
+}
+
+// ---- calls ------------------------------------------------------------------------------------
+
+void emit_encode(struct partitioner *p, struct cursor at, const struct load *load) {
+    struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * load->n);
+    struct reference *results = ARENA_ARRAY(p->arena, struct reference, 2 * load->n);
+    for (uint32_t i = 0; i < load->n; i++) {
+        const struct hop *hop = load->items[i].hop;
+        operands[2 * i] = cargo_item(p, at, load, i, hop->from);
+        operands[2 * i + 1] = results[2 * i + 1] =
+            cargo_item(p, at, load, i, load->items[i].way->route.residual);
+        results[2 * i] = cargo_item(p, at, load, i, hop->to);
+    }
+    push_unit_call(p, at, load->call->span, compressing_unit(p, load, operands), operands, results);
+}
+
+void emit_decode(struct partitioner *p, struct cursor at, const struct load *load) {
+    struct reference *operands = ARENA_ARRAY(p->arena, struct reference, 2 * load->n);
+    struct reference *results = ARENA_ARRAY(p->arena, struct reference, load->n);
+    for (uint32_t i = 0; i < load->n; i++) {
+        operands[2 * i] = cargo_item(p, at, load, i, load->items[i].hop->from);
+        operands[2 * i + 1] = results[i] = cargo_item(p, at, load, i, load->items[i].hop->to);
+    }
+    push_unit_call(p, at, load->call->span, decompressing_unit(p, load, operands), operands,
+                   results);
+}

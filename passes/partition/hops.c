@@ -1,0 +1,284 @@
+// Partition, hops: what routes ask for at an event is put into the step.
+//
+// Hops of one kind that a call has are made side by side: transfers over the same axes are one
+// collective, what is added is one call of a unit, what is freed one statement.
+#include "passes/partition/hops.h"
+
+// ---- what is done at once ---------------------------------------------------------------------
+
+static void emit_collective(struct partitioner *p, struct cursor at, const struct load *load,
+                            enum collective_kind kind) {
+    struct transfers transfers = {0};
+    for (uint32_t i = 0; i < load->n; i++) {
+        const struct hop *hop = load->items[i].hop;
+        struct reference from = cargo_item(p, at, load, i, hop->from);
+        struct reference to = cargo_item(p, at, load, i, hop->to);
+        struct span span =
+            state_span(p, load->items[i].way->reference, hop_rows[load->kind].cause, &hop->axes);
+        add_piece(p, &transfers, kind, &hop->axes, from, to, span, hop->bucket_bytes);
+    }
+    emit_transfers(p, at, &transfers, load_name(p, load, '.'));
+}
+
+static void emit_zeroes(struct partitioner *p, struct cursor at, const struct load *load) {
+    for (uint32_t i = 0; i < load->n; i++)
+        push_statement(
+            p, at,
+            (struct statement){.kind = STATEMENT_ZERO,
+                               .span = load->call->span,
+                               .zero = cargo_item(p, at, load, i, load->items[i].hop->to)});
+}
+
+static void emit_release(struct partitioner *p, struct cursor at, const struct load *load) {
+    struct reference *items = ARENA_ARRAY(p->arena, struct reference, load->n);
+    for (uint32_t i = 0; i < load->n; i++)
+        items[i] = cargo_item(p, at, load, i, load->items[i].hop->from);
+    push_statement(p, at,
+                   (struct statement){.kind = STATEMENT_FREE,
+                                      .span = load->call->span,
+                                      .free = {.items = items, .n_items = load->n}});
+}
+
+static void emit_load(struct partitioner *p, struct cursor at, const struct load *load) {
+    switch (hop_rows[load->kind].action) {
+    case ACTION_GATHER:
+        emit_collective(p, at, load, COLLECTIVE_ALL_GATHER);
+        break;
+    case ACTION_SCATTER:
+        emit_collective(p, at, load, COLLECTIVE_REDUCE_SCATTER);
+        break;
+    case ACTION_REDUCE:
+        emit_collective(p, at, load, COLLECTIVE_ALL_REDUCE);
+        break;
+    case ACTION_KEEP:
+        emit_keep(p, at, load);
+        break;
+    case ACTION_ADD:
+        emit_add(p, at, load);
+        break;
+    case ACTION_CARRY:
+        emit_carry(p, at, load);
+        break;
+    case ACTION_ENCODE:
+        emit_encode(p, at, load);
+        break;
+    case ACTION_DECODE:
+        emit_decode(p, at, load);
+        break;
+    case ACTION_ZERO:
+        emit_zeroes(p, at, load);
+        break;
+    case ACTION_RELEASE:
+        emit_release(p, at, load);
+        break;
+    }
+}
+
+// ---- when -------------------------------------------------------------------------------------
+
+// A call, and which hops of its states are looked for there.
+struct moment {
+    const struct statement *call;
+    enum state state;
+    unsigned events; // of these events, by their bits
+    uint32_t kinds;  // and of these kinds
+    enum use use;
+};
+#define BIT(number) (UINT32_C(1) << (number))
+#define ALL_KINDS   UINT32_MAX
+
+// The microbatches are around the first and the last of the calls that use a state.
+static bool happens(const struct partitioner *p, struct cursor at, const struct moment *moment,
+                    enum event event, struct reference of) {
+    const struct reach *reach = at.reach;
+    const struct statement *call = moment->call;
+    bool gradient = moment->state == STATE_GRADIENTS;
+    switch (event) {
+    case EVENT_BEFORE_USE:
+        return begins_use(p, at, call, of, moment->use);
+    case EVENT_BEFORE_FIRST_USE:
+        return reach->first_reader[of.buffer] == call && begins_use(p, at, call, of, moment->use);
+    case EVENT_BEHIND_USE:
+        return ends_use(p, at, call, of);
+    case EVENT_BEHIND_LAST_USE:
+        return reach->last_reader[of.buffer] == call;
+    case EVENT_BEFORE_MICROBATCHES:
+        return (gradient ? reach->last_writer : reach->first_reader)[of.buffer] == call;
+    case EVENT_BEHIND_MICROBATCHES:
+        return (gradient ? reach->last_writer : reach->last_reader)[of.buffer] == call;
+    case EVENT_BEHIND_FIRST_UPDATE:
+        return reach->first_writer[of.buffer] == call;
+    default: // behind the last write
+        return reach->last_writer[of.buffer] == call;
+    }
+}
+
+// What happens at a moment, in the order of the call's operands or results.
+struct found {
+    struct cargo *items;
+    uint32_t n, cap;
+    uint32_t kinds;
+};
+
+static void find_hops(struct partitioner *p, struct cursor at, const struct moment *moment,
+                      struct reference of, struct found *found) {
+    const struct buffer *buffer = reference_buffer(p, of);
+    if (!is_tensor_state(buffer) || class_states[buffer->class] != moment->state)
+        return;
+    struct way *way = way_of(p, buffer);
+    for (unsigned i = 0; i < way->route.n_hops; i++) {
+        const struct hop *hop = &way->route.hops[i];
+        if (!(moment->events & BIT(hop->event)) || !(moment->kinds & BIT(hop->kind)) ||
+            !happens(p, at, moment, hop->event, of))
+            continue;
+        struct cargo cargo = {way, hop, of};
+        ARENA_PUSH(p->arena, found->items, found->n, found->cap, cargo);
+        found->kinds |= BIT(hop->kind);
+    }
+}
+
+// Parameters are used by who reads them, gradients made and parameters updated by who writes them.
+static struct found find_all(struct partitioner *p, struct cursor at, const struct moment *moment) {
+    const struct call *call = &moment->call->call;
+    const struct unit *unit = &p->reference->units[call->unit];
+    bool written = moment->state == STATE_GRADIENTS || moment->events & BIT(EVENT_BEHIND_UPDATE);
+    struct found found = {0};
+    if (!written && call_updates(p, call))
+        return found;
+    for (uint32_t i = 0; i < (written ? unit->n_results : unit->n_parameters); i++)
+        find_hops(p, at, moment, written ? call->results[i] : call->operands[i], &found);
+    return found;
+}
+
+static void emit_moment(struct partitioner *p, struct cursor at, struct moment moment) {
+    struct found found = find_all(p, at, &moment);
+    for (int kind = 0; found.kinds >> kind; kind++) {
+        if (!(found.kinds & BIT(kind)))
+            continue;
+        struct load load = {.call = moment.call,
+                            .kind = (enum hop_kind)kind,
+                            .items = ARENA_ARRAY(p->arena, struct cargo, found.n)};
+        for (uint32_t i = 0; i < found.n; i++)
+            if (found.items[i].hop->kind == load.kind)
+                load.items[load.n++] = found.items[i];
+        emit_load(p, at, &load);
+    }
+}
+
+// ---- around a call ----------------------------------------------------------------------------
+
+static const unsigned at_use = BIT(EVENT_BEFORE_FIRST_USE) | BIT(EVENT_BEFORE_USE);
+
+void before_call(struct partitioner *p, struct cursor at, const struct statement *call) {
+    emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, at_use, ALL_KINDS, USE_CALL});
+}
+
+// What units have left of a gradient is known once the last has written it.
+static void settle_routes(struct partitioner *p, struct cursor at, const struct statement *call) {
+    const struct unit *unit = &p->reference->units[call->call.unit];
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        struct reference result = call->call.results[i];
+        const struct buffer *buffer = reference_buffer(p, result);
+        if (buffer->class != CLASS_GRADIENTS || at.reach->last_writer[result.buffer] != call)
+            continue;
+        struct way *way = way_of(p, buffer);
+        struct route_facts facts = {.step = at.kind,
+                                    .left = p->states[result.buffer].type.partial & ~p->token_axes};
+        way->route = route_in(p, way, &facts);
+    }
+}
+
+void behind_call(struct partitioner *p, struct cursor at, const struct statement *call) {
+    const unsigned behind = BIT(EVENT_BEHIND_USE) | BIT(EVENT_BEHIND_LAST_USE);
+    emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
+    if (!is_per_microbatch(p, call))
+        return;
+    settle_routes(p, at, call);
+    emit_moment(
+        p, at,
+        (struct moment){call, STATE_GRADIENTS, BIT(EVENT_BEHIND_WRITE), ALL_KINDS, USE_CALL});
+}
+
+// What is averaged is a whole sum from then on.
+void behind_update(struct partitioner *p, struct cursor at, const struct statement *call) {
+    const unsigned behind = BIT(EVENT_BEHIND_FIRST_UPDATE) | BIT(EVENT_BEHIND_UPDATE);
+    emit_moment(p, at, (struct moment){call, STATE_PARAMETERS, behind, ALL_KINDS, USE_CALL});
+    for (uint32_t i = 0; i < p->reference->units[call->call.unit].n_results; i++)
+        if (reference_buffer(p, call->call.results[i])->class == CLASS_PARAMETERS)
+            p->states[call->call.results[i].buffer].type.partial = 0;
+}
+
+// ---- around loops -----------------------------------------------------------------------------
+
+// For all calls of a run of statements, inside loops like theirs.
+static void emit_for_calls(struct partitioner *p, struct cursor at,
+                           const struct statement *statements, uint32_t n, struct moment moment) {
+    for (uint32_t i = 0; i < n; i++) {
+        const struct statement *from = &statements[i];
+        if (from->kind == STATEMENT_CALL) {
+            moment.call = from;
+            emit_moment(p, at, moment);
+        }
+        if (from->kind != STATEMENT_LOOP)
+            continue;
+        struct statement made = loop_like(from);
+        emit_for_calls(p, inside_loop(at, &made), from->loop.body.statements, from->loop.body.n,
+                       moment);
+        if (made.loop.body.n)
+            push_statement(p, at, made);
+    }
+}
+
+// All calls of a group read what is gathered for the first that goes through all of its layers; of
+// layers that are recomputed, for backward.
+static void share_gathered(struct partitioner *p, struct cursor at, const struct statement *first) {
+    for (uint32_t i = 0; i < p->reference->units[first->call.unit].n_parameters; i++) {
+        struct reference of = first->call.operands[i];
+        if (!is_tensor_state(reference_buffer(p, of)) || !begins_use(p, at, first, of, USE_GROUP))
+            continue;
+        struct way *way = way_of(p, reference_buffer(p, of));
+        struct statement_walk walk = walk_statements(&at.group->loop.body);
+        while (way->of_unit && walk_next(&walk))
+            if (reads_parameter(p, walk.statement, of.buffer))
+                way->of_unit[walk.statement->call.unit] = way->of_unit[first->call.unit];
+    }
+}
+
+// First the parts that are kept of all calls, then what is gathered out of them; and in front of the
+// loops over the layers of a turn what is read of this turn's.
+void before_group(struct partitioner *p, struct cursor at) {
+    const struct block *body = &at.group->loop.body;
+    struct moment moment = {.state = STATE_PARAMETERS, .events = at_use, .use = USE_GROUP};
+    moment.kinds = BIT(HOP_GATHER_PART);
+    emit_for_calls(p, at, body->statements, body->n, moment);
+    moment.kinds = ALL_KINDS & ~moment.kinds;
+    emit_for_calls(p, at, body->statements, body->n, moment);
+    struct statement_walk walk = walk_statements(body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL && !call_updates(p, &walk.statement->call)) {
+            share_gathered(p, at, walk.statement);
+            emit_moment(
+                p, at,
+                (struct moment){walk.statement, STATE_PARAMETERS, at_use, ALL_KINDS, USE_TURN});
+        }
+}
+
+// Once, for the calls inside the loop over microbatches: what accumulates begins as zero, and what is
+// read in all of them is gathered.
+void before_microbatches(struct partitioner *p, struct cursor at,
+                         const struct statement *statements, uint32_t n) {
+    struct moment moment = {.events = BIT(EVENT_BEFORE_MICROBATCHES), .kinds = ALL_KINDS};
+    moment.state = STATE_GRADIENTS;
+    emit_for_calls(p, at, statements, n, moment);
+    moment.state = STATE_PARAMETERS;
+    emit_for_calls(p, at, statements, n, moment);
+}
+
+void behind_microbatches(struct partitioner *p, struct cursor at,
+                         const struct statement *statements, uint32_t n) {
+    struct moment moment = {.events = BIT(EVENT_BEHIND_MICROBATCHES), .kinds = ALL_KINDS};
+    moment.state = STATE_PARAMETERS;
+    emit_for_calls(p, at, statements, n, moment);
+    moment.state = STATE_GRADIENTS;
+    emit_for_calls(p, at, statements, n, moment);
+}

@@ -1,0 +1,139 @@
+// Partition, reach: what the reference program says of its calls. Which of them update, which belong to
+// a microbatch, which read a parameter first and last, and from where to where one use of a
+// parameter goes.
+#include "passes/partition/partition.h"
+
+const struct buffer *reference_buffer(const struct partitioner *p, struct reference r) {
+    return &p->reference->buffers[r.buffer];
+}
+
+bool is_tensor_state(const struct buffer *buffer) {
+    return buffer->class == CLASS_PARAMETERS || buffer->class == CLASS_GRADIENTS;
+}
+
+bool has_batch(const struct buffer *buffer) {
+    for (unsigned d = 0; d < buffer->rank; d++)
+        if (buffer->dims[d].dimension == DIM_BATCH)
+            return true;
+    return false;
+}
+
+bool call_updates(const struct partitioner *p, const struct call *call) {
+    const struct unit *unit = &p->reference->units[call->unit];
+    for (uint32_t i = 0; i < unit->n_results; i++)
+        if (reference_buffer(p, call->results[i])->class == CLASS_PARAMETERS)
+            return true;
+    return false;
+}
+
+static bool touches_batch(const struct partitioner *p, const struct statement *statement) {
+    struct access access;
+    for (uint32_t i = 0; (access = statement_access(p->reference, statement, i)).at; i++)
+        if (has_batch(reference_buffer(p, *access.at)))
+            return true;
+    return false;
+}
+
+// A call belongs to one microbatch if anything it touches has a batch, a loop if any of its calls
+// does. Norms and updates see sums over the batch only, and so run once.
+bool is_per_microbatch(const struct partitioner *p, const struct statement *statement) {
+    if (statement->kind != STATEMENT_LOOP)
+        return touches_batch(p, statement);
+    struct statement_walk walk = walk_statements(&statement->loop.body);
+    while (walk_next(&walk))
+        if (touches_batch(p, walk.statement))
+            return true;
+    return false;
+}
+
+// ---- first and last ---------------------------------------------------------------------------
+
+// The update reads parameters as they are stored: that is no use to gather for, or to keep until.
+static void reach_call(const struct partitioner *p, const struct statement *statement,
+                       struct reach *reach) {
+    const struct call *call = &statement->call;
+    const struct unit *unit = &p->reference->units[call->unit];
+    bool updates = call_updates(p, call);
+    for (uint32_t i = 0; i < unit->n_parameters && !updates; i++) {
+        buffer_id b = call->operands[i].buffer;
+        if (!reach->first_reader[b])
+            reach->first_reader[b] = statement;
+        reach->last_reader[b] = statement;
+    }
+    for (uint32_t i = 0; i < unit->n_results; i++) {
+        buffer_id b = call->results[i].buffer;
+        if (!reach->first_writer[b])
+            reach->first_writer[b] = statement;
+        reach->last_writer[b] = statement;
+    }
+}
+
+struct reach find_reach(const struct partitioner *p, enum step_kind kind) {
+    uint32_t n = p->reference->n_buffers + 1;
+    struct reach reach = {.first_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
+                          .last_reader = ARENA_ARRAY(p->arena, const struct statement *, n),
+                          .first_writer = ARENA_ARRAY(p->arena, const struct statement *, n),
+                          .last_writer = ARENA_ARRAY(p->arena, const struct statement *, n)};
+    struct statement_walk walk = walk_statements(&p->reference->steps[kind].body);
+    while (walk_next(&walk))
+        if (walk.statement->kind == STATEMENT_CALL)
+            reach_call(p, walk.statement, &reach);
+    return reach;
+}
+
+// ---- uses of a parameter ----------------------------------------------------------------------
+
+bool reads_parameter(const struct partitioner *p, const struct statement *s, buffer_id buffer) {
+    if (s->kind != STATEMENT_CALL || call_updates(p, &s->call))
+        return false;
+    for (uint32_t i = 0; i < p->reference->units[s->call.unit].n_parameters; i++)
+        if (s->call.operands[i].buffer == buffer)
+            return true;
+    return false;
+}
+
+static int64_t layers_at_once(const struct partitioner *p, buffer_id buffer) {
+    return placement_of(&p->placement, &p->reference->buffers[buffer])->gather_layers;
+}
+
+// The calls in the loop over groups that read a parameter in every layer of one; NULL: none does.
+struct group_readers {
+    const struct statement *first, *last;
+};
+
+static struct group_readers readers_of_all(const struct partitioner *p, struct cursor at,
+                                           buffer_id buffer) {
+    int64_t layers = layers_at_once(p, buffer);
+    struct group_readers readers = {0};
+    struct statement_walk walk = walk_statements(&at.group->loop.body);
+    while (walk_next(&walk))
+        if (reads_parameter(p, walk.statement, buffer) && walk_trips(&walk) == layers) {
+            readers.first = readers.first ? readers.first : walk.statement;
+            readers.last = walk.statement;
+        }
+    return readers;
+}
+
+// What some layers of a group do without (a bias that only recomputing reads, of all layers but the
+// last) is gathered layer by layer. Of layers that take turns, what starts ahead of its use does so
+// by turns, so it is gathered in front of the loops over a turn's layers, too.
+enum use use_of(const struct partitioner *p, struct cursor at, struct reference parameter) {
+    if (!at.group)
+        return USE_CALL;
+    if (layers_at_once(p, parameter.buffer) > 1 && readers_of_all(p, at, parameter.buffer).first)
+        return USE_GROUP;
+    bool ahead = placement_of(&p->placement, reference_buffer(p, parameter))->prefetch > 0;
+    return ahead && parameter.index.variable == 0 ? USE_TURN : USE_CALL;
+}
+
+bool begins_use(const struct partitioner *p, struct cursor at, const struct statement *call,
+                struct reference parameter, enum use use) {
+    return use_of(p, at, parameter) == use &&
+           (use != USE_GROUP || readers_of_all(p, at, parameter.buffer).first == call);
+}
+
+bool ends_use(const struct partitioner *p, struct cursor at, const struct statement *call,
+              struct reference parameter) {
+    return use_of(p, at, parameter) != USE_GROUP ||
+           readers_of_all(p, at, parameter.buffer).last == call;
+}

@@ -1,0 +1,363 @@
+// Which stations a state has, and which hops: see routes.h.
+//
+//   parameters   are stored in shards that are gathered before uses, or whole. Where the optimizer is
+//                cut further, a device updates its window of what is stored; the windows are gathered
+//                in place.
+//   gradients    whole: units write or accumulate them; behind the last microbatch they are summed,
+//                by reduce_scatter into the window that the update reads where the optimizer is cut,
+//                by all_reduce otherwise. In parts, or with reduce = each: units write one
+//                microbatch's gradient to a transient, which is reduced and then added.
+//   optimizer    lies where the update works.
+#include "passes/routes/routes.h"
+
+#include "ir/check.h"
+
+const struct hop_row hop_rows[N_HOPS] = {
+#define HOP(NAME, ACTION, state, handle, words) {ACTION_##ACTION, STATE_##state, handle, words},
+#include "passes/routes/hops.def"
+#undef HOP
+};
+
+// ---- axes -------------------------------------------------------------------------------------
+
+static struct axis_list without(const struct axis_list *axes, const struct axis_list *taken) {
+    struct axis_list rest = {0};
+    for (unsigned i = 0; i < axes->n; i++)
+        if (!axis_list_has(taken, axes->axes[i]))
+            axis_list_add(&rest, axes->axes[i]);
+    return rest;
+}
+
+static struct axis_list those_of(const struct axis_list *axes, const struct axis_list *wanted) {
+    struct axis_list rest = without(axes, wanted);
+    return without(axes, &rest);
+}
+
+static void append(struct axis_list *to, const struct axis_list *axes) {
+    for (unsigned i = 0; i < axes->n; i++)
+        axis_list_add(to, axes->axes[i]);
+}
+
+struct axis_list placement_sum(const struct placement *placement, const struct mesh *mesh,
+                               uint64_t mask) {
+    struct axis_list sum = {0};
+    for (unsigned i = 0; i < placement->batch.n; i++)
+        if (mask >> placement->batch.axes[i] & 1)
+            axis_list_add(&sum, placement->batch.axes[i]);
+    for (unsigned axis = 0; axis < mesh->n_axes; axis++) {
+        const struct split_statement *split = placement->split_by[axis];
+        if (!(mask >> axis & 1))
+            continue;
+        for (unsigned i = 0; split && i < split->axes.n; i++)
+            if (mask >> split->axes.axes[i] & 1)
+                axis_list_add(&sum, split->axes.axes[i]);
+        axis_list_add(&sum, axis);
+    }
+    return sum;
+}
+
+struct gradient_sums gradient_sums(const struct placement *placement,
+                                   const struct placed_tensor *tensor) {
+    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    struct axis_list tokens = placement->tokens, each = {0};
+    for (unsigned i = 0; i < MAX_RANK; i++)
+        tokens = without(&tokens, &tensor->cuts[i]);
+    if (placement->microbatches > 1) // else each and last are the same
+        each = tensor->reduced_each;
+    struct axis_list rest = without(&tokens, owners);
+    struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
+                                 .scatter_last = without(owners, &tensor->scattered_each),
+                                 .reduce_last = without(&rest, &each)};
+    sums.reduce_each = without(&rest, &sums.reduce_last);
+    if (placement->ordered) {
+        sums.scatter_each = those_of(&sums.scatter_each, &placement->tokens);
+        sums.scatter_last = those_of(&sums.scatter_last, &placement->tokens);
+        for (unsigned i = 0; i < owners->n && !axis_list_has(&placement->tokens, owners->axes[i]);
+             i++)
+            axis_list_add(&sums.keep_first, owners->axes[i]);
+    }
+    return sums;
+}
+
+// ---- stations and hops ------------------------------------------------------------------------
+
+struct maker {
+    const struct placement *placement;
+    const struct mesh *mesh;
+    const struct placed_tensor *tensor;
+    const struct route_facts *facts;
+    struct route route;
+};
+
+static int add_station(struct maker *m, const char *suffix, enum buffer_class class,
+                       const struct axis_list *flat) {
+    CHECK(m->route.n_stations < MAX_STATIONS);
+    m->route.stations[m->route.n_stations] = (struct station){
+        .suffix = suffix, .class = class, .flat = *flat, .window_of = -1, .stacked = true};
+    return (int)m->route.n_stations++;
+}
+
+static int add_transient(struct maker *m, const char *suffix, const struct axis_list *flat,
+                         int64_t slots) {
+    int made = add_station(m, suffix, CLASS_TRANSIENT, flat);
+    m->route.stations[made].stacked = false;
+    m->route.stations[made].slots = slots;
+    return made;
+}
+
+// This device's part of a station, cut by all of `flat`, where it is: no copy to update or to reduce
+// into. The station itself, if it is cut so already.
+static int add_window(struct maker *m, int whole, const char *suffix,
+                      const struct axis_list *flat) {
+    const struct station *of = &m->route.stations[whole];
+    if (axis_list_equal(&of->flat, flat))
+        return whole;
+    CHECK(of->window_of < 0);
+    int made = add_station(m, suffix, of->class, flat);
+    m->route.stations[made].window_of = whole;
+    m->route.stations[made].stacked = of->stacked;
+    m->route.stations[made].slots = of->slots;
+    return made;
+}
+
+// Kinds stand in the order in which those of one event are made.
+static struct hop *add_hop(struct maker *m, enum hop_kind kind, enum event event, int from, int to,
+                           const struct axis_list *axes) {
+    struct route *route = &m->route;
+    CHECK(route->n_hops < MAX_ROUTE_HOPS);
+    CHECK(route->n_hops == 0 || route->hops[route->n_hops - 1].kind <= kind);
+    route->hops[route->n_hops] = (struct hop){
+        .kind = kind, .event = event, .from = from, .to = to, .bucket_bytes = NO_BUCKET};
+    if (axes)
+        route->hops[route->n_hops].axes = *axes;
+    return &route->hops[route->n_hops++];
+}
+
+// No axes: nothing has to move.
+static void add_transfer(struct maker *m, enum hop_kind kind, enum event event, int from, int to,
+                         const struct axis_list *axes) {
+    if (axes->n == 0)
+        return;
+    struct hop *hop = add_hop(m, kind, event, from, to, axes);
+    if (hop_rows[kind].action == ACTION_REDUCE)
+        hop->bucket_bytes = m->tensor->bucket_bytes;
+    else if (kind == HOP_GATHER_PART || kind == HOP_GATHER)
+        hop->bucket_bytes = m->tensor->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET;
+}
+
+static void add_release(struct maker *m, enum hop_kind kind, enum event event, int station) {
+    if (station >= 0)
+        add_hop(m, kind, event, station, station, NULL);
+}
+
+// With one microbatch nothing stands around it.
+static enum event around(const struct maker *m, enum event around, enum event inside) {
+    return m->placement->microbatches > 1 ? around : inside;
+}
+
+// ---- parameters -------------------------------------------------------------------------------
+
+// A parameter of which a part is kept between its uses in a step is gathered in two strides: the
+// part before the first use, the whole out of the part before each.
+static void gather_whole(struct maker *m, int rest) {
+    static const struct axis_list none = {0};
+    const struct placed_tensor *tensor = m->tensor;
+    const struct axis_list *shards = &tensor->shards[STATE_PARAMETERS];
+    int part = -1;
+    if (tensor->kept_shards.n)
+        part = add_station(m, ".kept", CLASS_TRANSIENT, &tensor->kept_shards);
+    int whole = m->route.used = add_transient(m, ".gathered", &none, 1);
+    struct station *station = &m->route.stations[whole];
+    station->stacked = tensor->kept_after_forward;
+    station->of_each_unit = !tensor->kept_after_forward;
+    station->slots = station->stacked ? 0 : tensor->gather_layers;
+
+    enum event before = EVENT_BEFORE_USE, behind = EVENT_BEHIND_USE;
+    if (tensor->kept_after_backward) {
+        before = around(m, EVENT_BEFORE_MICROBATCHES, EVENT_BEFORE_FIRST_USE);
+        behind = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_LAST_USE);
+    } else if (tensor->kept_after_forward) {
+        before = EVENT_BEFORE_FIRST_USE;
+        behind = EVENT_BEHIND_LAST_USE;
+    }
+    if (part >= 0 && !m->facts->read_once) {
+        struct axis_list outer = without(shards, &tensor->kept_shards);
+        add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, rest, part, &outer);
+        add_transfer(m, HOP_GATHER, before, part, whole, &tensor->kept_shards);
+        add_release(m, HOP_RELEASE, behind, whole);
+        add_release(m, HOP_RELEASE, EVENT_BEHIND_LAST_USE, part);
+    } else {
+        add_transfer(m, HOP_GATHER, before, rest, whole, shards);
+        add_release(m, HOP_RELEASE, behind, whole);
+    }
+}
+
+static void make_parameters(struct maker *m, bool trained) {
+    const struct placed_tensor *tensor = m->tensor;
+    const struct axis_list *shards = &tensor->shards[STATE_PARAMETERS];
+    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    int rest = add_station(m, "", CLASS_PARAMETERS, shards);
+    m->route.used = m->route.owned = rest;
+    if (trained)
+        m->route.owned = add_window(m, rest, ".window", owners);
+    if (shards->n)
+        gather_whole(m, rest);
+    int owned = m->route.owned;
+    if (m->facts->step == STEP_AVERAGE && trained) {
+        struct axis_list islands =
+            placement_sum(m->placement, m->mesh, axis_list_mask(&m->placement->islands));
+        add_transfer(m, HOP_AVERAGE, EVENT_BEHIND_FIRST_UPDATE, owned, owned, &islands);
+    }
+    if (owned != rest) {
+        struct axis_list beyond = without(owners, shards);
+        add_transfer(m, HOP_GATHER_UPDATED, EVENT_BEHIND_UPDATE, owned, rest, &beyond);
+    }
+}
+
+// ---- gradients --------------------------------------------------------------------------------
+
+static uint64_t mask_of(const struct gradient_sums *sums) {
+    return axis_list_mask(&sums->scatter_each) | axis_list_mask(&sums->scatter_last) |
+           axis_list_mask(&sums->reduce_each) | axis_list_mask(&sums->reduce_last);
+}
+
+// The stations of a gradient that travels as codes. The residual lies as what is compressed: an
+// optimizer that the wire's axes cut takes its part of the whole sum, one that others cut has only
+// its own part to send.
+struct coded {
+    int sent, code, codes; // -1: it does not travel so
+};
+
+static struct coded add_codes(struct maker *m, int rest) {
+    static const struct axis_list none = {0};
+    const struct axis_list *wire = &m->tensor->wire;
+    struct coded coded = {-1, -1, -1};
+    if (wire->n == 0)
+        return coded;
+    const struct station *owned = &m->route.stations[m->route.owned];
+    coded.sent = axis_list_has(&owned->flat, wire->axes[0]) ? rest : m->route.owned;
+    m->route.residual =
+        add_station(m, ".residual", CLASS_RESIDUAL, &m->route.stations[coded.sent].flat);
+    coded.code = add_transient(m, ".code", wire, 1);
+    coded.codes = add_transient(m, ".codes", &none, 1);
+    m->route.stations[coded.code].coded = m->route.stations[coded.codes].coded = true;
+    return coded;
+}
+
+// Where sums are ordered those over axes of the model come first. The devices of `keep_first` are
+// left their parts of the sum over these, if they come last in it, else of a copy.
+static void sum_first(struct maker *m, const struct gradient_sums *sums, int part, int kept) {
+    const struct axis_list *parts = &sums->keep_first;
+    struct axis_list summed = placement_sum(m->placement, m->mesh, m->facts->left);
+    bool scatters = axis_list_begins(&summed, parts);
+    int written = m->route.used;
+    if (scatters)
+        summed = without(&summed, parts);
+    add_transfer(m, HOP_SUM_FIRST, EVENT_BEHIND_WRITE, written, written, &summed);
+    if (scatters)
+        add_transfer(m, HOP_SCATTER_FIRST, EVENT_BEHIND_WRITE, written, kept, parts);
+    else if (part != kept)
+        add_hop(m, HOP_KEEP_FIRST, EVENT_BEHIND_WRITE, part, kept, NULL);
+}
+
+// Behind the last microbatch: scatter first, so that what is left to sum is a shard's bytes. What
+// axes of the model have left a summand is summed here, too, where nothing has done so.
+static void sum_last(struct maker *m, const struct gradient_sums *sums, const struct coded *coded) {
+    enum event event = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
+    uint64_t left = m->placement->ordered ? 0 : m->facts->left;
+    left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
+    struct axis_list summed =
+        placement_sum(m->placement, m->mesh, axis_list_mask(&sums->reduce_last) | left);
+    int owned = m->route.owned, place = coded->sent >= 0 ? coded->sent : owned;
+    add_transfer(m, HOP_SCATTER_LAST, event, m->route.sum, owned, &sums->scatter_last);
+    add_transfer(m, HOP_SUM_LAST, event, place, place, &summed);
+    if (coded->sent < 0)
+        return;
+    struct axis_list wire = placement_sum(m->placement, m->mesh, axis_list_mask(&m->tensor->wire));
+    add_hop(m, HOP_ENCODE, event, coded->sent, coded->code, NULL);
+    if (coded->sent != owned) // the update reads padding with its part of the whole
+        add_hop(m, HOP_CLEAR, event, coded->sent, coded->sent, NULL);
+    add_transfer(m, HOP_GATHER_CODES, event, coded->code, coded->codes, &wire);
+    add_hop(m, HOP_DECODE, event, coded->codes, coded->sent, NULL);
+    add_release(m, HOP_RELEASE_CODES, event, coded->code);
+    add_release(m, HOP_RELEASE_CODES, event, coded->codes);
+}
+
+static void make_gradients(struct maker *m) {
+    static const struct axis_list none = {0};
+    const struct placed_tensor *tensor = m->tensor;
+    const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
+    const struct axis_list *shards = &tensor->shards[STATE_GRADIENTS];
+    bool several = m->placement->microbatches > 1, carries = several && m->placement->ordered;
+    struct gradient_sums sums = gradient_sums(m->placement, tensor);
+    m->route.summand = mask_of(&sums) | axis_list_mask(&tensor->wire);
+    // Codes are summed over their axes, to the whole that all of these have.
+    sums.scatter_last = without(&sums.scatter_last, &tensor->wire);
+    sums.reduce_last = without(&sums.reduce_last, &tensor->wire);
+
+    int rest = m->route.used = add_station(m, "", CLASS_GRADIENTS, shards);
+    m->route.owned = add_window(m, rest, ".window", owners);
+    struct axis_list cuts = sums.keep_first;
+    append(&cuts, &sums.scatter_each);
+    int sum = m->route.sum =
+        axis_list_equal(&cuts, owners) ? m->route.owned : add_window(m, rest, ".sum", &cuts);
+    struct coded coded = add_codes(m, rest);
+    int unreduced = -1, part = sum, kept = sum, reduced = -1;
+    if (sums.scatter_each.n || shards->n || (!carries && sums.reduce_each.n)) {
+        // Layers whose parameters are gathered together are reduced together.
+        unreduced = m->route.used = add_transient(m, ".unreduced", &none, tensor->gather_layers);
+        part = add_window(m, unreduced, ".part", &sums.keep_first);
+        if (sums.scatter_each.n || sums.keep_first.n == 0)
+            kept = part;
+        if (sums.scatter_each.n && several && !carries)
+            reduced = add_transient(m, ".reduced", &sums.scatter_each, tensor->gather_layers);
+    }
+
+    int shard = reduced >= 0 ? reduced : sum, whole = sums.scatter_each.n ? shard : kept;
+    if (several && !carries)
+        add_hop(m, HOP_ZERO, EVENT_BEFORE_MICROBATCHES, sum, sum, NULL);
+    if (m->placement->ordered)
+        sum_first(m, &sums, part, kept);
+    add_transfer(m, HOP_SCATTER_EACH, EVENT_BEHIND_WRITE, kept, shard, &sums.scatter_each);
+    add_transfer(m, HOP_SUM_EACH, EVENT_BEHIND_WRITE, whole, whole, &sums.reduce_each);
+    if (carries)
+        add_hop(m, HOP_CARRY, EVENT_BEHIND_WRITE, sum, sum, NULL);
+    else if (several && unreduced >= 0)
+        add_hop(m, HOP_ADD, EVENT_BEHIND_WRITE, reduced >= 0 ? reduced : unreduced, sum, NULL);
+    add_release(m, HOP_RELEASE_TERM, EVENT_BEHIND_WRITE, unreduced);
+    add_release(m, HOP_RELEASE_TERM, EVENT_BEHIND_WRITE, reduced);
+    sum_last(m, &sums, &coded);
+}
+
+// ---- the whole --------------------------------------------------------------------------------
+
+struct route route_of(const struct placement *placement, const struct mesh *mesh,
+                      const struct placed_tensor *tensor, enum state state, bool trained,
+                      const struct route_facts *facts) {
+    struct maker m = {.placement = placement,
+                      .mesh = mesh,
+                      .tensor = tensor,
+                      .facts = facts,
+                      .route = {.state = state, .used = -1, .sum = -1, .residual = -1}};
+    switch (state) {
+    case STATE_PARAMETERS:
+        make_parameters(&m, trained);
+        break;
+    case STATE_GRADIENTS:
+        make_gradients(&m);
+        break;
+    case STATE_OPTIMIZER: // moments, a master copy: all that the optimizer has lies alike
+        m.route.owned = add_station(&m, "", CLASS_MOMENT1, &tensor->shards[STATE_OPTIMIZER]);
+        break;
+    default:
+        CHECK(false); // activations lie as the work of units is divided
+    }
+    return m.route;
+}
+
+const struct hop *route_hop(const struct route *route, enum hop_kind kind) {
+    for (unsigned i = 0; i < route->n_hops; i++)
+        if (route->hops[i].kind == kind)
+            return &route->hops[i];
+    return NULL;
+}
