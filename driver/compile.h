@@ -44,7 +44,9 @@ struct compilation {
     bool library;  // a file of strategies with parameters: nothing to compile
     bool edited;   // the file holds a step or units of this strategy
     struct program *reference, *final;
-    struct program *derived; // with `edited`: what `final` would be without the text
+    struct placement placement; // from which the final program was derived, and the routes of its
+    struct routes routes;       // training step
+    struct program *derived;    // with `edited`: what `final` would be without the text
     struct verdict verdict;
     struct account *account;
 };

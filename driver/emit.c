@@ -6,11 +6,9 @@
 #include "driver/report.h"
 
 // A program is printed as far as it was derived: what the verifier refuses can be looked at.
-static const enum stage stages[N_CHOICES] = {[AS_AST] = STAGE_PARSED,
-                                             [AS_PROGRAM] = STAGE_REFERENCE,
-                                             [AS_STEP] = STAGE_FINAL,
-                                             [AS_LLVM] = STAGE_JUDGED,
-                                             [AS_JSON] = STAGE_JUDGED};
+static const enum stage stages[N_CHOICES] = {
+    [AS_AST] = STAGE_PARSED,   [AS_PROGRAM] = STAGE_REFERENCE, [AS_STEP] = STAGE_FINAL,
+    [AS_ROUTES] = STAGE_FINAL, [AS_LLVM] = STAGE_JUDGED,       [AS_JSON] = STAGE_JUDGED};
 
 // The one form that needs the code generator; it is for reading, and not what `run` executes, which
 // is cut into modules and made for this machine.
@@ -44,6 +42,9 @@ static int emit_as(struct compilation *c, const struct options *options) {
         return STATUS_OK;
     case AS_STEP:
         program_print(c->final, stdout, &print);
+        return STATUS_OK;
+    case AS_ROUTES:
+        report_routes(c, stdout);
         return STATUS_OK;
     case AS_LLVM:
         return emit_llvm(c);

@@ -185,8 +185,7 @@ static void add_lines(struct compilation *c, struct mode_lines *lines, const cha
     }
 }
 
-// "layers[0:16].mlp.up", or "layers[1:16:2].mlp.up"; of all layers "layers.mlp.up".
-static const char *sliced_role(struct compilation *c, const char *role, struct layer_range layers) {
+const char *sliced_role(struct compilation *c, const char *role, struct layer_range layers) {
     int head = (int)strcspn(role, ".");
     if (layers.begin == 0 && layers.end == c->final->sizes.layers && layers.step == 1)
         return role;

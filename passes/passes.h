@@ -12,15 +12,19 @@
 #include "ir/config.h"
 #include "ir/ir.h"
 #include "ir/placement.h"
+#include "ir/route.h"
 
 // ---- the pipeline -----------------------------------------------------------------------------
 
 struct pass_context {
     const struct config *config; // may be NULL for passes that only read the program
     struct diagnostics *diagnostics;
-    // Room for what the first pass that asks derives (placement_for). passes_run gives its own to
-    // the passes of one run; who calls a pass alone may leave it NULL.
+    // Room for what the first pass that asks derives (placement_for), in the program's arena; NULL:
+    // nobody asks, and passes_run gives its own to the passes of one run.
     struct placement *placement;
+    // Where `partition` leaves the routes of the training step, in the program's arena; NULL:
+    // nobody asks.
+    struct routes *routes;
 };
 
 typedef bool (*pass_function)(struct program *, const struct pass_context *);
@@ -155,6 +159,14 @@ int64_t memory_of_step(const struct program *, enum step_kind);
 
 // `program` is final, planned and numbered. Never fails.
 struct account *account(const struct program *program, struct arena *arena);
+
+// account/routes.c: what every hop of a route sends, and how often it is made in a training step, by
+// one device; hops that send nothing have no times. Hop h of route r: [r * MAX_ROUTE_HOPS + h].
+struct hop_account {
+    int64_t times, bytes;
+};
+struct hop_account *account_routes(const struct program *program, const struct routes *routes,
+                                   struct arena *arena);
 
 // account/live.c: what is alive at every statement that the training step executes, in order, but
 // for frees. And the moment when that is most, the first of equal ones, without following all.

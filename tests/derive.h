@@ -14,7 +14,9 @@ struct program *derive_program(struct arena *arena, const struct config *config,
 // is to say.
 char *checked_text(struct arena *arena, const struct program *program);
 
-// Compares with the file, or writes it anew where PLACE_UPDATE_GOLDENS is in the environment.
-void check_golden(struct arena *arena, const char *path, const char *text);
+// Compares with golden/NAME.program, where that is there: some are to be read. Of the others there is
+// a digest in golden/passes.digests. Writes either anew where PLACE_UPDATE_GOLDENS is in the
+// environment.
+void check_golden(struct arena *arena, const char *name, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-// Partitioned programs as text, against goldens: the training step that every strategy of examples/
+// Partitioned programs as text, against goldens, some to be read and of the others digests: the training step that every strategy of examples/
 // becomes, with one microbatch and with two, one whole program, and what overlap and release make
 // of some. PLACE_UPDATE_GOLDENS in the environment writes them anew.
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static void check_strategy(enum model_family family, enum tiny_strategy strategy
                            int64_t microbatches, enum pass last, const char *name, bool whole) {
     struct arena arena = {0};
     struct config config = tiny_strategy_config(&arena, family, strategy, microbatches);
-    check_golden(&arena, arena_format(&arena, "golden/%s_%s.program", pass_rows[last].name, name),
+    check_golden(&arena, arena_format(&arena, "%s_%s", pass_rows[last].name, name),
                  excerpt(final_text(&arena, &config, last), whole));
     arena_free(&arena);
 }

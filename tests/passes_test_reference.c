@@ -13,21 +13,21 @@
 #include "tests/derive.h"
 #include "tests/tiny_models.h"
 
-static void check_family(enum model_family family, const char *path) {
+static void check_family(enum model_family family, const char *name) {
     struct arena arena = {0};
     struct config config = tiny_config(&arena, family);
     struct program *program = derive_program(&arena, &config, PASS_UPDATE, NULL);
     assert_non_null(program);
-    check_golden(&arena, path, checked_text(&arena, program));
+    check_golden(&arena, name, checked_text(&arena, program));
     arena_free(&arena);
 }
 
 static void test_gpt2(void **state) {
-    check_family(FAMILY_GPT2, "golden/reference_gpt2.program");
+    check_family(FAMILY_GPT2, "reference_gpt2");
 }
 
 static void test_llama(void **state) {
-    check_family(FAMILY_LLAMA, "golden/reference_llama.program");
+    check_family(FAMILY_LLAMA, "reference_llama");
 }
 
 int main(void) {

@@ -361,6 +361,18 @@ static int64_t add_piece(const struct counting *c, const struct transfer *start,
     return type_bytes(&type);
 }
 
+int64_t account_piece(const struct program *program, const struct transfer *start, uint32_t piece) {
+    const struct counting c = {.program = program};
+    int64_t group = mesh_group_size(&program->mesh, &start->exchange.axes), unpadded = 0;
+    struct carried all[N_ROLES] = {{0}}, one[N_ROLES] = {{0}};
+    for (uint32_t i = 0; i < start->n_pieces; i++)
+        unpadded = size_plus(unpadded, add_piece(&c, start, i, group, all));
+    add_piece(&c, start, piece, group, one);
+    const struct carried *of = &one[role_of_piece(program, &start->pieces[piece])];
+    return sent_bytes(&start->exchange, group, of->whole_bytes, of->unpadded_bytes,
+                      is_small(&start->exchange, unpadded));
+}
+
 // A row for each role that the collective carries.
 static void account_start(struct counting *c, const struct statement *statement, int64_t trips,
                           enum phase phase) {

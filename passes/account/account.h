@@ -1,8 +1,9 @@
 // The account, between its files. What others may use of it is in passes/passes.h.
 //
-//   account.c            memory and communication of a step
-//   time.c       what it takes of time, at least
-//   traffic.c    how one state of each tensor travels
+//   account.c  memory and communication of a step
+//   routes.c   what each hop of a route sends, and how often
+//   time.c     what it takes of time, at least
+//   traffic.c  how one state of each tensor travels
 #ifndef PLACE_PASSES_ACCOUNT_H
 #define PLACE_PASSES_ACCOUNT_H
 
@@ -13,5 +14,8 @@
 // transient.
 enum state state_of_piece(const struct exchange *, const struct buffer *from,
                           const struct buffer *to);
+
+// What one device sends of a piece in one execution of the transfer.
+int64_t account_piece(const struct program *, const struct transfer *, uint32_t piece);
 
 #endif

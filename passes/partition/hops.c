@@ -89,7 +89,7 @@ struct moment {
 
 // The microbatches are around the first and the last of the calls that use a state.
 static bool happens(const struct partitioner *p, struct cursor at, const struct moment *moment,
-                    enum event event, struct reference of) {
+                    enum route_event event, struct reference of) {
     const struct reach *reach = at.reach;
     const struct statement *call = moment->call;
     bool gradient = moment->state == STATE_GRADIENTS;

@@ -30,6 +30,14 @@ static struct program *new_program(const struct partitioner *p, const struct pro
     return program;
 }
 
+static void leave_routes(const struct partitioner *p, struct routes *routes) {
+    routes->n = 0;
+    routes->items = ARENA_ARRAY(p->arena, struct routed, p->reference->n_buffers + 1);
+    for (uint32_t b = 0; b < p->reference->n_buffers; b++)
+        if (is_tensor_state(&p->reference->buffers[b]))
+            routes->items[routes->n++] = routed_way(p, &p->reference->buffers[b]);
+}
+
 bool partition(struct program *program, const struct pass_context *context) {
     struct program reference = *program;
     uint32_t errors = context->diagnostics->n_errors;
@@ -55,9 +63,12 @@ bool partition(struct program *program, const struct pass_context *context) {
     p.program->policy.wire = p.placement.wire;
     divide_values(&p);
     make_stations(&p);
-    for (int kind = 0; kind < N_STEPS; kind++)
+    for (int kind = 0; kind < N_STEPS; kind++) {
         if (reference.steps[kind].present)
             partition_step(&p, (enum step_kind)kind);
+        if (kind == STEP_TRAIN && context->routes)
+            leave_routes(&p, context->routes);
+    }
     if (p.diagnostics->n_errors > errors)
         return false;
     if (p.placement.islands.n)

@@ -274,6 +274,7 @@ void make_stations(struct partitioner *);
 // its layers.
 struct way *way_of(const struct partitioner *, const struct buffer *);
 struct route route_in(const struct partitioner *, const struct way *, const struct route_facts *);
+struct routed routed_way(const struct partitioner *, const struct buffer *);
 void begin_routes(struct partitioner *, struct cursor); // of all ways, in the cursor's step
 // The buffer of a station, for a unit of the reference; and its item that stands for one of the
 // reference program: what is not stacked has one item, or slots.

@@ -117,6 +117,18 @@ void begin_routes(struct partitioner *p, struct cursor at) {
     }
 }
 
+struct routed routed_way(const struct partitioner *p, const struct buffer *buffer) {
+    const struct way *way = way_of(p, buffer);
+    uint32_t at = placement_index(&p->placement, buffer);
+    struct routed routed = {.route = way->route,
+                            .tensor = buffer->tensor,
+                            .range = at / p->placement.n_tensors,
+                            .of_unit = way->of_unit,
+                            .n_units = p->reference->n_units};
+    memcpy(routed.buffers, way->buffers, sizeof routed.buffers);
+    return routed;
+}
+
 struct sharding stored_sharding(const struct partitioner *p, const struct buffer *buffer) {
     struct sharding type = {0};
     memcpy(type.cuts, placed(p, buffer)->cuts, sizeof type.cuts);

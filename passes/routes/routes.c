@@ -1,4 +1,4 @@
-// Which stations a state has, and which hops: see routes.h.
+// Which stations a state has, and which hops: see ir/route.h.
 //
 //   parameters   are stored in shards that are gathered before uses, or whole. Where the optimizer is
 //                cut further, a device updates its window of what is stored; the windows are gathered
@@ -11,12 +11,6 @@
 #include "passes/routes/routes.h"
 
 #include "ir/check.h"
-
-const struct hop_row hop_rows[N_HOPS] = {
-#define HOP(NAME, ACTION, state, handle, words) {ACTION_##ACTION, STATE_##state, handle, words},
-#include "passes/routes/hops.def"
-#undef HOP
-};
 
 // ---- axes -------------------------------------------------------------------------------------
 
@@ -121,8 +115,8 @@ static int add_window(struct maker *m, int whole, const char *suffix,
 }
 
 // Kinds stand in the order in which those of one event are made.
-static struct hop *add_hop(struct maker *m, enum hop_kind kind, enum event event, int from, int to,
-                           const struct axis_list *axes) {
+static struct hop *add_hop(struct maker *m, enum hop_kind kind, enum route_event event, int from,
+                           int to, const struct axis_list *axes) {
     struct route *route = &m->route;
     CHECK(route->n_hops < MAX_ROUTE_HOPS);
     CHECK(route->n_hops == 0 || route->hops[route->n_hops - 1].kind <= kind);
@@ -134,8 +128,8 @@ static struct hop *add_hop(struct maker *m, enum hop_kind kind, enum event event
 }
 
 // No axes: nothing has to move.
-static void add_transfer(struct maker *m, enum hop_kind kind, enum event event, int from, int to,
-                         const struct axis_list *axes) {
+static void add_transfer(struct maker *m, enum hop_kind kind, enum route_event event, int from,
+                         int to, const struct axis_list *axes) {
     if (axes->n == 0)
         return;
     struct hop *hop = add_hop(m, kind, event, from, to, axes);
@@ -145,13 +139,14 @@ static void add_transfer(struct maker *m, enum hop_kind kind, enum event event, 
         hop->bucket_bytes = m->tensor->gather_unit == UNIT_TENSOR ? 0 : NO_BUCKET;
 }
 
-static void add_release(struct maker *m, enum hop_kind kind, enum event event, int station) {
+static void add_release(struct maker *m, enum hop_kind kind, enum route_event event, int station) {
     if (station >= 0)
         add_hop(m, kind, event, station, station, NULL);
 }
 
 // With one microbatch nothing stands around it.
-static enum event around(const struct maker *m, enum event around, enum event inside) {
+static enum route_event around(const struct maker *m, enum route_event around,
+                               enum route_event inside) {
     return m->placement->microbatches > 1 ? around : inside;
 }
 
@@ -172,7 +167,7 @@ static void gather_whole(struct maker *m, int rest) {
     station->of_each_unit = !tensor->kept_after_forward;
     station->slots = station->stacked ? 0 : tensor->gather_layers;
 
-    enum event before = EVENT_BEFORE_USE, behind = EVENT_BEHIND_USE;
+    enum route_event before = EVENT_BEFORE_USE, behind = EVENT_BEHIND_USE;
     if (tensor->kept_after_backward) {
         before = around(m, EVENT_BEFORE_MICROBATCHES, EVENT_BEFORE_FIRST_USE);
         behind = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_LAST_USE);
@@ -185,7 +180,7 @@ static void gather_whole(struct maker *m, int rest) {
         add_transfer(m, HOP_GATHER_PART, EVENT_BEFORE_FIRST_USE, rest, part, &outer);
         add_transfer(m, HOP_GATHER, before, part, whole, &tensor->kept_shards);
         add_release(m, HOP_RELEASE, behind, whole);
-        add_release(m, HOP_RELEASE, EVENT_BEHIND_LAST_USE, part);
+        add_release(m, HOP_RELEASE_PART, EVENT_BEHIND_LAST_USE, part);
     } else {
         add_transfer(m, HOP_GATHER, before, rest, whole, shards);
         add_release(m, HOP_RELEASE, behind, whole);
@@ -263,7 +258,7 @@ static void sum_first(struct maker *m, const struct gradient_sums *sums, int par
 // Behind the last microbatch: scatter first, so that what is left to sum is a shard's bytes. What
 // axes of the model have left a summand is summed here, too, where nothing has done so.
 static void sum_last(struct maker *m, const struct gradient_sums *sums, const struct coded *coded) {
-    enum event event = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
+    enum route_event event = around(m, EVENT_BEHIND_MICROBATCHES, EVENT_BEHIND_WRITE);
     uint64_t left = m->placement->ordered ? 0 : m->facts->left;
     left &= ~axis_list_mask(&sums->scatter_each) & ~axis_list_mask(&sums->scatter_last);
     struct axis_list summed =
@@ -353,11 +348,4 @@ struct route route_of(const struct placement *placement, const struct mesh *mesh
         CHECK(false); // activations lie as the work of units is divided
     }
     return m.route;
-}
-
-const struct hop *route_hop(const struct route *route, enum hop_kind kind) {
-    for (unsigned i = 0; i < route->n_hops; i++)
-        if (route->hops[i].kind == kind)
-            return &route->hops[i];
-    return NULL;
 }

@@ -1,0 +1,21 @@
+// Tables of routes.
+#include "ir/route.h"
+
+const struct hop_row hop_rows[N_HOPS] = {
+#define HOP(NAME, ACTION, state, handle, words) {ACTION_##ACTION, STATE_##state, handle, words},
+#include "ir/hops.def"
+#undef HOP
+};
+
+const char *const event_words[N_EVENTS] = {
+#define EVENT(NAME, words) words,
+#include "ir/events.def"
+#undef EVENT
+};
+
+const struct hop *route_hop(const struct route *route, enum hop_kind kind) {
+    for (unsigned i = 0; i < route->n_hops; i++)
+        if (route->hops[i].kind == kind)
+            return &route->hops[i];
+    return NULL;
+}
