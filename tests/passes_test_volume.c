@@ -75,7 +75,8 @@ static void test_ratios(void **state) {
         expect_ratio(volume_of(TINY_ZERO2, true, sizes[i]).all, ddp.all, 1);
         struct volume zero3 = volume_of(TINY_ZERO3, true, sizes[i]);
         expect_ratio(zero3.blocks, ddp.blocks, 1.5);
-        expect_ratio(zero3.all, ddp.all, 1.65);
+        // The tied table is gathered for the embedding and once for the head, forward and backward.
+        expect_ratio(zero3.all, ddp.all, 1.5);
         expect_ratio(volume_of(TINY_FSDP_KEEP, true, sizes[i]).blocks, ddp.blocks, 1);
     }
 }

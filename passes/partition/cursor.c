@@ -22,7 +22,22 @@ void push_unit_call(struct partitioner *p, struct cursor at, struct span span, u
 
 struct cursor inside_loop(struct cursor at, struct statement *loop) {
     at.block = &loop->loop.body;
+    at.before = at.behind = NULL;
     at.depth++;
+    return at;
+}
+
+static bool takes_time(const struct statement *s) {
+    return s->kind == STATEMENT_CALL || s->kind == STATEMENT_LOOP;
+}
+
+struct cursor at_statement(struct cursor at, const struct statement *statements, uint32_t n,
+                           uint32_t i) {
+    at.before = at.behind = NULL;
+    for (uint32_t k = i; k-- > 0 && !at.before;)
+        at.before = takes_time(&statements[k]) ? &statements[k] : NULL;
+    for (uint32_t k = i + 1; k < n && !at.behind; k++)
+        at.behind = takes_time(&statements[k]) ? &statements[k] : NULL;
     return at;
 }
 

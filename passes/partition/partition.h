@@ -167,8 +167,10 @@ struct cursor {
     int64_t layer;                 // the first of the loop over layers that is made; 0: none
     const struct statement *group; // of the reference: the loop over groups of layers around it, at
                                    // whose front is gathered what a group reads; NULL: none
-    bool in_microbatch;            // inside the loop over microbatches, the outermost: other loops'
-                                   // variables move up by one
+    const struct statement *before, *behind; // of the reference: the calls or loops beside the
+                                             // statement that is made, in its block; NULL: none
+    bool in_microbatch; // inside the loop over microbatches, the outermost: other loops'
+                        // variables move up by one
     const struct reach *reach;
 };
 
@@ -215,6 +217,8 @@ struct index moved_index(struct cursor, struct index);
 // A loop like one of the reference's, without its body; what goes into it has the cursor inside.
 struct statement loop_like(const struct statement *);
 struct cursor inside_loop(struct cursor, struct statement *loop);
+// At statement `i` of a run of the reference's.
+struct cursor at_statement(struct cursor, const struct statement *, uint32_t n, uint32_t i);
 // Adds a unit to the program that is made, with a number behind its name if another has that.
 uint32_t add_local_unit(struct partitioner *, const char *name, struct span);
 // The unit that moves what a unit of the reference has made (NO_ID: what none has), for operands of
@@ -236,11 +240,13 @@ bool reads_parameter(const struct partitioner *, const struct statement *, buffe
 
 // How far one use of a parameter goes, for which it is gathered once.
 enum use {
-    USE_CALL,  // one call
+    USE_CALL, // one call, or several that stand side by side: nothing between them needs its memory
     USE_GROUP, // all calls in the loops over the layers of a group
     USE_TURN   // one call, of a layer whose turn it is in a group
 };
 enum use use_of(const struct partitioner *, struct cursor, struct reference parameter);
+// Does the call before the cursor's read it, too, in the same use?
+bool continues_use(const struct partitioner *, struct cursor, struct reference parameter);
 // Is the call where such a use begins, or ends?
 bool begins_use(const struct partitioner *, struct cursor, const struct statement *call,
                 struct reference parameter, enum use);

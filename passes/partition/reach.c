@@ -126,14 +126,35 @@ enum use use_of(const struct partitioner *p, struct cursor at, struct reference 
     return ahead && parameter.index.variable == 0 ? USE_TURN : USE_CALL;
 }
 
+// The same item, in a call that stands beside this one.
+static bool is_read_beside(const struct partitioner *p, const struct statement *beside,
+                           struct reference parameter) {
+    if (!beside || !reads_parameter(p, beside, parameter.buffer))
+        return false;
+    for (uint32_t i = 0; i < p->reference->units[beside->call.unit].n_parameters; i++)
+        if (beside->call.operands[i].buffer == parameter.buffer &&
+            index_equal(beside->call.operands[i].index, parameter.index))
+            return true;
+    return false;
+}
+
+bool continues_use(const struct partitioner *p, struct cursor at, struct reference parameter) {
+    return is_read_beside(p, at.before, parameter) && use_of(p, at, parameter) == USE_CALL;
+}
+
 bool begins_use(const struct partitioner *p, struct cursor at, const struct statement *call,
                 struct reference parameter, enum use use) {
-    return use_of(p, at, parameter) == use &&
-           (use != USE_GROUP || readers_of_all(p, at, parameter.buffer).first == call);
+    if (use_of(p, at, parameter) != use)
+        return false;
+    if (use == USE_GROUP)
+        return readers_of_all(p, at, parameter.buffer).first == call;
+    return use != USE_CALL || !is_read_beside(p, at.before, parameter);
 }
 
 bool ends_use(const struct partitioner *p, struct cursor at, const struct statement *call,
               struct reference parameter) {
-    return use_of(p, at, parameter) != USE_GROUP ||
-           readers_of_all(p, at, parameter.buffer).last == call;
+    enum use use = use_of(p, at, parameter);
+    if (use == USE_GROUP)
+        return readers_of_all(p, at, parameter.buffer).last == call;
+    return use != USE_CALL || !is_read_beside(p, at.behind, parameter);
 }

@@ -65,6 +65,15 @@ static buffer_id add_buffer(struct partitioner *p, const struct way *way,
     return program_add_buffer(p->program, buffer);
 }
 
+// A step has wholes of its own, as each of its units does: what another step does with its bytes
+// need not fit.
+static buffer_id *no_buffers(const struct partitioner *p) {
+    buffer_id *none = ARENA_ARRAY(p->arena, buffer_id, p->reference->n_units);
+    for (uint32_t unit = 0; unit < p->reference->n_units; unit++)
+        none[unit] = NO_ID;
+    return none;
+}
+
 static void make_way(struct partitioner *p, const struct buffer *reference) {
     struct way *way = way_of(p, reference);
     way->reference = reference;
@@ -76,9 +85,7 @@ static void make_way(struct partitioner *p, const struct buffer *reference) {
             way->buffers[i] = add_buffer(p, way, station, station->suffix, station->slots);
             continue;
         }
-        way->of_unit = ARENA_ARRAY(p->arena, buffer_id, p->reference->n_units);
-        for (uint32_t unit = 0; unit < p->reference->n_units; unit++)
-            way->of_unit[unit] = NO_ID;
+        way->of_unit = no_buffers(p);
     }
 }
 
@@ -143,6 +150,8 @@ buffer_id station_buffer(struct partitioner *p, struct cursor at, struct way *wa
     const struct station *s = &way->route.stations[station];
     if (!s->of_each_unit)
         return way->buffers[station];
+    if (continues_use(p, at, of))
+        way->of_unit[unit] = way->of_unit[at.before->call.unit];
     if (way->of_unit[unit] == NO_ID) {
         const char *suffix =
             arena_format(p->arena, "%s.%s", s->suffix, p->reference->units[unit].name);

@@ -109,7 +109,7 @@ static void lower_statement(struct partitioner *p, struct cursor at, const struc
 
 static void lower_block(struct partitioner *p, struct cursor at, const struct block *block) {
     for (uint32_t i = 0; i < block->n; i++)
-        lower_statement(p, at, &block->statements[i]);
+        lower_statement(p, at_statement(at, block->statements, block->n, i), &block->statements[i]);
 }
 
 // ---- microbatches -----------------------------------------------------------------------------
@@ -130,7 +130,7 @@ static void lower_microbatches(struct partitioner *p, struct cursor at,
     struct cursor inside = inside_loop(at, &made);
     inside.in_microbatch = true;
     for (uint32_t i = 0; i < n; i++)
-        lower_statement(p, inside, &statements[i]);
+        lower_statement(p, at_statement(inside, statements, n, i), &statements[i]);
     if (levels_of_counter(p))
         carry_scalars(p, inside, span);
     push_zeroes(p, at, span);
@@ -168,7 +168,7 @@ void partition_step(struct partitioner *p, enum step_kind kind) {
         if (many)
             lower_microbatches(p, at, &statements[i], end - i);
         else
-            lower_statement(p, at, &statements[i]);
+            lower_statement(p, at_statement(at, statements, from->body.n, i), &statements[i]);
         i = end;
     }
     finish_outputs(p, at);

@@ -150,10 +150,18 @@ static int64_t lowest_offset(const struct shelves *shelves, const struct placed_
     return offset;
 }
 
+static int64_t length_in_training(const struct placed_item *item) {
+    return item->lives[STEP_TRAIN].last - item->lives[STEP_TRAIN].first;
+}
+
+// Of one size what lives longer comes first, since it has fewer places left.
 static int by_size(const void *a, const void *b) {
     const struct placed_item *x = a, *y = b;
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
+    int64_t x_length = length_in_training(x), y_length = length_in_training(y);
+    if (x_length != y_length)
+        return x_length < y_length ? 1 : -1;
     return (x->id > y->id) - (x->id < y->id);
 }
 

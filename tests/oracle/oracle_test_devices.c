@@ -54,7 +54,7 @@ static const struct mistake mistakes[] = {
      OUTCOME_WRONG},
     {"freed too early",
      TINY_ZERO3,
-     {BEFORE("free norm.gain.gathered.head_forward", "call head_forward")},
+     {BEFORE("free embedding.token.gathered.embedding_forward", "call embedding_forward")},
      OUTCOME_WRONG},
     {"read after it was consumed", TINY_DDP, {DOUBLE("call head_backward")}, OUTCOME_WRONG},
     {"an accumulator is not cleared",
