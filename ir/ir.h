@@ -215,6 +215,10 @@ bool axis_list_has(const struct axis_list *axes, unsigned axis);
 void axis_list_add(struct axis_list *axes, unsigned axis); // at the end, unless it is in the list
 bool axis_list_equal(const struct axis_list *a, const struct axis_list *b);
 bool axis_list_begins(const struct axis_list *axes, const struct axis_list *with);
+void axis_list_add_all(struct axis_list *axes, const struct axis_list *more); // each as with add
+// Those of `axes` that `others` has not, and those that it has, in the order of `axes`.
+struct axis_list axis_list_without(const struct axis_list *axes, const struct axis_list *others);
+struct axis_list axis_list_within(const struct axis_list *axes, const struct axis_list *others);
 
 // The order of a dimension that axes cut, one of them in zigzag: `outer` blocks, each of `chunks`
 // chunks that are taken from both ends in turn (0, n-1, 1, n-2 ...). Chunks 0: as it is.

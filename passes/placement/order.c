@@ -34,17 +34,17 @@ struct gradient_sums gradient_sums(const struct placement *placement,
     const struct axis_list *owners = &tensor->shards[STATE_OPTIMIZER];
     struct axis_list tokens = placement->tokens, each = {0};
     for (unsigned i = 0; i < MAX_RANK; i++)
-        tokens = axes_without(&tokens, &tensor->cuts[i]);
+        tokens = axis_list_without(&tokens, &tensor->cuts[i]);
     if (placement->microbatches > 1) // else each and last are the same
         each = tensor->reduced_each;
-    struct axis_list rest = axes_without(&tokens, owners);
+    struct axis_list rest = axis_list_without(&tokens, owners);
     struct gradient_sums sums = {.scatter_each = tensor->scattered_each,
-                                 .scatter_last = axes_without(owners, &tensor->scattered_each),
-                                 .reduce_last = axes_without(&rest, &each)};
-    sums.reduce_each = axes_without(&rest, &sums.reduce_last);
+                                 .scatter_last = axis_list_without(owners, &tensor->scattered_each),
+                                 .reduce_last = axis_list_without(&rest, &each)};
+    sums.reduce_each = axis_list_without(&rest, &sums.reduce_last);
     if (placement->ordered) {
-        sums.scatter_each = those_in(&sums.scatter_each, &placement->tokens);
-        sums.scatter_last = those_in(&sums.scatter_last, &placement->tokens);
+        sums.scatter_each = axis_list_within(&sums.scatter_each, &placement->tokens);
+        sums.scatter_last = axis_list_within(&sums.scatter_last, &placement->tokens);
         for (unsigned i = 0; i < owners->n && !axis_list_has(&placement->tokens, owners->axes[i]);
              i++)
             axis_list_add(&sums.keep_first, owners->axes[i]);
@@ -80,7 +80,7 @@ static void check_ordered_split(struct placing *p, const struct split_statement 
     struct axis_list axes = effective_axes(p, &split->axes);
     if (split->dimensions[0] == DIM_BATCH)
         return;
-    struct axis_list shared = those_in(&axes, &p->placement->batch);
+    struct axis_list shared = axis_list_within(&axes, &p->placement->batch);
     if (shared.n) {
         struct diagnostic *d =
             not_in_order_yet(p, &split->origin, "dividing the model over axes of the batch");
@@ -96,16 +96,17 @@ static void check_ordered_split(struct placing *p, const struct split_statement 
 static struct axis_list scattered_beyond(const struct placing *p,
                                          const struct placed_tensor *placed) {
     struct gradient_sums sums = gradient_sums(p->placement, placed);
-    return axes_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
+    return axis_list_without(&sums.scatter_each, &placed->shards[STATE_GRADIENTS]);
 }
 
 // Parts over axes of the model are kept of what data axes scatter, or of what they have summed: the
 // axis that has them in between; -1: none.
 static int axis_between(const struct placing *p, const struct placed_tensor *placed) {
     struct gradient_sums sums = gradient_sums(p->placement, placed);
-    struct axis_list inside = axes_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
-    inside = axes_without(&inside, &sums.keep_first);
-    struct axis_list scattered = those_in(&inside, &placed->scattered_each);
+    struct axis_list inside =
+        axis_list_without(&placed->shards[STATE_OPTIMIZER], &p->placement->tokens);
+    inside = axis_list_without(&inside, &sums.keep_first);
+    struct axis_list scattered = axis_list_within(&inside, &placed->scattered_each);
     bool between = scattered.n || sums.scatter_last.n || scattered_beyond(p, placed).n;
     return inside.n && between ? inside.axes[0] : -1;
 }

@@ -154,7 +154,7 @@ static void report_cut(struct weighing *w, uint32_t m, const struct tensor *tens
     else
         diagnostic_help(d, "leave `%s` out of this mode, or select other tensors", name);
     struct axis_list cut = {.axes = {(uint8_t)axis}, .n = 1};
-    struct axis_list left = axes_without(&mode->axes, &cut);
+    struct axis_list left = axis_list_without(&mode->axes, &cut);
     propose_axes(p, d, mode, &left);
 }
 
@@ -244,7 +244,7 @@ static void place_kept(const struct placing *p, struct placed_tensor *placed,
     struct axis_list kept = effective_axes(p, &mode->kept_axes);
     if (!mode->keeps_part)
         return;
-    kept = those_in(&kept, &placed->shards[STATE_PARAMETERS]);
+    kept = axis_list_within(&kept, &placed->shards[STATE_PARAMETERS]);
     placed->kept_after_forward = kept.n == 0;
     if (axis_list_mask(&kept) != axis_list_mask(&placed->shards[STATE_PARAMETERS]))
         placed->kept_shards = kept;
@@ -279,39 +279,37 @@ static void place_options(const struct placing *p, struct placed_tensor *placed)
     }
 }
 
-static void add_all(struct axis_list *to, const struct axis_list *axes) {
-    for (unsigned i = 0; i < axes->n; i++)
-        axis_list_add(to, axes->axes[i]);
-}
-
-struct axis_list those_in(const struct axis_list *axes, const struct axis_list *wanted) {
-    struct axis_list list = {0};
-    for (unsigned i = 0; i < axes->n; i++)
-        if (axis_list_has(wanted, axes->axes[i]))
-            axis_list_add(&list, axes->axes[i]);
-    return list;
-}
-
-// A state that is cut by fewer axes than another holds its shards whole, so the axes that cut most
-// come first: shards of the optimizer are cut out of the parameter's, and out of what is left of a
-// gradient when each microbatch has been reduced. Among equals the order is as said; but where sums
-// are ordered, those over data axes come last.
+// Shards nest: a state that is cut by fewer axes than another holds its shards whole, so the axes
+// that cut most come first. Shards of the optimizer are cut out of the parameter's, and out of what
+// is left of a gradient when each microbatch has been reduced. Among equals the order is as said;
+// but where sums are ordered, those over data axes come last.
+//
+// Where `parameters : gathered(b)`, `gradients : sharded(a)`, `gradients : sharded(b)` and the
+// optimizer is sharded over c, a and b, by a statement for each, the lists are
+//
+//                        as said    axis  cuts beside the optimizer     nested
+//   optimizer            a, b, c    b     parameters, gradients, each   b, a, c
+//   parameters           b          a     gradients, each               b
+//   gradients            a, b       c     nothing else                  b, a
+//   each microbatch's    a, b                                           b, a
+//
+// A device's part of the optimizer's states then lies in its part of the gradient, and that in its
+// part of the parameter.
 static void order_shards(const struct placing *p, struct placed_tensor *placed) {
     struct axis_list *shards = placed->shards, ordered = {0}, all = shards[STATE_OPTIMIZER];
+    struct axis_list reduced = axis_list_within(&all, &placed->reduced_each);
     placed->scattered_each = shards[STATE_GRADIENTS];
     if (p->placement->microbatches > 1)
-        for (unsigned i = 0; i < shards[STATE_OPTIMIZER].n; i++)
-            if (axis_list_has(&placed->reduced_each, shards[STATE_OPTIMIZER].axes[i]))
-                axis_list_add(&placed->scattered_each, shards[STATE_OPTIMIZER].axes[i]);
+        axis_list_add_all(&placed->scattered_each, &reduced);
     struct axis_list *nested[] = {&placed->kept_shards, &shards[STATE_PARAMETERS],
                                   &shards[STATE_GRADIENTS], &placed->scattered_each};
     enum { N_NESTED = sizeof nested / sizeof *nested };
     for (int k = 0; k < N_NESTED; k++)
-        add_all(&all, nested[k]);
+        axis_list_add_all(&all, nested[k]);
     if (p->placement->ordered) {
-        struct axis_list data = those_in(&all, &p->placement->tokens);
-        all = axes_without(&all, &p->placement->tokens);
-        add_all(&all, &data);
+        struct axis_list data = axis_list_within(&all, &p->placement->tokens);
+        all = axis_list_without(&all, &p->placement->tokens);
+        axis_list_add_all(&all, &data);
     }
     for (int level = N_NESTED; level >= 0; level--)
         for (unsigned i = 0; i < all.n; i++) {
@@ -322,8 +320,8 @@ static void order_shards(const struct placing *p, struct placed_tensor *placed) 
                 axis_list_add(&ordered, all.axes[i]);
         }
     for (int k = 0; k < N_NESTED; k++)
-        *nested[k] = those_in(&ordered, nested[k]);
-    shards[STATE_OPTIMIZER] = those_in(&ordered, &shards[STATE_OPTIMIZER]);
+        *nested[k] = axis_list_within(&ordered, nested[k]);
+    shards[STATE_OPTIMIZER] = axis_list_within(&ordered, &shards[STATE_OPTIMIZER]);
 }
 
 // Activations have no tensors: placement/divide.c places them, op by op.

@@ -36,8 +36,6 @@ int64_t axis_size(const struct placing *, unsigned axis);
 const char *axis_name(const struct placing *, unsigned axis);
 // The axes of a statement that change anything: those larger than one.
 struct axis_list effective_axes(const struct placing *, const struct axis_list *);
-// Those of the axes that are wanted, in their own order.
-struct axis_list those_in(const struct axis_list *axes, const struct axis_list *wanted);
 // E305: neither of the statements wins.
 void report_tie(struct placing *, const struct mode_statement *first,
                 const struct mode_statement *second, unsigned axis);
@@ -65,7 +63,6 @@ void propose_extent(struct placing *, struct diagnostic *, const struct placed_t
 void propose_alike(struct placing *, struct diagnostic *, const struct placed_tensor *odd,
                    const struct placed_tensor *like, enum state state,
                    const struct axis_list *axes);
-struct axis_list axes_without(const struct axis_list *axes, const struct axis_list *others);
 // A split with its axes in this order, if these are all.
 void propose_split(struct placing *, struct diagnostic *, const struct split_statement *,
                    const struct axis_list *axes);

@@ -49,7 +49,7 @@ static void report_data_activations(struct placing *p, const struct mode_stateme
                      "the batch is split here");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "leave activations replicated over `%s`", axis_name(p, axis));
-    struct axis_list left = axes_without(&mode->axes, &p->placement->batch);
+    struct axis_list left = axis_list_without(&mode->axes, &p->placement->batch);
     if (mode->own_text)
         propose_axes(p, d, mode, &left);
     else if (mode->origin.kind == ORIGIN_STATEMENT)

@@ -184,11 +184,8 @@ void propose_sequence(struct placing *p, struct diagnostic *d) {
 // devices exchange positions for heads (Ulysses).
 static struct axis_list exchanged(const struct placing *p, const struct selector *scope,
                                   const struct axis_list *cuts) {
-    struct axis_list outside = cuts_in(p, &(struct selector){0}, DIM_SEQUENCE), both = {0};
-    for (unsigned i = 0; i < cuts->n && scope->n_roles; i++)
-        if (axis_list_has(&outside, cuts->axes[i]))
-            axis_list_add(&both, cuts->axes[i]);
-    return both;
+    struct axis_list outside = cuts_in(p, &(struct selector){0}, DIM_SEQUENCE);
+    return scope->n_roles ? axis_list_within(cuts, &outside) : (struct axis_list){0};
 }
 
 static void help_few_heads(struct placing *p, struct diagnostic *d, const struct origin *origin,

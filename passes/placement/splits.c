@@ -87,7 +87,7 @@ static void propose_outer(struct diagnostic *d, const struct split_statement *fi
                           const struct split_statement *second) {
     bool inside = is_inside(&second->scope, &first->scope);
     const struct split_statement *inner = inside ? second : first, *outer = inside ? first : second;
-    if (is_all_of(inner) && axes_without(&inner->axes, &outer->axes).n == 0)
+    if (is_all_of(inner) && axis_list_without(&inner->axes, &outer->axes).n == 0)
         diagnostic_edit(d, inner->origin.span, "%s", "");
 }
 
@@ -109,8 +109,7 @@ static void report_twice(struct placing *p, const struct split_statement *first,
         return;
     }
     struct axis_list both = *said_axes(first);
-    for (unsigned i = 0; i < said_axes(second)->n; i++)
-        axis_list_add(&both, said_axes(second)->axes[i]);
+    axis_list_add_all(&both, said_axes(second));
     diagnostic_help(d, "name all axes in one statement, outermost first: `split %s over %s`", name,
                     axes_text(p, &both));
     if (is_all_of(first) && is_all_of(second)) {

@@ -29,7 +29,7 @@ static void report_not_sent(struct placing *p, const struct mode_statement *mode
                              : "what it splits");
     diagnostic_origin(d, &mode->origin);
     diagnostic_help(d, "compress over axes that split the batch and sum gradients in every step");
-    struct axis_list summed = those_in(&mode->axes, &p->placement->tokens);
+    struct axis_list summed = axis_list_within(&mode->axes, &p->placement->tokens);
     propose_relaxed_axes(p, d, mode, summed.n ? &summed : &p->placement->tokens);
 }
 
@@ -112,7 +112,7 @@ struct trouble {
 
 static struct trouble trouble_of(const struct placing *p, const struct placed_tensor *placed) {
     const struct axis_list *owners = &placed->shards[STATE_OPTIMIZER];
-    struct axis_list own = those_in(owners, &placed->wire);
+    struct axis_list own = axis_list_within(owners, &placed->wire);
     if (!same_axes(&placed->wire, &p->placement->wire_axes))
         return (struct trouble){
             "compressing a gradient over some of the axes over which others are compressed",
