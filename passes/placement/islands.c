@@ -5,6 +5,8 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 #include "passes/reference/islands.h"
 
 // Of the modes that do so the first over the axis.

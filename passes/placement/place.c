@@ -7,32 +7,12 @@
 // placement/rules.c: they explain more than a refutation of the program that would come out.
 #include "passes/placement/place.h"
 
-#include <string.h>
-
-#include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "ir/limits.h"
-#include "passes/placement/work.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 #include "passes/reference/islands.h"
 #include "passes/reference/select.h"
-
-// ---- axes -------------------------------------------------------------------------------------
-
-int64_t axis_size(const struct placing *p, unsigned axis) {
-    return p->config->mesh.axes[axis].size;
-}
-
-const char *axes_text(struct placing *p, const struct axis_list *list) {
-    return mesh_axes_text(&p->config->mesh, list, p->arena);
-}
-
-struct axis_list effective_axes(const struct placing *p, const struct axis_list *axes) {
-    struct axis_list list = {0};
-    for (unsigned i = 0; i < axes->n; i++)
-        if (axis_size(p, axes->axes[i]) > 1)
-            axis_list_add(&list, axes->axes[i]);
-    return list;
-}
 
 // ---- storage ----------------------------------------------------------------------------------
 
@@ -56,73 +36,6 @@ struct weighing {
 static struct placed_tensor *placed_here(const struct weighing *w, uint32_t t) {
     struct placement *placement = w->placing->placement;
     return &placement->tensors[w->range * placement->n_tensors + t];
-}
-
-// A `use` places several states: what two of them say is told once.
-static bool is_reported(const struct placing *p, enum diagnostic_code code, struct span span,
-                        struct span label) {
-    for (uint32_t i = 0; i < p->diagnostics->n_items; i++) {
-        const struct diagnostic *d = p->diagnostics->items[i];
-        if (d->code == code && d->n_labels && span_equal(d->span, span) &&
-            span_equal(d->labels[0].span, label))
-            return true;
-    }
-    return false;
-}
-
-// One text, a tuple or a `use`, places several states.
-static bool places_several(const struct mode_statement *mode) {
-    return !mode->own_text && mode->statement_span.source != NO_SOURCE;
-}
-
-static bool said_together(const struct mode_statement *a, const struct mode_statement *b) {
-    return places_several(a) && span_equal(a->statement_span, b->statement_span);
-}
-
-// How two modes of two statements that contradict each other compare as what is told of these: best
-// where they say different things, then in the order of states.
-static int telling(const struct mode_statement *a, const struct mode_statement *b) {
-    return (a->extent != b->extent ? N_STATES : 0) + N_STATES - 1 - (int)a->state;
-}
-
-// Of two statements that place several states, those of their modes of which is told.
-static void choose_told(const struct placing *p, const struct mode_statement **first,
-                        const struct mode_statement **second) {
-    const struct strategy_config *strategy = &p->config->strategy;
-    const struct mode_statement *a = *first, *b = *second;
-    for (uint32_t i = 0; i < strategy->n_modes; i++)
-        for (uint32_t k = 0; k < strategy->n_modes && said_together(&strategy->modes[i], a); k++) {
-            const struct mode_statement *x = &strategy->modes[i], *y = &strategy->modes[k];
-            if (said_together(y, b) && x->state == y->state &&
-                telling(x, y) > telling(*first, *second)) {
-                *first = x;
-                *second = y;
-            }
-        }
-}
-
-void report_tie(struct placing *p, const struct mode_statement *first,
-                const struct mode_statement *second, unsigned axis) {
-    choose_told(p, &first, &second);
-    struct span span = origin_span(&second->origin), other = origin_span(&first->origin);
-    bool brought = second->origin.kind == ORIGIN_USE;
-    bool limited = !places_several(first) || !places_several(second); // can one be, by a selector?
-    if (is_reported(p, E305, span, other))
-        return;
-    const char *what =
-        brought ? "the same states" : arena_format(p->arena, "`%s`", state_names[second->state]);
-    struct diagnostic *d =
-        report(p->diagnostics, E305, span, "two statements of equal rank place %s over `%s`", what,
-               p->config->mesh.axes[axis].name);
-    diagnostic_say(d, "the other says this, of the same %s",
-                   second->state == STATE_ACTIVATIONS && !brought ? "values" : "tensors");
-    diagnostic_label(d, other, "one says this");
-    diagnostic_origin(d, &second->origin);
-    diagnostic_help(d, "keep one of them%s",
-                    brought   ? ", or limit one to a part of the model, as in `in mlp { use ... }`"
-                    : limited ? ", or give one a longer selector"
-                              : "");
-    propose_first(p, d, first, second);
 }
 
 static void report_tie_once(struct weighing *w, uint32_t first, uint32_t second, unsigned axis) {

@@ -1,11 +1,13 @@
 // place, remedies: the edits that helps propose. They are texts in the place of what the user
 // wrote, or beside it; the driver compiles what they make of the file, and keeps those that make it
 // right. So nothing here need know whether an edit is enough, only that it is what the help says.
+#include "passes/placement/remedies.h"
+
 #include <inttypes.h>
 #include <string.h>
 
 #include "ir/diagnostic.h"
-#include "passes/placement/place.h"
+#include "passes/placement/alike.h"
 
 // ---- one statement -----------------------------------------------------------------------------
 

@@ -7,30 +7,9 @@
 
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 #include "passes/reference/select.h"
-
-void report_selects_nothing(struct placing *p, const struct mode_statement *mode,
-                            const char *words) {
-    bool own = mode->own_text && !mode->origin.inner;
-    struct diagnostic *d =
-        report_selects_no(words, p->diagnostics, &p->config->model, &mode->selector,
-                          mode->selector_span, own ? state_names[mode->state] : NULL);
-    if (mode->origin.inner)
-        diagnostic_origin(d, &mode->origin);
-}
-
-struct diagnostic *not_yet(struct placing *p, const struct origin *origin, const char *what,
-                           const char *instead) {
-    struct diagnostic *d = report(p->diagnostics, E199, origin_span(origin),
-                                  "%s is understood, but not compiled yet", what);
-    diagnostic_origin(d, origin);
-    diagnostic_help(d, "%s", instead);
-    return d;
-}
-
-const char *axis_name(const struct placing *p, unsigned axis) {
-    return p->config->mesh.axes[axis].name;
-}
 
 // ---- modes, each by itself --------------------------------------------------------------------
 

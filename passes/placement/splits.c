@@ -1,9 +1,8 @@
 // place, splits: which divisions of work have a meaning together. What two splits say is compared
 // op by op: they conflict where an op of the model would have to obey both.
-#include <string.h>
-
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/reports.h"
 #include "passes/placement/work.h"
 #include "passes/reference/select.h"
 

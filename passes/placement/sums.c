@@ -2,7 +2,10 @@
 // Over which axes of the batch, and when, follows from how a tensor's gradient and its optimizer's
 // states are kept; so of two orders the help proposes to keep the one tensor's as the other's.
 #include "ir/diagnostic.h"
+#include "passes/placement/alike.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 
 // How a tensor's gradient is summed over the batch.
 struct sum_order {
@@ -35,13 +38,6 @@ struct difference {
     enum state state;
     struct axis_list axes;
 };
-
-bool stored_alike(const struct placed_tensor *a, unsigned axis, const struct placed_tensor *b,
-                  unsigned other, enum state state) {
-    return a->extents[state][axis].extent == b->extents[state][other].extent &&
-           (state != STATE_GRADIENTS ||
-            axis_list_has(&a->reduced_each, axis) == axis_list_has(&b->reduced_each, other));
-}
 
 static struct difference difference_between(const struct placing *p, uint32_t odd, uint32_t like) {
     const struct placed_tensor *a = &p->placement->tensors[odd], *b = &p->placement->tensors[like];

@@ -4,6 +4,8 @@
 // device takes its own part of them where the optimizer is cut.
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
+#include "passes/placement/remedies.h"
+#include "passes/placement/reports.h"
 
 static bool compresses(const struct mode_statement *mode) {
     return mode && mode->wire.way != WIRE_NONE;
