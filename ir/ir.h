@@ -703,7 +703,10 @@ int64_t buffer_bytes(const struct program *, const struct buffer *);      // 0 f
 struct axis_list buffer_window_axes(const struct program *, const struct buffer *);
 // The axes that cut the batch inside the microbatches; of what has no batch none.
 struct axis_list buffer_inner_axes(const struct buffer *);
+// The buffer that has the bytes: a window's is the one in which it lies.
+buffer_id buffer_whole(const struct program *, buffer_id);
 bool buffer_is_persistent(const struct buffer *);
+bool buffer_outlives_step(const struct buffer *); // it is persistent, or the host fills or reads it
 // Of what is stacked by layers: of how many layers every item is the next one's, the layer of an
 // item, and the item of a layer (-1: it holds none).
 int64_t buffer_layer_step(const struct buffer *);

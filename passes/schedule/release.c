@@ -69,7 +69,7 @@ struct releaser {
 static void name_by_loops(struct arena *arena, const struct program *program, struct spot *spots,
                           const struct statement_walk *walk, const uint32_t *loops,
                           const struct reference *at, int variable) {
-    buffer_id buffer = whole_buffer(program, at->buffer);
+    buffer_id buffer = buffer_whole(program, at->buffer);
     if (at->index.modulus && program->buffers[buffer].stack == STACK_LAYERS)
         return;
     while (variable >= 0) {
