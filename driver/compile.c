@@ -76,7 +76,8 @@ static bool run_reference(struct compilation *c) {
 // What was derived is made even so: the written-out text is compared with it, and may leave parts
 // to it.
 static bool run_final(struct compilation *c) {
-    const struct pass_context context = {.config = &c->config, .diagnostics = c->diagnostics};
+    const struct pass_context context = {
+        .config = &c->config, .diagnostics = c->diagnostics, .placement = &c->placement};
     c->final = program_clone(&c->arena, c->reference);
     if (!passes_run(c->final, &context, PASS_AVERAGE + 1, N_PASSES - 1))
         return false;

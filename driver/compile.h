@@ -44,7 +44,8 @@ struct compilation {
     bool library;  // a file of strategies with parameters: nothing to compile
     bool edited;   // the file holds a step or units of this strategy
     struct program *reference, *final;
-    struct program *derived; // with `edited`: what `final` would be without the text
+    struct placement placement; // by which `final`, or `derived`, was made of the reference
+    struct program *derived;    // with `edited`: what `final` would be without the text
     struct verdict verdict;
     struct account *account;
 };

@@ -586,6 +586,10 @@ bool *program_called_units(const struct program *, struct arena *);
 // Takes out the buffers that are marked, which no statement names any more; others are renumbered.
 void program_remove_buffers(struct program *, const bool *removed);
 
+// Whether two programs say the same but for what can be derived again from the rest: frees, and the
+// plan (program_drop_plan).
+bool program_is_alike(const struct program *, const struct program *);
+
 value_id unit_add_value(struct program *, struct unit *, struct value value);
 value_id unit_find_value(const struct unit *, const char *name); // NO_ID: none
 // A name that no value of the unit has yet: `name`, else name.2, name.3 ...
@@ -645,6 +649,8 @@ struct started {
     const struct started *next;
 };
 const struct started **starts_by_handle(const struct step *, struct arena *);
+// Does it do nothing but free? A loop does not that has no statement.
+bool statement_only_frees(const struct statement *);
 // The value that the variable of a loop, of this number, has in an iteration: 0, 1, ...
 int64_t loop_variable(const struct loop *, int variable, int64_t iteration,
                       const int64_t *variables);

@@ -64,7 +64,8 @@ bool passes_run(struct program *program, const struct pass_context *context, enu
                 enum pass last) {
     struct placement placement = {0};
     struct pass_context run = *context;
-    run.placement = &placement;
+    if (!run.placement)
+        run.placement = &placement;
     for (enum pass i = first; i <= last; i++) {
         if (!pass_rows[i].run(program, &run) || !check_sizes(program, &run))
             return false;

@@ -18,8 +18,8 @@
 struct pass_context {
     const struct config *config; // may be NULL for passes that only read the program
     struct diagnostics *diagnostics;
-    // Room for what the first pass that asks derives (placement_for). passes_run gives its own to
-    // the passes of one run; who calls a pass alone may leave it NULL.
+    // Room for what the first pass that asks derives (placement_for), empty at first. NULL:
+    // passes_run gives its own to the passes of one run.
     struct placement *placement;
 };
 
