@@ -167,9 +167,6 @@ struct account {
     int64_t total_bytes; // their sum: of a step behind which parameters are averaged, if any are
 };
 
-// memory.c: what a planned program would take if it had this step alone.
-int64_t memory_of_step(const struct program *, enum step_kind);
-
 // `program` is final, planned and numbered. Never fails.
 struct account *account(const struct program *program, struct arena *arena);
 

@@ -53,6 +53,18 @@ static bool meet_in_labels(const struct work_label *labels, unsigned n, enum dim
     return false;
 }
 
+// Does the op read both dimensions, of whatever operands?
+static bool reads_both(const struct unit *unit, const struct op *op, enum dimension a,
+                       enum dimension b) {
+    bool reads[N_DIMENSIONS] = {0};
+    for (unsigned i = 0; i < op->n_operands; i++) {
+        const struct tensor_type *type = &unit->values[op->operands[i]].type;
+        for (unsigned d = 0; d < type->rank; d++)
+            reads[type->dims[d].dimension] = true;
+    }
+    return reads[a] && reads[b];
+}
+
 // Is there an op in both scopes that has both dimensions, and could be cut along each?
 static bool meet_in_an_op(const struct placing *p, const struct selector *first, enum dimension a,
                           const struct selector *second, enum dimension b) {
@@ -62,7 +74,8 @@ static bool meet_in_an_op(const struct placing *p, const struct selector *first,
             struct work_label labels[MAX_LABELS];
             char letters[MAX_LABELS + 1];
             if (!selector_matches(first, op->roles, op->n_roles) ||
-                !selector_matches(second, op->roles, op->n_roles))
+                !selector_matches(second, op->roles, op->n_roles) ||
+                !reads_both(&p->program->units[u], op, a, b))
                 continue;
             unsigned n = work_labels(&p->program->units[u], op, letters, labels);
             if (meet_in_labels(labels, n, a, b))
