@@ -12,6 +12,7 @@
 #include "passes/placement/remedies.h"
 #include "passes/placement/reports.h"
 #include "passes/placement/work.h"
+#include "passes/reference/tensors.h"
 
 // ---- E199: what is not summed in order yet ----------------------------------------------------
 
@@ -310,10 +311,8 @@ static void check_scopes(struct placing *p) {
         const struct work_rule *rule = &p->placement->rules[i];
         if (rule->dimension != DIM_SEQUENCE && rule->dimension != DIM_VOCAB)
             continue;
-        int64_t size =
-            rule->dimension == DIM_SEQUENCE ? p->config->train.sequence : p->config->model.vocab;
         struct division division = {
-            .dim = {rule->dimension, size},
+            .dim = {rule->dimension, dimension_size(p->config, rule->dimension)},
             .cuts = work_cuts_in_scope(p->placement, rule->scope, rule->dimension),
             .origin = rule_origin(rule),
             .split = rule->split};

@@ -2,32 +2,16 @@
 // is a multiple of all devices that share it.
 #include <inttypes.h>
 
-#include "ir/check.h"
 #include "ir/diagnostic.h"
 #include "passes/placement/place.h"
 #include "passes/placement/reports.h"
 #include "passes/placement/sequence.h"
 #include "passes/placement/work.h"
-#include "passes/reference/select.h"
+#include "passes/reference/tensors.h"
 
+// Users count all query heads, and not the groups of them.
 static int64_t size_of(const struct placing *p, enum dimension dimension) {
-    const struct model_config *model = &p->config->model;
-    switch (dimension) {
-    case DIM_HEADS:
-        return model->heads;
-    case DIM_KV_HEADS:
-        return model->kv_heads;
-    case DIM_GROUP:
-        return model->heads / model->kv_heads;
-    case DIM_FFN:
-        return model->ffn;
-    case DIM_SEQUENCE:
-        return p->config->train.sequence;
-    case DIM_VOCAB:
-        return model->vocab;
-    default:
-        CHECK(false);
-    }
+    return dimension == DIM_HEADS ? p->config->model.heads : dimension_size(p->config, dimension);
 }
 
 // Of the axes over which heads are split in a scope those that cut the sequence outside: there
