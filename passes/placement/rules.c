@@ -83,18 +83,6 @@ static void check_kept_part(struct placing *p, const struct mode_statement *mode
     }
 }
 
-static void check_options(struct placing *p, const struct mode_statement *mode) {
-    bool gathered = mode->extent == EXTENT_GATHERED;
-    if (mode->extent != EXTENT_REPLICATED && mode->by != CUT_FLAT)
-        not_yet(p, &mode->origin, "cutting a state otherwise than flat",
-                "leave `by` out: each tensor is cut flat");
-    else if (gathered && mode->state != STATE_PARAMETERS)
-        not_yet(p, &mode->origin, arena_format(p->arena, "gathering %s", state_names[mode->state]),
-                "say `sharded`: each device updates its shard");
-    else if (mode->keeps_part)
-        check_kept_part(p, mode);
-}
-
 // Is there an op of the model for which all of the selectors hold?
 static bool reaches(const struct placing *p, const struct selector *const *selectors, unsigned n) {
     for (uint32_t u = 0; u < p->program->n_units; u++) {
@@ -127,15 +115,6 @@ static void check_recomputed(struct placing *p, const struct mode_statement *mod
     }
 }
 
-static void check_residency(struct placing *p, const struct mode_statement *mode) {
-    if (mode->residency == RESIDENCY_OFFLOADED)
-        not_yet(p, &mode->origin, "offloading", "keep the state as shards over more devices");
-    else if (mode->residency == RESIDENCY_MATERIALIZED && mode->state != STATE_ACTIVATIONS)
-        not_yet(p, &mode->origin, "a materialized state", "store it, which is the default");
-    else if (mode->residency == RESIDENCY_MATERIALIZED)
-        check_recomputed(p, mode);
-}
-
 // To make the same again, in other groups of layers, is not the same.
 static bool live_alike(const struct mode_statement *a, const struct mode_statement *b) {
     return a->residency == b->residency && a->unit == b->unit && a->unit_layers == b->unit_layers;
@@ -160,14 +139,14 @@ static void check_residencies_agree(struct placing *p, const struct mode_stateme
 }
 
 static void check_mode(struct placing *p, const struct mode_statement *mode) {
-    if (mode->sets_residency)
-        check_residency(p, mode);
+    if (mode->sets_residency && mode->residency == RESIDENCY_MATERIALIZED)
+        check_recomputed(p, mode); // of no other state: the front end refuses that
     if (!mode->sets_extent || !touches_axes(p, mode))
         return;
     if (mode->state == STATE_ACTIVATIONS)
         check_activations(p, mode);
-    else
-        check_options(p, mode);
+    else if (mode->keeps_part)
+        check_kept_part(p, mode);
 }
 
 void check_modes(struct placing *p) {
